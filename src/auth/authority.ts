@@ -1,0 +1,51 @@
+import type { Authority } from '../core/authority.ts';
+import { Failure } from '../core/failures.ts';
+import { loadAuthority } from '../store/credentials.ts';
+import { type Database, StoreUnreachable } from '../store/postgres.ts';
+import { digestOf, wellFormed } from './tokens.ts';
+
+/**
+ * Bearer -> Authority. What is remembered here is never believed: it only spares the first round trip. The statement
+ * that reads the data proves it (store/guard.ts), and the corridor asks `fresh` before it answers anything that no
+ * statement has proved.
+ */
+export interface Authorities {
+  /** The authority remembered for a bearer, or a fresh one; throws the 401 of an unusable token. */
+  resolve(bearer: string | undefined): Promise<{ authority: Authority; fresh: boolean }>;
+  /** Reads the authority anew. */
+  fresh(bearer: string): Promise<Authority>;
+}
+
+const REMEMBERED = 10_000;
+
+export function openAuthorities(db: Database): Authorities {
+  // Insertion order is age of use: the first key is the one unused longest.
+  const remembered = new Map<string, Authority>();
+
+  const load = async (bearer: string): Promise<Authority> => {
+    const digest = digestOf(bearer);
+    const key = digest.toString('base64');
+    remembered.delete(key);
+    const found = await loadAuthority(db, digest).catch((cause: unknown) => {
+      throw cause instanceof StoreUnreachable ? new Failure('authority_unavailable', { cause, retryAfter: 1 }) : cause;
+    });
+    if (!found) throw new Failure('unauthenticated');
+    if (found.state !== 'valid') throw new Failure(found.state === 'expired' ? 'token_expired' : 'token_revoked');
+    remembered.set(key, found.authority);
+    if (remembered.size > REMEMBERED) remembered.delete(remembered.keys().next().value ?? key);
+    return found.authority;
+  };
+
+  return {
+    async resolve(bearer) {
+      if (bearer === undefined || !wellFormed(bearer)) throw new Failure('unauthenticated');
+      const key = digestOf(bearer).toString('base64');
+      const authority = remembered.get(key);
+      if (!authority) return { authority: await load(bearer), fresh: true };
+      remembered.delete(key);
+      remembered.set(key, authority);
+      return { authority, fresh: false };
+    },
+    fresh: load,
+  };
+}

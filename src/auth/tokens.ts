@@ -1,0 +1,42 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+/**
+ * Secrets of the gateway (decisions, section 16): `<prefix><43 base62><6 base62 of CRC32>`. 256 random bits need no slow
+ * hash: the store keeps SHA-256 digests. The checksum lets a scanner, and us, tell a mistyped token without a query.
+ */
+const PREFIX = {
+  installation_live: 'igw_live_',
+  installation_test: 'igw_test_',
+  secret: 'igws_',
+} as const;
+export type SecretKind = keyof typeof PREFIX;
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const BODY = 43;
+const CHECKSUM = 6;
+const FORM = /^(igw_live_|igw_test_|igws_)[0-9A-Za-z]{49}$/;
+
+export function newSecret(kind: SecretKind): string {
+  const body = PREFIX[kind] + base62(BigInt(`0x${randomBytes(32).toString('hex')}`), BODY);
+  return body + checksum(body);
+}
+
+/** Whether the text has the form of one of our secrets and its checksum is right. */
+export function wellFormed(secret: string): boolean {
+  return FORM.test(secret) && checksum(secret.slice(0, -CHECKSUM)) === secret.slice(-CHECKSUM);
+}
+
+export const digestOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();
+
+const checksum = (body: string): string => base62(BigInt(crc32(body)), CHECKSUM);
+
+function base62(value: bigint, length: number): string {
+  let rest = value;
+  let digits = '';
+  for (let i = 0; i < length; i++) {
+    digits = (ALPHABET[Number(rest % 62n)] ?? '') + digits;
+    rest /= 62n;
+  }
+  return digits;
+}

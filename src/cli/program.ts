@@ -1,0 +1,97 @@
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { type Config, ConfigError, readConfig } from '../config.ts';
+import { openStore, type Store, StoreUnavailable } from '../store/open.ts';
+import { appCommands } from './app.ts';
+import { authorCommands } from './author.ts';
+import { credentialCommands } from './credential.ts';
+import { demoCommand } from './demo.ts';
+import { doctorCommand } from './doctor.ts';
+import { importCommand } from './import.ts';
+import { migrateCommand } from './migrate.ts';
+import { openOutput, type Output, Refused } from './output.ts';
+
+/** What a command is given: its output and, on demand, the store, closed when the command ends. */
+export interface CommandContext {
+  readonly out: Output;
+  readonly config: Config;
+  store(): Promise<Store>;
+}
+
+export type Action = (context: CommandContext) => Promise<void>;
+
+/** Registers an action that gets a context; `--json` is an option of every command. */
+export type Run = (command: Command, action: (context: CommandContext, ...args: unknown[]) => Promise<void>) => void;
+
+/** The commands that need the surfaces, wired by main.ts. */
+export interface Wired {
+  serve(context: CommandContext, options: { demo: boolean }): Promise<void>;
+  generate(context: CommandContext, options: { check: boolean }): Promise<void>;
+}
+
+/** Parses and runs one command line; returns the exit code. */
+export async function run(argv: readonly string[], wired: Wired): Promise<number> {
+  const program = new Command('gateway')
+    .description('Installation Gateway: an agent-first gateway onto stored customer-support data.')
+    .version('1.0.0')
+    .configureHelp({ showGlobalOptions: true })
+    .exitOverride();
+  const register: Run = (command, action) => {
+    command.option('--json', 'print one JSON document').action(async (...args: unknown[]) => {
+      const options: { json?: boolean } = command.opts();
+      await withContext(openOutput(options.json === true), (context) => action(context, ...args));
+    });
+  };
+
+  register(
+    program.command('serve').description('migrate, then serve on HOST:PORT').option('--no-demo', 'start with an empty store'),
+    (context, options) => wired.serve(context, { demo: (options as { demo: boolean }).demo }), // commander's own parse result
+  );
+  register(
+    program.command('generate', { hidden: true }).option('--check', 'fail where a generated file differs'),
+    (context, options) => wired.generate(context, { check: (options as { check?: boolean }).check === true }), // as above
+  );
+  migrateCommand(program, register);
+  demoCommand(program, register);
+  importCommand(program, register);
+  appCommands(program, register);
+  credentialCommands(program, register);
+  authorCommands(program, register);
+  doctorCommand(program, register);
+
+  try {
+    await program.parseAsync(argv, { from: 'user' });
+    return process.exitCode === undefined ? 0 : Number(process.exitCode);
+  } catch (error) {
+    if (error instanceof CommanderError || error instanceof InvalidArgumentError) return error.exitCode === 0 ? 0 : 2;
+    if (error instanceof Refused || error instanceof ConfigError || error instanceof StoreUnavailable) {
+      process.stderr.write(`gateway: ${error.message}\n`);
+      return 1;
+    }
+    throw error;
+  }
+}
+
+async function withContext(out: Output, action: Action): Promise<void> {
+  const config = readConfig();
+  let opened: Promise<Store> | undefined;
+  const context: CommandContext = {
+    out,
+    config,
+    store: () => {
+      opened ??= openStore({
+        databaseUrl: config.databaseUrl,
+        dataDir: config.dataDir,
+        connections: 2,
+        statementTimeout: 60_000,
+        name: 'gateway-cli',
+        log: out.note,
+      });
+      return opened;
+    },
+  };
+  try {
+    await action(context);
+  } finally {
+    await (await opened?.catch(() => undefined))?.close();
+  }
+}

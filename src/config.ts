@@ -1,0 +1,95 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+
+/** The only reader of the environment. Every setting is described here and in the README's table. */
+const port = z.coerce.number().int().min(0).max(65_535);
+const file = z.string().min(1);
+
+const Environment = z
+  .object({
+    PORT: port.default(8787),
+    HOST: z.string().min(1).default('127.0.0.1'),
+    GATEWAY_BASE_URL: z
+      .url({ protocol: /^https?$/ })
+      .refine((url) => {
+        const { pathname, search, hash, username } = new URL(url);
+        return pathname === '/' && search === '' && hash === '' && username === '';
+      })
+      .optional(),
+    DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
+    GATEWAY_DATA_DIR: file.default('.data'),
+    GATEWAY_TLS_CERT: file.optional(),
+    GATEWAY_TLS_KEY: file.optional(),
+    GATEWAY_DB_CONNECTIONS: z.coerce.number().int().min(1).max(200).default(8),
+    LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+  })
+  .refine((all) => (all.GATEWAY_TLS_CERT === undefined) === (all.GATEWAY_TLS_KEY === undefined), {
+    path: ['GATEWAY_TLS_CERT'],
+  });
+
+/** What a wrong value should have been, for the sentence that refuses it. */
+const EXPECTED: Readonly<Record<string, string>> = {
+  PORT: 'a port number, 0 to 65535',
+  HOST: 'an address or host name to listen on',
+  GATEWAY_BASE_URL: 'an http or https address without path, such as https://gateway.example',
+  DATABASE_URL: 'a postgres:// address',
+  GATEWAY_DATA_DIR: 'a folder',
+  GATEWAY_TLS_CERT: 'a PEM file, together with GATEWAY_TLS_KEY',
+  GATEWAY_TLS_KEY: 'a PEM file, together with GATEWAY_TLS_CERT',
+  GATEWAY_DB_CONNECTIONS: 'a number of connections, 1 to 200',
+  LOG_LEVEL: 'one of trace, debug, info, warn, error, fatal, silent',
+};
+
+export interface Config {
+  readonly port: number;
+  readonly host: string;
+  readonly baseUrl: string;
+  readonly databaseUrl: string | undefined;
+  readonly dataDir: string;
+  readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
+  readonly dbConnections: number;
+  readonly logLevel: string;
+}
+
+/** A setting that cannot be used; the message is for the operator. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
+  const unknown = Object.keys(environment).filter((name) => name.startsWith('GATEWAY_') && !(name in EXPECTED));
+  if (unknown[0] !== undefined) {
+    throw new ConfigError(`${unknown[0]} is not a setting of the gateway. The README lists the settings.`);
+  }
+  // An empty variable is an unset one, as in compose files and shells.
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  const parsed = Environment.safeParse(given);
+  if (!parsed.success) {
+    const name = String(parsed.error.issues[0]?.path[0] ?? '');
+    throw new ConfigError(`${name} must be ${EXPECTED[name] ?? 'given otherwise'}.`);
+  }
+  const { data } = parsed;
+  const tls =
+    data.GATEWAY_TLS_CERT !== undefined && data.GATEWAY_TLS_KEY !== undefined
+      ? { cert: readPem('GATEWAY_TLS_CERT', data.GATEWAY_TLS_CERT), key: readPem('GATEWAY_TLS_KEY', data.GATEWAY_TLS_KEY) }
+      : undefined;
+  const host = data.HOST.includes(':') ? `[${data.HOST}]` : data.HOST;
+  return {
+    port: data.PORT,
+    host: data.HOST,
+    baseUrl: new URL(data.GATEWAY_BASE_URL ?? `${tls ? 'https' : 'http'}://${host}:${data.PORT}`).origin,
+    databaseUrl: data.DATABASE_URL,
+    dataDir: data.GATEWAY_DATA_DIR,
+    tls,
+    dbConnections: data.GATEWAY_DB_CONNECTIONS,
+    logLevel: data.LOG_LEVEL,
+  };
+}
+
+function readPem(name: string, path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    throw new ConfigError(`${name} names a file that cannot be read.`, { cause: error });
+  }
+}

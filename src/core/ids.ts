@@ -1,0 +1,81 @@
+import { z } from 'zod';
+
+/** Public ids of stored records: `<prefix>_{tenant}_{site}_{native id}` (contract, Identifier formats; decisions 1). */
+export interface IdKind {
+  readonly noun: string;
+  readonly prefix: string;
+  readonly schema: z.ZodString;
+  format(website: WebsiteKey, native: string | number): string;
+}
+
+/** A website as it travels inside the gateway: its public id and the key of every row that belongs to it. */
+export interface WebsiteKey {
+  readonly id: string;
+  readonly tenant: string;
+  readonly site: string;
+}
+
+export interface ParsedId {
+  readonly website: string;
+  readonly native: string;
+}
+
+const kinds = new WeakMap<z.ZodType, IdKind>();
+const MAX_BIGINT = '9223372036854775807';
+
+export function defineId(noun: string, prefix: string, maximum = 64): IdKind {
+  const schema = z
+    .string()
+    .max(maximum)
+    .regex(new RegExp(`^${prefix}_[0-9]{1,20}_[1-9][0-9]{0,18}_[1-9][0-9]{0,18}$`))
+    .describe(`Id of ${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}: ${prefix}_{tenant}_{site}_{number}.`);
+  const kind: IdKind = {
+    noun,
+    prefix,
+    schema,
+    format: (website, native) => `${prefix}_${website.tenant}_${website.site}_${native}`,
+  };
+  kinds.set(schema, kind);
+  return kind;
+}
+
+/** The kind of id that a schema (or the schema inside an optional one) takes, if it is one of ours. */
+export function idKind(schema: z.ZodType): IdKind | undefined {
+  return kinds.get(schema instanceof z.ZodOptional ? (schema.unwrap() as z.ZodType) : schema); // zod's core type
+}
+
+/** Splits an id that its schema has accepted. `null`: the number is above 2^63-1, so that no row can have it. */
+export function parseId(id: string): ParsedId | null {
+  const [, tenant = '', site = '', native = ''] = id.split('_');
+  return fitsBigint(native) ? { website: `web_${tenant}_${site}`, native } : null;
+}
+
+export const fitsBigint = (digits: string): boolean =>
+  digits.length < MAX_BIGINT.length || (digits.length === MAX_BIGINT.length && digits <= MAX_BIGINT);
+
+export const websiteKey = (tenant: string, site: string): WebsiteKey => ({ id: `web_${tenant}_${site}`, tenant, site });
+
+export const WebsiteId = z
+  .string()
+  .regex(/^web_[0-9]{1,20}_[1-9][0-9]{0,18}$/)
+  .describe('Id of a granted website: web_{tenant}_{site}.');
+export const OperationId = z
+  .string()
+  .regex(/^op_[a-f0-9]{64}$/)
+  .describe('Id of a write operation, as X-Gateway-Operation-Id gave it.');
+
+export const ConversationId = defineId('conversation', 'cnv');
+export const MessageId = defineId('message', 'msg');
+export const FileId = defineId('file', 'fil');
+export const VisitorId = defineId('visitor', 'vis');
+export const ContactId = defineId('contact', 'ctc', 100);
+export const OperatorId = defineId('operator', 'opr');
+export const TeamId = defineId('team', 'tem');
+export const ChannelId = defineId('channel', 'chn');
+export const SubsiteId = defineId('subsite', 'sst');
+export const OfferId = defineId('offer', 'ofr');
+export const DispositionId = defineId('disposition', 'dsp');
+export const AiFeatureId = defineId('AI feature', 'aif');
+
+/** The number inside an id that the corridor has accepted: of the call's website and within bigint. */
+export const native = (id: string): string => id.slice(id.lastIndexOf('_') + 1);

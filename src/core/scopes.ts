@@ -1,0 +1,61 @@
+/** Scopes and data-access flags of the contract (Authentication, Scopes), and the pairs the decisions name. */
+export const SCOPES = [
+  'website_read',
+  'health_read',
+  'conversation_read',
+  'contact_read',
+  'contact_read_pii',
+  'visitor_notes_read',
+  'config_read',
+  'config_plan',
+  'ai_features_read',
+  'ai_execute',
+  'reports_read',
+  'file_read',
+  'message_content_read',
+  'visitor_notes_write',
+  'conversation_update',
+  'directory_read',
+  'live_read',
+  'event_read',
+  'internal_notes_read',
+] as const;
+export type Scope = (typeof SCOPES)[number];
+
+/** Scopes that only writing operations ask for: `--scopes read` is every scope but these. */
+export const WRITE_SCOPES: readonly Scope[] = ['config_plan', 'ai_execute', 'visitor_notes_write', 'conversation_update'];
+
+export const DATA_ACCESS = ['message_content', 'pii', 'internal_notes'] as const;
+export type DataAccess = (typeof DATA_ACCESS)[number];
+
+export const RESTRICTIONS = ['channel_ids', 'team_ids', 'subsite_ids'] as const;
+export type Restriction = (typeof RESTRICTIONS)[number];
+
+/** What a credential must hold, all of it. */
+export interface Requirement {
+  readonly scopes: readonly Scope[];
+  readonly dataAccess: readonly DataAccess[];
+}
+
+export const PII: Requirement = { scopes: ['contact_read_pii'], dataAccess: ['pii'] };
+export const MSG: Requirement = { scopes: ['message_content_read'], dataAccess: ['message_content'] };
+export const INT: Requirement = { scopes: ['internal_notes_read'], dataAccess: ['internal_notes'] };
+export const DIRECTORY: Requirement = { scopes: ['directory_read'], dataAccess: [] };
+
+export const needs = (scope: Scope): Requirement => ({ scopes: [scope], dataAccess: [] });
+
+export function both(...all: readonly Requirement[]): Requirement {
+  return {
+    scopes: [...new Set(all.flatMap((r) => r.scopes))],
+    dataAccess: [...new Set(all.flatMap((r) => r.dataAccess))],
+  };
+}
+
+export interface Grants {
+  readonly scopes: ReadonlySet<Scope>;
+  readonly dataAccess: ReadonlySet<DataAccess>;
+}
+
+export function holds(grants: Grants, requirement: Requirement): boolean {
+  return requirement.scopes.every((s) => grants.scopes.has(s)) && requirement.dataAccess.every((d) => grants.dataAccess.has(d));
+}

@@ -1,0 +1,47 @@
+/**
+ * SQL as data: text pieces and the values between them. Views, tools and the store compose fragments; the store
+ * compiles one to `$1 … $n` text and gives it to the driver. A value can only travel as a parameter, so nothing a
+ * caller sends becomes SQL, and a test can read every statement without a database.
+ */
+export type Value = string | number | boolean | null | Date | Uint8Array | readonly (string | number | null)[];
+
+export class Fragment {
+  constructor(
+    readonly texts: readonly string[],
+    readonly values: readonly Value[],
+  ) {}
+}
+
+export function sql(strings: TemplateStringsArray, ...parts: readonly (Value | Fragment)[]): Fragment {
+  const texts = [strings[0] ?? ''];
+  const values: Value[] = [];
+  parts.forEach((part, i) => {
+    if (part instanceof Fragment) {
+      texts[texts.length - 1] += part.texts[0] ?? '';
+      texts.push(...part.texts.slice(1));
+      values.push(...part.values);
+    } else {
+      texts.push('');
+      values.push(part);
+    }
+    texts[texts.length - 1] += strings[i + 1] ?? '';
+  });
+  return new Fragment(texts, values);
+}
+
+/** Text of our own (a column, a table): never anything that came from a caller. */
+export const raw = (text: string): Fragment => new Fragment([text], []);
+
+export const empty: Fragment = raw('');
+
+export function join(fragments: readonly Fragment[], separator: string): Fragment {
+  return fragments.reduce((all, next, i) => (i === 0 ? next : sql`${all}${raw(separator)}${next}`), empty);
+}
+
+export function compile(fragment: Fragment): { text: string; values: Value[] } {
+  const text = fragment.texts.reduce((all, next, i) => (i === 0 ? next : `${all}$${i}${next}`), '');
+  return { text, values: [...fragment.values] };
+}
+
+/** Text as a LIKE pattern that matches only itself. */
+export const likeLiteral = (text: string): string => text.replace(/[\\%_]/g, '\\$&');

@@ -1,0 +1,199 @@
+import { z } from 'zod';
+import type { Authority } from './authority.ts';
+import type { FailureCode } from './failures.ts';
+import { type IdKind, idKind, WebsiteId } from './ids.ts';
+import type { FileBytes, Reads } from './reads.ts';
+import type { DataAccess, Requirement, Scope } from './scopes.ts';
+
+type Shape = Readonly<Record<string, z.ZodType>>;
+type Input<S extends Shape> = z.output<z.ZodObject<S>>;
+type Cursor = IdKind | z.ZodString;
+type PageInput<P> = P extends undefined ? unknown : { limit: number; cursor?: string | undefined };
+
+/** More authority for one parameter: `given` is the parameter; with `is`, only when it has that value. */
+export interface Condition extends Requirement {
+  readonly given: string;
+  readonly is?: boolean;
+}
+
+/** What the gateway knows of itself, for the few operations that tell about it. */
+export interface GatewayFacts {
+  /** Operations that this authority may call on that website now. */
+  operations(): OperationFacts[];
+  guides(): string[];
+  /** The text of a guide, or `null` where the authority is not given it. */
+  guide(name: string): string | null;
+}
+
+export interface OperationFacts {
+  readonly operation: string;
+  readonly method: string;
+  readonly path: string;
+  readonly kind: 'read' | 'write';
+  readonly scopes: readonly string[];
+  readonly data_access: readonly string[];
+  readonly unrestricted_required: boolean;
+  readonly author_required: boolean;
+}
+
+export interface ReadContext<I> {
+  readonly input: I;
+  readonly authority: Authority;
+  readonly read: Reads;
+  readonly gateway: GatewayFacts;
+}
+
+/** A request for raw bytes: the Range header's numbers (both inclusive), absent for the first chunk. */
+export interface BytesRequest {
+  readonly range?: { readonly first: number; readonly last: number | undefined } | { readonly suffix: number };
+  readonly ifMatch?: string;
+}
+
+/**
+ * One operation, declared once. REST route, validation, OpenAPI, MCP tool, capabilities and documentation are derived
+ * from it. `handle` holds the domain only: who may call, from which website and how much of it is the corridor's work.
+ */
+export interface ToolDeclaration<
+  P extends Shape,
+  Q extends Shape,
+  C extends { cursor: Cursor; limit: number } | undefined,
+  B,
+> {
+  /** The contract's name; the file's name is the same in kebab case. */
+  readonly name: string;
+  readonly title: string;
+  /** One or two sentences for an agent that chooses between tools. */
+  readonly summary: string;
+  readonly rest: `GET /api/v1/${string}`;
+  readonly effect: 'read';
+  readonly tag: string;
+  readonly scopes: readonly Scope[];
+  readonly dataAccess?: readonly DataAccess[];
+  /** refused: only for unrestricted credentials; applied: rows outside are invisible; none: restrictions do not concern it. */
+  readonly restrictions: 'refused' | 'applied' | 'none';
+  readonly when?: readonly Condition[];
+  readonly page?: C;
+  /** Quota units of one call; 1 where absent. */
+  readonly cost?: number;
+  readonly input: { readonly path?: P; readonly query?: Q };
+  readonly output: z.ZodType<unknown, B>;
+  /** Codes beside those that every operation may give (400, 401, 404, 429, 500, 503). */
+  readonly errors?: readonly FailureCode[];
+  /** Members that hold text written by visitors or operators, as JSON pointers with `*`. */
+  readonly untrusted?: readonly string[];
+  handle(context: ReadContext<Input<P> & Input<Q> & PageInput<C>>): Promise<B>;
+  /** Present where the operation can also answer `Accept: application/octet-stream` (REST only). */
+  readonly bytes?: (context: ReadContext<Input<P> & Input<Q>>, request: BytesRequest) => Promise<FileBytes>;
+}
+
+/** A declaration with its types erased and what the gateway derives from it once, at load. */
+export interface Tool {
+  readonly name: string;
+  readonly title: string;
+  readonly summary: string;
+  readonly method: string;
+  readonly path: string;
+  readonly effect: 'read' | 'write';
+  readonly tag: string;
+  readonly required: Requirement;
+  readonly restrictions: 'refused' | 'applied' | 'none';
+  readonly author: boolean;
+  readonly when: readonly Condition[];
+  readonly cost: number;
+  readonly parameters: readonly Parameter[];
+  readonly input: z.ZodObject;
+  readonly output: z.ZodType;
+  readonly errors: readonly FailureCode[];
+  readonly untrusted: readonly string[];
+  readonly paged: { readonly cursor: Cursor; readonly limit: number } | undefined;
+  handle(context: ReadContext<unknown>): Promise<unknown>;
+  readonly bytes: ((context: ReadContext<unknown>, request: BytesRequest) => Promise<FileBytes>) | undefined;
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query';
+  readonly schema: z.ZodType;
+  readonly required: boolean;
+  /** How the text of a URL becomes the value. */
+  readonly type: 'string' | 'integer' | 'boolean';
+  readonly id: IdKind | undefined;
+}
+
+export function defineTool<
+  P extends Shape,
+  Q extends Shape,
+  C extends { cursor: Cursor; limit: number } | undefined,
+  B,
+>(declaration: ToolDeclaration<P, Q, C, B>): Tool {
+  const { page, handle, bytes } = declaration;
+  const [method = '', path = ''] = declaration.rest.split(' ');
+  const query: Shape = { ...declaration.input.query, ...(page ? pageParameters(page) : {}) };
+  const parameters = [
+    ...Object.entries<z.ZodType>(declaration.input.path ?? {}).map(([name, schema]) => parameter(name, 'path', schema)),
+    ...Object.entries<z.ZodType>(query).map(([name, schema]) => parameter(name, 'query', schema)),
+  ];
+  return {
+    name: declaration.name,
+    title: declaration.title,
+    summary: declaration.summary,
+    method,
+    path,
+    effect: declaration.effect,
+    tag: declaration.tag,
+    required: { scopes: declaration.scopes, dataAccess: declaration.dataAccess ?? [] },
+    restrictions: declaration.restrictions,
+    author: false,
+    when: declaration.when ?? [],
+    cost: declaration.cost ?? 1,
+    parameters,
+    input: z.strictObject({ ...declaration.input.path, ...query }),
+    output: declaration.output,
+    errors: declaration.errors ?? [],
+    untrusted: declaration.untrusted ?? [],
+    paged: page,
+    // The corridor passes what `input` has accepted, so the handler's own input type holds here.
+    handle: handle as Tool['handle'],
+    bytes: bytes as Tool['bytes'], // as above
+  };
+}
+
+const pageParameters = (page: { cursor: Cursor; limit: number }): Shape => ({
+  limit: z.int().min(1).max(100).default(page.limit).describe('Most records to return.'),
+  cursor: ('schema' in page.cursor ? page.cursor.schema : page.cursor)
+    .optional()
+    .describe('next_cursor of the page before.'),
+});
+
+function parameter(name: string, place: 'path' | 'query', schema: z.ZodType): Parameter {
+  const core = unwrap(schema);
+  return {
+    name,
+    in: place,
+    schema,
+    required: !schema.safeParse(undefined).success,
+    type: core instanceof z.ZodNumber ? 'integer' : core instanceof z.ZodBoolean ? 'boolean' : 'string',
+    id: name === 'cursor' ? undefined : idKind(core),
+  };
+}
+
+function unwrap(schema: z.ZodType): z.ZodType {
+  // zod types what an optional or a default holds by its core interface only.
+  return schema instanceof z.ZodOptional || schema instanceof z.ZodDefault ? unwrap(schema.unwrap() as z.ZodType) : schema;
+}
+
+/** `website_id` of a list or catalogue operation, and of an operation addressed by a resource id. */
+export const inWebsite = { website_id: WebsiteId };
+export const ofWebsite = {
+  website_id: WebsiteId.optional().describe('Website of the resource; when given it must be the owner.'),
+};
+
+/** The `{ data: … }` wrapper of a REST body. */
+export const data = <S extends Shape>(shape: S) => z.strictObject({ data: z.strictObject(shape) });
+
+export const NextCursor = z.string().nullable().describe('Cursor of the next page; null at the end.');
+
+export const coverage = <T extends string>(value: T) => z.literal(value).describe('What the records were read from.');
+
+/** One page of `view` under its member name, with `next_cursor`. */
+export const listOf = <S extends z.ZodType>(schema: S) => z.array(schema).max(100);

@@ -1,0 +1,215 @@
+import { type Authority, isRestricted } from '../core/authority.ts';
+import { Failure, type FailureCode, type ParameterError } from '../core/failures.ts';
+import { parseId, type WebsiteKey } from '../core/ids.ts';
+import type { FileBytes } from '../core/reads.ts';
+import { holds, type Requirement } from '../core/scopes.ts';
+import type { BytesRequest, GatewayFacts, ReadContext, Tool } from '../core/tool.ts';
+import type { Authorities } from '../auth/authority.ts';
+import { StaleAuthority } from '../store/guard.ts';
+import { type Database, StoreUnreachable, sqlState } from '../store/postgres.ts';
+import type { ReadSession } from '../store/read.ts';
+import { openReads } from '../store/reads.ts';
+import type { Guides } from './guides.ts';
+import type { Quota, QuotaState } from './quota.ts';
+import { factsOf, mayCall, type Registry } from './registry.ts';
+import { inputErrors, unstorable } from './input-errors.ts';
+
+/** One call as a surface has read it from the wire. */
+export interface Call {
+  readonly tool: Tool;
+  readonly bearer: string | undefined;
+  /** Path and query members under their own names, already of their JSON types. */
+  readonly input: Readonly<Record<string, unknown>>;
+  /** Problems that the surface found while reading the input; they take their turn after the authority. */
+  readonly problems?: readonly ParameterError[];
+  /** The caller wants raw bytes, where the tool has them. */
+  readonly bytes?: BytesRequest;
+}
+
+export type Outcome = {
+  readonly authority?: Authority;
+  readonly quota?: QuotaState | undefined;
+} & ({ readonly body: unknown } | { readonly bytes: FileBytes } | { readonly failure: Failure });
+
+export interface CorridorOptions {
+  readonly db: Database;
+  /** Reports and searches run on connections of their own, so that they never stand before a fast read. */
+  readonly slow: Database;
+  readonly registry: Registry;
+  readonly authorities: Authorities;
+  readonly quota: Quota;
+  readonly guides: Guides;
+  /** Checks every n-th answer against the tool's output schema; 1 in tests. */
+  readonly checkEvery: number;
+  readonly onDefect: (tool: Tool, error: unknown) => void;
+}
+
+/** How often a call is begun again because its authority changed under it. */
+const ATTEMPTS = 4;
+
+/** The corridor: the one way from any surface to a handler. */
+export class Corridor {
+  readonly #options: CorridorOptions;
+  #answers = 0;
+
+  constructor(options: CorridorOptions) {
+    this.#options = options;
+  }
+
+  get registry(): Registry {
+    return this.#options.registry;
+  }
+
+  async call(call: Call): Promise<Outcome> {
+    const { authorities, quota } = this.#options;
+    let authority: Authority | undefined;
+    let charged: string | undefined;
+    try {
+      let { authority: current, fresh } = await authorities.resolve(call.bearer);
+      for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+        authority = current;
+        const session = { verified: fresh };
+        const outcome = await this.#attempt(call, current, session, async () => {
+          if (charged === undefined) {
+            await quota.charge(current.appId, call.tool.cost);
+            charged = current.appId;
+          }
+        });
+        if (outcome && session.verified) return { ...outcome, authority, quota: quota.state(current.appId) };
+        // Nothing has proved a remembered authority yet, or a statement has refused it.
+        const proved = await authorities.fresh(call.bearer ?? '');
+        if (outcome && proved.revision === current.revision && proved.credentialId === current.credentialId) {
+          return { ...outcome, authority, quota: quota.state(current.appId) };
+        }
+        current = proved;
+        fresh = true;
+      }
+      throw new Failure('authority_unavailable', { retryAfter: 1 });
+    } catch (error) {
+      const failure = asFailure(error);
+      if (failure.status === 401) {
+        if (charged !== undefined) quota.refund(charged, call.tool.cost);
+        return { failure };
+      }
+      return { failure, ...(authority && { authority, quota: quota.state(authority.appId) }) };
+    }
+  }
+
+  /** One run under one authority. `undefined`: a statement found the authority stale. */
+  async #attempt(
+    call: Call,
+    authority: Authority,
+    state: { verified: boolean },
+    charge: () => Promise<void>,
+  ): Promise<{ body: unknown } | { bytes: FileBytes } | { failure: Failure } | undefined> {
+    const { tool } = call;
+    try {
+      if (!mayCall(tool, authority)) throw notPermitted(tool, authority, tool.required);
+      const input = parseInput(call);
+      for (const condition of tool.when) {
+        const value = input[condition.given];
+        const applies = condition.is === undefined ? value !== undefined : value === condition.is;
+        if (applies && !holds(authority, condition)) throw notPermitted(tool, authority, condition);
+      }
+      const website = websiteOf(tool, input, authority);
+      await charge();
+      const session: ReadSession = {
+        db: this.#options.db,
+        authority,
+        website,
+        get verified() {
+          return state.verified;
+        },
+        set verified(value) {
+          state.verified = value;
+        },
+      };
+      const context: ReadContext<unknown> = {
+        input,
+        authority,
+        read: openReads(session, this.#options.slow),
+        gateway: this.#facts(authority),
+      };
+      if (call.bytes && tool.bytes) return { bytes: await tool.bytes(context, call.bytes) };
+      const body = await tool.handle(context);
+      this.#check(tool, body);
+      return { body };
+    } catch (error) {
+      if (error instanceof StaleAuthority) return undefined;
+      return { failure: asFailure(error) };
+    }
+  }
+
+  #check(tool: Tool, body: unknown): void {
+    const { checkEvery, onDefect } = this.#options;
+    if (++this.#answers % checkEvery !== 0) return;
+    const checked = tool.output.safeParse(body);
+    if (checked.success) return;
+    onDefect(tool, checked.error);
+    if (checkEvery === 1) throw new Failure('internal', { cause: checked.error });
+  }
+
+  #facts(authority: Authority): GatewayFacts {
+    const { registry, guides } = this.#options;
+    return {
+      operations: () => registry.callableBy(authority).map(factsOf),
+      guides: () => guides.given(authority),
+      guide: (name) => guides.text(name, authority),
+    };
+  }
+}
+
+function notPermitted(tool: Tool, authority: Authority, requirement: Requirement): Failure {
+  const { scopes, dataAccess } = requirement;
+  return new Failure('not_permitted', {
+    required: {
+      scopes: scopes.filter((scope) => !authority.scopes.has(scope)),
+      dataAccess: dataAccess.filter((flag) => !authority.dataAccess.has(flag)),
+      unrestricted: tool.restrictions === 'refused' && isRestricted(authority),
+    },
+  });
+}
+
+function parseInput(call: Call): Record<string, unknown> {
+  const parsed = call.tool.input.safeParse(call.input);
+  const errors = [
+    ...(call.problems ?? []),
+    ...(parsed.success ? [] : inputErrors(parsed.error, call.input)),
+    ...unstorable(call.input),
+  ];
+  const first = errors[0];
+  if (first) throw new Failure(reasonOf(first.code), { errors: errors.slice(0, 20) });
+  return parsed.data ?? {};
+}
+
+const reasonOf = (code: ParameterError['code']): FailureCode => (code === 'missing' ? 'invalid_parameter' : code);
+
+const NO_WEBSITE: WebsiteKey = { id: '', tenant: '0', site: '0' };
+
+/**
+ * The one website that a call is about: the `website_id` given, or the owner that a resource id names. Every other id
+ * of the input must name the same website, and the credential must hold it: decided before any query.
+ */
+function websiteOf(tool: Tool, input: Record<string, unknown>, authority: Authority): WebsiteKey {
+  const named = new Set<string>();
+  for (const parameter of tool.parameters) {
+    const value = input[parameter.name];
+    if (typeof value !== 'string') continue;
+    if (parameter.name === 'website_id') named.add(value);
+    else if (parameter.id) named.add(parseId(value)?.website ?? '');
+  }
+  const [id] = named;
+  if (id === undefined) return NO_WEBSITE;
+  const website = authority.websites.get(id);
+  if (named.size > 1 || !website) throw new Failure('not_found');
+  return website;
+}
+
+// Statement and lock time-outs, deadlocks and a read-only server: the data is unharmed and a later attempt may succeed.
+const BUSY = /^(57014|55P03|40P01|40001|25006|53...)$/;
+
+export function asFailure(error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  const unavailable = error instanceof StoreUnreachable || BUSY.test(sqlState(error));
+  return new Failure(unavailable ? 'service_unavailable' : 'internal', { cause: error, ...(unavailable && { retryAfter: 1 }) });
+}

@@ -1,0 +1,40 @@
+import type { Authority } from '../core/authority.ts';
+import { isRestricted } from '../core/authority.ts';
+import { holds } from '../core/scopes.ts';
+import type { OperationFacts, Tool } from '../core/tool.ts';
+
+/** All operations, in the order of their names. */
+export class Registry {
+  readonly tools: readonly Tool[];
+  readonly #byName: ReadonlyMap<string, Tool>;
+
+  constructor(tools: readonly Tool[]) {
+    this.tools = [...tools].sort((a, b) => (a.name < b.name ? -1 : 1));
+    this.#byName = new Map(this.tools.map((tool) => [tool.name, tool]));
+    if (this.#byName.size !== this.tools.length) throw new Error('two tools have the same name');
+  }
+
+  get(name: string): Tool | undefined {
+    return this.#byName.get(name);
+  }
+
+  /** The operations that a credential can call: what is not among them does not exist for it. */
+  callableBy(authority: Authority): Tool[] {
+    return this.tools.filter((tool) => mayCall(tool, authority));
+  }
+}
+
+/** Whether the authority holds what the operation always asks for; parameters may ask for more. */
+export const mayCall = (tool: Tool, authority: Authority): boolean =>
+  holds(authority, tool.required) && !(tool.restrictions === 'refused' && isRestricted(authority));
+
+export const factsOf = (tool: Tool): OperationFacts => ({
+  operation: tool.name,
+  method: tool.method,
+  path: tool.path,
+  kind: tool.effect,
+  scopes: [...tool.required.scopes],
+  data_access: [...tool.required.dataAccess],
+  unrestricted_required: tool.restrictions === 'refused',
+  author_required: tool.author,
+});

@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto';
+import { constants } from 'node:fs';
+import { open, realpath } from 'node:fs/promises';
+import { resolve, sep } from 'node:path';
+import type { StoredContent } from './row.ts';
+
+/** Why a file's content cannot be had. */
+export type ContentProblem = 'path_refused' | 'path_outside' | 'file_not_found' | 'not_a_file' | 'unreadable_file';
+
+export const CHUNK = 65_536;
+
+/** Takes a piece of content that begins at chunk `first`; every piece but the last is a whole number of chunks. */
+export type TakeContent = (first: number, bytes: Buffer) => Promise<void>;
+
+export async function inlineContent(base64: string, take: TakeContent): Promise<StoredContent> {
+  const bytes = Buffer.from(base64, 'base64');
+  if (bytes.length > 0) await take(0, bytes);
+  return { size: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
+}
+
+/** Content beside the NDJSON file: neither its path nor a link in it leads out of `folder`. */
+export async function contentAt(
+  folder: string | null,
+  path: string,
+  take: TakeContent,
+): Promise<StoredContent | ContentProblem> {
+  if (folder === null) return 'path_refused';
+  let handle: Awaited<ReturnType<typeof open>>;
+  try {
+    const real = await realpath(resolve(folder, path));
+    if (!real.startsWith(folder.endsWith(sep) ? folder : folder + sep)) return 'path_outside';
+    // The last part cannot become a link meanwhile, and a pipe cannot hold the import up.
+    handle = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : '';
+    return code === 'ENOENT' || code === 'ENOTDIR' ? 'file_not_found' : 'unreadable_file';
+  }
+  try {
+    if (!(await handle.stat()).isFile()) return 'not_a_file';
+    const hash = createHash('sha256');
+    let size = 0;
+    for (;;) {
+      const piece = await fill(handle, Buffer.allocUnsafe(64 * CHUNK));
+      if (piece.length === 0) break;
+      hash.update(piece);
+      await take(size / CHUNK, piece);
+      size += piece.length;
+      if (piece.length % CHUNK !== 0) break;
+    }
+    return { size, sha256: hash.digest('hex') };
+  } finally {
+    await handle.close();
+  }
+}
+
+async function fill(handle: Awaited<ReturnType<typeof open>>, buffer: Buffer): Promise<Buffer> {
+  let length = 0;
+  while (length < buffer.length) {
+    const { bytesRead } = await handle.read(buffer, length, buffer.length - length);
+    if (bytesRead === 0) break;
+    length += bytesRead;
+  }
+  return buffer.subarray(0, length);
+}

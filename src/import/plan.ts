@@ -1,0 +1,113 @@
+import { raw, sql } from '../core/sql.ts';
+import { fence, progress, REFUSED, REPEATED, rejecting, type Step } from './steps.ts';
+import type { Table } from './tables.ts';
+
+/**
+ * Plans a type: finds the website of every staged row, its references and whether it is stored already, refuses what
+ * cannot be, and gives native ids to new rows in order of creation. One statement, so that a killed run neither loses
+ * ids nor gives them twice.
+ */
+export function planStep(table: Table): Step {
+  const { name, owner, refs, links } = table;
+  const step = `plan ${name}`;
+  const owned = owner.table !== 'website';
+  const replies = name === 'message';
+  return {
+    name: step,
+    types: [name],
+    statement: (bounds) => sql`WITH RECURSIVE ${fence(bounds)},
+${raw(`staged AS MATERIALIZED (
+  SELECT s.seq, s.external_id, s.owner, s.at, s.refs, s.links FROM fence, gateway.import_stage s WHERE s.type = '${name}'
+), owners AS MATERIALIZED (
+  SELECT o.external_id, count(*) AS found, min(o.tenant) AS tenant, min(o.site) AS site,
+         ${owned ? 'min(o.id)' : 'NULL::bigint'} AS id,
+         ${owner.parent === undefined ? 'NULL::bigint' : `min(o.${owner.parent})`} AS parent
+    FROM platform.${owner.table} o
+   WHERE o.tenant = ANY ((SELECT scope FROM gateway.import_run)::bigint[]) AND o.external_id IN (SELECT owner FROM staged)
+   GROUP BY o.external_id
+), placed AS MATERIALIZED (
+  SELECT s.*, o.found, o.tenant, o.site, o.id AS owner_id, o.parent AS owner_parent,
+         lead(s.seq) OVER (PARTITION BY o.tenant, s.external_id ORDER BY s.seq) AS newer
+    FROM staged s LEFT JOIN owners o ON o.external_id = s.owner
+)`)}${raw(links === undefined ? '' : linked(links.member))}${raw(`, checked AS MATERIALIZED (
+  SELECT p.seq, p.external_id, p.tenant, p.site, p.at, p.newer, p.owner_id, p.owner_parent, x.id AS old_id,
+         p.refs[4] AS reply, ${refs.length === 0 ? 'NULL::bigint[]' : `ARRAY[${refs.map((_, i) => `r${i + 1}.id`).join(', ')}]`} AS refs,
+         ${links === undefined ? 'NULL::bigint[]' : "coalesce(k.ids, '{}')"} AS links,
+         CASE WHEN p.found IS NULL THEN 'unknown_reference /${owner.member}'
+              WHEN p.found > 1 THEN 'ambiguous_reference /${owner.member}'
+              WHEN p.newer IS NOT NULL THEN 'duplicate_record /external_id'
+              WHEN x.site <> p.site THEN 'immutable_website /${owner.member}'
+              ${refs.map((ref, i) => verdict(ref, i + 1)).join('\n              ')}
+              ${
+                links === undefined
+                  ? ''
+                  : `WHEN k.unknown IS NOT NULL THEN 'unknown_reference /${links.member}/' || (k.unknown - 1)
+              WHEN k.elsewhere IS NOT NULL THEN 'reference_elsewhere /${links.member}/' || (k.elsewhere - 1)`
+              }
+         END AS verdict
+    FROM placed p
+    LEFT JOIN platform.${name} x ON x.tenant = p.tenant AND x.external_id = p.external_id
+    ${refs.map((ref, i) => found(ref.table, i + 1)).join('\n    ')}
+    ${links === undefined ? '' : 'LEFT JOIN linked k ON k.seq = p.seq'}
+)`)}${raw(replies ? REPLIES : `, judged AS (SELECT *, NULL::bigint AS reply_id, NULL::text AS reply_key FROM checked)`)}
+${raw(`, reserved AS MATERIALIZED (
+  SELECT tenant, site, platform.reserve_ids(tenant, site, '${name}', n) AS last
+    FROM (SELECT tenant, site, count(*) AS n FROM judged WHERE verdict IS NULL AND old_id IS NULL GROUP BY tenant, site) f
+), numbered AS ${replies ? 'MATERIALIZED ' : ''}(
+  SELECT j.*, j.old_id IS NULL AS fresh, coalesce(j.old_id, r.last
+           + row_number() OVER (PARTITION BY j.tenant, j.site, j.old_id IS NULL ORDER BY j.at NULLS FIRST, j.seq)) AS id
+    FROM judged j LEFT JOIN reserved r ON r.tenant = j.tenant AND r.site = j.site
+   WHERE j.verdict IS NULL
+), planned AS (
+  INSERT INTO gateway.import_plan (type, ord, seq, tenant, site, id, fresh, owner_id, owner_parent, refs, links)
+  SELECT '${name}', row_number() OVER (ORDER BY n.tenant, n.site, ${owned ? 'n.owner_id, ' : ''}n.id),
+         n.seq, n.tenant, n.site, n.id, n.fresh, n.owner_id, n.owner_parent,
+         ${replies ? 'n.refs || coalesce(n.reply_id, a.id)' : 'n.refs'}, n.links
+    FROM numbered n
+    ${replies ? 'LEFT JOIN numbered a ON n.reply_key IS NOT NULL AND a.tenant = n.tenant AND a.external_id = n.reply_key' : ''}
+), `)}${rejecting(name)}
+${progress(bounds, step, name, { unchanged: REPEATED, rejected: REFUSED })}`,
+  };
+}
+
+// An operator is found on the website itself: it has one row for each website it works on.
+const found = (table: string, i: number): string =>
+  `LEFT JOIN platform.${table} r${i} ON r${i}.tenant = p.tenant AND r${i}.external_id = p.refs[${i}]${
+    table === 'operator' ? ` AND r${i}.site = p.site` : ''
+  }`;
+
+const verdict = ({ member, table }: { member: string; table: string }, i: number): string =>
+  table === 'operator'
+    ? `WHEN p.refs[${i}] IS NOT NULL AND r${i}.id IS NULL THEN CASE WHEN EXISTS (
+                SELECT 1 FROM platform.operator o WHERE o.tenant = p.tenant AND o.external_id = p.refs[${i}])
+                THEN 'reference_elsewhere /${member}' ELSE 'unknown_reference /${member}' END`
+    : `WHEN p.refs[${i}] IS NOT NULL AND r${i}.id IS NULL THEN 'unknown_reference /${member}'
+              WHEN r${i}.site <> p.site THEN 'reference_elsewhere /${member}'`;
+
+const linked = (member: string): string => `, linked AS MATERIALIZED (
+  SELECT p.seq, array_agg(DISTINCT c.id ORDER BY c.id) AS ids,
+         min(l.place) FILTER (WHERE c.id IS NULL) AS unknown, min(l.place) FILTER (WHERE c.site <> p.site) AS elsewhere
+    FROM placed p CROSS JOIN unnest(p.links) WITH ORDINALITY AS l (${member}, place)
+    LEFT JOIN platform.contact c ON c.tenant = p.tenant AND c.external_id = l.${member}
+   GROUP BY p.seq
+)`;
+
+// in_reply_to may name a message of the same run, whose own refusal then refuses its answers, and theirs.
+const REPLIES = `, answers AS MATERIALIZED (
+  SELECT c.seq, c.tenant, c.external_id, c.reply, c.owner_id, m.id AS stored_id, m.conversation_id AS stored_in, a.seq AS staged_seq,
+         coalesce(a.owner_id, m.conversation_id) AS reply_in
+    FROM checked c
+    LEFT JOIN checked a ON a.tenant = c.tenant AND a.external_id = c.reply AND a.verdict IS NULL
+    LEFT JOIN platform.message m ON m.tenant = c.tenant AND m.external_id = c.reply
+   WHERE c.verdict IS NULL AND c.reply IS NOT NULL
+), broken (seq, verdict) AS (
+  SELECT seq, CASE WHEN reply_in IS NULL THEN 'unknown_reference /in_reply_to' ELSE 'reference_elsewhere /in_reply_to' END
+    FROM answers WHERE reply_in IS DISTINCT FROM owner_id
+  UNION
+  SELECT a.seq, 'unknown_reference /in_reply_to' FROM broken b JOIN answers a ON a.staged_seq = b.seq
+   WHERE a.stored_id IS NULL AND a.reply_in = a.owner_id
+), judged AS MATERIALIZED (
+  SELECT c.seq, c.external_id, c.tenant, c.site, c.at, c.newer, c.owner_id, c.owner_parent, c.old_id, c.refs, c.links,
+         a.stored_id AS reply_id, CASE WHEN a.stored_id IS NULL THEN a.reply END AS reply_key, coalesce(c.verdict, b.verdict) AS verdict
+    FROM checked c LEFT JOIN answers a ON a.seq = c.seq LEFT JOIN broken b ON b.seq = c.seq
+)`;

@@ -1,0 +1,106 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from '../core/sql.ts';
+import { type Database, sqlState } from '../store/postgres.ts';
+
+/** Another import is at work, or has taken this one over. */
+export class ImportBusy extends Error {
+  override readonly name = 'ImportBusy';
+}
+
+/** What identifies a source, so that a resumed run knows that it reads the same bytes. */
+export interface Source {
+  readonly name: string;
+  readonly size: number | null;
+  readonly modified: number | null;
+  /** SHA-256 of the first 64 KiB. */
+  readonly head: string | null;
+}
+
+export interface RunState {
+  readonly unfinished: boolean;
+  readonly sources: readonly Source[] | null;
+  readonly organization: string | null;
+  readonly staged: boolean;
+  readonly file: number;
+  readonly offset: number;
+  readonly line: number;
+  readonly seq: number;
+  readonly step: string | null;
+  readonly ord: number;
+  /** Staged lines are there: a crash of PostgreSQL empties the staging tables. */
+  readonly intact: boolean;
+}
+
+/** Milliseconds that a second import waits for the first one's lease: more than a lease lasts after a kill. */
+const PATIENCE = 12_000;
+const POLL = 150;
+const BEAT = 2_000;
+
+export interface Run {
+  readonly epoch: number;
+  state(): Promise<RunState>;
+  begin(sources: readonly Source[], organization: string | undefined): Promise<void>;
+  /** Writes the receipts that a killed run left owing. */
+  settle(): Promise<void>;
+  finish(): Promise<void>;
+  /** Lets go of the lease, so that the next import need not wait for it to lapse. */
+  release(): Promise<void>;
+}
+
+export async function takeRun(db: Database, signal: AbortSignal | undefined): Promise<Run> {
+  const epoch = await take(db, signal);
+  // The lease also grows with every statement; the beat carries it over pauses between them. A beat that fails needs
+  // no answer here: the next statement is fenced and says what is wrong.
+  const beat = setInterval(() => {
+    db.query(sql`SELECT gateway.import_beat(${epoch})`).catch(() => clearInterval(beat));
+  }, BEAT).unref();
+  return {
+    epoch,
+    state: () => readState(db),
+    begin: async (sources, organization) => {
+      const described = JSON.stringify(sources);
+      await db.query(
+        sql`SELECT gateway.import_begin(${epoch}, ${described}::text::jsonb, ${organization ?? null}::text)`,
+      );
+    },
+    settle: async () => {
+      await db.query(sql`SELECT gateway.import_settle()`);
+    },
+    finish: async () => {
+      await db.query(sql`SELECT gateway.import_finish(${epoch})`);
+    },
+    release: async () => {
+      clearInterval(beat);
+      await db.query(
+        sql`UPDATE gateway.import_run SET lease_until = '-infinity', backend = NULL WHERE epoch = ${epoch}`,
+      );
+    },
+  };
+}
+
+async function take(db: Database, signal: AbortSignal | undefined): Promise<number> {
+  const limit = performance.now() + PATIENCE;
+  for (;;) {
+    const [row] = await db.query<{ epoch: string | null }>(sql`SELECT gateway.import_take() AS epoch`);
+    if (row?.epoch != null) return Number(row.epoch);
+    if (performance.now() > limit) throw new ImportBusy('another import is running: wait until it has finished');
+    await sleep(POLL, undefined, signal === undefined ? {} : { signal });
+  }
+}
+
+async function readState(db: Database): Promise<RunState> {
+  const [row] = await db.query<RunState>(sql`
+    SELECT unfinished, sources, organization, staged, file, byte_offset::float8 AS "offset", line::float8 AS line,
+           seq::float8 AS seq, step, ord::float8 AS ord,
+           (SELECT coalesce(sum(read), 0) = 0 FROM gateway.import_tally)
+             OR EXISTS (SELECT 1 FROM gateway.import_stage) OR EXISTS (SELECT 1 FROM gateway.import_reject) AS intact
+      FROM gateway.import_run`);
+  if (row === undefined) throw new Error('gateway.import_run has no row: the store is damaged');
+  return row;
+}
+
+/** Says in the importer's words what a fenced statement refused. */
+export function explainFence(error: unknown): never {
+  if (sqlState(error) === 'GW001') throw new ImportBusy('another import has taken over this one', { cause: error });
+  throw error;
+}

@@ -1,0 +1,163 @@
+import { sql } from '../core/sql.ts';
+import type { Database } from '../store/postgres.ts';
+import { CHUNK, type ContentProblem, contentAt, inlineContent } from './content.ts';
+import type { Line } from './lines.ts';
+import { parseRecord, RECORD_TYPES } from './records.ts';
+import { explainFence } from './run.ts';
+import { type Row, rowOf, type StoredContent } from './row.ts';
+
+/** Position after the lines staged so far. */
+export interface Position {
+  readonly file: number;
+  readonly offset: number;
+  readonly line: number;
+}
+
+interface Problem {
+  readonly pointer: string;
+  readonly code: string;
+}
+
+const ROWS = 4000;
+const BYTES = 4 * 1024 * 1024;
+
+/**
+ * Puts lines into the staging tables, several thousand a statement, and checks the next ones while PostgreSQL stores
+ * them: one statement is under way at a time, the position that it records is the position after its last line.
+ */
+export class Stage {
+  read = 0;
+  private rows: string[] = [];
+  private rejects: object[] = [];
+  private counts = new Map<string, { read: number; rejected: number }>();
+  private bytes = 0;
+  private pieces: { seq: number; chunk: number; bytes: Buffer }[] = [];
+  private pieceBytes = 0;
+  private under: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    private readonly db: Database,
+    private readonly epoch: number,
+    private seq: number,
+  ) {}
+
+  async line(at: { file: number; line: number }, line: Line, folder: string | null): Promise<void> {
+    if (line.text === null) return this.refuse(at, '', [{ pointer: '', code: line.code ?? 'invalid_utf8' }]);
+    if (line.text.trim() === '') return;
+    let json: unknown;
+    try {
+      json = JSON.parse(line.text);
+    } catch {
+      return this.refuse(at, '', [{ pointer: '', code: 'invalid_json' }]);
+    }
+    await this.record(at, json, folder);
+  }
+
+  async record(at: { file: number; line: number }, json: unknown, folder: string | null): Promise<void> {
+    const parsed = parseRecord(json);
+    if (!parsed.ok) return this.refuse(at, typeOf(json), parsed.problems);
+    const { record } = parsed;
+    if (record.type !== 'file') return this.keep(at, rowOf(record));
+    const seq = this.seq + 1;
+    const take = async (first: number, bytes: Buffer): Promise<void> => {
+      for (let i = 0; i * CHUNK < bytes.length; i++) {
+        this.pieces.push({ seq, chunk: first + i, bytes: bytes.subarray(i * CHUNK, (i + 1) * CHUNK) });
+      }
+      this.pieceBytes += bytes.length;
+      if (this.pieceBytes >= BYTES) await this.flushContent();
+    };
+    const content: StoredContent | ContentProblem =
+      record.content_base64 === undefined
+        ? await contentAt(folder, record.path ?? '', take)
+        : await inlineContent(record.content_base64, take);
+    if (typeof content === 'string') return this.refuse(at, 'file', [{ pointer: '/path', code: content }]);
+    this.keep(at, rowOf(record, content));
+  }
+
+  get full(): boolean {
+    return this.rows.length + this.rejects.length >= ROWS || this.bytes >= BYTES;
+  }
+
+  /** Sends what is gathered, after what was sent before has been stored. */
+  async flush(position: Position): Promise<void> {
+    await this.flushContent();
+    const [rows, rejects, counts] = [this.rows, this.rejects, this.counts];
+    this.rows = [];
+    this.rejects = [];
+    this.counts = new Map();
+    this.bytes = 0;
+    const read = [...counts].map(([type, count]) => ({ type, ...count }));
+    await this.settled();
+    this.start(sql`WITH fence AS MATERIALIZED (SELECT gateway.import_fence(${this.epoch})), kept AS (
+        INSERT INTO gateway.import_stage (type, seq, file, line, external_id, owner, at, refs, links, data)
+        SELECT r.* FROM fence, jsonb_to_recordset(${`[${rows.join(',')}]`}::text::jsonb)
+          AS r (type text, seq bigint, file integer, line bigint, external_id text, owner text, at timestamptz, refs text[], links text[], data jsonb)
+      ), refused AS (
+        INSERT INTO gateway.import_reject (seq, place, file, line, pointer, code)
+        SELECT r.* FROM fence, jsonb_to_recordset(${JSON.stringify(rejects)}::text::jsonb)
+          AS r (seq bigint, place integer, file integer, line bigint, pointer text, code text)
+      )
+      SELECT gateway.import_staged(${this.epoch}, ${position.file}, ${position.offset}, ${position.line}, ${this.seq},
+                                   ${JSON.stringify(read)}::text::jsonb)`);
+  }
+
+  /** Waits until everything sent is stored. */
+  async settled(): Promise<void> {
+    await this.under.catch(explainFence);
+  }
+
+  private start(statement: Parameters<Database['query']>[0]): void {
+    this.under = this.db.query(statement);
+    // It is awaited before the next one; until then a failure must not count as unhandled.
+    this.under.catch(() => undefined);
+  }
+
+  private async flushContent(): Promise<void> {
+    if (this.pieces.length === 0) return;
+    const { pieces } = this;
+    this.pieces = [];
+    this.pieceBytes = 0;
+    let from = 1;
+    const index = pieces.map(({ seq, chunk, bytes }) => {
+      const entry = { seq, chunk, start: from, length: bytes.length };
+      from += bytes.length;
+      return entry;
+    });
+    await this.settled();
+    this.start(sql`WITH fence AS MATERIALIZED (SELECT gateway.import_fence(${this.epoch}))
+      INSERT INTO gateway.import_chunk (seq, chunk, bytes)
+      SELECT p.seq, p.chunk, substring(${Buffer.concat(pieces.map((piece) => piece.bytes))}::bytea FROM p.start FOR p.length)
+        FROM fence, jsonb_to_recordset(${JSON.stringify(index)}::text::jsonb)
+          AS p (seq bigint, chunk integer, start integer, length integer)
+      ON CONFLICT (seq, chunk) DO UPDATE SET bytes = excluded.bytes`);
+  }
+
+  private keep({ file, line }: { file: number; line: number }, row: Row): void {
+    this.count(row.type).read++;
+    const text = JSON.stringify({ seq: ++this.seq, file, line, ...row });
+    this.bytes += text.length;
+    this.rows.push(text);
+  }
+
+  private refuse({ file, line }: { file: number; line: number }, type: string, problems: readonly Problem[]): void {
+    const count = this.count(type);
+    count.read++;
+    count.rejected++;
+    this.seq++;
+    problems.forEach(({ pointer, code }, place) => {
+      this.rejects.push({ seq: this.seq, place, file, line, pointer, code });
+    });
+  }
+
+  private count(type: string): { read: number; rejected: number } {
+    let count = this.counts.get(type);
+    if (count === undefined) this.counts.set(type, (count = { read: 0, rejected: 0 }));
+    this.read++;
+    return count;
+  }
+}
+
+function typeOf(json: unknown): string {
+  const named = typeof json === 'object' && json !== null && 'type' in json ? json.type : undefined;
+  return RECORD_TYPES.find((type) => type === named) ?? '';
+}

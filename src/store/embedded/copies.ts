@@ -1,0 +1,117 @@
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+
+import type { Account } from './identity.ts';
+import { run } from './run.ts';
+import { errorCode } from './unavailable.ts';
+
+/**
+ * Are the links between the package's libraries in place? npm packages cannot hold links: a script makes them at
+ * install, and where scripts are off this does, unless the folder is read-only.
+ */
+export function linksComplete(native: string): boolean {
+  const links: { source: string; target: string }[] = JSON.parse(
+    readFileSync(join(native, 'pg-symlinks.json'), 'utf8'),
+  );
+  for (const { source, target } of links) {
+    const path = join(dirname(native), target);
+    if (existsSync(path)) continue;
+    try {
+      rmSync(path, { force: true });
+      symlinkSync(basename(source), path);
+    } catch (error) {
+      // Another process may have made it in this moment.
+      if (errorCode(error) !== 'EEXIST') return false;
+    }
+  }
+  return true;
+}
+
+/**
+ * A copy of the package (`<folder>/native`) that the account can run, from the first place that serves: the data
+ * folder, else a public temporary one. Made aside and renamed, so that it is whole or absent. 60 MB, about 0.1 s.
+ */
+export async function copyForOthers(
+  native: string,
+  { dataDir, account, name }: { dataDir: string; account: Account | undefined; name: string },
+): Promise<string | undefined> {
+  const us = process.geteuid?.() ?? 0;
+  const places = [
+    join(dataDir, name),
+    ...[tmpdir(), '/tmp', '/var/tmp'].map((place) => join(place, `gateway-${us}-${name}`)),
+  ];
+  for (const place of places) {
+    if (!(await canEnter(dirname(place), account))) continue;
+    if (intact(place, native, us)) return join(place, 'native');
+    try {
+      const aside = mkdtempSync(`${place}.`);
+      try {
+        fill(join(aside, 'native'), native);
+        chmodSync(aside, 0o755);
+        // A damaged copy of ours goes; a folder of somebody else's makes the rename fail, and the next place is tried.
+        if (ours(place, us)) rmSync(place, { recursive: true, force: true });
+        renameSync(aside, place);
+      } finally {
+        rmSync(aside, { recursive: true, force: true });
+      }
+    } catch (error) {
+      if (errorCode(error) === undefined) throw error;
+    }
+    if (intact(place, native, us)) return join(place, 'native');
+  }
+  return undefined;
+}
+
+async function canEnter(folder: string, account: Account | undefined): Promise<boolean> {
+  const { status } = await run('/bin/sh', ['-c', 'cd "$1"', 'sh', folder], { account });
+  return status === 0;
+}
+
+/** Ours, closed to writing by others, and as many bytes as the package: a sweep of /tmp may have taken some. */
+function intact(place: string, native: string, us: number): boolean {
+  const copy = join(place, 'native');
+  return ours(place, us) && existsSync(copy) && linksComplete(copy) && bytesIn(copy) === bytesIn(native);
+}
+
+function ours(place: string, us: number): boolean {
+  const stat = lstatSync(place, { throwIfNoEntry: false });
+  return stat?.isDirectory() === true && stat.uid === us && (stat.mode & 0o022) === 0;
+}
+
+function fill(target: string, native: string): void {
+  cpSync(native, target, { recursive: true, verbatimSymlinks: true, filter: needed });
+  chmodSync(target, 0o755);
+  // Whatever the umask of the install was, the account has to read all and run the programs.
+  for (const entry of readdirSync(target, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (entry.isDirectory()) chmodSync(path, 0o755);
+    else if (entry.isFile()) chmodSync(path, basename(entry.parentPath) === 'bin' ? 0o755 : 0o644);
+  }
+  linksComplete(target);
+}
+
+function bytesIn(folder: string): number {
+  let bytes = 0;
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (entry.isFile() && needed(path)) bytes += lstatSync(path).size;
+  }
+  return bytes;
+}
+
+/** Archives for linking C programs are of no use here. */
+function needed(path: string): boolean {
+  return !path.endsWith('.a');
+}

@@ -1,0 +1,71 @@
+import { chownSync, lchownSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { errorCode, StoreUnavailable } from './unavailable.ts';
+
+/** An operating-system user that PostgreSQL runs as. */
+export interface Account {
+  readonly name: string;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/**
+ * The user to switch to, or undefined to run as ourselves. PostgreSQL refuses to run as root, and initdb refuses a uid
+ * without an entry in /etc/passwd, so root becomes whoever owns the cluster already, else `postgres`, else `nobody`.
+ */
+export function accountFor(cluster: string): Account | undefined {
+  const owner = ownerOf(cluster);
+  const us = process.geteuid?.();
+  if (us !== 0) {
+    if (owner !== undefined && owner !== us) {
+      throw new StoreUnavailable(
+        `The database in ${cluster} belongs to the user with uid ${owner}, but this process runs as uid ${us}: ` +
+          'run it as that user or as root, or choose another folder with GATEWAY_DATA_DIR.',
+      );
+    }
+    return undefined;
+  }
+  const accounts = passwd();
+  const account =
+    (owner ? accounts.find(({ uid }) => uid === owner) : undefined) ??
+    accounts.find(({ name, uid }) => name === 'postgres' && uid !== 0) ??
+    accounts.find(({ name, uid }) => name === 'nobody' && uid !== 0);
+  if (!account) {
+    throw new StoreUnavailable(
+      'PostgreSQL does not run as root, and /etc/passwd has no user "postgres" or "nobody" to run it: ' +
+        'start the gateway as another user, or set DATABASE_URL to a PostgreSQL server.',
+    );
+  }
+  return account;
+}
+
+/** Gives a folder, and with `deep` everything in it, to the account. */
+export function hand(folder: string, account: Account, { deep = false } = {}): void {
+  try {
+    if (deep) {
+      for (const entry of readdirSync(folder, { recursive: true })) {
+        lchownSync(join(folder, entry.toString()), account.uid, account.gid);
+      }
+    }
+    chownSync(folder, account.uid, account.gid);
+  } catch (error) {
+    throw new StoreUnavailable(
+      `PostgreSQL does not run as root, and ${folder} cannot be given to the user "${account.name}" ` +
+        `(${errorCode(error) ?? 'unknown error'}): start the gateway as another user, choose another folder with ` +
+        'GATEWAY_DATA_DIR, or set DATABASE_URL.',
+    );
+  }
+}
+
+export function ownerOf(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.uid;
+}
+
+function passwd(): Account[] {
+  return readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'))
+    .map(([name = '', , uid = '', gid = '']) => ({ name, uid: Number(uid), gid: Number(gid) }))
+    .filter(({ name, uid, gid }) => name !== '' && Number.isInteger(uid) && Number.isInteger(gid));
+}

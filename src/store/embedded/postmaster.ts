@@ -1,0 +1,213 @@
+import { spawn } from 'node:child_process';
+import { closeSync, openSync, readFileSync, readlinkSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+
+import type { Binaries } from './binaries.ts';
+import { inheritedFolder } from './cluster.ts';
+import { type Account, ownerOf } from './identity.ts';
+import { type Lock, lock } from './locks.ts';
+import { anywhere, programEnvironment } from './run.ts';
+import { errorCode, StoreUnavailable } from './unavailable.ts';
+
+/** Names the socket only: nothing listens on a network. */
+export const port = 5432;
+
+/** In seconds. A start may replay a long journal after a crash; leftovers of one end within moments. */
+const startLimit = 120;
+const leftoverLimit = 10;
+const stopLimit = 10;
+
+const settings = {
+  listen_addresses: '',
+  unix_socket_directories: '.',
+  unix_socket_permissions: '0700',
+  port: String(port),
+  cluster_name: 'gateway',
+  max_connections: '100',
+  shared_buffers: '128MB',
+  fsync: 'on',
+  full_page_writes: 'on',
+  synchronous_commit: 'on',
+  jit: 'off',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  // The log holds the server's own doings. Failed statements are the gateway's to report: their text and details may
+  // hold personal data.
+  logging_collector: 'off',
+  log_min_messages: 'log',
+  log_min_error_statement: 'panic',
+  log_error_verbosity: 'terse',
+  log_checkpoints: 'off',
+};
+
+/**
+ * Adopts the postmaster of this cluster or starts one, and returns when it takes connections. Called under the lock.
+ * Every PostgreSQL process inherits a kernel lock (`postgres.running`), so that "does any still run?" needs no guess.
+ */
+export async function startOrAdopt(
+  cluster: string,
+  { binaries, account, log }: { binaries: Binaries; account: Account | undefined; log: (message: string) => void },
+): Promise<{ adopted: boolean }> {
+  const deadline = Date.now() + leftoverLimit * 1000;
+  for (;;) {
+    const running = livingPostmaster(cluster);
+    if (running !== undefined) {
+      if (await ready(cluster, running, () => alive(running, cluster))) return { adopted: true };
+      continue;
+    }
+    const mark = await lock(join(dirname(cluster), 'postgres.running'), 'exclusive', 0);
+    if (mark) {
+      try {
+        if (await start(cluster, { binaries, account, mark, log })) return { adopted: false };
+      } finally {
+        mark.release();
+      }
+    }
+    if (Date.now() > deadline) {
+      throw new StoreUnavailable(
+        `Processes of an earlier PostgreSQL still hold the database in ${cluster}: end them (the gateway of another ` +
+          'container may own them), or choose another folder with GATEWAY_DATA_DIR.',
+      );
+    }
+    await pause(100);
+  }
+}
+
+/** Orderly stop (SIGINT: ends sessions, writes a checkpoint), and after ten seconds SIGQUIT. */
+export async function stopPostmaster(cluster: string, log: (message: string) => void): Promise<void> {
+  const pid = livingPostmaster(cluster);
+  if (pid === undefined) return;
+  for (const signal of ['SIGINT', 'SIGQUIT'] as const) {
+    send(pid, signal);
+    for (const deadline = Date.now() + stopLimit * 1000; Date.now() < deadline; await pause(10)) {
+      if (!alive(pid, cluster)) return;
+    }
+    log(`PostgreSQL (process ${pid}) did not stop within ${stopLimit} s of ${signal}`);
+  }
+}
+
+/** Starts one; false when leftovers of an earlier one were in its way, which end by themselves. */
+async function start(
+  cluster: string,
+  options: { binaries: Binaries; account: Account | undefined; mark: Lock; log: (message: string) => void },
+): Promise<boolean> {
+  const { binaries, account, mark, log } = options;
+  sweep(cluster);
+  const logPath = join(dirname(cluster), 'postgres.log');
+  const begin = rotate(logPath);
+  const output = openSync(logPath, 'a', 0o600);
+  const folder = openSync(cluster, 'r');
+  const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const child = spawn(join(binaries.bin, 'postgres'), ['-D', inheritedFolder, ...args], {
+    cwd: anywhere,
+    env: programEnvironment(),
+    // Its own session: Ctrl-C in our terminal must not reach it, we stop it in our own order.
+    detached: true,
+    stdio: ['ignore', output, output, mark.fd, folder],
+    ...(account && { uid: account.uid, gid: account.gid }),
+  });
+  closeSync(folder);
+  closeSync(output);
+  child.unref();
+  let ended: string | undefined;
+  child.once('error', (error) => {
+    ended = error.message;
+  });
+  child.once('exit', (status, signal) => {
+    ended = `ended with ${signal ?? status}`;
+  });
+  const { pid } = child;
+  if (pid !== undefined && (await ready(cluster, pid, () => ended === undefined, log))) return true;
+  if (pid === undefined) await pause(0);
+  const said = readFileSync(logPath).subarray(begin).toString();
+  if (/pre-existing shared memory block|lock file ".*" already exists/.test(said)) return false;
+  const fatal = said.split('\n').findLast((line) => /FATAL|PANIC|error|could not/i.test(line));
+  throw new StoreUnavailable(
+    `PostgreSQL did not start (${fatal?.replace(/^.*?(FATAL|PANIC):\s*/, '') ?? ended ?? 'no reason given'}): see ` +
+      `${logPath}, mend that, or set DATABASE_URL to another PostgreSQL server.`,
+  );
+}
+
+/** Waits for "ready" in postmaster.pid; false when `lives` turns false first. */
+async function ready(
+  cluster: string,
+  pid: number,
+  lives: () => boolean,
+  log: (message: string) => void = () => undefined,
+): Promise<boolean> {
+  const began = Date.now();
+  let told = false;
+  while (lives()) {
+    const file = pidFile(cluster);
+    if (file?.pid === pid && file.state === 'ready') return true;
+    const waited = Date.now() - began;
+    if (waited > startLimit * 1000) {
+      throw new StoreUnavailable(
+        `PostgreSQL (process ${pid}) was not ready within ${startLimit} s: it may be recovering a large database, so ` +
+          'look into postgres.log in the data folder and start the gateway again later.',
+      );
+    }
+    if (waited > 3000 && !told) {
+      told = true;
+      log('PostgreSQL is starting; after a crash it replays its journal first');
+    }
+    await pause(10);
+  }
+  return false;
+}
+
+/** The process id of this cluster's living postmaster. */
+export function livingPostmaster(cluster: string): number | undefined {
+  const pid = pidFile(cluster)?.pid;
+  return pid !== undefined && alive(pid, cluster) ? pid : undefined;
+}
+
+/**
+ * Is this process a PostgreSQL of this cluster, and not a later owner of the same process id? Its working folder is the
+ * cluster; a container's root may not read that of another user's process, so name and owner have to do there.
+ */
+function alive(pid: number, cluster: string): boolean {
+  try {
+    const [program = ''] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+    if (!/postgres|postmaster/.test(program) || ownerOf(`/proc/${pid}`) !== ownerOf(cluster)) return false;
+    return readlinkSync(`/proc/${pid}/cwd`) === realpathSync(cluster);
+  } catch (error) {
+    return errorCode(error) === 'EACCES';
+  }
+}
+
+/**
+ * Takes away what an earlier postmaster left: its process id may belong to another program by now, and PostgreSQL would
+ * believe it. Called with the kernel lock in hand: none of the cluster's processes lives.
+ */
+function sweep(cluster: string): void {
+  for (const name of ['postmaster.pid', `.s.PGSQL.${port}.lock`]) rmSync(join(cluster, name), { force: true });
+}
+
+function pidFile(cluster: string): { pid: number; state: string | undefined } | undefined {
+  try {
+    const lines = readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n');
+    const pid = Number(lines[0]);
+    return Number.isInteger(pid) && pid > 0 ? { pid, state: lines[7]?.trim() } : undefined;
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function send(pid: number, signal: 'SIGINT' | 'SIGQUIT'): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if (errorCode(error) !== 'ESRCH') throw error;
+  }
+}
+
+/** Keeps one old log of 4 MB; returns where new entries begin. */
+function rotate(path: string): number {
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  if (size < 4 << 20) return size;
+  renameSync(path, `${path}.1`);
+  return 0;
+}

@@ -1,0 +1,9 @@
+/** The store cannot be opened. The message is one sentence for an operator: what is wrong and how to mend it. */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable';
+}
+
+/** The `code` of a system error (`EACCES`, `ENOENT`, …), or undefined for any other value. */
+export function errorCode(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}

@@ -1,0 +1,62 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { sql } from '../core/sql.ts';
+import { packageRoot } from '../core/package.ts';
+import { type Database, sqlState } from './postgres.ts';
+
+const FOLDER = new URL('src/store/migrations/', packageRoot);
+/** Any fixed number: every process that migrates asks for this advisory lock. */
+const LOCK = 7_310_482;
+
+export interface Migration {
+  readonly version: number;
+  readonly name: string;
+  readonly text: string;
+}
+
+export async function migrations(): Promise<Migration[]> {
+  const names = (await readdir(FOLDER)).filter((name) => /^\d{4}_[a-z_]+\.sql$/.test(name)).sort();
+  return Promise.all(
+    names.map(async (name, i) => {
+      const version = Number(name.slice(0, 4));
+      if (version !== i + 1) throw new Error(`Migrations are numbered without gaps: ${name} should be number ${i + 1}.`);
+      return { version, name, text: await readFile(new URL(name, FOLDER), 'utf8') };
+    }),
+  );
+}
+
+/**
+ * Brings the store to the current schema and returns its version. Safe when several processes start at once: each
+ * migration is one script, so one transaction, that takes the lock, records itself and then changes the schema; the
+ * process that comes second fails on the record's key and goes on.
+ */
+export async function migrate(db: Database): Promise<{ version: number; applied: string[] }> {
+  await db.script(`SELECT pg_advisory_xact_lock(${LOCK});
+    CREATE TABLE IF NOT EXISTS public.gateway_migration (
+      version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`);
+  const all = await migrations();
+  const current = await storeVersion(db);
+  if (current > all.length) {
+    throw new Error(
+      `The store is at schema version ${current}, this gateway knows ${all.length}. Start the newer gateway, or restore a backup.`,
+    );
+  }
+  const applied: string[] = [];
+  for (const migration of all.slice(current)) {
+    try {
+      await db.script(`SELECT pg_advisory_xact_lock(${LOCK});
+        INSERT INTO public.gateway_migration (version, name) VALUES (${migration.version}, '${migration.name}');
+        ${migration.text}`);
+      applied.push(migration.name);
+    } catch (error) {
+      if (sqlState(error) !== '23505') throw error; // another process applied it meanwhile
+    }
+  }
+  return { version: all.length, applied };
+}
+
+export async function storeVersion(db: Database): Promise<number> {
+  const [row] = await db.query<{ version: number | null }>(
+    sql`SELECT max(version) AS version FROM public.gateway_migration`,
+  );
+  return row?.version ?? 0;
+}

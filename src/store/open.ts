@@ -1,0 +1,65 @@
+import { type EmbeddedStore, openEmbedded, StoreUnavailable } from './embedded.ts';
+import { migrate } from './migrate.ts';
+import { type ConnectOptions, type Database, openDatabase, StoreUnreachable } from './postgres.ts';
+
+export { StoreUnavailable } from './embedded.ts';
+
+export interface Store {
+  /** Fast reads and single writes. */
+  readonly db: Database;
+  /** Reports, imports and whatever else may take long: on connections of its own, made at first use. */
+  readonly slow: Database;
+  /** `undefined` on a DATABASE_URL. */
+  readonly embedded: EmbeddedStore | undefined;
+  readonly version: number;
+  close(): Promise<void>;
+}
+
+export interface StoreOptions {
+  readonly databaseUrl: string | undefined;
+  readonly dataDir: string;
+  readonly connections: number;
+  /** Milliseconds. */
+  readonly statementTimeout?: number;
+  readonly name?: string;
+  readonly log: (message: string) => void;
+}
+
+const FAST_TIMEOUT = 3_000;
+const SLOW_TIMEOUT = 60_000;
+
+/**
+ * Opens the store, DATABASE_URL before the embedded PostgreSQL, and brings it to the current schema. Throws
+ * StoreUnavailable with a sentence for the operator.
+ */
+export async function openStore(options: StoreOptions): Promise<Store> {
+  const { databaseUrl, dataDir, log, name = 'gateway' } = options;
+  const embedded = databaseUrl === undefined ? await openEmbedded({ dataDir, log }) : undefined;
+  const target: ConnectOptions['target'] = embedded
+    ? { host: embedded.host, port: embedded.port, database: embedded.database, username: embedded.username }
+    : (databaseUrl ?? '');
+  const connect = (connections: number, statementTimeout: number, part: string): Database =>
+    openDatabase({ target, connections, statementTimeout, name: `${name}${part}` });
+  const db = connect(options.connections, options.statementTimeout ?? FAST_TIMEOUT, '');
+  const slow = connect(2, SLOW_TIMEOUT, '-slow');
+  const close = async (): Promise<void> => {
+    await Promise.all([db.close(), slow.close()]);
+    await embedded?.stop();
+  };
+  try {
+    const { version, applied } = await migrate(slow);
+    if (applied.length > 0) log(`schema at version ${version}`);
+    return { db, slow, embedded, version, close };
+  } catch (error) {
+    await close();
+    if (error instanceof StoreUnreachable) throw new StoreUnavailable(unreachable(databaseUrl), { cause: error });
+    throw error;
+  }
+}
+
+/** Names the address without its password. */
+function unreachable(databaseUrl: string | undefined): string {
+  if (databaseUrl === undefined) return 'The embedded store does not answer.';
+  const { hostname, port, pathname } = new URL(databaseUrl);
+  return `DATABASE_URL cannot be reached (${hostname || 'local'}${port && `:${port}`}${pathname}). Is the server running, and are user and password right?`;
+}

@@ -1,0 +1,21 @@
+import { sql } from '../core/sql.ts';
+import type { Database } from './postgres.ts';
+
+export interface Grant {
+  readonly granted: number;
+  readonly remaining: number;
+  readonly per_minute: number;
+  readonly burst: number;
+}
+
+/** Takes units from an app's bucket (gateway.take_quota). `null`: no such app. */
+export async function takeQuota(
+  db: Database,
+  app: string,
+  ask: { need: number; want: number; held: number; unspent: number; leaseSeconds: number },
+): Promise<Grant | null> {
+  const [grant] = await db.query<Grant>(sql`
+    SELECT * FROM gateway.take_quota(${app}, ${ask.need}, ${ask.want}, ${ask.held}, ${ask.unspent},
+                                     ${ask.leaseSeconds}::float8 * interval '1 second')`);
+  return grant ?? null;
+}

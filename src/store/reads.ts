@@ -1,0 +1,21 @@
+import type { Reads } from '../core/reads.ts';
+import { readFileBytes } from './files.ts';
+import { readHealth } from './health.ts';
+import { readOperation } from './operations.ts';
+import type { Database } from './postgres.ts';
+import { type ReadSession, readOne, readPage } from './read.ts';
+import { readReport } from './report.ts';
+import { readWebsites } from './websites.ts';
+
+/** Binds every read to one call's authority and website. `slow` carries what may take long. */
+export function openReads(session: ReadSession, slow: Database): Reads {
+  return {
+    one: (view, id, options) => readOne(session, view, id, options),
+    page: (view, request) => readPage(session, view, request),
+    fileBytes: (file, options) => readFileBytes(session, file, options),
+    websites: () => readWebsites(session),
+    operation: (id) => readOperation(session, id),
+    health: () => readHealth(session),
+    report: (range) => readReport(session, slow, range),
+  };
+}

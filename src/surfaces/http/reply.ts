@@ -1,0 +1,79 @@
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { type Failure, titleOf } from '../../core/failures.ts';
+import type { QuotaState } from '../../gateway/quota.ts';
+
+/** Headers of every reply (checks, HT-01). */
+export const SECURITY_HEADERS: OutgoingHttpHeaders = {
+  'X-Content-Type-Options': 'nosniff',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  'Cache-Control': 'no-store',
+  'Referrer-Policy': 'no-referrer',
+};
+export const HSTS: OutgoingHttpHeaders = { 'Strict-Transport-Security': 'max-age=31536000' };
+
+export function rateLimit(quota: QuotaState | undefined): OutgoingHttpHeaders {
+  if (!quota) return {};
+  return {
+    'RateLimit-Policy': `"app";q=${quota.perMinute};w=60`,
+    RateLimit: `"app";r=${quota.remaining};t=${quota.reset}`,
+  };
+}
+
+export function send(
+  request: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  type: string,
+  body: string | Uint8Array,
+  headers: OutgoingHttpHeaders = {},
+): void {
+  // Someone who has gone, or a reply that is already under way: nothing can be said any more.
+  if (response.headersSent || response.destroyed) return;
+  response.writeHead(status, { ...headers, 'Content-Type': type, 'Content-Length': Buffer.byteLength(body) });
+  response.end(request.method === 'HEAD' ? undefined : body);
+}
+
+export interface ProblemContext {
+  readonly baseUrl: string;
+  readonly requestId: string;
+}
+
+/** A failure as RFC 9457 problem details (decisions, section 18). */
+export function problem(failure: Failure, { baseUrl, requestId }: ProblemContext): Record<string, unknown> {
+  const { detail, errors, retryAfter, required } = failure.details;
+  return {
+    type: `${baseUrl}/problems/${failure.code}`,
+    title: titleOf(failure.code),
+    status: failure.status,
+    code: failure.code,
+    request_id: requestId,
+    ...(detail !== undefined && { detail }),
+    ...(errors && { errors }),
+    ...(retryAfter !== undefined && { retry_after: retryAfter }),
+    ...(required && {
+      required: { scopes: required.scopes, data_access: required.dataAccess, unrestricted: required.unrestricted },
+    }),
+  };
+}
+
+export function sendProblem(
+  request: IncomingMessage,
+  response: ServerResponse,
+  failure: Failure,
+  context: ProblemContext & { resource: string; tokenSent: boolean },
+  headers: OutgoingHttpHeaders = {},
+): void {
+  const { allow, retryAfter, size } = failure.details;
+  send(request, response, failure.status, 'application/problem+json', JSON.stringify(problem(failure, context)), {
+    ...headers,
+    ...(failure.status === 401 && { 'WWW-Authenticate': challenge(context) }),
+    ...(allow && { Allow: allow.join(', ') }),
+    ...((failure.status === 429 || failure.status === 503) && { 'Retry-After': String(retryAfter ?? 1) }),
+    ...(size !== undefined && { 'Content-Range': `bytes */${size}` }),
+  });
+}
+
+/** RFC 6750 section 3 and RFC 9728 section 5.1: no `error` where no token was sent. */
+function challenge({ resource, tokenSent }: { resource: string; tokenSent: boolean }): string {
+  return `Bearer ${tokenSent ? 'error="invalid_token", ' : ''}resource_metadata="${resource}"`;
+}

@@ -1,0 +1,36 @@
+import type { IncomingMessage } from 'node:http';
+import { Failure } from '../../core/failures.ts';
+
+/** Headers that mean something only once. Node keeps the first or joins them silently (checks, HT-08). */
+const SINGLETONS: ReadonlySet<string> = new Set([
+  'authorization',
+  'idempotency-key',
+  'if-match',
+  'content-type',
+  'content-length',
+  'host',
+  'origin',
+  'range',
+  'accept',
+]);
+
+export function refuseRepeatedHeaders(request: IncomingMessage): void {
+  const seen = new Set<string>();
+  for (let i = 0; i < request.rawHeaders.length; i += 2) {
+    const name = request.rawHeaders[i]?.toLowerCase() ?? '';
+    if (!SINGLETONS.has(name)) continue;
+    if (seen.has(name)) throw new Failure('duplicate_parameter', { errors: [{ parameter: name, code: 'duplicate_parameter' }] });
+    seen.add(name);
+  }
+}
+
+/** Operations that read take no body: one that is sent would be ignored, and its sender misled. */
+export function refuseBody(request: IncomingMessage): void {
+  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+  if (encoding !== undefined || (length !== undefined && length !== '0')) throw new Failure('invalid_request');
+}
+
+/** The token of `Authorization: Bearer …`; `undefined` where there is none of that form (RFC 6750, section 2.1). */
+export function bearerOf(request: IncomingMessage): string | undefined {
+  return /^Bearer ([A-Za-z0-9._~+/-]+=*)$/i.exec(request.headers.authorization ?? '')?.[1];
+}

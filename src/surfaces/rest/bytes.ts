@@ -1,0 +1,42 @@
+import { createHash } from 'node:crypto';
+import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
+import contentDisposition from 'content-disposition';
+import type { ParameterError } from '../../core/failures.ts';
+import type { FileBytes } from '../../core/reads.ts';
+import type { BytesRequest } from '../../core/tool.ts';
+
+/** Range and If-Match of a request for raw bytes (decisions, section 6; RFC 9110, sections 13 and 14). */
+export function readBytesRequest(request: IncomingMessage): { bytes: BytesRequest; problems: ParameterError[] } {
+  const { range: rangeHeader, 'if-match': matchHeader } = request.headers;
+  const range = rangeHeader === undefined ? undefined : readRange(rangeHeader);
+  // One strong entity tag. Weak tags, lists and `*` say nothing about bytes.
+  const ifMatch = /^"([a-f0-9]{16,64})"$/.exec(matchHeader ?? '')?.[1];
+  return {
+    bytes: { ...(range && { range }), ...(ifMatch !== undefined && { ifMatch }) },
+    problems: [
+      ...(rangeHeader !== undefined && !range ? [unreadable('range')] : []),
+      ...(matchHeader !== undefined && ifMatch === undefined ? [unreadable('if-match')] : []),
+    ],
+  };
+}
+
+const unreadable = (parameter: string): ParameterError => ({ parameter, code: 'invalid_parameter' });
+
+/** One range in bytes; several ranges, other units and text without a number are `undefined`. */
+function readRange(header: string): BytesRequest['range'] {
+  const [, first, last] = /^bytes=([0-9]{0,16})-([0-9]{0,16})$/i.exec(header) ?? [];
+  if (first === undefined || last === undefined || (first === '' && last === '')) return undefined;
+  return first === '' ? { suffix: Number(last) } : { first: Number(first), last: last === '' ? undefined : Number(last) };
+}
+
+export function bytesHeaders(part: FileBytes): OutgoingHttpHeaders {
+  const last = part.offset + part.bytes.length - 1;
+  return {
+    'Content-Range': part.bytes.length === 0 ? `bytes */${part.size}` : `bytes ${part.offset}-${last}/${part.size}`,
+    'Accept-Ranges': 'bytes',
+    ETag: `"${part.version}"`,
+    'X-Gateway-File-Version': part.version,
+    'Content-Digest': `sha-256=:${createHash('sha256').update(part.bytes).digest('base64')}:`,
+    'Content-Disposition': contentDisposition(part.name, { type: 'attachment' }),
+  };
+}

@@ -1,0 +1,51 @@
+import type { ParameterError } from '../../core/failures.ts';
+import type { Parameter, Tool } from '../../core/tool.ts';
+import { printable } from '../../gateway/input-errors.ts';
+
+export interface RawInput {
+  readonly input: Record<string, unknown>;
+  readonly problems: readonly ParameterError[];
+}
+
+/**
+ * Reads the raw query string into JSON types. Strict on purpose: a repeated, unknown, empty-named or badly encoded
+ * parameter is a problem, never a guess. Express's own parser would make arrays and objects of them.
+ */
+export function readInput(tool: Tool, path: Readonly<Record<string, string>>, query: string): RawInput {
+  const input: Record<string, unknown> = { ...path };
+  const problems: ParameterError[] = [];
+  const seen = new Set<string>();
+  for (const pair of query === '' ? [] : query.split('&')) {
+    const cut = pair.indexOf('=');
+    const name = decode(cut === -1 ? pair : pair.slice(0, cut));
+    const value = decode(cut === -1 ? '' : pair.slice(cut + 1));
+    const parameter = tool.parameters.find((one) => one.in === 'query' && one.name === name);
+    if (name === undefined || !parameter) {
+      problems.push({ parameter: printable(name ?? ''), code: 'unsupported_parameter' });
+    } else if (seen.has(parameter.name)) {
+      problems.push({ parameter: parameter.name, code: 'duplicate_parameter' });
+    } else {
+      seen.add(parameter.name);
+      // A value that cannot be read stays text, and the schema refuses it under its name.
+      input[parameter.name] = value === undefined ? '\u0000' : typed(parameter, value);
+    }
+  }
+  return { input, problems };
+}
+
+/** application/x-www-form-urlencoded text as UTF-8; `undefined` where an escape or the UTF-8 is broken. */
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch (error) {
+    if (error instanceof URIError) return undefined;
+    throw error;
+  }
+}
+
+function typed(parameter: Parameter, value: string): string | number | boolean {
+  // One spelling for each number: no sign, point, exponent, leading zero or digits that a double would round.
+  if (parameter.type === 'integer') return /^(0|[1-9][0-9]{0,15})$/.test(value) ? Number(value) : value;
+  if (parameter.type === 'boolean') return value === 'true' ? true : value === 'false' ? false : value;
+  return value;
+}

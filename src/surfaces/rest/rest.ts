@@ -1,0 +1,92 @@
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import accepts from 'accepts';
+import { Failure } from '../../core/failures.ts';
+import type { Tool } from '../../core/tool.ts';
+import { asFailure, type Corridor, type Outcome } from '../../gateway/call.ts';
+import { rateLimit, send, sendProblem } from '../http/reply.ts';
+import { bearerOf, refuseBody, refuseRepeatedHeaders } from '../http/request.ts';
+import { bytesHeaders, readBytesRequest } from './bytes.ts';
+import { readInput } from './query.ts';
+import { routesOf } from './routes.ts';
+
+const JSON_TYPE = 'application/json';
+const BYTES_TYPE = 'application/octet-stream';
+
+/** What the log says of a request: never a path, a query or a value. */
+export interface RequestRecord {
+  operation?: string;
+  code?: string;
+  credential?: string;
+  cause?: unknown;
+}
+
+export interface RestContext {
+  readonly requestId: string;
+  readonly record: RequestRecord;
+}
+
+export type RestHandler = (request: IncomingMessage, response: ServerResponse, context: RestContext) => boolean;
+
+/**
+ * The REST facade: every tool of the registry under its path. Returns whether the path is one of ours, so that the
+ * application behind it answers the others.
+ */
+export function restSurface(corridor: Corridor, baseUrl: string): RestHandler {
+  const find = routesOf(corridor.registry);
+  const resource = `${new URL('/.well-known/oauth-protected-resource', baseUrl)}`;
+
+  return (request, response, { requestId, record }) => {
+    const url = request.url ?? '';
+    const cut = url.indexOf('?');
+    const match = find(cut === -1 ? url : url.slice(0, cut));
+    if (!match) return false;
+    const refuse = (failure: Failure, headers: OutgoingHttpHeaders = {}): void => {
+      record.code = failure.code;
+      record.cause = failure.details.cause;
+      const tokenSent = request.headers.authorization !== undefined;
+      sendProblem(request, response, failure, { baseUrl, requestId, resource, tokenSent }, headers);
+    };
+    const answer = async (): Promise<void> => {
+      const tool = match.methods.get(request.method === 'HEAD' ? 'GET' : (request.method ?? ''));
+      if (!tool) throw new Failure('method_not_allowed', { allow: allowed(match.methods) });
+      record.operation = tool.name;
+      refuseRepeatedHeaders(request);
+      refuseBody(request);
+      const raw = negotiate(request, tool) ? readBytesRequest(request) : undefined;
+      const { input, problems } = readInput(tool, match.path, cut === -1 ? '' : url.slice(cut + 1));
+      const outcome = await corridor.call({
+        tool,
+        bearer: bearerOf(request),
+        input,
+        problems: [...problems, ...(raw?.problems ?? [])],
+        ...(raw && { bytes: raw.bytes }),
+      });
+      if (outcome.authority) record.credential = outcome.authority.credentialId;
+      render(outcome);
+    };
+    const render = (outcome: Outcome): void => {
+      const headers = rateLimit(outcome.quota);
+      if ('failure' in outcome) refuse(outcome.failure, headers);
+      else if ('bytes' in outcome) {
+        send(request, response, outcome.bytes.size === 0 ? 200 : 206, BYTES_TYPE, outcome.bytes.bytes, {
+          ...headers,
+          ...bytesHeaders(outcome.bytes),
+        });
+      } else send(request, response, 200, JSON_TYPE, JSON.stringify(outcome.body), headers);
+    };
+    answer().catch((error: unknown) => refuse(asFailure(error)));
+    return true;
+  };
+}
+
+const allowed = (methods: ReadonlyMap<string, Tool>): string[] =>
+  [...methods.keys()].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+
+/** Whether the caller prefers raw bytes. JSON is what every operation speaks, and what nobody has to ask for. */
+function negotiate(request: IncomingMessage, tool: Tool): boolean {
+  const { accept } = request.headers;
+  if (accept === undefined || accept === JSON_TYPE || accept === '*/*') return false;
+  const chosen = accepts(request).type(tool.bytes ? [JSON_TYPE, BYTES_TYPE] : [JSON_TYPE]);
+  if (chosen === false) throw new Failure('not_acceptable');
+  return chosen === BYTES_TYPE;
+}

@@ -1,0 +1,54 @@
+import type { Tool } from '../../core/tool.ts';
+import type { Registry } from '../../gateway/registry.ts';
+
+export interface Match {
+  /** Tools of the path by method. */
+  readonly methods: ReadonlyMap<string, Tool>;
+  readonly path: Readonly<Record<string, string>>;
+}
+
+interface Node {
+  readonly fixed: Map<string, Node>;
+  variable: { readonly name: string; readonly node: Node } | undefined;
+  readonly methods: Map<string, Tool>;
+}
+
+const node = (): Node => ({ fixed: new Map(), variable: undefined, methods: new Map() });
+
+/**
+ * Finds the tools of a path, segment by segment, on the raw bytes of the request line: nothing is decoded, so neither
+ * an escape, a case variant, an empty segment nor a trailing slash can name a resource (checks, HT-03).
+ */
+export function routesOf(registry: Registry): (path: string) => Match | undefined {
+  const root = node();
+  for (const tool of registry.tools) {
+    let at = root;
+    for (const segment of tool.path.slice(1).split('/')) {
+      const name = /^\{(\w+)\}$/.exec(segment)?.[1];
+      if (name === undefined) {
+        const next = at.fixed.get(segment) ?? node();
+        at.fixed.set(segment, next);
+        at = next;
+      } else {
+        at.variable ??= { name, node: node() };
+        if (at.variable.name !== name) throw new Error(`${tool.path}: {${at.variable.name}} and {${name}} share a place`);
+        at = at.variable.node;
+      }
+    }
+    if (at.methods.has(tool.method)) throw new Error(`two tools answer ${tool.method} ${tool.path}`);
+    at.methods.set(tool.method, tool);
+  }
+  return (path) => {
+    const values: Record<string, string> = {};
+    let at: Node | undefined = root;
+    for (const segment of path.slice(1).split('/')) {
+      const fixed: Node | undefined = at.fixed.get(segment);
+      if (fixed) at = fixed;
+      else if (at.variable && /^[A-Za-z0-9_-]+$/.test(segment)) {
+        values[at.variable.name] = segment;
+        at = at.variable.node;
+      } else return undefined;
+    }
+    return at.methods.size > 0 ? { methods: at.methods, path: values } : undefined;
+  };
+}

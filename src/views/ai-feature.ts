@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import { AiFeatureId } from '../core/ids.ts';
+import { raw } from '../core/sql.ts';
+import * as f from '../core/view.ts';
+
+export const AI_TYPES = [
+  'autopilot',
+  'ask_ai',
+  'copilot',
+  'translation',
+  'language_detection',
+  'spam_checker',
+  'spelling_grammar_check',
+  'rephrase',
+  'chat_summary',
+  'metrics',
+  'scoring',
+  'product_recommendation',
+  'email_autopilot',
+  'voice_autopilot',
+  'citation_summary',
+  'unsupported',
+] as const;
+
+const metadata = {
+  table: 'platform.ai_feature',
+  alias: 'a',
+  id: AiFeatureId,
+  order: 'asc',
+  // Metadata of the active version: a feature without one is not there.
+  visible: raw('a.active_version IS NOT NULL'),
+} as const;
+
+const Version = z.int().min(1).describe('Latest active version; expected_version of a write.');
+
+/** Contract, AI feature. Instructions, credentials and configuration are not stored here at all. */
+export const AiFeatureView = f.defineView({
+  ...metadata,
+  name: 'AiFeature',
+  fields: {
+    id: f.ownId('a', AiFeatureId),
+    name: f.text('a.name', 200, 'Name.'),
+    type: f.column('a.type', z.enum(AI_TYPES)),
+    enabled: f.column('a.enabled', z.boolean().describe('Whether it is in use.')),
+    version: f.column('a.active_version', Version),
+  },
+});
+
+/**
+ * The same in the list, with whether this credential could execute the feature; never a grant by itself. No adapter
+ * executes features yet, so none is available.
+ */
+export const AiFeatureListView = f.defineView({
+  ...metadata,
+  name: 'AiFeatureEntry',
+  fields: {
+    ...AiFeatureView.fields,
+    application_execution: f.derived(
+      z
+        .strictObject({
+          available: z.boolean(),
+          reason: z.enum(['adapter_not_available', 'scope_denied']).optional(),
+          context_types: z.array(z.literal('text')).optional(),
+        })
+        .describe('Whether this credential can execute the feature.'),
+      [],
+      (_, { grants }) => ({
+        available: false,
+        reason: grants.scopes.has('ai_execute') ? 'adapter_not_available' : 'scope_denied',
+      }),
+    ),
+  },
+});
+
+/** A hit of the settings search. */
+export const AiFeatureMatchView = f.defineView({
+  ...metadata,
+  name: 'AiFeatureMatch',
+  fields: {
+    path: f.derived(z.string().max(200).describe('Settings path of the item.'), ['a.id'], ([id], { website }) => {
+      return `/ai/features/${AiFeatureId.format(website, String(id))}`;
+    }),
+    label: f.text('a.name', 200, 'Name.'),
+    type: f.column('a.type', z.enum(AI_TYPES)),
+    version: f.column('a.active_version', Version),
+  },
+});

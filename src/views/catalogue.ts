@@ -1,0 +1,134 @@
+import { z } from 'zod';
+import { ChannelId, DispositionId, OfferId, OperatorId, TeamId } from '../core/ids.ts';
+import { raw, sql } from '../core/sql.ts';
+import * as f from '../core/view.ts';
+
+/** Directories and catalogues of a website (decisions, section 7; contract, Resources). */
+const LABEL = 240;
+const CONTENT = 32_768;
+const Enabled = z.boolean().describe('Whether it is in use.');
+
+export const PlainId = z
+  .string()
+  .max(19)
+  .regex(/^[1-9][0-9]{0,18}$/)
+  .describe('Number of a saved entry.');
+
+export const OperatorView = f.defineView({
+  name: 'Operator',
+  table: 'platform.operator',
+  alias: 'o',
+  id: OperatorId,
+  fields: {
+    id: f.ownId('o', OperatorId),
+    name: f.text('o.name', 120, 'Display name.'),
+    email: f.nullableText('o.email', 320, 'E-mail address.'),
+    role: f.column('o.role', z.enum(['owner', 'admin', 'operator', 'bot'])),
+    enabled: f.column('o.enabled', Enabled),
+    team_ids: f.derived(
+      z.array(TeamId.schema).describe('Teams on this website that the credential may see.'),
+      [
+        ({ permitted }) => {
+          const teams = permitted('team_ids');
+          return teams ? sql`ARRAY(SELECT unnest(o.team_ids) INTERSECT SELECT unnest(${teams}::bigint[]) ORDER BY 1)` : raw('o.team_ids');
+        },
+      ],
+      ([ids], { website }) => (Array.isArray(ids) ? ids.map((id) => TeamId.format(website, String(id))) : []),
+    ),
+  },
+});
+
+export const DispositionView = f.defineView({
+  name: 'Disposition',
+  table: 'platform.disposition',
+  alias: 'd',
+  id: DispositionId,
+  fields: {
+    value: f.text('d.value', 200, 'What conversation_disposition_set takes.'),
+    label: f.text('d.label', LABEL, 'What operators see.'),
+    group: f.nullableText('d.group_name', 120, 'Heading it stands under.'),
+    enabled: f.column('d.enabled', Enabled),
+    position: f.column('d.position', z.int().describe('Place in its group.')),
+  },
+});
+
+export const SavedResponseView = f.defineView({
+  name: 'SavedResponse',
+  table: 'platform.saved_response',
+  alias: 'sr',
+  id: 'plain',
+  visible: raw(`sr.scope = 'global'`),
+  fields: {
+    id: f.derived(PlainId, ['sr.id'], ([id]) => String(id)),
+    label: f.text('sr.label', LABEL, 'What operators see.'),
+    content: f.text(f.longText('sr.content', CONTENT), CONTENT, 'The prepared answer.'),
+    content_truncated: f.truncated('sr.content', CONTENT),
+    category_name: f.text('sr.category_name', LABEL, 'Heading it stands under.'),
+    shortcut: f.nullableText('sr.shortcut', 120, 'What operators type for it.'),
+    platform_id: f.column('sr.platform_id', z.int().min(-1).max(2_147_483_647).describe('-1: every platform; else see config_catalog.')),
+  },
+});
+
+export const SavedLinkView = f.defineView({
+  name: 'SavedLink',
+  table: 'platform.saved_link',
+  alias: 'sl',
+  id: 'plain',
+  visible: raw(`sl.scope = 'global' AND sl.kind = 'static'`),
+  fields: {
+    id: f.derived(PlainId, ['sl.id'], ([id]) => String(id)),
+    label: f.text('sl.label', LABEL, 'What operators see.'),
+    url: f.text('sl.url', 2048, 'http or https address.'),
+  },
+});
+
+export const OfferView = f.defineView({
+  name: 'Offer',
+  table: 'platform.offer',
+  alias: 'of',
+  id: OfferId,
+  fields: {
+    id: f.ownId('of', OfferId),
+    name: f.text('of.name', LABEL, 'Name.'),
+    type: f.column('of.type', z.enum(['banner', 'popup', 'proactive_chat', 'link', 'other'])),
+    status: f.column('of.status', z.enum(['draft', 'active', 'paused', 'ended'])),
+    url: f.nullableText('of.url', 2048, 'http or https address.'),
+    starts_at: f.nullableTime('of.starts_at', 'Begin.'),
+    ends_at: f.nullableTime('of.ends_at', 'End.'),
+  },
+});
+
+export const ChannelView = f.defineView({
+  name: 'Channel',
+  table: 'platform.channel',
+  alias: 'ch',
+  id: ChannelId,
+  restricted: { channel_ids: raw('ch.id') },
+  fields: {
+    id: f.ownId('ch', ChannelId),
+    name: f.nullableText('ch.name', LABEL, 'Name.'),
+  },
+});
+
+export const TeamView = f.defineView({
+  name: 'Team',
+  table: 'platform.team',
+  alias: 't',
+  id: TeamId,
+  restricted: { team_ids: raw('t.id') },
+  fields: {
+    id: f.ownId('t', TeamId),
+    name: f.nullableText('t.name', LABEL, 'Name.'),
+    enabled: f.column('t.enabled', Enabled),
+  },
+});
+
+/** A language tag as saved responses are stored and matched (RFC 5646); a tag without a canonical form stays as it is. */
+export function canonicalLanguage(tag: string): string {
+  try {
+    return Intl.getCanonicalLocales(tag)[0] ?? tag;
+  } catch (error) {
+    if (error instanceof RangeError) return tag;
+    throw error;
+  }
+}

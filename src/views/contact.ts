@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import { ContactId } from '../core/ids.ts';
+import { PII } from '../core/scopes.ts';
+import { type Fragment, join, likeLiteral, raw, sql } from '../core/sql.ts';
+import * as f from '../core/view.ts';
+
+const pii = { needs: PII };
+
+/** Decisions, section 4. Without PII a contact is exactly id, blocked, access. */
+export const ContactView = f.defineView({
+  name: 'Contact',
+  table: 'platform.contact',
+  alias: 'ct',
+  id: ContactId,
+  visible: raw('NOT ct.deleted'),
+  within: {
+    Conversation: (id) => sql`EXISTS (SELECT 1 FROM platform.conversation_contact k
+      WHERE k.tenant = ct.tenant AND k.site = ct.site AND k.contact_id = ct.id AND k.conversation_id = ${id})`,
+  },
+  fields: {
+    id: f.ownId('ct', ContactId),
+    blocked: f.column('ct.blocked', z.boolean().describe('Whether operators blocked this contact.')),
+    access: f.access({ pii: PII }),
+    name: f.nullableText('ct.name', 240, 'Full name.', pii),
+    first_name: f.nullableText('ct.first_name', 120, 'Given name.', pii),
+    last_name: f.nullableText('ct.last_name', 120, 'Family name.', pii),
+    email: f.nullableText('ct.email', 320, 'Primary e-mail address.', pii),
+    mobile: f.nullableText('ct.mobile', 40, 'Mobile number as stored.', pii),
+    mobile_e164: f.nullableText('ct.mobile_e164', 16, 'Mobile number in E.164, where it could be read.', pii),
+    phone: f.nullableText('ct.phone', 40, 'Phone number as stored.', pii),
+    phone_e164: f.nullableText('ct.phone_e164', 16, 'Phone number in E.164, where it could be read.', pii),
+    company: f.nullableText('ct.company', 240, 'Company.', pii),
+    language: f.nullableText('ct.language', 35, 'BCP 47 tag.', pii),
+    country: f.nullableText('ct.country', 2, 'ISO 3166-1 alpha-2 code.', pii),
+    time_zone: f.nullableText('ct.time_zone', 64, 'IANA time zone.', pii),
+    created_at: f.nullableTime('ct.created_at', 'Creation.', pii),
+    updated_at: f.nullableTime('ct.updated_at', 'Last change.', pii),
+  },
+});
+
+export const SEARCH_FIELDS = ['name', 'email', 'mobile', 'phone'] as const;
+
+/** Compared as the database's own collation compares, without normalisation; `%` and `_` are ordinary characters. */
+export function searchContacts(
+  query: string,
+  field: 'all' | (typeof SEARCH_FIELDS)[number],
+  match: 'prefix' | 'exact',
+): Fragment {
+  const fields = field === 'all' ? SEARCH_FIELDS : [field];
+  const conditions = fields.map((name) =>
+    match === 'exact'
+      ? sql`${raw(`ct.${name}`)} = ${query}`
+      : sql`${raw(`ct.${name}`)} LIKE ${`${likeLiteral(query)}%`}`,
+  );
+  return sql`(${join(conditions, ' OR ')})`;
+}

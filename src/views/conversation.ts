@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import { ChannelId, ConversationId, native, OperatorId, SubsiteId, TeamId, VisitorId, WebsiteId } from '../core/ids.ts';
+import { both, DIRECTORY, MSG, PII } from '../core/scopes.ts';
+import { type Fragment, likeLiteral, raw, sql } from '../core/sql.ts';
+import * as f from '../core/view.ts';
+
+export const STATUSES = ['unassigned', 'assigned', 'pending', 'snoozed', 'closed', 'missed', 'spam'] as const;
+export const PLATFORMS = [
+  'chat',
+  'email',
+  'voice',
+  'sms',
+  'whatsapp',
+  'messenger',
+  'instagram',
+  'telegram',
+  'line',
+  'api',
+  'unknown',
+] as const;
+
+const SUBJECT = 500;
+const content = { needs: both(MSG, PII) };
+
+/** Decisions, section 2. */
+export const ConversationView = f.defineView({
+  name: 'Conversation',
+  table: 'platform.conversation',
+  alias: 'c',
+  id: ConversationId,
+  restricted: { channel_ids: raw('c.channel_id'), team_ids: raw('c.team_id'), subsite_ids: raw('c.subsite_id') },
+  within: { Visitor: (id) => sql`c.visitor_id = ${id}` },
+  fields: {
+    id: f.ownId('c', ConversationId),
+    website_id: f.websiteId(WebsiteId),
+    status: f.column('c.status', z.enum(STATUSES).describe('State in the native store, which owns its moves.')),
+    platform: f.column('c.platform', z.enum(PLATFORMS).describe('Where the conversation takes place.')),
+    channel_id: f.reference('c.channel_id', ChannelId),
+    team_id: f.reference('c.team_id', TeamId),
+    subsite_id: f.reference('c.subsite_id', SubsiteId),
+    disposition: f.nullableText('c.disposition', 200, 'Value of the disposition that was set.'),
+    language: f.nullableText('c.language', 35, 'BCP 47 tag.', { needs: PII }),
+    ai: f.derived(
+      z
+        .strictObject({ involved: z.boolean(), escalated: z.boolean() })
+        .describe('AI evidence, and whether an operator wrote after it.'),
+      ['c.ai_involved', 'c.ai_escalated'],
+      ([involved, escalated]) => ({ involved, escalated }),
+    ),
+    visitor_id: f.reference('c.visitor_id', VisitorId),
+    message_count: f.count('c.message_count', 'Public messages.'),
+    created_at: f.time('c.created_at', 'Begin.'),
+    updated_at: f.time('c.updated_at', 'Last change.'),
+    first_response_at: f.nullableTime('c.first_response_at', 'First reply to the visitor.'),
+    last_message_at: f.nullableTime('c.last_message_at', 'Last public message.'),
+    closed_at: f.nullableTime('c.closed_at', 'End.'),
+    rating: f.derived(
+      z
+        .strictObject({ label: z.string().max(120), score: z.int().nullable() })
+        .nullable()
+        .describe('The visitor’s rating.'),
+      ['c.rating_label', 'c.rating_score'],
+      ([label, score]) => (label === null ? null : { label: f.clip(label, 120), score }),
+      { needs: MSG },
+    ),
+    operator_id: f.reference('c.operator_id', OperatorId, { needs: both(DIRECTORY, PII) }),
+    subject: f.nullableText(f.longText('c.subject', SUBJECT), SUBJECT, 'Subject line.', content),
+    subject_truncated: f.truncated('c.subject', SUBJECT, content),
+    access: f.access({ pii: PII, message_content: MSG }),
+  },
+});
+
+/** Filters of the conversations list; every one narrows. Ids are public and of the call's website. */
+export interface ConversationFilters {
+  readonly contact_id?: string | undefined;
+  readonly query?: string | undefined;
+  /** Comma-separated. */
+  readonly status?: string | undefined;
+  readonly platform?: string | undefined;
+  readonly channel_id?: string | undefined;
+  readonly team_id?: string | undefined;
+  readonly subsite_id?: string | undefined;
+  readonly operator_id?: string | undefined;
+  readonly created_from?: string | undefined;
+  readonly created_to?: string | undefined;
+  readonly updated_since?: string | undefined;
+}
+
+export function byConversation(by: ConversationFilters): Fragment[] {
+  const given = <T>(value: T | undefined, condition: (value: T) => Fragment): Fragment[] =>
+    value === undefined ? [] : [condition(value)];
+  return [
+    ...given(
+      by.contact_id,
+      (id) => sql`c.id IN (SELECT k.conversation_id FROM platform.conversation_contact k
+        JOIN platform.contact ct ON ct.tenant = k.tenant AND ct.site = k.site AND ct.id = k.contact_id AND NOT ct.deleted
+        WHERE k.tenant = c.tenant AND k.site = c.site AND k.contact_id = ${native(id)})`,
+    ),
+    ...given(by.query, (part) => sql`c.subject ILIKE ${`%${likeLiteral(part)}%`}`),
+    ...given(by.status, (list) => sql`c.status = ANY(${list.split(',')})`),
+    ...given(by.platform, (platform) => sql`c.platform = ${platform}`),
+    ...given(by.channel_id, (id) => sql`c.channel_id = ${native(id)}`),
+    ...given(by.team_id, (id) => sql`c.team_id = ${native(id)}`),
+    ...given(by.subsite_id, (id) => sql`c.subsite_id = ${native(id)}`),
+    ...given(by.operator_id, (id) => sql`c.operator_id = ${native(id)}`),
+    ...given(by.created_from, (at) => sql`c.created_at >= ${at}::timestamptz`),
+    ...given(by.created_to, (at) => sql`c.created_at < ${at}::timestamptz`),
+    ...given(by.updated_since, (at) => sql`c.updated_at >= ${at}::timestamptz`),
+  ];
+}

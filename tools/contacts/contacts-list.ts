@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { ContactId } from '../../src/core/ids.ts';
+import { PII } from '../../src/core/scopes.ts';
+import { coverage, data, defineTool, inWebsite, listOf, NextCursor } from '../../src/core/tool.ts';
+import { ContactView, SEARCH_FIELDS, searchContacts } from '../../src/views/contact.ts';
+
+export default defineTool({
+  name: 'contacts_list',
+  title: 'List or search contacts',
+  summary: 'Stored contacts of a website, newest first; prefix or exact search over name, email, mobile, phone.',
+  rest: 'GET /api/v1/contacts',
+  effect: 'read',
+  tag: 'Contacts',
+  scopes: ['contact_read'],
+  restrictions: 'refused',
+  when: [{ given: 'query', ...PII }],
+  page: { cursor: ContactId, limit: 25 },
+  input: {
+    query: {
+      ...inWebsite,
+      query: z.string().min(1).max(200).optional().describe('Begin of a field, or its whole value; case-sensitive, no wildcards.'),
+      query_field: z.enum(['all', ...SEARCH_FIELDS]).default('all').describe('Field to search.'),
+      query_match: z.enum(['prefix', 'exact']).default('prefix').describe('How the query is compared.'),
+    },
+  },
+  output: data({
+    data: listOf(ContactView.schema),
+    next_cursor: NextCursor,
+    coverage: coverage('stored_primary_contacts'),
+  }),
+  async handle({ input, read }) {
+    const { query, query_field, query_match, cursor, limit } = input;
+    const where = query === undefined ? [] : [searchContacts(query, query_field, query_match)];
+    const { rows, next_cursor } = await read.page(ContactView, { where, cursor, limit });
+    return { data: { data: rows, next_cursor, coverage: 'stored_primary_contacts' } };
+  },
+});

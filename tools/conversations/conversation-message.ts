@@ -1,0 +1,31 @@
+import { ConversationId, MessageId } from '../../src/core/ids.ts';
+import { INT } from '../../src/core/scopes.ts';
+import { coverage, data, defineTool, ofWebsite } from '../../src/core/tool.ts';
+import { ConversationView } from '../../src/views/conversation.ts';
+import { IncludeInternal, MessageView, publicOnly } from '../../src/views/message.ts';
+
+export default defineTool({
+  name: 'conversation_message',
+  title: 'Read a message',
+  summary: 'One stored message with its text. Internal messages exist only with include_internal.',
+  rest: 'GET /api/v1/conversations/{conversation_id}/messages/{message_id}',
+  effect: 'read',
+  tag: 'Conversations',
+  scopes: ['conversation_read', 'message_content_read', 'contact_read_pii'],
+  dataAccess: ['message_content', 'pii'],
+  restrictions: 'applied',
+  when: [{ given: 'include_internal', is: true, ...INT }],
+  input: {
+    path: { conversation_id: ConversationId.schema, message_id: MessageId.schema },
+    query: { ...ofWebsite, include_internal: IncludeInternal },
+  },
+  output: data({ message: MessageView.schema, coverage: coverage('persisted_messages') }),
+  untrusted: ['/data/message/text', '/data/message/author/name'],
+  async handle({ input, read }) {
+    const message = await read.one(MessageView, input.message_id, {
+      within: [{ view: ConversationView, id: input.conversation_id }],
+      where: input.include_internal ? [] : [publicOnly],
+    });
+    return { data: { message, coverage: 'persisted_messages' } };
+  },
+});

@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { ConversationId, MessageId } from '../../src/core/ids.ts';
+import { INT } from '../../src/core/scopes.ts';
+import { coverage, data, defineTool, listOf, NextCursor, ofWebsite } from '../../src/core/tool.ts';
+import { ConversationView } from '../../src/views/conversation.ts';
+import { IncludeInternal, MessageView, publicOnly } from '../../src/views/message.ts';
+
+export default defineTool({
+  name: 'conversation_messages',
+  title: 'List messages of a conversation',
+  summary: 'Stored messages with their text, newest first or in reading order (order asc).',
+  rest: 'GET /api/v1/conversations/{conversation_id}/messages',
+  effect: 'read',
+  tag: 'Conversations',
+  scopes: ['conversation_read', 'message_content_read', 'contact_read_pii'],
+  dataAccess: ['message_content', 'pii'],
+  restrictions: 'applied',
+  when: [{ given: 'include_internal', is: true, ...INT }],
+  page: { cursor: MessageId, limit: 50 },
+  input: {
+    path: { conversation_id: ConversationId.schema },
+    query: {
+      ...ofWebsite,
+      include_internal: IncludeInternal,
+      order: z.enum(['desc', 'asc']).default('desc').describe('Newest or oldest first.'),
+    },
+  },
+  output: data({
+    conversation_id: ConversationId.schema,
+    messages: listOf(MessageView.schema),
+    next_cursor: NextCursor,
+    include_internal: z.boolean(),
+    coverage: coverage('persisted_messages'),
+  }),
+  untrusted: ['/data/messages/*/text', '/data/messages/*/author/name'],
+  async handle({ input, read }) {
+    const { conversation_id, include_internal, cursor, limit, order } = input;
+    const { rows, next_cursor } = await read.page(MessageView, {
+      within: [{ view: ConversationView, id: conversation_id }],
+      where: include_internal ? [] : [publicOnly],
+      cursor,
+      limit,
+      direction: order,
+    });
+    return { data: { conversation_id, messages: rows, next_cursor, include_internal, coverage: 'persisted_messages' } };
+  },
+});

@@ -1,0 +1,21 @@
+import { ConversationId } from '../../src/core/ids.ts';
+import { coverage, data, defineTool, ofWebsite } from '../../src/core/tool.ts';
+import { ConversationView } from '../../src/views/conversation.ts';
+
+export default defineTool({
+  name: 'conversation',
+  title: 'Read a conversation',
+  summary: 'One stored conversation: status, platform, assignment, times; subject and rating where granted.',
+  rest: 'GET /api/v1/conversations/{conversation_id}',
+  effect: 'read',
+  tag: 'Conversations',
+  scopes: ['conversation_read'],
+  restrictions: 'applied',
+  input: { path: { conversation_id: ConversationId.schema }, query: ofWebsite },
+  output: data({ conversation: ConversationView.schema, coverage: coverage('persisted_conversations') }),
+  untrusted: ['/data/conversation/subject'],
+  async handle({ input, read }) {
+    const conversation = await read.one(ConversationView, input.conversation_id);
+    return { data: { conversation, coverage: 'persisted_conversations' } };
+  },
+});

@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { ChannelId, ContactId, OperatorId, SubsiteId, TeamId } from '../../src/core/ids.ts';
+import { both, DIRECTORY, MSG, PII } from '../../src/core/scopes.ts';
+import { coverage, data, defineTool, inWebsite, listOf, NextCursor } from '../../src/core/tool.ts';
+import { byConversation, ConversationView, PLATFORMS, STATUSES } from '../../src/views/conversation.ts';
+
+const Moment = z.iso.datetime().describe('RFC 3339, UTC.');
+
+export default defineTool({
+  name: 'conversations_list',
+  title: 'List conversations',
+  summary: 'Stored conversations of a website, newest first, by filters. Order updated_asc is for incremental sync.',
+  rest: 'GET /api/v1/conversations',
+  effect: 'read',
+  tag: 'Conversations',
+  scopes: ['conversation_read'],
+  restrictions: 'applied',
+  when: [
+    { given: 'contact_id', scopes: ['contact_read', 'contact_read_pii'], dataAccess: [] },
+    { given: 'query', ...both(MSG, PII) },
+    { given: 'operator_id', ...both(DIRECTORY, PII) },
+  ],
+  // An id in both orders that are by id; opaque under updated_asc.
+  page: { cursor: z.string().min(1).max(200), limit: 25 },
+  input: {
+    query: {
+      ...inWebsite,
+      contact_id: ContactId.schema.optional().describe('Only conversations with this contact.'),
+      query: z.string().min(1).max(200).optional().describe('Part of the subject, case-insensitive, no wildcards.'),
+      status: z
+        .string()
+        .regex(new RegExp(`^(${STATUSES.join('|')})(,(${STATUSES.join('|')})){0,6}$`))
+        .optional()
+        .describe(`One or more of ${STATUSES.join(', ')}, separated by commas.`),
+      platform: z.enum(PLATFORMS).optional().describe('Only this platform.'),
+      channel_id: ChannelId.schema.optional().describe('Only this channel.'),
+      team_id: TeamId.schema.optional().describe('Only this team.'),
+      subsite_id: SubsiteId.schema.optional().describe('Only this subsite.'),
+      operator_id: OperatorId.schema.optional().describe('Only this operator.'),
+      created_from: Moment.optional().describe('Created at or after, RFC 3339 UTC.'),
+      created_to: Moment.optional().describe('Created before, RFC 3339 UTC.'),
+      updated_since: Moment.optional().describe('Changed at or after, RFC 3339 UTC.'),
+      order: z.enum(['desc', 'updated_asc']).default('desc').describe('Newest first, or oldest change first.'),
+    },
+  },
+  output: data({
+    conversations: listOf(ConversationView.schema),
+    next_cursor: NextCursor,
+    coverage: coverage('persisted_conversations'),
+  }),
+  untrusted: ['/data/conversations/*/subject'],
+  async handle({ input, read }) {
+    const { rows, next_cursor } = await read.page(ConversationView, {
+      where: byConversation(input),
+      cursor: input.cursor,
+      limit: input.limit,
+      by: input.order === 'updated_asc' ? 'updated_at' : 'id',
+    });
+    return { data: { conversations: rows, next_cursor, coverage: 'persisted_conversations' } };
+  },
+});

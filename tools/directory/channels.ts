@@ -1,0 +1,21 @@
+import { ChannelId } from '../../src/core/ids.ts';
+import { coverage, data, defineTool, inWebsite, listOf, NextCursor } from '../../src/core/tool.ts';
+import { ChannelView } from '../../src/views/catalogue.ts';
+
+export default defineTool({
+  name: 'channels',
+  title: 'List channels',
+  summary: 'Channels of a website that the credential may see.',
+  rest: 'GET /api/v1/channels',
+  effect: 'read',
+  tag: 'Directory and catalogues',
+  scopes: ['live_read'],
+  restrictions: 'applied',
+  page: { cursor: ChannelId, limit: 25 },
+  input: { query: inWebsite },
+  output: data({ channels: listOf(ChannelView.schema), next_cursor: NextCursor, coverage: coverage('configured_channels') }),
+  async handle({ input, read }) {
+    const { rows, next_cursor } = await read.page(ChannelView, { cursor: input.cursor, limit: input.limit });
+    return { data: { channels: rows, next_cursor, coverage: 'configured_channels' } };
+  },
+});

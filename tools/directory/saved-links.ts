@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import { coverage, data, defineTool, inWebsite, listOf, NextCursor } from '../../src/core/tool.ts';
+import { PlainId, SavedLinkView } from '../../src/views/catalogue.ts';
+
+export default defineTool({
+  name: 'saved_links',
+  title: 'List saved links',
+  summary: 'Static links that every operator of a website may use, newest first.',
+  rest: 'GET /api/v1/saved_links',
+  effect: 'read',
+  tag: 'Directory and catalogues',
+  scopes: ['conversation_read'],
+  restrictions: 'none',
+  page: { cursor: PlainId, limit: 25 },
+  input: { query: inWebsite },
+  output: data({
+    scope: z.literal('website_global'),
+    saved_links: listOf(SavedLinkView.schema),
+    next_cursor: NextCursor,
+    coverage: coverage('website_global_static_saved_links'),
+  }),
+  async handle({ input, read }) {
+    const { rows, next_cursor } = await read.page(SavedLinkView, { cursor: input.cursor, limit: input.limit });
+    return {
+      data: {
+        scope: 'website_global',
+        saved_links: rows,
+        next_cursor,
+        coverage: 'website_global_static_saved_links',
+      },
+    };
+  },
+});

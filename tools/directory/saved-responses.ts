@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { sql } from '../../src/core/sql.ts';
+import { coverage, data, defineTool, inWebsite, listOf, NextCursor } from '../../src/core/tool.ts';
+import { canonicalLanguage, PlainId, SavedResponseView } from '../../src/views/catalogue.ts';
+
+const Language = z
+  .string()
+  .max(35)
+  .regex(/^[a-zA-Z]{2,3}(?:-[a-zA-Z0-9]{2,8}){0,3}$/);
+
+export default defineTool({
+  name: 'saved_responses',
+  title: 'List saved responses',
+  summary: 'Prepared answers in one language that every operator of a website may use, newest first.',
+  rest: 'GET /api/v1/saved_responses',
+  effect: 'read',
+  tag: 'Directory and catalogues',
+  scopes: ['conversation_read'],
+  restrictions: 'none',
+  page: { cursor: PlainId, limit: 25 },
+  input: { query: { ...inWebsite, language: Language.default('en').describe('BCP 47 tag, matched exactly.') } },
+  output: data({
+    language: Language.describe('The tag in its canonical form.'),
+    scope: z.literal('website_global'),
+    saved_responses: listOf(SavedResponseView.schema),
+    next_cursor: NextCursor,
+    coverage: coverage('website_global_saved_responses'),
+  }),
+  untrusted: ['/data/saved_responses/*/content'],
+  async handle({ input, read }) {
+    const language = canonicalLanguage(input.language);
+    const { rows, next_cursor } = await read.page(SavedResponseView, {
+      where: [sql`sr.language = ${language}`],
+      cursor: input.cursor,
+      limit: input.limit,
+    });
+    return {
+      data: {
+        language,
+        scope: 'website_global',
+        saved_responses: rows,
+        next_cursor,
+        coverage: 'website_global_saved_responses',
+      },
+    };
+  },
+});

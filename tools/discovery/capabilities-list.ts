@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { WebsiteId } from '../../src/core/ids.ts';
+import { coverage, data, defineTool, inWebsite } from '../../src/core/tool.ts';
+
+export default defineTool({
+  name: 'capabilities_list',
+  title: 'List granted operations',
+  summary: 'Operations that this credential can call on a website now. What is absent is not granted.',
+  rest: 'GET /api/v1/capabilities',
+  effect: 'read',
+  tag: 'Discovery',
+  scopes: [],
+  restrictions: 'none',
+  input: { query: inWebsite },
+  output: data({
+    website_id: WebsiteId,
+    operations: z.array(
+      z.strictObject({
+        operation: z.string().describe('Tool name.'),
+        method: z.string().describe('HTTP method.'),
+        path: z.string().describe('REST path.'),
+        kind: z.enum(['read', 'write']),
+        scopes: z.array(z.string()).describe('Scopes it always asks for.'),
+        data_access: z.array(z.string()).describe('Data-access flags it always asks for.'),
+        unrestricted_required: z.boolean().describe('Whether restricted credentials are refused.'),
+        author_required: z.boolean().describe('Whether it writes in the name of a mapped operator.'),
+      }),
+    ),
+    authority_revision: z.int().describe('Rises with every change of the credential.'),
+    coverage: coverage('current_installation_capabilities'),
+  }),
+  async handle({ input, authority, gateway }) {
+    return {
+      data: {
+        website_id: input.website_id,
+        operations: gateway.operations(),
+        authority_revision: authority.revision,
+        coverage: 'current_installation_capabilities',
+      },
+    };
+  },
+});

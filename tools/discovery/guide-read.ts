@@ -1,0 +1,30 @@
+import { z } from 'zod';
+import { Failure } from '../../src/core/failures.ts';
+import { defineTool } from '../../src/core/tool.ts';
+
+const GuideName = z
+  .enum(['overview', 'investigation', 'contacts', 'reporting', 'configuration', 'agent_tasks', 'event_recovery'])
+  .describe('One of the guides that gateway_context lists.');
+
+export default defineTool({
+  name: 'guide_read',
+  title: 'Read a guide',
+  summary: 'A guide in Markdown: which operations to call in which order, what masks mean, how to recover.',
+  rest: 'GET /api/v1/guides/{guide}',
+  effect: 'read',
+  tag: 'Discovery',
+  scopes: [],
+  restrictions: 'none',
+  input: { path: { guide: GuideName } },
+  output: z.strictObject({
+    guide: GuideName,
+    mime_type: z.literal('text/markdown'),
+    content: z.string().max(65_536).describe('CommonMark.'),
+    coverage: z.literal('current_installation_guidance'),
+  }),
+  async handle({ input, gateway }) {
+    const content = gateway.guide(input.guide);
+    if (content === null) throw new Failure('not_found');
+    return { guide: input.guide, mime_type: 'text/markdown', content, coverage: 'current_installation_guidance' };
+  },
+});

@@ -1,0 +1,60 @@
+import { z } from 'zod';
+import { WebsiteId } from '../../src/core/ids.ts';
+import { coverage, data, defineTool, inWebsite } from '../../src/core/tool.ts';
+
+const FAMILIES = ['conversation', 'visitor', 'operator', 'queue', 'website', 'privacy', 'capture'] as const;
+const COMPONENTS = ['store', 'journal', 'native_writes', 'files', 'ai_language_detection', 'realtime'] as const;
+/** Parts that this gateway does not bring yet: it says so instead of calling them ready. */
+const ABSENT: ReadonlySet<string> = new Set(['native_writes', 'ai_language_detection', 'realtime']);
+const Status = z.enum(['ready', 'degraded', 'unavailable']);
+
+export default defineTool({
+  name: 'health',
+  title: 'Read website readiness',
+  summary: 'Whether the parts that serve a website are ready, and when each event family last reported.',
+  rest: 'GET /api/v1/health',
+  effect: 'read',
+  tag: 'Discovery',
+  scopes: ['health_read'],
+  restrictions: 'none',
+  input: { query: inWebsite },
+  output: data({
+    website_id: WebsiteId,
+    status: Status.describe('The worst of the components; a part this gateway does not bring counts as degraded.'),
+    components: z.array(
+      z.strictObject({
+        name: z.enum(COMPONENTS),
+        status: Status,
+        checked_at: z.int().describe('Unix milliseconds.'),
+      }),
+    ),
+    families: z.array(
+      z.strictObject({
+        family: z.enum(FAMILIES),
+        status: z.enum(['live', 'paused', 'unreported']),
+        last_event_at: z.int().nullable().describe('Unix milliseconds.'),
+      }),
+    ),
+    coverage: coverage('website_readiness'),
+  }),
+  async handle({ input, read }) {
+    const { checkedAt, families } = await read.health();
+    const components = COMPONENTS.map((name) => ({
+      name,
+      status: ABSENT.has(name) ? ('unavailable' as const) : ('ready' as const),
+      checked_at: checkedAt,
+    }));
+    return {
+      data: {
+        website_id: input.website_id,
+        status: components.every(({ status }) => status === 'ready') ? ('ready' as const) : ('degraded' as const),
+        components,
+        families: FAMILIES.map((family) => {
+          const last = families.find((one) => one.family === family)?.lastEventAt ?? null;
+          return { family, status: last === null ? ('unreported' as const) : ('live' as const), last_event_at: last };
+        }),
+        coverage: 'website_readiness' as const,
+      },
+    };
+  },
+});

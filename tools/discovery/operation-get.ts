@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import { OperationId, WebsiteId } from '../../src/core/ids.ts';
+import { coverage, data, defineTool } from '../../src/core/tool.ts';
+
+export default defineTool({
+  name: 'operation_get',
+  title: 'Read a write receipt',
+  summary: 'Status of a write made earlier with this credential. A receipt never proves the native result.',
+  rest: 'GET /api/v1/operations/{operation_id}',
+  effect: 'read',
+  tag: 'Discovery',
+  scopes: [],
+  restrictions: 'none',
+  input: {
+    path: { operation_id: OperationId },
+    query: { website_id: WebsiteId.describe('Website that the write was made on.') },
+  },
+  output: data({
+    operation_id: OperationId,
+    website_id: WebsiteId,
+    operation: z.enum(['visitor_note_add', 'conversation_disposition_set', 'ai_feature_execute', 'config_plan']),
+    status: z.enum(['pending', 'acknowledged', 'outcome_unknown']),
+    coverage: coverage('gateway_command_receipt'),
+  }),
+  async handle({ input, read }) {
+    const receipt = await read.operation(input.operation_id);
+    return { data: { ...input, ...receipt, coverage: 'gateway_command_receipt' } };
+  },
+});

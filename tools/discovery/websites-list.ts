@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import { WebsiteId } from '../../src/core/ids.ts';
+import { defineTool } from '../../src/core/tool.ts';
+
+export default defineTool({
+  name: 'websites_list',
+  title: 'List granted websites',
+  summary: 'Websites this credential may read. Call it first: most operations need a website_id.',
+  rest: 'GET /api/v1/websites',
+  effect: 'read',
+  tag: 'Discovery',
+  scopes: ['website_read'],
+  restrictions: 'none',
+  input: {},
+  output: z.strictObject({
+    websites: z.array(
+      z.strictObject({
+        website_id: WebsiteId,
+        name: z.string().max(240).describe('Name of the website.'),
+        time_zone: z.string().describe('IANA time zone of its reports.'),
+        environment: z.enum(['live', 'test']).describe('Environment of the credential.'),
+      }),
+    ),
+  }),
+  async handle({ authority, read }) {
+    const websites = await read.websites();
+    return { websites: websites.map((website) => ({ ...website, environment: authority.environment })) };
+  },
+});

@@ -1,0 +1,25 @@
+import { FileId } from '../../src/core/ids.ts';
+import { INT } from '../../src/core/scopes.ts';
+import { coverage, data, defineTool, ofWebsite } from '../../src/core/tool.ts';
+import { FileView, publicFilesOnly } from '../../src/views/file.ts';
+import { IncludeInternal } from '../../src/views/message.ts';
+
+export default defineTool({
+  name: 'file_get',
+  title: 'Read file metadata',
+  summary: 'Name, type, size, version and SHA-256 of a stored attachment; its bytes are read with file_content.',
+  rest: 'GET /api/v1/files/{file_id}',
+  effect: 'read',
+  tag: 'Files',
+  scopes: ['file_read', 'conversation_read', 'message_content_read', 'contact_read_pii'],
+  dataAccess: ['message_content', 'pii'],
+  restrictions: 'applied',
+  when: [{ given: 'include_internal', is: true, ...INT }],
+  input: { path: { file_id: FileId.schema }, query: { ...ofWebsite, include_internal: IncludeInternal } },
+  output: data({ file: FileView.schema, coverage: coverage('persisted_files') }),
+  untrusted: ['/data/file/name'],
+  async handle({ input, read }) {
+    const where = input.include_internal ? [] : [publicFilesOnly];
+    return { data: { file: await read.one(FileView, input.file_id, { where }), coverage: 'persisted_files' } };
+  },
+});

@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import { coverage, data, defineTool, inWebsite } from '../../src/core/tool.ts';
+import { AI_TYPES } from '../../src/views/ai-feature.ts';
+import { AREA, PLATFORM_NUMBERS } from '../../src/views/settings.ts';
+
+export default defineTool({
+  name: 'config_catalog',
+  title: 'List configuration areas',
+  summary: 'Which configuration can be read and which of its fields a plan may propose to change.',
+  rest: 'GET /api/v1/settings/catalog',
+  effect: 'read',
+  tag: 'Configuration',
+  scopes: ['config_read'],
+  restrictions: 'none',
+  input: { query: inWebsite },
+  output: data({
+    areas: z.array(
+      z.strictObject({
+        path: z.string().describe('Path for config_get and config_schema.'),
+        title: z.string(),
+        description: z.string(),
+        item_path: z.string().describe('Path of one item.'),
+        readable: z.boolean(),
+        plannable_fields: z.array(z.string()).describe('Fields that config_plan takes.'),
+        types: z.array(z.enum(AI_TYPES)),
+      }),
+    ),
+    platforms: z
+      .array(z.strictObject({ id: z.int(), name: z.string() }))
+      .describe('What platform_id of a saved response means.'),
+    coverage: coverage('configuration_catalog'),
+  }),
+  async handle() {
+    return {
+      data: {
+        areas: [
+          {
+            path: AREA,
+            title: 'AI features',
+            description: 'Name, type, state and active version of the website’s AI features.',
+            item_path: `${AREA}/{feature_id}`,
+            readable: true,
+            plannable_fields: ['name', 'enabled'],
+            types: [...AI_TYPES],
+          },
+        ],
+        platforms: [...PLATFORM_NUMBERS],
+        coverage: 'configuration_catalog' as const,
+      },
+    };
+  },
+});

@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { AiFeatureId } from '../../src/core/ids.ts';
+import { coverage, defineTool, inWebsite, listOf, NextCursor } from '../../src/core/tool.ts';
+import { AiFeatureView } from '../../src/views/ai-feature.ts';
+import { itemOf, SettingsPath } from '../../src/views/settings.ts';
+
+export default defineTool({
+  name: 'config_get',
+  title: 'Read configuration',
+  summary: 'AI feature metadata by settings path: the whole area page by page, or one item.',
+  rest: 'GET /api/v1/settings/item',
+  effect: 'read',
+  tag: 'Configuration',
+  scopes: ['config_read'],
+  restrictions: 'refused',
+  page: { cursor: AiFeatureId, limit: 25 },
+  input: { query: { ...inWebsite, path: SettingsPath } },
+  output: z.strictObject({
+    data: z.union([
+      z.strictObject({
+        path: SettingsPath,
+        items: listOf(AiFeatureView.schema),
+        truncated: z.boolean().describe('Whether there is a next page.'),
+        next_cursor: NextCursor,
+        coverage: coverage('configuration_metadata'),
+      }),
+      z.strictObject({
+        path: SettingsPath,
+        item: AiFeatureView.schema,
+        coverage: coverage('configuration_metadata'),
+      }),
+    ]),
+  }),
+  async handle({ input, read }) {
+    const { path, website_id, cursor, limit } = input;
+    const coverage = 'configuration_metadata' as const;
+    const item = itemOf(path, website_id);
+    if (item !== undefined) return { data: { path, item: await read.one(AiFeatureView, item), coverage } };
+    const { rows, next_cursor } = await read.page(AiFeatureView, { cursor, limit });
+    return { data: { path, items: rows, truncated: next_cursor !== null, next_cursor, coverage } };
+  },
+});

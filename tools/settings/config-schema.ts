@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { jsonSchema } from '../../src/core/json-schema.ts';
+import { coverage, data, defineTool, inWebsite } from '../../src/core/tool.ts';
+import { AiFeatureView } from '../../src/views/ai-feature.ts';
+import { itemOf, PlanChanges, SettingsPath } from '../../src/views/settings.ts';
+
+const Schema = z.record(z.string(), z.unknown());
+
+export default defineTool({
+  name: 'config_schema',
+  title: 'Read a configuration schema',
+  summary: 'JSON Schema of a configuration item and of the changes that a plan may propose.',
+  rest: 'GET /api/v1/settings/schema',
+  effect: 'read',
+  tag: 'Configuration',
+  scopes: ['config_read'],
+  restrictions: 'none',
+  input: { query: { ...inWebsite, path: SettingsPath } },
+  output: data({
+    path: SettingsPath,
+    schema: Schema.describe('JSON Schema 2020-12 of one item.'),
+    plan_schema: Schema.describe('JSON Schema 2020-12 of changes.'),
+    coverage: coverage('configuration_schema'),
+  }),
+  async handle({ input, read }) {
+    const item = itemOf(input.path, input.website_id);
+    if (item !== undefined) await read.one(AiFeatureView, item);
+    return {
+      data: {
+        path: input.path,
+        schema: { ...jsonSchema(AiFeatureView.schema, 'output') },
+        plan_schema: { ...jsonSchema(PlanChanges, 'input'), minProperties: 1 },
+        coverage: 'configuration_schema' as const,
+      },
+    };
+  },
+});

@@ -1,0 +1,31 @@
+import { z } from 'zod';
+import { AiFeatureId } from '../../src/core/ids.ts';
+import { data, defineTool, inWebsite, listOf, NextCursor } from '../../src/core/tool.ts';
+import { AiFeatureMatchView } from '../../src/views/ai-feature.ts';
+import { matching } from '../../src/views/settings.ts';
+
+export default defineTool({
+  name: 'config_search',
+  title: 'Search configuration',
+  summary: 'Settings paths of AI features whose name or type label contains a text, whatever its case.',
+  rest: 'GET /api/v1/settings/search',
+  effect: 'read',
+  tag: 'Configuration',
+  scopes: ['config_read'],
+  restrictions: 'none',
+  page: { cursor: AiFeatureId, limit: 25 },
+  input: { query: { ...inWebsite, query: z.string().min(1).max(200).describe('Text to find; no wildcards.') } },
+  output: data({
+    matches: listOf(AiFeatureMatchView.schema),
+    truncated: z.boolean().describe('Whether there is a next page.'),
+    next_cursor: NextCursor,
+  }),
+  async handle({ input, read }) {
+    const { rows, next_cursor } = await read.page(AiFeatureMatchView, {
+      where: [matching(input.query)],
+      cursor: input.cursor,
+      limit: input.limit,
+    });
+    return { data: { matches: rows, truncated: next_cursor !== null, next_cursor } };
+  },
+});

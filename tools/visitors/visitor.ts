@@ -1,0 +1,20 @@
+import { VisitorId } from '../../src/core/ids.ts';
+import { coverage, data, defineTool, ofWebsite } from '../../src/core/tool.ts';
+import { VisitorView } from '../../src/views/visitor.ts';
+
+export default defineTool({
+  name: 'visitor',
+  title: 'Read a visitor',
+  summary: 'Stored identity of a visitor; nickname and linked contacts where granted. No tracking or live state.',
+  rest: 'GET /api/v1/dashboard/visitors/{visitor_id}',
+  effect: 'read',
+  tag: 'Visitors',
+  scopes: ['conversation_read'],
+  restrictions: 'refused',
+  input: { path: { visitor_id: VisitorId.schema }, query: ofWebsite },
+  output: data({ visitor: VisitorView.schema, coverage: coverage('persisted_visitors') }),
+  untrusted: ['/data/visitor/nickname'],
+  async handle({ input, read }) {
+    return { data: { visitor: await read.one(VisitorView, input.visitor_id), coverage: 'persisted_visitors' } };
+  },
+});
