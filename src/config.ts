@@ -71,7 +71,10 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
   const { data } = parsed;
   const tls =
     data.GATEWAY_TLS_CERT !== undefined && data.GATEWAY_TLS_KEY !== undefined
-      ? { cert: readPem('GATEWAY_TLS_CERT', data.GATEWAY_TLS_CERT), key: readPem('GATEWAY_TLS_KEY', data.GATEWAY_TLS_KEY) }
+      ? {
+          cert: readPem('GATEWAY_TLS_CERT', data.GATEWAY_TLS_CERT),
+          key: readPem('GATEWAY_TLS_KEY', data.GATEWAY_TLS_KEY),
+        }
       : undefined;
   const host = data.HOST.includes(':') ? `[${data.HOST}]` : data.HOST;
   return {

@@ -8,7 +8,7 @@ import { demoCommand } from './demo.ts';
 import { doctorCommand } from './doctor.ts';
 import { importCommand } from './import.ts';
 import { migrateCommand } from './migrate.ts';
-import { openOutput, type Output, Refused } from './output.ts';
+import { type Output, openOutput, Refused } from './output.ts';
 
 /** What a command is given: its output and, on demand, the store, closed when the command ends. */
 export interface CommandContext {
@@ -43,7 +43,10 @@ export async function run(argv: readonly string[], wired: Wired): Promise<number
   };
 
   register(
-    program.command('serve').description('migrate, then serve on HOST:PORT').option('--no-demo', 'start with an empty store'),
+    program
+      .command('serve')
+      .description('migrate, then serve on HOST:PORT')
+      .option('--no-demo', 'start with an empty store'),
     (context, options) => wired.serve(context, { demo: (options as { demo: boolean }).demo }), // commander's own parse result
   );
   register(

@@ -28,7 +28,7 @@ export function defineId(noun: string, prefix: string, maximum = 64): IdKind {
     .string()
     .max(maximum)
     .regex(new RegExp(`^${prefix}_[0-9]{1,20}_[1-9][0-9]{0,18}_[1-9][0-9]{0,18}$`))
-    .describe(`Id of ${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}: ${prefix}_{tenant}_{site}_{number}.`);
+    .describe(`Id of ${/^[aeiou]/i.test(noun) ? 'an' : 'a'} ${noun}: ${prefix}_{tenant}_{site}_{number}.`);
   const kind: IdKind = {
     noun,
     prefix,

@@ -23,7 +23,12 @@ export const SCOPES = [
 export type Scope = (typeof SCOPES)[number];
 
 /** Scopes that only writing operations ask for: `--scopes read` is every scope but these. */
-export const WRITE_SCOPES: readonly Scope[] = ['config_plan', 'ai_execute', 'visitor_notes_write', 'conversation_update'];
+export const WRITE_SCOPES: readonly Scope[] = [
+  'config_plan',
+  'ai_execute',
+  'visitor_notes_write',
+  'conversation_update',
+];
 
 export const DATA_ACCESS = ['message_content', 'pii', 'internal_notes'] as const;
 export type DataAccess = (typeof DATA_ACCESS)[number];
@@ -57,5 +62,8 @@ export interface Grants {
 }
 
 export function holds(grants: Grants, requirement: Requirement): boolean {
-  return requirement.scopes.every((s) => grants.scopes.has(s)) && requirement.dataAccess.every((d) => grants.dataAccess.has(d));
+  return (
+    requirement.scopes.every((s) => grants.scopes.has(s)) &&
+    requirement.dataAccess.every((d) => grants.dataAccess.has(d))
+  );
 }

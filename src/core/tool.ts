@@ -179,7 +179,9 @@ function parameter(name: string, place: 'path' | 'query', schema: z.ZodType): Pa
 
 function unwrap(schema: z.ZodType): z.ZodType {
   // zod types what an optional or a default holds by its core interface only.
-  return schema instanceof z.ZodOptional || schema instanceof z.ZodDefault ? unwrap(schema.unwrap() as z.ZodType) : schema;
+  return schema instanceof z.ZodOptional || schema instanceof z.ZodDefault
+    ? unwrap(schema.unwrap() as z.ZodType)
+    : schema;
 }
 
 /** `website_id` of a list or catalogue operation, and of an operation addressed by a resource id. */

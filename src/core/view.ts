@@ -137,7 +137,12 @@ export const truncated = (expression: string, max: number, options?: Options): F
 export const Time = z.iso.datetime({ precision: 3 });
 
 export const time = (expression: string, description: string, options?: Options): Field =>
-  field(Time.describe(`${description} RFC 3339, UTC, milliseconds.`), [expression], ([value]) => rfc3339(value), options);
+  field(
+    Time.describe(`${description} RFC 3339, UTC, milliseconds.`),
+    [expression],
+    ([value]) => rfc3339(value),
+    options,
+  );
 
 export const nullableTime = (expression: string, description: string, options?: Options): Field =>
   field(
@@ -169,8 +174,11 @@ export const websiteId = (schema: z.ZodType): Field => field(schema, [], (_, { w
 /** Which classes of data the caller sees in this record: the reason why members are missing. */
 export function access(classes: Readonly<Record<string, Requirement>>): Field {
   const shape = Object.fromEntries(Object.keys(classes).map((name) => [name, z.boolean()]));
-  return field(z.strictObject(shape).describe('Which classes of data this credential sees here.'), [], (_, { grants }) =>
-    Object.fromEntries(Object.entries(classes).map(([name, requirement]) => [name, holds(grants, requirement)])),
+  return field(
+    z.strictObject(shape).describe('Which classes of data this credential sees here.'),
+    [],
+    (_, { grants }) =>
+      Object.fromEntries(Object.entries(classes).map(([name, requirement]) => [name, holds(grants, requirement)])),
   );
 }
 
@@ -185,4 +193,3 @@ function rfc3339(value: unknown): string {
   if (value instanceof Date) return value.toISOString();
   throw new TypeError('a time column did not arrive as a date');
 }
-

@@ -1,18 +1,18 @@
+import type { Authorities } from '../auth/authority.ts';
 import { type Authority, isRestricted } from '../core/authority.ts';
 import { Failure, type FailureCode, type ParameterError } from '../core/failures.ts';
 import { parseId, type WebsiteKey } from '../core/ids.ts';
 import type { FileBytes } from '../core/reads.ts';
 import { holds, type Requirement } from '../core/scopes.ts';
 import type { BytesRequest, GatewayFacts, ReadContext, Tool } from '../core/tool.ts';
-import type { Authorities } from '../auth/authority.ts';
 import { StaleAuthority } from '../store/guard.ts';
 import { type Database, StoreUnreachable, sqlState } from '../store/postgres.ts';
 import type { ReadSession } from '../store/read.ts';
 import { openReads } from '../store/reads.ts';
 import type { Guides } from './guides.ts';
+import { inputErrors, unstorable } from './input-errors.ts';
 import type { Quota, QuotaState } from './quota.ts';
 import { factsOf, mayCall, type Registry } from './registry.ts';
-import { inputErrors, unstorable } from './input-errors.ts';
 
 /** One call as a surface has read it from the wire. */
 export interface Call {
@@ -211,5 +211,8 @@ const BUSY = /^(57014|55P03|40P01|40001|25006|53...)$/;
 export function asFailure(error: unknown): Failure {
   if (error instanceof Failure) return error;
   const unavailable = error instanceof StoreUnreachable || BUSY.test(sqlState(error));
-  return new Failure(unavailable ? 'service_unavailable' : 'internal', { cause: error, ...(unavailable && { retryAfter: 1 }) });
+  return new Failure(unavailable ? 'service_unavailable' : 'internal', {
+    cause: error,
+    ...(unavailable && { retryAfter: 1 }),
+  });
 }

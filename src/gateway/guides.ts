@@ -1,9 +1,17 @@
 import { readFileSync } from 'node:fs';
 import type { Authority } from '../core/authority.ts';
 import { packageRoot } from '../core/package.ts';
-import { type Grants, type Scope } from '../core/scopes.ts';
+import { holds, type Requirement, type Scope } from '../core/scopes.ts';
 
-export const GUIDES = ['overview', 'investigation', 'contacts', 'reporting', 'configuration', 'agent_tasks', 'event_recovery'] as const;
+export const GUIDES = [
+  'overview',
+  'investigation',
+  'contacts',
+  'reporting',
+  'configuration',
+  'agent_tasks',
+  'event_recovery',
+] as const;
 export type GuideName = (typeof GUIDES)[number];
 
 /** Which scopes, any one of them, give a guide (decisions, section 9); none: every credential has it. */
@@ -17,21 +25,35 @@ const GIVEN_BY: Readonly<Record<GuideName, readonly Scope[]>> = {
   event_recovery: ['event_read'],
 };
 
+/** What the A2A skills of the contract ask for: holding any one of these gives `agent_tasks`. */
+const SKILLS: readonly Requirement[] = [
+  { scopes: ['reports_read', 'conversation_read'], dataAccess: [] },
+  {
+    scopes: ['conversation_read', 'message_content_read', 'contact_read_pii'],
+    dataAccess: ['message_content', 'pii'],
+  },
+  { scopes: ['config_read'], dataAccess: [] },
+  { scopes: ['contact_read'], dataAccess: [] },
+  { scopes: ['ai_features_read', 'ai_execute'], dataAccess: [] },
+];
+
+function gives(name: GuideName, authority: Authority): boolean {
+  if (name === 'agent_tasks') return SKILLS.some((skill) => holds(authority, skill));
+  const scopes = GIVEN_BY[name];
+  return scopes.length === 0 || scopes.some((scope) => authority.scopes.has(scope));
+}
+
 export interface Guides {
   given(authority: Authority): GuideName[];
+  /** `null`: no such guide, or not given to this authority. */
   text(name: string, authority: Authority): string | null;
 }
 
-/** Reads the guides once. `skills`: whether the authority may use any A2A skill, which gives `agent_tasks`. */
-export function openGuides(skills: (grants: Grants) => boolean): Guides {
-  const texts = new Map<string, string>(
+/** Reads the guides once. */
+export function openGuides(): Guides {
+  const texts = new Map(
     GUIDES.map((name) => [name, readFileSync(new URL(`resources/guides/${name}.md`, packageRoot), 'utf8')]),
   );
-  const gives = (name: GuideName, authority: Authority): boolean => {
-    if (name === 'agent_tasks') return skills(authority);
-    const scopes = GIVEN_BY[name];
-    return scopes.length === 0 || scopes.some((scope) => authority.scopes.has(scope));
-  };
   return {
     given: (authority) => GUIDES.filter((name) => gives(name, authority)),
     text: (name, authority) => {

@@ -56,7 +56,9 @@ export class Quota {
       const fresh = await asking;
       if (!fresh) throw new Failure('unauthenticated');
       if (fresh.unspent < cost) {
-        throw new Failure('quota_exceeded', { retryAfter: seconds(cost - fresh.unspent - fresh.remaining, fresh.perMinute) });
+        throw new Failure('quota_exceeded', {
+          retryAfter: seconds(cost - fresh.unspent - fresh.remaining, fresh.perMinute),
+        });
       }
     }
   }

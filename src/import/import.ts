@@ -11,8 +11,8 @@ import { type Reject, type StoredReject, storedRejects, toReject } from './rejec
 import { type Run, type RunState, type Source, takeRun } from './run.ts';
 import { Stage } from './stage.ts';
 
-export { ImportBusy } from './run.ts';
 export type { Reject } from './rejects.ts';
+export { ImportBusy } from './run.ts';
 
 /** Nothing was imported: a file cannot be read, or the organization does not exist. */
 export class ImportRefused extends Error {
@@ -132,7 +132,7 @@ async function inRun(
       await db.query(sql`ANALYZE gateway.import_stage (type, seq, external_id, owner)`);
     }
     if (options.dryRun === true) return await rehearse(db, run, options, sources);
-    await apply(db, run, state, options.signal, (progress) => options.onProgress?.(progress));
+    await apply(db, run, options.signal, (progress) => options.onProgress?.(progress));
     await run.finish();
     await report(options, sources, storedRejects(db));
     return await result(db);
@@ -254,6 +254,6 @@ async function stageFile(
     await stage.flush({ file, offset: end, line });
     options.onProgress?.({ phase: 'read', done: end, total: source?.size ?? null });
   }
-  await stage.flush({ file: file + 1, offset: 0, line: 0 });
+  await stage.flush({ file, next: true, offset: 0, line: 0 });
   options.onProgress?.({ phase: 'read', done: end, total: source?.size ?? null });
 }

@@ -1,6 +1,6 @@
 import { raw, sql } from '../core/sql.ts';
 import { fence, progress, REFUSED, REPEATED, rejecting, type Step } from './steps.ts';
-import type { Table } from './tables.ts';
+import { lanes, type Table } from './tables.ts';
 
 /**
  * Plans a type: finds the website of every staged row, its references and whether it is stored already, refuses what
@@ -12,6 +12,8 @@ export function planStep(table: Table): Step {
   const step = `plan ${name}`;
   const owned = owner.table !== 'website';
   const replies = name === 'message';
+  // Rows of one conversation go into one lane, so that lanes do not wait for each other's totals.
+  const lane = `(${owned ? 'n.owner_id' : 'n.id'} % ${lanes(table)})::integer`;
   return {
     name: step,
     types: [name],
@@ -59,8 +61,8 @@ ${raw(`, reserved AS MATERIALIZED (
     FROM judged j LEFT JOIN reserved r ON r.tenant = j.tenant AND r.site = j.site
    WHERE j.verdict IS NULL
 ), planned AS (
-  INSERT INTO gateway.import_plan (type, ord, seq, tenant, site, id, fresh, owner_id, owner_parent, refs, links)
-  SELECT '${name}', row_number() OVER (ORDER BY n.tenant, n.site, ${owned ? 'n.owner_id, ' : ''}n.id),
+  INSERT INTO gateway.import_plan (type, lane, ord, seq, tenant, site, id, fresh, owner_id, owner_parent, refs, links)
+  SELECT '${name}', ${lane}, row_number() OVER (PARTITION BY ${lane} ORDER BY n.tenant, n.site, ${owned ? 'n.owner_id, ' : ''}n.id),
          n.seq, n.tenant, n.site, n.id, n.fresh, n.owner_id, n.owner_parent,
          ${replies ? 'n.refs || coalesce(n.reply_id, a.id)' : 'n.refs'}, n.links
     FROM numbered n

@@ -37,14 +37,30 @@ export function rowOf(record: ImportRecord, content?: StoredContent): Row {
       return { type, external_id, owner: record.organization, refs, links, data: { name, email, role, enabled } };
     }
     case 'contact': {
-      const { type: _, external_id: __, website: owner, ...data } = record;
-      const mobile_e164 = phoneToE164(record.mobile, record.country);
-      const phone_e164 = phoneToE164(record.phone, record.country);
-      return { type, external_id, owner, at: record.created_at, data: { ...data, mobile_e164, phone_e164 } };
+      const data = {
+        name: record.name,
+        first_name: record.first_name,
+        last_name: record.last_name,
+        email: record.email,
+        mobile: record.mobile,
+        mobile_e164: phoneToE164(record.mobile, record.country),
+        phone: record.phone,
+        phone_e164: phoneToE164(record.phone, record.country),
+        company: record.company,
+        language: record.language,
+        country: record.country,
+        time_zone: record.time_zone,
+        blocked: record.blocked,
+        deleted: record.deleted,
+        created_at: record.created_at,
+        updated_at: record.updated_at,
+      };
+      return { type, external_id, owner: record.website, at: record.created_at, data };
     }
     case 'visitor': {
-      const { type: _, external_id: __, website: owner, contacts: links, ...data } = record;
-      return { type, external_id, owner, at: record.created_at, links, data };
+      const { website: owner, contacts: links, nickname, blocked, created_at, last_seen_at } = record;
+      const data = { nickname, blocked, created_at, last_seen_at };
+      return { type, external_id, owner, at: created_at, links, data };
     }
     case 'ai_feature': {
       const { name, ai_type, enabled } = record;
@@ -78,30 +94,52 @@ export function rowOf(record: ImportRecord, content?: StoredContent): Row {
       return { type, external_id, owner, data };
     }
     case 'conversation': {
-      const { type: _, external_id: __, website: owner, visitor, channel, team, subsite, operator, ...rest } = record;
-      const { contacts: links, rating, ...data } = rest;
+      const { visitor, channel, team, subsite, operator, contacts: links, rating } = record;
       return {
         type,
         external_id,
-        owner,
+        owner: record.website,
         at: record.created_at,
         refs: [visitor ?? null, channel ?? null, team ?? null, subsite ?? null, operator ?? null],
         links,
-        data: { ...data, rating_label: rating?.label, rating_score: rating?.score },
+        data: {
+          status: record.status,
+          platform: record.platform,
+          language: record.language,
+          subject: record.subject,
+          disposition: record.disposition,
+          rating_label: rating?.label,
+          rating_score: rating?.score,
+          created_at: record.created_at,
+          updated_at: record.updated_at,
+          first_response_at: record.first_response_at,
+          closed_at: record.closed_at,
+        },
       };
     }
     case 'message': {
-      const { type: _, external_id: __, conversation: owner, author, in_reply_to, ai_feature, text, ...data } = record;
-      const [visitor, operator] = record.author_type === 'visitor' ? [author, undefined] : [undefined, author];
-      const plain = record.kind === 'html' && text !== undefined ? htmlToText(text) : text;
+      const { author, author_type, kind, text, redacted } = record;
+      const [visitor, operator] = author_type === 'visitor' ? [author, undefined] : [undefined, author];
+      const plain = kind === 'html' && text !== undefined ? htmlToText(text) : text;
       return {
         type,
         external_id,
-        owner,
+        owner: record.conversation,
         at: record.created_at,
-        refs: [visitor ?? null, operator ?? null, ai_feature ?? null, in_reply_to ?? null],
-        // What was redacted is not kept.
-        data: { ...data, text: record.redacted ? null : plain },
+        refs: [visitor ?? null, operator ?? null, record.ai_feature ?? null, record.in_reply_to ?? null],
+        data: {
+          author_type,
+          visibility: record.visibility,
+          kind,
+          // What was redacted is not kept.
+          text: redacted ? null : plain,
+          language: record.language,
+          created_at: record.created_at,
+          edited_at: record.edited_at,
+          delivery_status: record.delivery_status,
+          ai_generated: record.ai_generated,
+          redacted,
+        },
       };
     }
     case 'file': {

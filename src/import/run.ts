@@ -25,8 +25,6 @@ export interface RunState {
   readonly offset: number;
   readonly line: number;
   readonly seq: number;
-  readonly step: string | null;
-  readonly ord: number;
   /** Staged lines are there: a crash of PostgreSQL empties the staging tables. */
   readonly intact: boolean;
 }
@@ -91,7 +89,7 @@ async function take(db: Database, signal: AbortSignal | undefined): Promise<numb
 async function readState(db: Database): Promise<RunState> {
   const [row] = await db.query<RunState>(sql`
     SELECT unfinished, sources, organization, staged, file, byte_offset::float8 AS "offset", line::float8 AS line,
-           seq::float8 AS seq, step, ord::float8 AS ord,
+           seq::float8 AS seq,
            (SELECT coalesce(sum(read), 0) = 0 FROM gateway.import_tally)
              OR EXISTS (SELECT 1 FROM gateway.import_stage) OR EXISTS (SELECT 1 FROM gateway.import_reject) AS intact
       FROM gateway.import_run`);

@@ -179,7 +179,7 @@ export const websiteStep: Step = {
   statement: (bounds) => sql`WITH ${fence(bounds)}, ${raw(`${inOrganization('website')}, judged AS MATERIALIZED (
   SELECT p.*, w.site AS old_id, CASE ${PLACED_VERDICT} END AS verdict, d.name, d.time_zone, d.crm_integrated
     FROM placed p LEFT JOIN platform.website w ON w.tenant = p.tenant AND w.external_id = p.external_id
-    CROSS JOIN LATERAL jsonb_to_record(p.data) AS d (name text, time_zone text, crm_integrated boolean)
+    CROSS JOIN LATERAL json_to_record(p.data) AS d (name text, time_zone text, crm_integrated boolean)
 ), reserved AS MATERIALIZED (
   SELECT tenant, platform.reserve_ids(tenant, 0, 'website', n) AS last
     FROM (SELECT tenant, count(*) AS n FROM judged WHERE verdict IS NULL AND old_id IS NULL GROUP BY tenant) f
@@ -237,7 +237,7 @@ export const operatorStep: Step = {
   SELECT DISTINCT n.tenant, s.site, n.id, n.external_id, d.name, d.email, d.role, d.enabled,
          ARRAY(SELECT DISTINCT t.id FROM teams t WHERE t.seq = n.seq AND t.site = s.site ORDER BY t.id) AS team_ids
     FROM numbered n JOIN sites s ON s.seq = n.seq
-    CROSS JOIN LATERAL jsonb_to_record(n.data) AS d (name text, email text, role text, enabled boolean)
+    CROSS JOIN LATERAL json_to_record(n.data) AS d (name text, email text, role text, enabled boolean)
 ), altered AS (
   UPDATE platform.operator t SET name = w.name, email = w.email, role = w.role, enabled = w.enabled, team_ids = w.team_ids
     FROM wanted w WHERE t.tenant = w.tenant AND t.site = w.site AND t.id = w.id

@@ -3,12 +3,14 @@ import type { Database } from '../store/postgres.ts';
 import { CHUNK, type ContentProblem, contentAt, inlineContent } from './content.ts';
 import type { Line } from './lines.ts';
 import { parseRecord, RECORD_TYPES } from './records.ts';
-import { explainFence } from './run.ts';
 import { type Row, rowOf, type StoredContent } from './row.ts';
+import { explainFence } from './run.ts';
 
 /** Position after the lines staged so far. */
 export interface Position {
+  /** File of the lines; `next` when it has no more. */
   readonly file: number;
+  readonly next?: boolean;
   readonly offset: number;
   readonly line: number;
 }
@@ -27,7 +29,7 @@ const BYTES = 4 * 1024 * 1024;
  */
 export class Stage {
   read = 0;
-  private rows: string[] = [];
+  private rows = columns();
   private rejects: object[] = [];
   private counts = new Map<string, { read: number; rejected: number }>();
   private bytes = 0;
@@ -75,29 +77,33 @@ export class Stage {
   }
 
   get full(): boolean {
-    return this.rows.length + this.rejects.length >= ROWS || this.bytes >= BYTES;
+    return this.rows.type.length + this.rejects.length >= ROWS || this.bytes >= BYTES;
   }
 
   /** Sends what is gathered, after what was sent before has been stored. */
   async flush(position: Position): Promise<void> {
     await this.flushContent();
     const [rows, rejects, counts] = [this.rows, this.rejects, this.counts];
-    this.rows = [];
+    this.rows = columns();
     this.rejects = [];
     this.counts = new Map();
     this.bytes = 0;
     const read = [...counts].map(([type, count]) => ({ type, ...count }));
     await this.settled();
+    // JSON holds no line break, so that the longest column needs no quoting.
     this.start(sql`WITH fence AS MATERIALIZED (SELECT gateway.import_fence(${this.epoch})), kept AS (
-        INSERT INTO gateway.import_stage (type, seq, file, line, external_id, owner, at, refs, links, data)
-        SELECT r.* FROM fence, jsonb_to_recordset(${`[${rows.join(',')}]`}::text::jsonb)
-          AS r (type text, seq bigint, file integer, line bigint, external_id text, owner text, at timestamptz, refs text[], links text[], data jsonb)
+        INSERT INTO gateway.import_stage (file, type, seq, line, external_id, owner, at, refs, links, data)
+        SELECT ${position.file}, r.type, r.seq, r.line, r.external_id, r.owner, r.at::timestamptz, r.refs::text[], r.links::text[], r.data::json
+          FROM fence, unnest(${rows.type}::text[], ${rows.seq}::bigint[], ${rows.line}::bigint[], ${rows.external_id}::text[],
+            ${rows.owner}::text[], ${rows.at}::text[], ${rows.refs}::text[], ${rows.links}::text[],
+            string_to_array(${rows.data.join('\n')}::text, E'\\n'))
+            AS r (type, seq, line, external_id, owner, at, refs, links, data)
       ), refused AS (
         INSERT INTO gateway.import_reject (seq, place, file, line, pointer, code)
         SELECT r.* FROM fence, jsonb_to_recordset(${JSON.stringify(rejects)}::text::jsonb)
           AS r (seq bigint, place integer, file integer, line bigint, pointer text, code text)
       )
-      SELECT gateway.import_staged(${this.epoch}, ${position.file}, ${position.offset}, ${position.line}, ${this.seq},
+      SELECT gateway.import_staged(${this.epoch}, ${position.file + (position.next === true ? 1 : 0)}, ${position.offset}, ${position.line}, ${this.seq},
                                    ${JSON.stringify(read)}::text::jsonb)`);
   }
 
@@ -132,11 +138,20 @@ export class Stage {
       ON CONFLICT (seq, chunk) DO UPDATE SET bytes = excluded.bytes`);
   }
 
-  private keep({ file, line }: { file: number; line: number }, row: Row): void {
+  private keep({ line }: { line: number }, row: Row): void {
     this.count(row.type).read++;
-    const text = JSON.stringify({ seq: ++this.seq, file, line, ...row });
-    this.bytes += text.length;
-    this.rows.push(text);
+    const data = JSON.stringify(row.data);
+    this.bytes += data.length;
+    const { rows } = this;
+    rows.type.push(row.type);
+    rows.seq.push(++this.seq);
+    rows.line.push(line);
+    rows.external_id.push(row.external_id);
+    rows.owner.push(row.owner ?? null);
+    rows.at.push(row.at ?? null);
+    rows.refs.push(row.refs === undefined ? null : arrayText(row.refs));
+    rows.links.push(row.links === undefined ? null : arrayText(row.links));
+    rows.data.push(data);
   }
 
   private refuse({ file, line }: { file: number; line: number }, type: string, problems: readonly Problem[]): void {
@@ -161,3 +176,23 @@ function typeOf(json: unknown): string {
   const named = typeof json === 'object' && json !== null && 'type' in json ? json.type : undefined;
   return RECORD_TYPES.find((type) => type === named) ?? '';
 }
+
+function columns() {
+  return {
+    type: empty<string>(),
+    seq: empty<number>(),
+    line: empty<number>(),
+    external_id: empty<string>(),
+    owner: empty<string | null>(),
+    at: empty<string | null>(),
+    refs: empty<string | null>(),
+    links: empty<string | null>(),
+    data: empty<string>(),
+  };
+}
+
+const empty = <T>(): T[] => [];
+
+/** PostgreSQL's text form of an array. */
+const arrayText = (values: readonly (string | null)[]): string =>
+  `{${values.map((value) => (value === null ? 'NULL' : `"${value.replaceAll(/["\\]/g, '\\$&')}"`)).join(',')}}`;

@@ -4,9 +4,10 @@ import type { RecordType } from './records.ts';
 /** What a step's statement is built from: values of a run, or literals when the run is only rehearsed. */
 export interface Bounds {
   readonly epoch: Fragment;
-  /** Plan rows after `low` up to `high`. */
+  /** Plan rows after `low` up to `high`; `last` when no row is left after them. */
   readonly low: Fragment;
   readonly high: Fragment;
+  readonly last: Fragment;
 }
 
 /** One piece of the work after staging: one statement, or one for each batch of plan rows. */
@@ -15,7 +16,7 @@ export interface Step {
   /** The step is left out when no line of these types was staged. */
   readonly types: readonly RecordType[];
   /** Plan rows a statement, for steps that work through the plan of a type. */
-  readonly batch?: { readonly type: RecordType; readonly rows: number };
+  readonly batch?: { readonly type: RecordType; readonly lane: number; readonly rows: number };
   statement(bounds: Bounds): Fragment;
 }
 
@@ -31,16 +32,16 @@ export function progress(
 ): Fragment {
   const { written = '0', unchanged = '0', removed = '0', rejected = '0' } = counts;
   const quoted = type === undefined ? 'NULL' : `'${type}'`;
-  return sql`SELECT gateway.import_progress(${bounds.epoch}, ${raw(`'${step}'`)}, ${bounds.high}, ${raw(quoted)},
-    ${raw([written, unchanged, removed, rejected].map((count) => `(${count})`).join(', '))})`;
+  return sql`SELECT gateway.import_progress(${bounds.epoch}, ${raw(`'${step}'`)}, ${bounds.high}, ${bounds.last}, ${raw(quoted)},
+    ${raw([written, unchanged, removed, rejected].map((count) => `(${count})`).join(', '))}), ${raw(`(${written})::float8 AS written`)}`;
 }
 
 /** CTEs that end a plan: rows of `judged` with a verdict ('code pointer') become rejects, repeated ones do not count. */
 export const rejecting = (type: RecordType, judged = 'judged'): Fragment =>
   raw(`refused AS MATERIALIZED (
     SELECT j.seq, j.verdict, s.file, s.line,
-           j.newer IS NOT NULL AND j.verdict LIKE 'duplicate_record %' AND (s.owner, s.refs, s.links, s.data)
-             IS NOT DISTINCT FROM (n.owner, n.refs, n.links, n.data) AS repeated
+           j.newer IS NOT NULL AND j.verdict LIKE 'duplicate_record %' AND (s.owner, s.refs, s.links, s.data::text)
+             IS NOT DISTINCT FROM (n.owner, n.refs, n.links, n.data::text) AS repeated
       FROM ${judged} j
       JOIN gateway.import_stage s ON s.type = '${type}' AND s.seq = j.seq
       LEFT JOIN gateway.import_stage n ON n.type = '${type}' AND n.seq = j.newer

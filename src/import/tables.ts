@@ -175,3 +175,6 @@ export const TABLES: readonly Table[] = [
 function text(names: string): Record<string, string> {
   return Object.fromEntries(names.split(' ').map((name) => [name, 'text']));
 }
+
+/** Batches written side by side: two keep both cores busy. Files would meet in one conversation's totals. */
+export const lanes = (table: Table): number => (table.name === 'file' ? 1 : 2);

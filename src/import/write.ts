@@ -11,9 +11,9 @@ const FILES = 200;
  * Writes a batch of planned rows with everything that belongs to them (links, chunks) in one statement. A row that is
  * stored already and does not differ is not touched.
  */
-export function writeStep(table: Table): Step {
+export function writeStep(table: Table, lane: number): Step {
   const { name, family, links, columns, keys } = table;
-  const step = `write ${name}`;
+  const step = `write ${name} ${lane}`;
   const own = [...Object.keys(keys), ...Object.keys(columns)];
   const list = own.join(', ');
   const of = (alias: string): string => own.map((column) => `${alias}.${column}`).join(', ');
@@ -24,7 +24,7 @@ export function writeStep(table: Table): Step {
   return {
     name: step,
     types: [name],
-    batch: { type: name, rows: name === 'file' ? FILES : ROWS },
+    batch: { type: name, lane, rows: name === 'file' ? FILES : ROWS },
     statement: (bounds) => sql`WITH ${fence(bounds)}, batch AS MATERIALIZED (
   SELECT p.tenant, p.site, p.id, p.fresh, p.links, p.seq, s.external_id, ${raw(
     [
@@ -34,8 +34,8 @@ export function writeStep(table: Table): Step {
   )}
     FROM fence CROSS JOIN gateway.import_plan p
     JOIN gateway.import_stage s ON s.type = ${raw(`'${name}'`)} AND s.seq = p.seq
-    CROSS JOIN LATERAL jsonb_to_record(s.data) AS d (${raw(typed.join(', '))})
-   WHERE p.type = ${raw(`'${name}'`)} AND p.ord > ${bounds.low} AND p.ord <= ${bounds.high}
+    CROSS JOIN LATERAL json_to_record(s.data) AS d (${raw(typed.join(', '))})
+   WHERE p.type = ${raw(`'${name}'`)} AND p.lane = ${raw(String(lane))} AND p.ord > ${bounds.low} AND p.ord <= ${bounds.high}
    ORDER BY p.ord
 ), ${raw(`added AS (
   INSERT INTO platform.${name} (tenant, site, id, external_id, ${list})
@@ -48,7 +48,8 @@ export function writeStep(table: Table): Step {
 )${links === undefined ? '' : pairs(links.table, links.column)}${name === 'file' ? CHUNKS : ''}${name === 'message' ? FOLLOW : ''}
 , touched AS MATERIALIZED (${parts.map((part) => `SELECT tenant, site, id FROM ${part}`).join(' UNION ')}
 ), owed AS (
-  INSERT INTO gateway.import_owed SELECT DISTINCT tenant, site, '${family}.snapshot' FROM touched ON CONFLICT DO NOTHING
+  INSERT INTO gateway.import_owed SELECT DISTINCT tenant, site, '${family}.snapshot' FROM touched
+   ORDER BY tenant, site ON CONFLICT DO NOTHING
 )`)}
 ${progress(bounds, step, name, {
   written: 'SELECT count(*) FROM touched',

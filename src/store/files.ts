@@ -2,8 +2,8 @@ import { Failure } from '../core/failures.ts';
 import { parseId } from '../core/ids.ts';
 import type { FileBytes } from '../core/reads.ts';
 import { sql } from '../core/sql.ts';
-import { guard } from './guard.ts';
 import { CHUNK_SIZE } from '../views/file.ts';
+import { guard } from './guard.ts';
 import { allowedConversation, guarded, type ReadSession } from './read.ts';
 
 interface Row {

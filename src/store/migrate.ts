@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { sql } from '../core/sql.ts';
 import { packageRoot } from '../core/package.ts';
+import { sql } from '../core/sql.ts';
 import { type Database, sqlState } from './postgres.ts';
 
 const FOLDER = new URL('src/store/migrations/', packageRoot);
@@ -18,7 +18,8 @@ export async function migrations(): Promise<Migration[]> {
   return Promise.all(
     names.map(async (name, i) => {
       const version = Number(name.slice(0, 4));
-      if (version !== i + 1) throw new Error(`Migrations are numbered without gaps: ${name} should be number ${i + 1}.`);
+      if (version !== i + 1)
+        throw new Error(`Migrations are numbered without gaps: ${name} should be number ${i + 1}.`);
       return { version, name, text: await readFile(new URL(name, FOLDER), 'utf8') };
     }),
   );

@@ -108,13 +108,19 @@ function projection<Name extends string>(
     return name;
   };
   const fields = seen(view, authority).map(([name, field]) => ({ name, field, from: field.select.map(alias) }));
-  const nulls = Object.entries(view.fields).filter(([name, field]) => field.denied === 'null' && !fields.some((f) => f.name === name));
+  const nulls = Object.entries(view.fields).filter(
+    ([name, field]) => field.denied === 'null' && !fields.some((f) => f.name === name),
+  );
   const context = { website, grants: authority };
   return {
     select: join(selected.length > 0 ? selected : [sql`1 AS c0`], ', '),
     build: (row) => {
       const record: Record<string, unknown> & { '~view'?: Name } = {};
-      for (const { name, field, from } of fields) record[name] = field.build(from.map((column) => row[column]), context);
+      for (const { name, field, from } of fields)
+        record[name] = field.build(
+          from.map((column) => row[column]),
+          context,
+        );
       for (const [name] of nulls) record[name] = null;
       return record;
     },
@@ -209,12 +215,19 @@ function keyset(session: ReadSession, view: View, request: PageRequest): Keyset 
     return {
       by: sql`${alias}.updated_at, ${alias}.id`,
       key: sql`(extract(epoch FROM ${alias}.updated_at) * 1000000)::bigint AS moment`,
-      after: at && sql`(${alias}.updated_at, ${alias}.id) > ('epoch'::timestamptz + ${at.moment}::bigint * interval '1 microsecond', ${at.native}::bigint)`,
+      after:
+        at &&
+        sql`(${alias}.updated_at, ${alias}.id) > ('epoch'::timestamptz + ${at.moment}::bigint * interval '1 microsecond', ${at.native}::bigint)`,
       cursor: (row) => writeUpdatedCursor(website, String(row['moment']), String(row['native'])),
     };
   }
   const descending = (request.direction ?? view.order ?? 'desc') === 'desc';
-  const parsed = request.cursor === undefined ? undefined : view.id === 'plain' ? { website: website.id, native: request.cursor } : parseId(request.cursor);
+  const parsed =
+    request.cursor === undefined
+      ? undefined
+      : view.id === 'plain'
+        ? { website: website.id, native: request.cursor }
+        : parseId(request.cursor);
   if (parsed === null || (parsed && (parsed.website !== website.id || !fitsBigint(parsed.native)))) return invalid();
   const kind = view.id;
   return {
@@ -237,4 +250,3 @@ function readUpdatedCursor(cursor: string, website: WebsiteKey): { moment: strin
   if (site !== website.id || moment === undefined || native === undefined || !fitsBigint(native)) return undefined;
   return Buffer.from(text).toString('base64url') === cursor ? { moment, native } : undefined;
 }
-

@@ -30,7 +30,9 @@ export const OperatorView = f.defineView({
       [
         ({ permitted }) => {
           const teams = permitted('team_ids');
-          return teams ? sql`ARRAY(SELECT unnest(o.team_ids) INTERSECT SELECT unnest(${teams}::bigint[]) ORDER BY 1)` : raw('o.team_ids');
+          return teams
+            ? sql`ARRAY(SELECT unnest(o.team_ids) INTERSECT SELECT unnest(${teams}::bigint[]) ORDER BY 1)`
+            : raw('o.team_ids');
         },
       ],
       ([ids], { website }) => (Array.isArray(ids) ? ids.map((id) => TeamId.format(website, String(id))) : []),
@@ -65,7 +67,10 @@ export const SavedResponseView = f.defineView({
     content_truncated: f.truncated('sr.content', CONTENT),
     category_name: f.text('sr.category_name', LABEL, 'Heading it stands under.'),
     shortcut: f.nullableText('sr.shortcut', 120, 'What operators type for it.'),
-    platform_id: f.column('sr.platform_id', z.int().min(-1).max(2_147_483_647).describe('-1: every platform; else see config_catalog.')),
+    platform_id: f.column(
+      'sr.platform_id',
+      z.int().min(-1).max(2_147_483_647).describe('-1: every platform; else see config_catalog.'),
+    ),
   },
 });
 

@@ -25,9 +25,15 @@ export const FileView = f.defineView({
   alias: 'f',
   id: FileId,
   restricted: {
-    channel_ids: raw('(SELECT fc.channel_id FROM platform.conversation fc WHERE fc.tenant = f.tenant AND fc.site = f.site AND fc.id = f.conversation_id)'),
-    team_ids: raw('(SELECT fc.team_id FROM platform.conversation fc WHERE fc.tenant = f.tenant AND fc.site = f.site AND fc.id = f.conversation_id)'),
-    subsite_ids: raw('(SELECT fc.subsite_id FROM platform.conversation fc WHERE fc.tenant = f.tenant AND fc.site = f.site AND fc.id = f.conversation_id)'),
+    channel_ids: raw(
+      '(SELECT fc.channel_id FROM platform.conversation fc WHERE fc.tenant = f.tenant AND fc.site = f.site AND fc.id = f.conversation_id)',
+    ),
+    team_ids: raw(
+      '(SELECT fc.team_id FROM platform.conversation fc WHERE fc.tenant = f.tenant AND fc.site = f.site AND fc.id = f.conversation_id)',
+    ),
+    subsite_ids: raw(
+      '(SELECT fc.subsite_id FROM platform.conversation fc WHERE fc.tenant = f.tenant AND fc.site = f.site AND fc.id = f.conversation_id)',
+    ),
   },
   within: { Message: (id) => sql`f.message_id = ${id}` },
   fields: {
@@ -38,8 +44,21 @@ export const FileView = f.defineView({
     name: f.text('f.name', 255, 'File name without path.'),
     media_type: f.text('f.media_type', 127, 'Media type as the sender declared it.'),
     size: f.count('f.size', 'Bytes.'),
-    version: f.column('f.version', z.string().regex(/^[a-f0-9]{16,64}$/).describe('Changes with the content.')),
-    sha256: f.column('f.sha256', z.string().regex(/^[a-f0-9]{64}$/).nullable().describe('SHA-256 of the whole file, hex.')),
+    version: f.column(
+      'f.version',
+      z
+        .string()
+        .regex(/^[a-f0-9]{16,64}$/)
+        .describe('Changes with the content.'),
+    ),
+    sha256: f.column(
+      'f.sha256',
+      z
+        .string()
+        .regex(/^[a-f0-9]{64}$/)
+        .nullable()
+        .describe('SHA-256 of the whole file, hex.'),
+    ),
     chunk_size: f.derived(z.literal(CHUNK_SIZE), [], () => CHUNK_SIZE),
     chunk_count: f.derived(z.int().min(0), ['f.size'], ([size]) => Math.ceil(Number(size) / CHUNK_SIZE)),
     disposition: f.column('f.disposition', z.enum(['inline', 'attachment'])),

@@ -43,7 +43,9 @@ export const MessageView = f.defineView({
           id: z.string().nullable().optional(),
           name: z.string().max(120).nullable().optional(),
         })
-        .describe('Who wrote it. An operator’s or bot’s id and name need directory_read; otherwise the type alone is given.'),
+        .describe(
+          'Who wrote it. An operator’s or bot’s id and name need directory_read; otherwise the type alone is given.',
+        ),
       ['m.author_type', ({ grants }) => authorId(grants), ({ grants }) => authorName(grants)],
       ([type, id, name], { website, grants }) => {
         if (type !== 'visitor' && type !== 'system' && !holds(grants, DIRECTORY)) return { type };
@@ -73,7 +75,9 @@ export const MessageView = f.defineView({
     delivery_status: f.column('m.delivery_status', z.enum(['sent', 'delivered', 'read', 'failed', 'unknown'])),
     in_reply_to: f.reference('m.in_reply_to', MessageId),
     ai: f.derived(
-      z.strictObject({ generated: z.boolean(), feature_id: AiFeatureId.schema.nullable() }).describe('Whether AI wrote it.'),
+      z
+        .strictObject({ generated: z.boolean(), feature_id: AiFeatureId.schema.nullable() })
+        .describe('Whether AI wrote it.'),
       ['m.ai_generated', 'm.ai_feature_id'],
       ([generated, feature], { website }) => ({
         generated,

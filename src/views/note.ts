@@ -4,7 +4,11 @@ import * as f from '../core/view.ts';
 
 const TEXT = 32_768;
 
-export const NoteId = z.string().max(10).regex(/^[1-9][0-9]{0,9}$/).describe('Number of a note.');
+export const NoteId = z
+  .string()
+  .max(10)
+  .regex(/^[1-9][0-9]{0,9}$/)
+  .describe('Number of a note.');
 
 /** Contract, Visitor or contact note. */
 export const NoteView = f.defineView({

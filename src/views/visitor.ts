@@ -46,4 +46,3 @@ export const VisitorView = f.defineView({
     access: f.access({ pii: PII }),
   },
 });
-

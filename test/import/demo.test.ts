@@ -2,9 +2,9 @@ import { crc32, inflateSync } from 'node:zlib';
 import fc from 'fast-check';
 import { parsePhoneNumberFromString } from 'libphonenumber-js';
 import { describe, expect, test } from 'vitest';
-import { demoRecords } from '../../src/import/demo/index.ts';
 import { languages } from '../../src/import/demo/dialogues/index.ts';
-import { type ImportRecord, parseRecord, type RecordType, REFERENCES } from '../../src/import/records.ts';
+import { demoRecords } from '../../src/import/demo/index.ts';
+import { type ImportRecord, parseRecord, REFERENCES, type RecordType } from '../../src/import/records.ts';
 
 const now = new Date('2026-11-21T12:00:00Z');
 const records = demoRecords({ seed: 1, now });

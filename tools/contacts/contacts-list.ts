@@ -18,8 +18,16 @@ export default defineTool({
   input: {
     query: {
       ...inWebsite,
-      query: z.string().min(1).max(200).optional().describe('Begin of a field, or its whole value; case-sensitive, no wildcards.'),
-      query_field: z.enum(['all', ...SEARCH_FIELDS]).default('all').describe('Field to search.'),
+      query: z
+        .string()
+        .min(1)
+        .max(200)
+        .optional()
+        .describe('Begin of a field, or its whole value; case-sensitive, no wildcards.'),
+      query_field: z
+        .enum(['all', ...SEARCH_FIELDS])
+        .default('all')
+        .describe('Field to search.'),
       query_match: z.enum(['prefix', 'exact']).default('prefix').describe('How the query is compared.'),
     },
   },

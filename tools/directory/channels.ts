@@ -13,7 +13,11 @@ export default defineTool({
   restrictions: 'applied',
   page: { cursor: ChannelId, limit: 25 },
   input: { query: inWebsite },
-  output: data({ channels: listOf(ChannelView.schema), next_cursor: NextCursor, coverage: coverage('configured_channels') }),
+  output: data({
+    channels: listOf(ChannelView.schema),
+    next_cursor: NextCursor,
+    coverage: coverage('configured_channels'),
+  }),
   async handle({ input, read }) {
     const { rows, next_cursor } = await read.page(ChannelView, { cursor: input.cursor, limit: input.limit });
     return { data: { channels: rows, next_cursor, coverage: 'configured_channels' } };

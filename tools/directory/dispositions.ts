@@ -13,7 +13,11 @@ export default defineTool({
   restrictions: 'none',
   page: { cursor: DispositionId, limit: 25 },
   input: { query: inWebsite },
-  output: data({ dispositions: listOf(DispositionView.schema), next_cursor: NextCursor, coverage: coverage('configured_dispositions') }),
+  output: data({
+    dispositions: listOf(DispositionView.schema),
+    next_cursor: NextCursor,
+    coverage: coverage('configured_dispositions'),
+  }),
   async handle({ input, read }) {
     const { rows, next_cursor } = await read.page(DispositionView, { cursor: input.cursor, limit: input.limit });
     return { data: { dispositions: rows, next_cursor, coverage: 'configured_dispositions' } };

@@ -14,7 +14,11 @@ export default defineTool({
   restrictions: 'none',
   page: { cursor: OperatorId, limit: 25 },
   input: { query: inWebsite },
-  output: data({ operators: listOf(OperatorView.schema), next_cursor: NextCursor, coverage: coverage('persisted_operators') }),
+  output: data({
+    operators: listOf(OperatorView.schema),
+    next_cursor: NextCursor,
+    coverage: coverage('persisted_operators'),
+  }),
   async handle({ input, read }) {
     const { rows, next_cursor } = await read.page(OperatorView, { cursor: input.cursor, limit: input.limit });
     return { data: { operators: rows, next_cursor, coverage: 'persisted_operators' } };

@@ -8,7 +8,8 @@ const identifier = (prefix: string) => z.string().regex(new RegExp(`^${prefix}_[
 export default defineTool({
   name: 'gateway_context',
   title: 'Read own authority',
-  summary: 'Who this credential is and what it may do: scopes, websites, data access, restrictions, guides. Start here.',
+  summary:
+    'Who this credential is and what it may do: scopes, websites, data access, restrictions, guides. Start here.',
   rest: 'GET /api/v1/context',
   effect: 'read',
   tag: 'Discovery',

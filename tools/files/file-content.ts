@@ -1,5 +1,5 @@
-import { z } from 'zod';
 import { createHash } from 'node:crypto';
+import { z } from 'zod';
 import { Failure } from '../../src/core/failures.ts';
 import { FileId } from '../../src/core/ids.ts';
 import { INT } from '../../src/core/scopes.ts';

@@ -23,7 +23,7 @@ interface Placed {
   readonly start: number;
 }
 
-export interface Conversations {
+interface Conversations {
   readonly records: ImportRecordInput[];
   readonly presence: Presence;
 }

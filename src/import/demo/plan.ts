@@ -7,7 +7,7 @@ import type { Person, Population } from './people.ts';
 import { populate } from './people.ts';
 import type { Random } from './random.ts';
 
-export type Status = 'unassigned' | 'assigned' | 'pending' | 'snoozed' | 'closed' | 'missed' | 'spam';
+type Status = 'unassigned' | 'assigned' | 'pending' | 'snoozed' | 'closed' | 'missed' | 'spam';
 
 export interface Plan {
   readonly site: Site;

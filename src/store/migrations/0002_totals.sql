@@ -4,25 +4,36 @@
 -- A set of conversations is passed as three parallel arrays.
 CREATE FUNCTION platform.refresh_totals(tenants bigint[], sites bigint[], conversations bigint[]) RETURNS void
 LANGUAGE sql AS $$
+  -- Two writers of one conversation take turns, in one order, and the second one counts what the first one wrote.
+  SELECT FROM platform.conversation c
+    JOIN (SELECT DISTINCT * FROM unnest(tenants, sites, conversations) AS t (tenant, site, id)) t
+      ON c.tenant = t.tenant AND c.site = t.site AND c.id = t.id
+   ORDER BY c.tenant, c.site, c.id FOR NO KEY UPDATE OF c;
+
+  -- One pass and no join between derived sets: the planner knows nothing of their size and would loop over them.
   WITH touched AS (
     SELECT DISTINCT * FROM unnest(tenants, sites, conversations) AS t (tenant, site, id)
   ), ordered AS (
-    SELECT m.tenant, m.site, m.conversation_id, m.author_type, m.visibility = 'public' AS is_public, m.ai_generated,
-           m.created_at,
+    SELECT t.tenant, t.site, t.id, m.author_type, m.visibility = 'public' AS is_public, m.ai_generated, m.created_at,
            lag(m.author_type) OVER w AS previous_author,
            lag(m.created_at) OVER w AS previous_at,
-           lag(m.visibility) OVER w AS previous_visibility
+           min(m.created_at) FILTER (WHERE m.visibility = 'public' AND m.author_type = 'visitor')
+             OVER (PARTITION BY t.tenant, t.site, t.id) AS first_visitor_at
       FROM touched t
-      JOIN platform.message m ON m.tenant = t.tenant AND m.site = t.site AND m.conversation_id = t.id
-    WINDOW w AS (PARTITION BY m.tenant, m.site, m.conversation_id, m.visibility ORDER BY m.created_at, m.id)
+      LEFT JOIN platform.message m ON m.tenant = t.tenant AND m.site = t.site AND m.conversation_id = t.id
+    WINDOW w AS (PARTITION BY t.tenant, t.site, t.id, m.visibility ORDER BY m.created_at, m.id)
   ), totals AS (
-    SELECT tenant, site, conversation_id,
+    SELECT tenant, site, id,
            count(*) FILTER (WHERE is_public) AS message_count,
            count(*) FILTER (WHERE is_public AND author_type = 'visitor') AS visitor_messages,
            count(*) FILTER (WHERE is_public AND author_type = 'bot') AS bot_messages,
            count(*) FILTER (WHERE is_public AND author_type = 'operator') AS operator_messages,
            max(created_at) FILTER (WHERE is_public) AS last_message_at,
-           min(created_at) FILTER (WHERE is_public AND author_type = 'visitor') AS first_visitor_at,
+           min(first_visitor_at) AS first_visitor_at,
+           min(created_at) FILTER (
+             WHERE is_public AND author_type <> 'visitor' AND created_at >= first_visitor_at) AS first_reply_at,
+           min(created_at) FILTER (
+             WHERE is_public AND author_type = 'operator' AND created_at >= first_visitor_at) AS first_operator_reply_at,
            max(created_at) FILTER (WHERE is_public AND author_type = 'operator') AS last_operator_at,
            min(created_at) FILTER (WHERE ai_generated) AS first_ai_at,
            coalesce(bool_or(ai_generated), false) AS ai_message,
@@ -31,33 +42,24 @@ LANGUAGE sql AS $$
              WHERE is_public AND author_type IN ('bot', 'operator') AND previous_author = 'visitor'), 0) AS response_seconds,
            count(*) FILTER (
              WHERE is_public AND author_type IN ('bot', 'operator') AND previous_author = 'visitor') AS response_count
-      FROM ordered GROUP BY tenant, site, conversation_id
-  ), replies AS (
-    SELECT o.tenant, o.site, o.conversation_id,
-           min(o.created_at) AS first_reply_at,
-           min(o.created_at) FILTER (WHERE o.author_type = 'operator') AS first_operator_reply_at
-      FROM ordered o JOIN totals t USING (tenant, site, conversation_id)
-     WHERE o.is_public AND o.author_type <> 'visitor' AND o.created_at >= t.first_visitor_at
-     GROUP BY o.tenant, o.site, o.conversation_id
+      FROM ordered GROUP BY tenant, site, id
   )
   UPDATE platform.conversation c SET
-    message_count = coalesce(n.message_count, 0), visitor_messages = coalesce(n.visitor_messages, 0),
-    bot_messages = coalesce(n.bot_messages, 0), operator_messages = coalesce(n.operator_messages, 0),
+    message_count = n.message_count, visitor_messages = n.visitor_messages,
+    bot_messages = n.bot_messages, operator_messages = n.operator_messages,
     last_message_at = n.last_message_at, first_visitor_at = n.first_visitor_at,
-    first_reply_at = r.first_reply_at, first_operator_reply_at = r.first_operator_reply_at,
-    response_seconds = coalesce(n.response_seconds, 0), response_count = coalesce(n.response_count, 0),
-    ai_customer_facing = coalesce(n.ai_public, false),
-    ai_involved = coalesce(n.ai_message, false) OR s.recorded,
+    first_reply_at = n.first_reply_at, first_operator_reply_at = n.first_operator_reply_at,
+    response_seconds = n.response_seconds, response_count = n.response_count,
+    ai_customer_facing = n.ai_public,
+    ai_involved = n.ai_message OR s.recorded,
     -- An AI record without an AI message counts as evidence from the conversation's start.
     ai_escalated = coalesce(n.last_operator_at > CASE WHEN n.ai_message THEN n.first_ai_at WHEN s.recorded THEN c.created_at END, false)
-  FROM touched t
-  LEFT JOIN totals n ON n.tenant = t.tenant AND n.site = t.site AND n.conversation_id = t.id
-  LEFT JOIN replies r ON r.tenant = t.tenant AND r.site = t.site AND r.conversation_id = t.id
+  FROM totals n
   CROSS JOIN LATERAL (
     SELECT EXISTS (SELECT 1 FROM platform.ai_result a
-                    WHERE a.tenant = t.tenant AND a.site = t.site AND a.conversation_id = t.id) AS recorded
+                    WHERE a.tenant = n.tenant AND a.site = n.site AND a.conversation_id = n.id) AS recorded
   ) s
-  WHERE c.tenant = t.tenant AND c.site = t.site AND c.id = t.id
+  WHERE c.tenant = n.tenant AND c.site = n.site AND c.id = n.id
 $$;
 
 CREATE FUNCTION platform.conversation_inputs_changed() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -2,8 +2,9 @@
 -- batches; every statement that writes moves the run on in the same transaction, so that a run that was killed
 -- continues after the last batch that is there.
 
--- The one import at a time, and the lease on it. The row is locked by every statement of a run while it runs; a rival
--- takes over only when the row is free and the lease has lapsed or the holder's session is gone.
+-- The one import at a time, and the lease on it. Every statement of a run holds the row (KEY SHARE: several may run side
+-- by side) until it ends; a rival takes over only when nobody holds it and the lease has lapsed or the holder's session
+-- is gone.
 CREATE TABLE gateway.import_run (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
   epoch bigint NOT NULL DEFAULT 0,                     -- the holder's fence: raised by each take-over
@@ -17,11 +18,16 @@ CREATE TABLE gateway.import_run (
   byte_offset bigint NOT NULL DEFAULT 0,
   line bigint NOT NULL DEFAULT 0,
   seq bigint NOT NULL DEFAULT 0,
-  scope bigint[] NOT NULL DEFAULT '{}',                -- organizations in which references are looked up
-  step text,                                           -- the position in the work after staging
-  ord bigint NOT NULL DEFAULT 0
+  scope bigint[] NOT NULL DEFAULT '{}'                 -- organizations in which references are looked up
 );
 INSERT INTO gateway.import_run DEFAULT VALUES;
+
+-- The position in the work after staging.
+CREATE TABLE gateway.import_step (
+  step text PRIMARY KEY,
+  ord bigint NOT NULL,                                 -- planned rows up to here are written
+  finished boolean NOT NULL
+);
 
 CREATE TABLE gateway.import_tally (
   type text PRIMARY KEY,                               -- '' for lines whose type is not known
@@ -48,7 +54,7 @@ CREATE UNLOGGED TABLE gateway.import_stage (
   owner text COLLATE "C",                              -- external_id of the record that says where it belongs
   at timestamptz,                                      -- order of native ids
   refs text[], links text[],
-  data jsonb NOT NULL,                                 -- columns of the platform table
+  data json NOT NULL,                                  -- columns of the platform table; jsonb takes three times as long
   PRIMARY KEY (type, seq)
 );
 CREATE UNLOGGED TABLE gateway.import_chunk (
@@ -58,13 +64,14 @@ CREATE UNLOGGED TABLE gateway.import_chunk (
 ALTER TABLE gateway.import_chunk ALTER COLUMN bytes SET STORAGE EXTERNAL;
 CREATE UNLOGGED TABLE gateway.import_plan (
   type text COLLATE "C" NOT NULL,
-  ord bigint NOT NULL,                                 -- order of writing
+  lane integer NOT NULL,                               -- lanes are written side by side
+  ord bigint NOT NULL,                                 -- order of writing in a lane
   seq bigint NOT NULL,
   tenant bigint NOT NULL, site bigint NOT NULL, id bigint NOT NULL,
   fresh boolean NOT NULL,
   owner_id bigint, owner_parent bigint,
   refs bigint[], links bigint[],
-  PRIMARY KEY (type, ord)
+  PRIMARY KEY (type, lane, ord)
 );
 CREATE UNLOGGED TABLE gateway.import_reject (
   seq bigint NOT NULL, place integer NOT NULL,
@@ -87,11 +94,13 @@ CREATE FUNCTION gateway.import_take() RETURNS bigint LANGUAGE sql AS $$
   RETURNING r.epoch
 $$;
 
--- Locks the run to the end of the statement; an importer that has lost its lease fails here and writes nothing.
+-- Holds the run to the end of the statement; an importer that has lost its lease fails here and writes nothing. Commits
+-- need not wait for the disk: the commit that ends the run does, and so do all before it.
 CREATE FUNCTION gateway.import_fence(p_epoch bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM 1 FROM gateway.import_run WHERE epoch = p_epoch FOR UPDATE;
+  PERFORM 1 FROM gateway.import_run WHERE epoch = p_epoch FOR KEY SHARE;
   IF NOT FOUND THEN RAISE EXCEPTION 'another import has taken over' USING ERRCODE = 'GW001'; END IF;
+  PERFORM set_config('synchronous_commit', 'off', true);
 END $$;
 
 CREATE FUNCTION gateway.import_beat(p_epoch bigint) RETURNS void LANGUAGE sql AS $$
@@ -104,10 +113,11 @@ $$;
 CREATE FUNCTION gateway.import_begin(p_epoch bigint, p_sources jsonb, p_organization text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM gateway.import_fence(p_epoch);
-  TRUNCATE gateway.import_stage, gateway.import_chunk, gateway.import_plan, gateway.import_reject, gateway.import_tally;
+  TRUNCATE gateway.import_stage, gateway.import_chunk, gateway.import_plan, gateway.import_reject, gateway.import_tally,
+    gateway.import_step;
   UPDATE gateway.import_run
      SET unfinished = true, sources = p_sources, organization = p_organization, staged = false, file = 0, byte_offset = 0,
-         line = 0, seq = 0, scope = '{}', step = NULL, ord = 0;
+         line = 0, seq = 0, scope = '{}';
 END $$;
 
 CREATE FUNCTION gateway.import_count(p_type text, p_read bigint, p_written bigint, p_unchanged bigint, p_removed bigint, p_rejected bigint)
@@ -132,13 +142,13 @@ END $$;
 
 -- Ends a statement that works on staged lines.
 CREATE FUNCTION gateway.import_progress(
-  p_epoch bigint, p_step text, p_ord bigint, p_type text, p_written bigint, p_unchanged bigint, p_removed bigint, p_rejected bigint
+  p_epoch bigint, p_step text, p_ord bigint, p_finished boolean,
+  p_type text, p_written bigint, p_unchanged bigint, p_removed bigint, p_rejected bigint
 ) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  UPDATE gateway.import_run
-     SET step = p_step, ord = p_ord, lease_until = clock_timestamp() + interval '10 seconds'
-   WHERE epoch = p_epoch;
-  IF NOT FOUND THEN RAISE EXCEPTION 'another import has taken over' USING ERRCODE = 'GW001'; END IF;
+  PERFORM gateway.import_fence(p_epoch);
+  INSERT INTO gateway.import_step AS s VALUES (p_step, p_ord, p_finished)
+  ON CONFLICT (step) DO UPDATE SET ord = excluded.ord, finished = excluded.finished;
   IF p_type IS NOT NULL THEN
     PERFORM gateway.import_count(p_type, 0, p_written, p_unchanged, p_removed, p_rejected);
   END IF;
@@ -147,7 +157,7 @@ END $$;
 -- Sets where references are looked up; an organization that was asked for has to exist by the second time.
 CREATE FUNCTION gateway.import_scope(p_epoch bigint, p_step text, p_scope bigint[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM gateway.import_progress(p_epoch, p_step, 0, NULL, 0, 0, 0, 0);
+  PERFORM gateway.import_progress(p_epoch, p_step, 0, true, NULL, 0, 0, 0, 0);
   UPDATE gateway.import_run SET scope = p_scope;
 END $$;
 
@@ -169,7 +179,8 @@ BEGIN
   PERFORM gateway.import_fence(p_epoch);
   PERFORM gateway.import_settle();
   TRUNCATE gateway.import_stage, gateway.import_chunk, gateway.import_plan;
-  UPDATE gateway.import_run SET unfinished = false, step = NULL;
+  UPDATE gateway.import_run SET unfinished = false;
+  PERFORM set_config('synchronous_commit', 'on', true);
 END $$;
 
 -- Runs the steps, reports what they did and takes everything back.

@@ -19,7 +19,8 @@ export function refuseRepeatedHeaders(request: IncomingMessage): void {
   for (let i = 0; i < request.rawHeaders.length; i += 2) {
     const name = request.rawHeaders[i]?.toLowerCase() ?? '';
     if (!SINGLETONS.has(name)) continue;
-    if (seen.has(name)) throw new Failure('duplicate_parameter', { errors: [{ parameter: name, code: 'duplicate_parameter' }] });
+    if (seen.has(name))
+      throw new Failure('duplicate_parameter', { errors: [{ parameter: name, code: 'duplicate_parameter' }] });
     seen.add(name);
   }
 }

@@ -101,7 +101,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
 function refuseBadHttp(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
-  else refuse(socket, error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : error.code === 'HPE_HEADER_OVERFLOW' ? 431 : 400);
+  else
+    refuse(socket, error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : error.code === 'HPE_HEADER_OVERFLOW' ? 431 : 400);
 }
 
 /** A reply to what was not understood as HTTP, or not wanted: written by hand, since there is no response object. */

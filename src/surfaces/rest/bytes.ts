@@ -26,7 +26,9 @@ const unreadable = (parameter: string): ParameterError => ({ parameter, code: 'i
 function readRange(header: string): BytesRequest['range'] {
   const [, first, last] = /^bytes=([0-9]{0,16})-([0-9]{0,16})$/i.exec(header) ?? [];
   if (first === undefined || last === undefined || (first === '' && last === '')) return undefined;
-  return first === '' ? { suffix: Number(last) } : { first: Number(first), last: last === '' ? undefined : Number(last) };
+  return first === ''
+    ? { suffix: Number(last) }
+    : { first: Number(first), last: last === '' ? undefined : Number(last) };
 }
 
 export function bytesHeaders(part: FileBytes): OutgoingHttpHeaders {

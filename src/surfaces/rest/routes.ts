@@ -31,7 +31,8 @@ export function routesOf(registry: Registry): (path: string) => Match | undefine
         at = next;
       } else {
         at.variable ??= { name, node: node() };
-        if (at.variable.name !== name) throw new Error(`${tool.path}: {${at.variable.name}} and {${name}} share a place`);
+        if (at.variable.name !== name)
+          throw new Error(`${tool.path}: {${at.variable.name}} and {${name}} share a place`);
         at = at.variable.node;
       }
     }

@@ -14,7 +14,7 @@ export type Topic =
   | 'Product advice'
   | 'Address change';
 
-export type Speaker = 'visitor' | 'bot' | 'agent';
+type Speaker = 'visitor' | 'bot' | 'agent';
 
 export interface Turn {
   readonly speaker: Speaker;

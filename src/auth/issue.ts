@@ -1,0 +1,74 @@
+import { randomBytes } from 'node:crypto';
+import {
+  type CredentialRecord,
+  type Digests,
+  endCredential,
+  type Environment,
+  insertCredential,
+  type Policy,
+  readCredentials,
+  rotateSecrets,
+} from '../store/administration.ts';
+import type { Database } from '../store/postgres.ts';
+import { digestOf, newSecret } from './tokens.ts';
+
+/** A credential with its secret and token in clear: they exist here and in their owner's hands only. */
+export interface Issued {
+  readonly credential: CredentialRecord;
+  readonly secret: string;
+  readonly token: string;
+}
+
+/** A public id of ours that is no row's number: `<prefix>_` and 128 random bits (decisions, section 1). */
+export const newId = (prefix: 'app' | 'ins' | 'crd'): string => `${prefix}_${randomBytes(16).toString('hex')}`;
+
+/** Undefined when the installation does not exist. */
+export async function issueCredential(
+  db: Database,
+  request: { installation: string; environment: Environment; policy: Policy },
+): Promise<Issued | undefined> {
+  const { secret, token, digests } = secretsFor(request.environment);
+  const credential = await insertCredential(db, { id: newId('crd'), ...request, digests });
+  return credential && { credential, secret, token };
+}
+
+/** New secret and token; the old ones work for `overlap` seconds more. Undefined unless the credential is active. */
+export async function rotateCredential(db: Database, id: string, overlap: number): Promise<Issued | undefined> {
+  return atRevision(db, id, async (current) => {
+    if (current.state !== 'active') return { outcome: undefined };
+    const { secret, token, digests } = secretsFor(current.environment);
+    const credential = await rotateSecrets(db, current, digests, overlap);
+    return credential && { outcome: { credential, secret, token } };
+  });
+}
+
+/** Ends a credential, its secret and its tokens at once. Undefined when it does not exist. */
+export async function revokeCredential(db: Database, id: string): Promise<CredentialRecord | undefined> {
+  return atRevision(db, id, async (current) => {
+    const outcome = await endCredential(db, current);
+    return outcome && { outcome };
+  });
+}
+
+const ATTEMPTS = 20;
+
+/** Runs a change of the credential as it stands, again when a rival changed it between reading and writing. */
+async function atRevision<T>(
+  db: Database,
+  id: string,
+  change: (current: CredentialRecord) => Promise<{ outcome: T } | undefined>,
+): Promise<T | undefined> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const [current] = await readCredentials(db, { id });
+    if (!current) return undefined;
+    const done = await change(current);
+    if (done) return done.outcome;
+  }
+  throw new Error(`credential ${id} changed ${ATTEMPTS} times while it was to be changed`);
+}
+
+function secretsFor(environment: Environment): { secret: string; token: string; digests: Digests } {
+  const secret = newSecret('secret');
+  const token = newSecret(environment === 'live' ? 'installation_live' : 'installation_test');
+  return { secret, token, digests: { secret: digestOf(secret), token: digestOf(token) } };
+}

@@ -1,0 +1,163 @@
+import type { Command } from 'commander';
+import { type Issued, issueCredential, newId } from '../auth/issue.ts';
+import { DATA_ACCESS, SCOPES } from '../core/scopes.ts';
+import { sql } from '../core/sql.ts';
+import { demoRecords } from '../import/demo/index.ts';
+import { channelOf, eu, us } from '../import/demo/organization.ts';
+import { importRecords } from '../import/import.ts';
+import type { Policy } from '../store/administration.ts';
+import { insertApp } from '../store/apps.ts';
+import { mapAuthor } from '../store/authors.ts';
+import type { Store } from '../store/open.ts';
+import type { Database } from '../store/postgres.ts';
+import type { Candidate } from '../store/references.ts';
+import { DAY, moment, scopeSet, whole } from './options.ts';
+import { Refused } from './output.ts';
+import type { Run } from './program.ts';
+import { belonging, organization, websites } from './references.ts';
+import { facts } from './text.ts';
+
+export interface DemoCredential {
+  readonly credential_id: string;
+  readonly secret: string;
+  readonly token: string;
+}
+
+export interface Demo {
+  readonly organization_id: string;
+  readonly app_id: string;
+  readonly installation_id: string;
+  readonly website_ids: string[];
+  /** Every scope and flag on both websites, with an author on each. */
+  readonly full: DemoCredential;
+  /** Reading scopes without personal data, one channel of the first website. */
+  readonly restricted: DemoCredential;
+}
+
+export interface DemoOptions {
+  readonly now?: Date;
+  readonly seed?: number;
+}
+
+const ORGANIZATION = 'larkspur';
+
+export function demoCommand(program: Command, register: Run): void {
+  const command = program
+    .command('demo')
+    .description('load the demo organization into an empty store')
+    .option('--seed <N>', 'another seed gives another population', whole)
+    .option('--now <TIME>', 'clock of the demo, RFC 3339; by default the store’s', moment);
+  register(command, async ({ out, store }) => {
+    const opened = await store();
+    if (!(await isEmpty(opened.db))) throw new Refused('The store is not empty: the demo is loaded into an empty one only.');
+    out.note('loading the demo organization');
+    const demo = await loadDemo(opened, command.opts<DemoOptions>());
+    out.result(demo, describe(demo));
+  });
+}
+
+/** Whether the demo may be loaded: nothing is stored, or only what a demo left behind that was killed while it loaded. */
+export async function isEmpty(db: Database): Promise<boolean> {
+  const [row] = await db.query<{ empty: boolean }>(sql`
+    SELECT NOT EXISTS (SELECT 1 FROM platform.organization WHERE external_id <> ${ORGANIZATION})
+       AND NOT EXISTS (SELECT 1 FROM gateway.credential) AS empty`);
+  return row?.empty === true;
+}
+
+/** Loads the demo organization (decisions, section 25), with an app and two credentials on it, into an empty store. */
+export async function loadDemo(store: Pick<Store, 'db' | 'slow'>, options: DemoOptions): Promise<Demo> {
+  const { db, slow } = store;
+  const now = options.now ?? (await clock(db));
+  await importRecords(slow, demoRecords({ seed: options.seed ?? 1, now }), { name: 'demo' });
+  const owner = await organization(db, ORGANIZATION);
+  const sites = await websites(db, [us.website, eu.website], owner.tenant);
+  const [first] = sites;
+  if (!first) throw new Error('the demo has no website');
+  const made = { id: newId('app'), installation: newId('ins'), tenant: owner.tenant };
+  await insertApp(db, { ...made, name: 'Demo agent', quota: { perMinute: 600, burst: 120 } });
+  const restricted = await issue(db, made.installation, await restrictedPolicy(db, first));
+  const full = await issue(db, made.installation, fullPolicy(sites));
+  await mapAuthors(db, full.credential_id, sites);
+  return {
+    organization_id: owner.id,
+    app_id: made.id,
+    installation_id: made.installation,
+    website_ids: sites.map(({ id }) => id),
+    full,
+    restricted,
+  };
+}
+
+async function clock(db: Database): Promise<Date> {
+  const [row] = await db.query<{ now: Date }>(sql`SELECT date_trunc('milliseconds', now()) AS now`);
+  return row?.now ?? new Date();
+}
+
+const LIFE = { callbacks: [], origins: [], lifetime: 90 * DAY };
+const UNRESTRICTED = { channel_ids: null, team_ids: null, subsite_ids: null };
+
+const fullPolicy = (sites: readonly Candidate[]): Policy => ({
+  ...LIFE,
+  ...UNRESTRICTED,
+  sites: sites.map(({ site }) => site),
+  scopes: SCOPES,
+  data_access: DATA_ACCESS,
+});
+
+async function restrictedPolicy(db: Database, first: Candidate): Promise<Policy> {
+  const on = { tenant: first.tenant, sites: [first.site] };
+  const channels = await belonging(db, 'channel', [channelOf(us, 'chat')], on);
+  return {
+    ...LIFE,
+    ...UNRESTRICTED,
+    sites: on.sites,
+    scopes: scopeSet('read').filter((scope) => scope !== 'contact_read_pii'),
+    data_access: ['message_content'],
+    channel_ids: channels.map(({ id }) => id),
+  };
+}
+
+async function issue(db: Database, installation: string, policy: Policy): Promise<DemoCredential> {
+  const issued: Issued | undefined = await issueCredential(db, { installation, environment: 'test', policy });
+  if (!issued) throw new Error('the demo installation is gone');
+  return { credential_id: issued.credential.id, secret: issued.secret, token: issued.token };
+}
+
+/** The first operator of each website writes for the full credential. */
+async function mapAuthors(db: Database, credential: string, sites: readonly Candidate[]): Promise<void> {
+  for (const [i, { operators }] of [us, eu].entries()) {
+    const [site, operator] = [sites[i], operators[0]];
+    if (!site || !operator) continue;
+    const [found] = await belonging(db, 'operator', [operator.id], { tenant: site.tenant, sites: [site.site] });
+    if (found) await mapAuthor(db, { credential, operator: found.id });
+  }
+}
+
+const describe = (demo: Demo): string =>
+  [
+    'The demo organization is loaded.',
+    '',
+    facts([
+      ['organization', demo.organization_id],
+      ['websites', demo.website_ids],
+      ['app', demo.app_id],
+      ['installation', demo.installation_id],
+    ]),
+    '',
+    'A credential for everything, in the test environment:',
+    '',
+    credentialFacts(demo.full),
+    '',
+    'A credential that reads one channel of the first website, without personal data:',
+    '',
+    credentialFacts(demo.restricted),
+    '',
+    'Secrets and tokens are shown only now.',
+  ].join('\n');
+
+const credentialFacts = ({ credential_id, secret, token }: DemoCredential): string =>
+  facts([
+    ['credential', credential_id],
+    ['secret', secret],
+    ['token', token],
+  ]);

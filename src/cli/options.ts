@@ -1,0 +1,108 @@
+import { InvalidArgumentError } from 'commander';
+import { DATA_ACCESS, type DataAccess, SCOPES, type Scope, WRITE_SCOPES } from '../core/scopes.ts';
+
+/** Parsers of option values; what they refuse is wrong usage (exit code 2). */
+
+export const DAY = 86_400;
+/** Decisions, section 16. */
+export const LIFE_MAX = 365 * DAY;
+
+/** A repeated option: its values in order. */
+export const collect = (value: string, before: readonly string[] | undefined): string[] => [...(before ?? []), value];
+
+const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: DAY };
+
+/** `30s`, `15m`, `24h`, `90d` -> seconds. */
+export function duration(value: string): number {
+  const [, count = '', unit = ''] = /^(\d{1,9})([smhd])$/.exec(value) ?? [];
+  const seconds = Number(count) * (UNITS[unit] ?? Number.NaN);
+  if (count === '' || Number.isNaN(seconds)) {
+    throw new InvalidArgumentError('A duration is a whole number and a unit: 30s, 15m, 24h or 90d.');
+  }
+  if (seconds > LIFE_MAX) throw new InvalidArgumentError('The longest duration is 365d.');
+  return seconds;
+}
+
+export function lifetime(value: string): number {
+  const seconds = duration(value);
+  if (seconds === 0) throw new InvalidArgumentError('A credential lives at least 1s.');
+  return seconds;
+}
+
+/** A scope, added to those of earlier `--scope` options. */
+export function scope(value: string, before: readonly Scope[] | undefined): Scope[] {
+  const found = SCOPES.find((one) => one === value);
+  if (!found) throw new InvalidArgumentError(`The scopes are ${SCOPES.join(', ')}.`);
+  return [...(before ?? []), found];
+}
+
+/** `all`: every scope; `read`: every scope but the writing ones. */
+export function scopeSet(value: string): readonly Scope[] {
+  if (value === 'all') return SCOPES;
+  if (value === 'read') return SCOPES.filter((one) => !WRITE_SCOPES.includes(one));
+  throw new InvalidArgumentError('The sets of scopes are all and read.');
+}
+
+export function dataAccess(value: string, before: readonly DataAccess[] | undefined): DataAccess[] {
+  const found = DATA_ACCESS.find((one) => one === value);
+  if (!found) throw new InvalidArgumentError(`The data-access flags are ${DATA_ACCESS.join(', ')}.`);
+  return [...(before ?? []), found];
+}
+
+const CALLBACKS_MAX = 10;
+const ORIGINS_MAX = 50;
+const ADDRESS_MAX = 2000;
+
+/** An address to which a browser is sent back: compared as text, so that only one reading of it may exist. */
+export function callback(value: string, before: readonly string[] | undefined): string[] {
+  const url = address(value);
+  if (url?.protocol !== 'https:' || /[#\\]/.test(value) || url.username + url.password !== '' || /[*@]/.test(url.host)) {
+    throw new InvalidArgumentError('A callback is an exact https address without user, password, wildcard or fragment.');
+  }
+  return addedTo(before, value, CALLBACKS_MAX, 'callbacks');
+}
+
+/** As browsers send it in Origin: scheme, host and port, nothing after them. */
+export function origin(value: string, before: readonly string[] | undefined): string[] {
+  const url = address(value);
+  if (!url || !/^https?:$/.test(url.protocol) || url.origin !== value || url.host.includes('*')) {
+    throw new InvalidArgumentError('An origin is exactly scheme, host and port, such as https://app.example.');
+  }
+  return addedTo(before, value, ORIGINS_MAX, 'origins');
+}
+
+const address = (value: string): URL | null =>
+  /^[\x21-\x7e]+$/.test(value) && value.length <= ADDRESS_MAX && URL.canParse(value) ? new URL(value) : null;
+
+function addedTo(before: readonly string[] | undefined, value: string, maximum: number, noun: string): string[] {
+  const all = [...new Set([...(before ?? []), value])];
+  if (all.length > maximum) throw new InvalidArgumentError(`There are at most ${maximum} ${noun}.`);
+  return all;
+}
+
+const WHOLE_MAX = 1_000_000;
+
+/** 1 to 1,000,000. */
+export function whole(value: string): number {
+  const n = /^[1-9]\d{0,6}$/.test(value) ? Number(value) : Number.NaN;
+  if (!(n <= WHOLE_MAX)) throw new InvalidArgumentError('It is a whole number from 1 to 1000000.');
+  return n;
+}
+
+const NAME_MAX = 120;
+
+export function displayName(value: string): string {
+  const name = value.trim();
+  if (name === '' || name.length > NAME_MAX || /[\p{Cc}\p{Surrogate}]/u.test(name)) {
+    throw new InvalidArgumentError(`A name has 1 to ${NAME_MAX} printable characters.`);
+  }
+  return name;
+}
+
+export function moment(value: string): Date {
+  const date = new Date(value);
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(value) || Number.isNaN(date.getTime())) {
+    throw new InvalidArgumentError('A time is written as in RFC 3339: 2026-11-15T12:00:00Z.');
+  }
+  return date;
+}

@@ -1,0 +1,78 @@
+import {
+  type BelongingKind,
+  type Candidate,
+  findApps,
+  findBelonging,
+  findInstallations,
+  findOrganizations,
+  findWebsites,
+} from '../store/references.ts';
+import type { Database } from '../store/postgres.ts';
+import { Refused } from './output.ts';
+import { plain } from './text.ts';
+
+/**
+ * Names given on the command line -> records. A name is a public id or an external_id; one that means two records is
+ * refused with both, because a guess would hand out the wrong data.
+ */
+export const organization = (db: Database, ref: string): Promise<Candidate> => one('organization', ref, findOrganizations(db, [ref]));
+
+export const app = (db: Database, ref: string): Promise<Candidate> => one('app', ref, findApps(db, [ref]));
+
+export const installation = (db: Database, ref: string): Promise<Candidate> =>
+  one('installation', ref, findInstallations(db, [ref]));
+
+/** Without a tenant, a website of any organization. */
+export async function website(db: Database, ref: string, tenant?: string): Promise<Candidate> {
+  return only('website', ref, ofTenant(await findWebsites(db, [ref]), tenant, [ref]));
+}
+
+/** Websites of the app's organization, each once, in the order of their numbers. */
+export async function websites(db: Database, refs: readonly string[], tenant: string): Promise<Candidate[]> {
+  return each('website', refs, ofTenant(await findWebsites(db, refs), tenant, refs));
+}
+
+/** Records of some of the organization's websites, each once. */
+export async function belonging(
+  db: Database,
+  kind: BelongingKind,
+  refs: readonly string[],
+  on: { tenant: string; sites: readonly string[] },
+): Promise<Candidate[]> {
+  const found = await findBelonging(db, kind, on.tenant, refs);
+  const here = found.filter((candidate) => on.sites.includes(candidate.site));
+  for (const ref of refs) {
+    const elsewhere = found.find((candidate) => candidate.ref === ref);
+    if (elsewhere && !here.some((candidate) => candidate.ref === ref)) {
+      throw new Refused(`${title(kind)} ${quote(ref)} belongs to ${elsewhere.of}, which is not among the websites here.`);
+    }
+  }
+  return each(kind, refs, here);
+}
+
+function ofTenant(found: readonly Candidate[], tenant: string | undefined, refs: readonly string[]): readonly Candidate[] {
+  if (tenant === undefined) return found;
+  const own = found.filter((candidate) => candidate.tenant === tenant);
+  const foreign = refs.find((ref) => !own.some((o) => o.ref === ref) && found.some((f) => f.ref === ref));
+  if (foreign !== undefined) throw new Refused(`Website ${quote(foreign)} belongs to another organization.`);
+  return own;
+}
+
+const one = async (noun: string, ref: string, found: Promise<readonly Candidate[]>): Promise<Candidate> =>
+  only(noun, ref, await found);
+
+function each(noun: string, refs: readonly string[], found: readonly Candidate[]): Candidate[] {
+  const ids = new Map(refs.map((ref) => only(noun, ref, found)).map((candidate) => [candidate.id, candidate]));
+  return [...ids.values()];
+}
+
+function only(noun: string, ref: string, found: readonly Candidate[]): Candidate {
+  const [first, ...others] = found.filter((candidate) => candidate.ref === ref);
+  if (!first) throw new Refused(`There is no ${noun} ${quote(ref)}.`);
+  if (others.length === 0) return first;
+  const candidates = [first, ...others].map(({ id, name, of }) => `${id} (${plain(name)}, ${plain(of)})`);
+  throw new Refused(`${quote(ref)} names more than one ${noun}: ${candidates.join(', ')}. Give the id.`);
+}
+
+const quote = (ref: string): string => JSON.stringify(plain(ref));
+const title = (noun: string): string => `${noun.slice(0, 1).toUpperCase()}${noun.slice(1)}`;

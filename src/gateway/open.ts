@@ -1,0 +1,28 @@
+import { openAuthorities } from '../auth/authority.ts';
+import type { Tool } from '../core/tool.ts';
+import type { Store } from '../store/open.ts';
+import { Corridor } from './call.ts';
+import { openGuides } from './guides.ts';
+import { loadTools } from './load.ts';
+import { Quota } from './quota.ts';
+
+export interface GatewayOptions {
+  readonly store: Pick<Store, 'db' | 'slow'>;
+  /** Checks every n-th answer against its schema; 1 in tests. */
+  readonly checkEvery: number;
+  readonly onDefect: (tool: Tool, error: unknown) => void;
+}
+
+/** Loads the tools and builds the corridor that every surface calls. */
+export async function openGateway({ store, checkEvery, onDefect }: GatewayOptions): Promise<Corridor> {
+  return new Corridor({
+    db: store.db,
+    slow: store.slow,
+    registry: await loadTools(),
+    authorities: openAuthorities(store.db),
+    quota: new Quota(store.db),
+    guides: openGuides(),
+    checkEvery,
+    onDefect,
+  });
+}

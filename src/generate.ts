@@ -1,0 +1,46 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { jsonSchema } from './core/json-schema.ts';
+import { packageRoot } from './core/package.ts';
+import type { Tool } from './core/tool.ts';
+import type { Registry } from './gateway/registry.ts';
+import { factsOf } from './gateway/registry.ts';
+import { openapi } from './surfaces/openapi/openapi.ts';
+
+/** Address that stands in generated documents for the gateway's own. */
+const BASE_URL = 'http://127.0.0.1:8787';
+
+/** Every generated file of the project: its path and its text. */
+export function generated(registry: Registry): Map<string, string> {
+  return new Map([
+    ['llms/openapi.json', json(openapi(registry, BASE_URL))],
+    ...registry.tools.map((tool): [string, string] => [`test/golden/tools/${tool.name}.json`, json(golden(tool))]),
+  ]);
+}
+
+/** What a tool promises: a change of this file is a change of the public contract. */
+const golden = (tool: Tool): object => ({
+  ...factsOf(tool),
+  title: tool.title,
+  summary: tool.summary,
+  when: tool.when,
+  quota_cost: tool.cost,
+  errors: tool.errors,
+  untrusted: tool.untrusted,
+  input: jsonSchema(tool.input, 'input'),
+  output: jsonSchema(tool.output, 'output'),
+});
+
+const json = (value: object): string => `${JSON.stringify(value, null, 2)}\n`;
+
+/** Writes the generated files, or with `check` only names those that differ. */
+export async function generate(registry: Registry, { check }: { check: boolean }): Promise<string[]> {
+  const differing: string[] = [];
+  for (const [path, text] of generated(registry)) {
+    const file = new URL(path, packageRoot);
+    const before = await readFile(file, 'utf8').catch(() => undefined);
+    if (before === text) continue;
+    differing.push(path);
+    if (!check) await writeFile(file, text);
+  }
+  return differing;
+}

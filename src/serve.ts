@@ -1,0 +1,112 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isEmpty, loadDemo } from './cli/demo.ts';
+import { Refused } from './cli/output.ts';
+import type { CommandContext } from './cli/program.ts';
+import { sql } from './core/sql.ts';
+import { openGateway } from './gateway/open.ts';
+import { openLog } from './log.ts';
+import { openStore, type Store } from './store/open.ts';
+import { publicApp } from './surfaces/http/app.ts';
+import { startServer } from './surfaces/http/server.ts';
+import { openapi } from './surfaces/openapi/openapi.ts';
+import { restSurface } from './surfaces/rest/rest.ts';
+
+/** One answer in so many is checked against its schema in production; in tests every one. */
+const CHECK_EVERY = 256;
+
+/** `gateway serve`: opens the store, loads the demo into an empty embedded one, serves until SIGTERM or SIGINT. */
+export async function serve({ config, out }: CommandContext, options: { demo: boolean }): Promise<void> {
+  const { log, flush } = openLog(config.logLevel);
+  const store = await openStore({
+    databaseUrl: config.databaseUrl,
+    dataDir: config.dataDir,
+    connections: config.dbConnections,
+    log: (message) => log.info(message),
+  });
+  const stop = new AbortController();
+  process.once('SIGTERM', () => stop.abort());
+  process.once('SIGINT', () => stop.abort());
+  try {
+    const demo = options.demo && store.embedded ? await prepareDemo(store, config.dataDir) : undefined;
+    const corridor = await openGateway({
+      store,
+      checkEvery: CHECK_EVERY,
+      onDefect: (tool, error) => log.error({ operation: tool.name, err: error }, 'answer does not fit its schema'),
+    });
+    const server = await startServer({
+      host: config.host,
+      port: config.port,
+      tls: config.tls,
+      log,
+      handlers: [restSurface(corridor, config.baseUrl)],
+      otherwise: publicApp({
+        baseUrl: config.baseUrl,
+        openapi: openapi(corridor.registry, config.baseUrl),
+        ready: () => answers(store, stop.signal),
+      }),
+    }).catch((error: unknown) => {
+      throw refusedPort(error, config.host, config.port) ?? error;
+    });
+    out.note(`gateway ready on ${config.baseUrl}`);
+    if (demo) out.note(welcome(config.baseUrl, demo));
+    await new Promise<void>((resolve) => {
+      if (stop.signal.aborted) resolve();
+      else stop.signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    out.note('gateway stopping');
+    await server.close();
+  } finally {
+    await store.close();
+    flush();
+  }
+}
+
+async function answers({ db }: Store, stopping: AbortSignal): Promise<boolean> {
+  if (stopping.aborted) return false;
+  return db.query(sql`SELECT 1`).then(
+    () => true,
+    () => false,
+  );
+}
+
+interface DemoAccess {
+  readonly token: string;
+  readonly website: string;
+}
+
+/** Loads the demo into an empty store; its token is kept for its owner alone, beside the data. */
+async function prepareDemo(store: Store, dataDir: string): Promise<DemoAccess | undefined> {
+  const file = join(dataDir, 'demo-token.json');
+  if (!(await isEmpty(store.db))) return undefined;
+  const demo = await loadDemo(store, {});
+  const access = { token: demo.full.token, website: demo.website_ids[0] ?? '' };
+  await mkdir(dataDir, { recursive: true });
+  await writeFile(file, `${JSON.stringify(access)}\n`, { mode: 0o600 });
+  return access;
+}
+
+function welcome(baseUrl: string, { token, website }: DemoAccess): string {
+  return [
+    '',
+    'A demo organization was loaded. Its test token is shown this once and kept in the data folder (demo-token.json):',
+    '',
+    `  ${token}`,
+    '',
+    'A first read:',
+    '',
+    `  curl -s -H 'Authorization: Bearer ${token}' '${baseUrl}/api/v1/conversations?website_id=${website}&limit=3'`,
+    '',
+    `The API is described at ${baseUrl}/api/v1/openapi.json`,
+    '',
+  ].join('\n');
+}
+
+function refusedPort(error: unknown, host: string, port: number): Refused | undefined {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'EADDRINUSE') return new Refused(`Port ${port} on ${host} is in use. Choose another with PORT.`);
+  if (code === 'EACCES') return new Refused(`Port ${port} may not be opened by this user. Choose another with PORT.`);
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+    return new Refused(`HOST ${host} is not an address of this machine.`);
+  return undefined;
+}

@@ -1,0 +1,191 @@
+import { Failure, type ParameterError } from '../core/failures.ts';
+import type { ReportRange, ReportReading } from '../core/reads.ts';
+import { DIRECTORY, type Grants, holds, MSG, PII, type Requirement } from '../core/scopes.ts';
+import { clip } from '../core/view.ts';
+import { LABEL, LABELS, type Report } from '../views/report.ts';
+import { type Database, sqlState } from './postgres.ts';
+import { guarded, type ReadSession } from './read.ts';
+import { type Period, reportStatement, seenBy } from './report-sql.ts';
+
+type Pairs = [label: string, count: number][];
+type Metrics = Report['summary']['metrics'];
+type Withheld = Report['meta']['withheld'];
+type Reason = Withheld[number]['reason'];
+
+const NO_CONTENT = {
+  classified_count: null,
+  resolved_count: null,
+  first_contact_count: null,
+  first_contact_resolved: null,
+  sentiment_average: null,
+  confidence_average: null,
+  confidence_count: null,
+};
+
+/** What the statement yields; the optional columns are there with the grants that they need. */
+interface Row {
+  /** Null: there is no such website. */
+  name: string | null;
+  time_zone: string;
+  bucket_time_zone: string;
+  start: string;
+  end: string;
+  generated_at: Date;
+  headline: Report['headline'];
+  metrics: Omit<Metrics, keyof typeof NO_CONTENT>;
+  classified?: Pick<Metrics, keyof typeof NO_CONTENT>;
+  volume: Pairs;
+  volume_hourly: Pairs;
+  platform: Pairs;
+  duration_by_platform: Report['summary']['duration_by_platform'];
+  language?: Pairs;
+  operators?: Pairs;
+  topics?: Pairs;
+  sentiment?: Pairs;
+  resolution?: Pairs;
+  ratings?: Pairs;
+  outcomes?: Pairs;
+}
+
+/** The AI conversation summary of the call's website: one guarded statement, on a connection for slow reads. */
+export async function readReport(session: ReadSession, slow: Database, range: ReportRange): Promise<ReportReading> {
+  const { authority, website } = session;
+  const period = periodOf(range);
+  const timezone = range.timezone === undefined ? undefined : zoneOf(range.timezone);
+  const proof = { db: slow, authority, verified: false };
+  const [row] = await guarded<Row>(proof, reportStatement(authority, website, period, timezone)).catch((error: unknown) => {
+    // PostgreSQL's own table of zones has the last word. A caller can replace a website's zone that it does not know.
+    if (sqlState(error) !== '22023') throw error;
+    return refuse([{ parameter: 'timezone', code: timezone === undefined ? 'missing' : 'invalid_parameter' }]);
+  });
+  session.verified = proof.verified;
+  if (!row || row.name === null) throw new Failure('not_found');
+  const { summary, truncated } = summarize(row);
+  const seen = seenBy(authority);
+  const { restrictions } = authority;
+  return {
+    meta: {
+      coverage: 'ai_evidenced_conversations',
+      range: period.range,
+      start: row.start,
+      end: row.end,
+      time_zone: row.time_zone,
+      bucket_time_zone: row.bucket_time_zone,
+      generated_at: row.generated_at.toISOString(),
+      source: 'persisted',
+      truncated,
+      cache_seconds: 0,
+      restriction_dimensions: [
+        ...(restrictions.channel_ids ? (['channel'] as const) : []),
+        ...(restrictions.team_ids ? (['team'] as const) : []),
+        ...(restrictions.subsite_ids ? (['subsite'] as const) : []),
+      ],
+      data_access: {
+        content_derived_measures: seen.content,
+        language_labels: seen.language,
+        operator_labels: seen.operators,
+      },
+      withheld: [...nulls(summary, 'summary')].map((path) => ({ path, reason: reasonOf(path, authority) })),
+      website: { id: website.id, name: clip(row.name, 240) },
+    },
+    headline: row.headline,
+    summary,
+  } satisfies Report;
+}
+
+function summarize(row: Row): { summary: Report['summary']; truncated: boolean } {
+  let truncated = false;
+  const cut = <T>(list: readonly T[]): T[] => {
+    truncated ||= list.length > LABELS;
+    return list.slice(0, LABELS);
+  };
+  const labels = (pairs: Pairs): Pairs => cut(pairs).map(([label, count]) => [clip(label, LABEL), count]);
+  const granted = (pairs: Pairs | undefined): Pairs | null => (pairs ? labels(pairs) : null);
+  const summary = {
+    series: {
+      volume: row.volume,
+      volume_hourly: row.volume_hourly,
+      platform: labels(row.platform),
+      topics: granted(row.topics),
+      language: granted(row.language),
+      sentiment: granted(row.sentiment),
+      resolution: granted(row.resolution),
+      operators: granted(row.operators),
+    },
+    metrics: { ...row.metrics, ...(row.classified ?? NO_CONTENT) },
+    ratings: granted(row.ratings),
+    outcomes: granted(row.outcomes),
+    duration_by_platform: cut(row.duration_by_platform),
+  };
+  return { summary, truncated };
+}
+
+/** The places of all nulls inside a value. */
+function* nulls(value: unknown, path: string): Generator<string> {
+  if (value === null) yield path;
+  else if (typeof value === 'object') for (const [name, inner] of Object.entries(value)) yield* nulls(inner, `${path}.${name}`);
+}
+
+const CONTENT: readonly [Reason, Requirement][] = [['message_content', MSG]];
+const NEEDS = new Map<string, readonly [Reason, Requirement][]>([
+  ...['topics', 'sentiment', 'resolution'].map((name) => [`summary.series.${name}`, CONTENT] as const),
+  ...Object.keys(NO_CONTENT).map((name) => [`summary.metrics.${name}`, CONTENT] as const),
+  ['summary.ratings', CONTENT],
+  ['summary.outcomes', CONTENT],
+  ['summary.series.language', [['pii', PII]]],
+  ['summary.series.operators', [['directory', DIRECTORY], ['pii', PII]]],
+]);
+
+const reasonOf = (path: string, grants: Grants): Reason =>
+  NEEDS.get(path)?.find(([, requirement]) => !holds(grants, requirement))?.[0] ?? 'no_data';
+
+const refuse = (errors: readonly ParameterError[]): never => {
+  throw new Failure('invalid_parameter', { errors });
+};
+
+const MOST_DAYS = 31;
+const DAY = 86_400_000;
+
+/** Start and end alone mean `date`; nothing means `last-7-days`. */
+function periodOf({ range, start, end }: ReportRange): Period {
+  const bounds = Object.entries({ start, end });
+  const given = bounds.flatMap(([parameter, day]) => (day === undefined ? [] : [{ parameter, day }]));
+  const named = range ?? (given.length === 0 ? 'last-7-days' : 'date');
+  if (named !== 'date') {
+    if (given.length > 0) refuse(given.map(({ parameter }) => ({ parameter, code: 'invalid_parameter' })));
+    return { range: named };
+  }
+  if (start === undefined || end === undefined) {
+    return refuse(bounds.flatMap(([parameter, day]) => (day === undefined ? [{ parameter, code: 'missing' }] : [])));
+  }
+  const wrong = given.filter(({ day }) => !isDay(day));
+  if (wrong.length > 0) refuse(wrong.map(({ parameter }) => ({ parameter, code: 'invalid_parameter' })));
+  const days = (Date.parse(end) - Date.parse(start)) / DAY + 1;
+  if (days < 1 || days > MOST_DAYS) refuse([{ parameter: 'end', code: 'invalid_parameter' }]);
+  return { range: 'date', start, end };
+}
+
+/** A day of the calendar as `YYYY-MM-DD`. PostgreSQL has no year 0. */
+function isDay(text: string): boolean {
+  const date = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(date.getTime()) && date.toISOString().slice(0, 10) === text && text >= '0001';
+}
+
+/** IANA's names without an area. Engines also take codes of ICU such as AST (for Anchorage) that IANA does not have. */
+const PLAIN = new Set(
+  `CET CST6CDT CUBA EET EGYPT EIRE EST EST5EDT GB GB-EIRE GMT GMT+0 GMT-0 GMT0 GREENWICH HONGKONG HST ICELAND IRAN
+   ISRAEL JAMAICA JAPAN KWAJALEIN LIBYA MET MST MST7MDT NAVAJO NZ NZ-CHAT POLAND PORTUGAL PRC PST8PDT ROC ROK SINGAPORE
+   TURKEY UCT UNIVERSAL UTC W-SU WET ZULU`.split(/\s+/),
+);
+
+/** An IANA name that this engine knows, in IANA's spelling where that differs by case only. */
+function zoneOf(name: string): string {
+  const iana = name.includes('/') ? /^[A-Z]/i.test(name) && !/^SystemV/i.test(name) : PLAIN.has(name.toUpperCase());
+  try {
+    if (!iana) throw new RangeError('not a name of IANA');
+    const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions();
+    return timeZone.toLowerCase() === name.toLowerCase() ? timeZone : name;
+  } catch {
+    return refuse([{ parameter: 'timezone', code: 'invalid_parameter' }]);
+  }
+}

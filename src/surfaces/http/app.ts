@@ -1,0 +1,50 @@
+import express, { type ErrorRequestHandler, type Express } from 'express';
+import { Failure } from '../../core/failures.ts';
+import { asFailure } from '../../gateway/call.ts';
+import { send, sendProblem } from './reply.ts';
+import { requestIdOf } from './server.ts';
+
+export interface AppOptions {
+  readonly baseUrl: string;
+  readonly openapi: object;
+  /** Whether requests can be served now: the store answers and no shutdown is under way. */
+  ready(): Promise<boolean>;
+}
+
+/** Everything that is not an operation of the registry: public documents and probes. */
+export function publicApp({ baseUrl, openapi, ready }: AppOptions): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.set('query parser', false);
+  app.set('case sensitive routing', true);
+  app.set('strict routing', true);
+  const document = JSON.stringify(openapi);
+
+  app.get('/livez', (request, response) => send(request, response, 200, 'application/json', '{"status":"live"}'));
+  app.get('/readyz', async (request, response) => {
+    const yes = await ready();
+    send(request, response, yes ? 200 : 503, 'application/json', `{"status":"${yes ? 'ready' : 'unready'}"}`, {
+      ...(!yes && { 'Retry-After': '1' }),
+    });
+  });
+  app.get('/api/v1/openapi.json', (request, response) =>
+    send(request, response, 200, 'application/json', document, { 'Cache-Control': 'public, max-age=300' }),
+  );
+  app.all(['/livez', '/readyz', '/api/v1/openapi.json'], () => {
+    throw new Failure('method_not_allowed', { allow: ['GET', 'HEAD'] });
+  });
+  app.use(() => {
+    throw new Failure('not_found');
+  });
+  const refuse: ErrorRequestHandler = (error, request, response, _next) => {
+    const context = { baseUrl, requestId: requestIdOf(request), resource: '', tokenSent: false };
+    // express refuses a path with a broken escape by an error of its own, which has a status.
+    const failure = statusOf(error) === 400 ? new Failure('not_found') : asFailure(error);
+    sendProblem(request, response, failure, context);
+  };
+  app.use(refuse);
+  return app;
+}
+
+const statusOf = (error: unknown): unknown => (error instanceof Error && 'status' in error ? error.status : undefined);

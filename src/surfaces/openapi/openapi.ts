@@ -1,0 +1,205 @@
+import { z } from 'zod';
+import { FAILURE_CODES, type FailureCode, statusOf, titleOf } from '../../core/failures.ts';
+import { type JsonSchema, jsonSchema } from '../../core/json-schema.ts';
+import { SCOPES } from '../../core/scopes.ts';
+import type { Parameter, Tool } from '../../core/tool.ts';
+import type { Registry } from '../../gateway/registry.ts';
+
+/** Codes that any operation may give; a tool's own come on top. */
+const COMMON: readonly FailureCode[] = FAILURE_CODES.filter((code) => {
+  const status = statusOf(code);
+  return status === 401 || status === 429 || status === 500 || status === 503 || code === 'not_permitted';
+});
+
+/** The OpenAPI 3.1 document of the REST facade, derived from the registry (decisions, section 22). */
+export function openapi(registry: Registry, serverUrl: string): object {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const tool of registry.tools) {
+    paths[tool.path] = { ...paths[tool.path], [tool.method.toLowerCase()]: operation(tool) };
+  }
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Installation Gateway',
+      version: '1.0.0',
+      summary: 'Stored customer-support data for installed applications and agents.',
+      description:
+        'Reads stored conversations, visitors, contacts, catalogues, reports and AI feature metadata. Every request ' +
+        'rechecks the authority of its credential; fields that are not granted are left out.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: serverUrl, description: 'This gateway' }],
+    security: [{ bearer: [] }],
+    tags: [...new Set(registry.tools.map((tool) => tool.tag))].sort().map((name) => ({ name })),
+    paths: Object.fromEntries(Object.entries(paths).sort(([a], [b]) => (a < b ? -1 : 1))),
+    components: {
+      securitySchemes: {
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: `An installation token. Scopes of a credential: ${SCOPES.join(', ')}.`,
+        },
+      },
+      schemas: { Problem: PROBLEM },
+      headers: HEADERS,
+    },
+  };
+}
+
+function operation(tool: Tool): object {
+  const { scopes, dataAccess } = tool.required;
+  return {
+    operationId: tool.name,
+    summary: tool.title,
+    description: describe(tool),
+    tags: [tool.tag],
+    parameters: [...tool.parameters.map(parameter), ...(tool.bytes ? BYTES_PARAMETERS : [])],
+    responses: responses(tool),
+    'x-required-scopes': scopes,
+    'x-required-data-access': dataAccess,
+    'x-unrestricted-required': tool.restrictions === 'refused',
+    'x-quota-cost': tool.cost,
+  };
+}
+
+function describe(tool: Tool): string {
+  const { scopes, dataAccess } = tool.required;
+  const lines = [tool.summary];
+  if (scopes.length > 0) lines.push(`Scopes: ${scopes.join(', ')}.`);
+  if (dataAccess.length > 0) lines.push(`Data access: ${dataAccess.join(', ')}.`);
+  for (const { given, is, scopes: more, dataAccess: flags } of tool.when) {
+    lines.push(`With ${given}${is === undefined ? '' : `=${is}`} also: ${[...more, ...flags].join(', ')}.`);
+  }
+  if (tool.restrictions === 'refused')
+    lines.push('Refused for credentials with channel, team or subsite restrictions.');
+  return lines.join(' ');
+}
+
+function parameter({ name, in: place, schema, required }: Parameter): object {
+  const { description, ...rest } = jsonSchema(schema, 'input');
+  return { name, in: place, required, ...(description !== undefined && { description }), schema: rest };
+}
+
+const BYTES_PARAMETERS = [
+  {
+    name: 'Range',
+    in: 'header',
+    required: false,
+    description: 'With Accept: application/octet-stream, one range of at most 65,536 bytes.',
+    schema: { type: 'string', pattern: '^bytes=[0-9]*-[0-9]*$' },
+  },
+  {
+    name: 'If-Match',
+    in: 'header',
+    required: false,
+    description: 'With Accept: application/octet-stream, the version as an entity tag.',
+    schema: { type: 'string', pattern: '^"[a-f0-9]{16,64}"$' },
+  },
+];
+
+function responses(tool: Tool): object {
+  const codes = [...COMMON, ...tool.errors];
+  const named = (name: string): boolean => tool.parameters.some((one) => one.name === name);
+  const hasInput = tool.parameters.length > 0;
+  codes.push('invalid_request', 'unsupported_parameter', 'duplicate_parameter', 'not_acceptable');
+  if (hasInput) codes.push('invalid_parameter', 'not_found');
+  if (named('cursor')) codes.push('invalid_cursor');
+  if (tool.bytes) codes.push('precondition_failed', 'range_not_satisfiable');
+  const statuses = [...new Set(codes.map(statusOf))].sort();
+  const failures = statuses.map((status): [string, object] => [
+    String(status),
+    failure(codes.filter((code) => statusOf(code) === status)),
+  ]);
+  return Object.fromEntries([
+    ['200', success(tool)],
+    ...(tool.bytes ? [['206', BYTES_RESPONSE] as const] : []),
+    ...failures,
+  ]);
+}
+
+const COMMON_HEADERS = {
+  'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' },
+  RateLimit: { $ref: '#/components/headers/RateLimit' },
+  'RateLimit-Policy': { $ref: '#/components/headers/RateLimit-Policy' },
+};
+
+const success = (tool: Tool): object => ({
+  description: tool.title,
+  headers: COMMON_HEADERS,
+  content: {
+    'application/json': { schema: jsonSchema(tool.output, 'output') },
+    ...(tool.bytes && { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } }),
+  },
+});
+
+const BYTES_RESPONSE = {
+  description: 'The bytes of the range, or of the first chunk.',
+  headers: {
+    ...COMMON_HEADERS,
+    ETag: { description: 'Version of the file.', schema: { type: 'string' } },
+    'Content-Range': { description: 'What part of the file this is.', schema: { type: 'string' } },
+    'Content-Digest': { description: 'SHA-256 of these bytes (RFC 9530).', schema: { type: 'string' } },
+    'X-Gateway-File-Version': { description: 'Version of the file.', schema: { type: 'string' } },
+  },
+  content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } },
+};
+
+function failure(codes: readonly FailureCode[]): object {
+  const sorted = [...new Set(codes)].sort();
+  const status = statusOf(sorted[0] ?? 'internal');
+  return {
+    description: sorted.map((code) => `${code}: ${titleOf(code)}`).join(' '),
+    headers: {
+      'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' },
+      ...(status === 401 && { 'WWW-Authenticate': { $ref: '#/components/headers/WWW-Authenticate' } }),
+      ...((status === 429 || status === 503) && { 'Retry-After': { $ref: '#/components/headers/Retry-After' } }),
+    },
+    content: {
+      'application/problem+json': {
+        schema: {
+          allOf: [
+            { $ref: '#/components/schemas/Problem' },
+            { type: 'object', properties: { code: { enum: sorted }, status: { const: status } } },
+          ],
+        },
+      },
+    },
+  };
+}
+
+const HEADERS = {
+  'X-Request-Id': {
+    description: 'Id of this request, for the log.',
+    schema: { type: 'string', pattern: '^req_[a-f0-9]{32}$' },
+  },
+  RateLimit: { description: 'Units left in the app’s quota.', schema: { type: 'string' } },
+  'RateLimit-Policy': { description: 'The app’s quota a minute.', schema: { type: 'string' } },
+  'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer', minimum: 1 } },
+  'WWW-Authenticate': {
+    description: 'Challenge with the address of the resource metadata.',
+    schema: { type: 'string' },
+  },
+};
+
+const PROBLEM: JsonSchema = jsonSchema(
+  z
+    .strictObject({
+      type: z.string().describe('Address of the code’s entry in the documentation.'),
+      title: z.string(),
+      status: z.int().min(400).max(599),
+      code: z.enum(FAILURE_CODES),
+      request_id: z.string(),
+      detail: z.string().optional(),
+      errors: z
+        .array(z.strictObject({ parameter: z.string().optional(), pointer: z.string().optional(), code: z.string() }))
+        .max(20)
+        .optional(),
+      retry_after: z.int().min(1).optional().describe('Seconds.'),
+      required: z
+        .strictObject({ scopes: z.array(z.string()), data_access: z.array(z.string()), unrestricted: z.boolean() })
+        .optional()
+        .describe('What the credential lacks.'),
+    })
+    .describe('Problem details (RFC 9457).'),
+  'output',
+);

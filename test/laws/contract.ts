@@ -1,0 +1,95 @@
+/** The contract's reads, written by hand from its endpoint tables: apart from the declarations that they judge. */
+export interface ContractRead {
+  readonly path: string;
+  readonly scopes: readonly string[];
+  readonly dataAccess?: readonly string[];
+  readonly unrestricted?: true;
+  readonly when?: [given: string, is: boolean | undefined, scopes: string[], dataAccess: string[]][];
+}
+
+const INTERNAL: ContractRead['when'] = [['include_internal', true, ['internal_notes_read'], ['internal_notes']]];
+const MESSAGES = {
+  scopes: ['conversation_read', 'message_content_read', 'contact_read_pii'],
+  dataAccess: ['message_content', 'pii'],
+  when: INTERNAL,
+};
+const FILES = { ...MESSAGES, scopes: ['file_read', ...MESSAGES.scopes] };
+const ALL_FLAGS = ['message_content', 'pii', 'internal_notes'];
+
+export const CONTRACT_READS: Readonly<Record<string, ContractRead>> = {
+  operation_get: { path: '/api/v1/operations/{operation_id}', scopes: [] },
+  websites_list: { path: '/api/v1/websites', scopes: ['website_read'] },
+  capabilities_list: { path: '/api/v1/capabilities', scopes: [] },
+  health: { path: '/api/v1/health', scopes: ['health_read'] },
+  gateway_context: { path: '/api/v1/context', scopes: [] },
+  guide_read: { path: '/api/v1/guides/{guide}', scopes: [] },
+  conversations_list: {
+    path: '/api/v1/conversations',
+    scopes: ['conversation_read'],
+    when: [
+      ['contact_id', undefined, ['contact_read', 'contact_read_pii'], []],
+      ['operator_id', undefined, ['contact_read_pii', 'directory_read'], ['pii']],
+      ['query', undefined, ['contact_read_pii', 'message_content_read'], ['message_content', 'pii']],
+    ],
+  },
+  conversation: { path: '/api/v1/conversations/{conversation_id}', scopes: ['conversation_read'] },
+  conversation_contacts: {
+    path: '/api/v1/conversations/{conversation_id}/contacts',
+    scopes: ['conversation_read', 'contact_read', 'contact_read_pii'],
+    dataAccess: ['pii'],
+  },
+  conversation_message: { path: '/api/v1/conversations/{conversation_id}/messages/{message_id}', ...MESSAGES },
+  conversation_messages: { path: '/api/v1/conversations/{conversation_id}/messages', ...MESSAGES },
+  visitor: { path: '/api/v1/dashboard/visitors/{visitor_id}', scopes: ['conversation_read'], unrestricted: true },
+  visitor_conversations: {
+    path: '/api/v1/dashboard/visitors/{visitor_id}/conversations',
+    scopes: ['conversation_read'],
+  },
+  visitor_notes: {
+    path: '/api/v1/visitors/{visitor_id}/notes',
+    scopes: ['conversation_read', 'visitor_notes_read', 'contact_read_pii'],
+    dataAccess: ALL_FLAGS,
+    unrestricted: true,
+  },
+  contacts_list: {
+    path: '/api/v1/contacts',
+    scopes: ['contact_read'],
+    unrestricted: true,
+    when: [['query', undefined, ['contact_read_pii'], ['pii']]],
+  },
+  contact_get: { path: '/api/v1/contacts/{contact_id}', scopes: ['contact_read'], unrestricted: true },
+  contact_visitors: {
+    path: '/api/v1/contacts/{contact_id}/visitors',
+    scopes: ['contact_read', 'contact_read_pii', 'conversation_read'],
+    dataAccess: ['pii'],
+  },
+  contact_notes: {
+    path: '/api/v1/contacts/{contact_id}/notes',
+    scopes: ['contact_read', 'contact_read_pii', 'conversation_read', 'visitor_notes_read'],
+    dataAccess: ALL_FLAGS,
+    unrestricted: true,
+  },
+  file_content: { path: '/api/v1/files/{file_id}/content', ...FILES },
+  file_get: { path: '/api/v1/files/{file_id}', ...FILES },
+  conversation_message_attachments: {
+    path: '/api/v1/conversations/{conversation_id}/messages/{message_id}/attachments',
+    ...FILES,
+  },
+  operators: { path: '/api/v1/operators', scopes: ['directory_read', 'contact_read_pii'], dataAccess: ['pii'] },
+  dispositions: { path: '/api/v1/dispositions', scopes: ['conversation_read'] },
+  saved_responses: { path: '/api/v1/saved_responses', scopes: ['conversation_read'] },
+  saved_links: { path: '/api/v1/saved_links', scopes: ['conversation_read'] },
+  offers: { path: '/api/v1/offers', scopes: ['conversation_read'] },
+  channels: { path: '/api/v1/channels', scopes: ['live_read'] },
+  teams: { path: '/api/v1/teams', scopes: ['live_read'] },
+  ai_conversation_summary: {
+    path: '/api/v1/analytics/ai-conversations/summary',
+    scopes: ['reports_read', 'conversation_read'],
+  },
+  ai_features_list: { path: '/api/v1/ai/features', scopes: ['ai_features_read'], unrestricted: true },
+  ai_feature_get: { path: '/api/v1/ai/features/{feature_id}', scopes: ['ai_features_read'] },
+  config_catalog: { path: '/api/v1/settings/catalog', scopes: ['config_read'] },
+  config_schema: { path: '/api/v1/settings/schema', scopes: ['config_read'] },
+  config_get: { path: '/api/v1/settings/item', scopes: ['config_read'], unrestricted: true },
+  config_search: { path: '/api/v1/settings/search', scopes: ['config_read'] },
+};

@@ -1,0 +1,131 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { jsonSchema } from '../../src/core/json-schema.ts';
+import { packageRoot } from '../../src/core/package.ts';
+import { SCOPES } from '../../src/core/scopes.ts';
+import { loadTools } from '../../src/gateway/load.ts';
+import { generated } from '../../src/generate.ts';
+import { CONTRACT_READS } from './contract.ts';
+
+const registry = await loadTools();
+const files = (await readdir(new URL('tools/', packageRoot), { recursive: true })).filter((name) =>
+  name.endsWith('.ts'),
+);
+
+interface Node {
+  readonly type?: string;
+  readonly description?: string;
+  readonly properties?: Record<string, Node>;
+  readonly additionalProperties?: unknown;
+}
+
+describe('every tool', () => {
+  it('is one of the contract’s reads, and every one of them is served', () => {
+    expect(registry.tools.map((tool) => tool.name).sort()).toEqual(Object.keys(CONTRACT_READS).sort());
+    expect(registry.tools.length).toBe(35);
+  });
+
+  it.each(registry.tools.map((tool) => [tool.name, tool] as const))(
+    '%s is declared as the contract says',
+    (name, tool) => {
+      const contract = CONTRACT_READS[name];
+      expect({
+        path: tool.path,
+        scopes: [...tool.required.scopes].sort(),
+        dataAccess: [...tool.required.dataAccess].sort(),
+        unrestricted: tool.restrictions === 'refused',
+      }).toEqual({
+        path: contract?.path,
+        scopes: [...(contract?.scopes ?? [])].sort(),
+        dataAccess: [...(contract?.dataAccess ?? [])].sort(),
+        unrestricted: contract?.unrestricted ?? false,
+      });
+      expect(
+        tool.when
+          .map(({ given, is, scopes, dataAccess }) => [given, is, [...scopes].sort(), [...dataAccess].sort()])
+          .sort(),
+      ).toEqual((contract?.when ?? []).sort());
+    },
+  );
+
+  it.each(registry.tools.map((tool) => [tool.name, tool] as const))('%s has a file of its name', (name) => {
+    expect(files.some((file) => file.endsWith(`/${name.replaceAll('_', '-')}.ts`))).toBe(true);
+  });
+
+  it.each(registry.tools.map((tool) => [tool.name, tool] as const))('%s describes itself and its input', (_, tool) => {
+    expect(tool.title.length).toBeGreaterThan(5);
+    expect(tool.summary.length).toBeGreaterThan(20);
+    expect(tool.summary.length).toBeLessThanOrEqual(140);
+    for (const scope of tool.required.scopes) expect(SCOPES).toContain(scope);
+    const input = jsonSchema(tool.input, 'input') as Node;
+    expect(input.type).toBe('object');
+    expect(input.additionalProperties).toBe(false);
+    for (const [property, schema] of Object.entries(input.properties ?? {})) {
+      expect(schema.description, `${tool.name}.${property}`).toBeTruthy();
+    }
+    // Law against empty schemas: an output says something about its members.
+    const output = JSON.stringify(jsonSchema(tool.output, 'output'));
+    expect(output.length).toBeGreaterThan(150);
+    expect(output).not.toContain('"$ref":"#"');
+  });
+});
+
+describe('files', () => {
+  it('hold one tool each', () => {
+    expect(files.length).toBe(registry.tools.length);
+  });
+
+  it.each([
+    ['tools', 120],
+    ['src/store', 300],
+    ['src', 320],
+  ])('of %s stay under %i lines', async (folder, ceiling) => {
+    const names = (await readdir(new URL(`${folder}/`, packageRoot), { recursive: true })).filter((name) =>
+      name.endsWith('.ts'),
+    );
+    expect(names.length).toBeGreaterThan(10);
+    for (const name of names) {
+      const text = await readFile(new URL(`${folder}/${name}`, packageRoot), 'utf8');
+      expect(text.split('\n').length, `${folder}/${name}`).toBeLessThanOrEqual(ceiling);
+    }
+  });
+
+  it('do what the rules of the house forbid nowhere', async () => {
+    const forbidden: [RegExp, string, RegExp?][] = [
+      [
+        /\.begin\(|\.reserve\(|\.savepoint\(|\bCOPY\s+\w+[\w.]*\s+FROM\s+STDIN/i,
+        'a transaction, reserved connection or COPY through the driver',
+      ],
+      [/process\.env/, 'reads the environment', /src\/(config|store\/embedded\/)/],
+      [/\bTODO\b|\bFIXME\b|ts-ignore|ts-expect-error|\bas any\b/, 'unfinished or unchecked'],
+      [/catch\s*(\(\w+\))?\s*\{\s*\}/, 'swallows an error'],
+      [/z\.toJSONSchema/, 'converts schemas', /src\/core\/json-schema|src\/import\/records/],
+      [/Math\.random/, 'unsafe randomness'],
+    ];
+    let read = 0;
+    for (const folder of ['src', 'tools']) {
+      const names = (await readdir(new URL(`${folder}/`, packageRoot), { recursive: true })).filter((name) =>
+        name.endsWith('.ts'),
+      );
+      for (const name of names) {
+        const path = `${folder}/${name}`;
+        const text = await readFile(new URL(path, packageRoot), 'utf8');
+        read++;
+        for (const [pattern, what, except] of forbidden) {
+          if (except?.test(path)) continue;
+          expect(pattern.exec(text)?.[0], `${path}: ${what}`).toBeUndefined();
+        }
+      }
+    }
+    expect(read).toBeGreaterThan(100);
+  });
+
+  it('are what `npm run generate` writes', async () => {
+    const all = generated(registry);
+    expect(all.size).toBeGreaterThan(35);
+    for (const [path, text] of all) {
+      const committed = await readFile(new URL(path, packageRoot), 'utf8').catch(() => '(missing)');
+      expect(committed === text, `${path} differs: npm run generate`).toBe(true);
+    }
+  });
+});

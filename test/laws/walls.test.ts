@@ -1,0 +1,56 @@
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { packageRoot } from '../../src/core/package.ts';
+
+/** A forbidden import for each room, and the wall that must stop it; the last ones are allowed. */
+const PLANTED: [room: string, imported: string, forbidden: boolean][] = [
+  ['src/core', '../store/read.ts', true],
+  ['src/core', 'postgres', true],
+  ['src/views', '../store/read.ts', true],
+  ['tools/discovery', '../../src/store/read.ts', true],
+  ['tools/discovery', '../../src/gateway/call.ts', true],
+  ['src/store', '../gateway/call.ts', true],
+  ['src/store', '../auth/tokens.ts', true],
+  ['src/auth', '../gateway/call.ts', true],
+  ['src/import', '../surfaces/http/reply.ts', true],
+  ['src/gateway', '../surfaces/http/reply.ts', true],
+  ['src/gateway', '../config.ts', true],
+  ['src/surfaces/rest', '../../store/read.ts', true],
+  ['src/surfaces/rest', 'postgres', true],
+  ['src/cli', '../surfaces/http/reply.ts', true],
+  ['src/store', '../core/sql.ts', false],
+  ['src/surfaces/rest', '../../gateway/call.ts', false],
+];
+const root = fileURLToPath(packageRoot);
+
+/** Lints all planted files at once, in a folder of their own that has our walls, and names those that were refused. */
+function refused(): Set<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-walls-'));
+  copyFileSync(join(root, 'biome.json'), join(folder, 'biome.json'));
+  PLANTED.forEach(([room, imported], i) => {
+    mkdirSync(join(folder, room), { recursive: true });
+    const text = `import * as planted from '${imported}';\nexport default planted;\n`;
+    writeFileSync(join(folder, room, `planted-${i}.ts`), text);
+  });
+  const { stdout, stderr } = spawnSync(
+    join(root, 'node_modules/.bin/biome'),
+    ['lint', '--only=style/noRestrictedImports', '--max-diagnostics=none', '.'],
+    { cwd: folder, encoding: 'utf8' },
+  );
+  rmSync(folder, { recursive: true });
+  return new Set((stdout + stderr).match(/planted-\d+\.ts(?=:\d+:\d+ lint\/style\/noRestrictedImports)/g));
+}
+
+describe('walls between the rooms', () => {
+  const found = refused();
+  it.each(PLANTED.map((planted, i) => [...planted, i] as const))(
+    '%s imports %s: forbidden %s',
+    (_room, _imported, forbidden, i) => {
+      expect(found.has(`planted-${i}.ts`)).toBe(forbidden);
+    },
+  );
+});

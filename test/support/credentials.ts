@@ -1,0 +1,57 @@
+import { randomBytes } from 'node:crypto';
+import type postgres from 'postgres';
+import { digestOf, newSecret } from '../../src/auth/tokens.ts';
+import { DATA_ACCESS, type DataAccess, SCOPES, type Scope } from '../../src/core/scopes.ts';
+
+export interface Grant {
+  readonly scopes?: readonly Scope[];
+  readonly dataAccess?: readonly DataAccess[];
+  /** Public ids; all of the organization's websites where absent. */
+  readonly websites?: readonly string[];
+  readonly channels?: readonly string[];
+  readonly teams?: readonly string[];
+  readonly subsites?: readonly string[];
+  readonly expires?: string;
+  readonly environment?: 'live' | 'test';
+  /** An app of its own with this quota; a generous one where absent. */
+  readonly perMinute?: number;
+  readonly burst?: number;
+  readonly app?: string;
+}
+
+export interface Issued {
+  readonly token: string;
+  readonly credential: string;
+  readonly installation: string;
+  readonly app: string;
+}
+
+const id = (prefix: string): string => `${prefix}_${randomBytes(16).toString('hex')}`;
+
+/** A credential written straight into the store, so that tests of reading do not stand on the command line. */
+export async function issue(sql: postgres.Sql, tenant: number, grant: Grant = {}): Promise<Issued> {
+  const { environment = 'test', expires = '1 day' } = grant;
+  const app = grant.app ?? id('app');
+  const installation = id('ins');
+  const credential = id('crd');
+  const token = newSecret(environment === 'live' ? 'installation_live' : 'installation_test');
+  if (grant.app === undefined) {
+    await sql`INSERT INTO gateway.app (id, tenant, name, quota_per_minute, burst)
+      VALUES (${app}, ${tenant}, 'test', ${grant.perMinute ?? 60_000_000}, ${grant.burst ?? 1_000_000})`;
+  }
+  await sql`INSERT INTO gateway.installation (id, app_id) VALUES (${installation}, ${app})`;
+  const sites = grant.websites?.map((website) => website.split('_')[2] ?? '') ?? (await allSites(sql, tenant));
+  await sql`INSERT INTO gateway.credential
+      (id, installation_id, environment, secret_digest, sites, scopes, data_access, channel_ids, team_ids, subsite_ids, expires_at)
+    VALUES (${credential}, ${installation}, ${environment}, ${randomBytes(32)}, ${sites}::bigint[],
+      ${[...(grant.scopes ?? SCOPES)]}, ${[...(grant.dataAccess ?? DATA_ACCESS)]},
+      ${grant.channels ? [...grant.channels] : null}, ${grant.teams ? [...grant.teams] : null},
+      ${grant.subsites ? [...grant.subsites] : null}, now() + ${expires}::interval)`;
+  await sql`INSERT INTO gateway.token (digest, credential_id, kind) VALUES (${digestOf(token)}, ${credential}, 'installation')`;
+  return { token, credential, installation, app };
+}
+
+async function allSites(sql: postgres.Sql, tenant: number): Promise<string[]> {
+  const rows = await sql<{ site: string }[]>`SELECT site FROM platform.website WHERE tenant = ${tenant} ORDER BY site`;
+  return rows.map(({ site }) => site);
+}

@@ -1,0 +1,42 @@
+import { randomBytes } from 'node:crypto';
+import postgres from 'postgres';
+import { inject } from 'vitest';
+import { type Database, openDatabase } from '../../src/store/postgres.ts';
+
+/** A database of one test file's own, cloned from a template and dropped with `close`. */
+export interface TestDatabase {
+  readonly name: string;
+  readonly host: string;
+  readonly port: number;
+  /** As the gateway sees it. */
+  readonly db: Database;
+  /** The driver itself, as superuser: for what a test plants or looks up behind the gateway's back. */
+  readonly sql: postgres.Sql;
+  /** A `postgres://` address of it. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+export async function freshDatabase(template: 'empty' | 'demo' = 'empty'): Promise<TestDatabase> {
+  const { host, port } = inject('server');
+  const name = `t_${randomBytes(6).toString('hex')}`;
+  const options = { host, port, username: 'postgres', max: 3, onnotice: () => undefined };
+  const admin = postgres({ ...options, database: 'postgres', max: 1 });
+  await admin.unsafe(`CREATE DATABASE ${name} TEMPLATE ${template}_template`);
+  const target = { host, port, database: name, username: 'postgres' };
+  const db = openDatabase({ target, connections: 4, statementTimeout: 5_000, name: 'test' });
+  const sql = postgres({ ...options, database: name });
+  return {
+    name,
+    host,
+    port,
+    db,
+    sql,
+    url: `postgres://postgres@${encodeURIComponent(host)}:${port}/${name}`,
+    close: async () => {
+      await Promise.all([db.close(), sql.end()]);
+      await admin.unsafe(`DROP DATABASE ${name} WITH (FORCE)`);
+      await admin.end();
+    },
+  };
+}

@@ -1,0 +1,117 @@
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import pino from 'pino';
+import { expect } from 'vitest';
+import type { Corridor } from '../../src/gateway/call.ts';
+import { openGateway } from '../../src/gateway/open.ts';
+import { publicApp } from '../../src/surfaces/http/app.ts';
+import { startServer } from '../../src/surfaces/http/server.ts';
+import { openapi } from '../../src/surfaces/openapi/openapi.ts';
+import { restSurface } from '../../src/surfaces/rest/rest.ts';
+import { type Grant, type Issued, issue } from './credentials.ts';
+import { freshDatabase, type TestDatabase } from './database.ts';
+import { openOracle } from './oracle.ts';
+
+export const BASE_URL = 'http://127.0.0.1:8787';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+  readonly bytes: Buffer;
+  // Bodies are checked against the served OpenAPI before a test looks at them.
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads members of a body whose shape the oracle has proved
+  readonly body: any;
+}
+
+export interface AskOptions {
+  readonly token?: string | undefined;
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string | string[]>>;
+  /** For requests that are meant to break the protocol: no check against the OpenAPI document. */
+  readonly unchecked?: boolean;
+}
+
+/** A gateway over a database of its own, in this process, with real sockets. Every answer passes the oracle. */
+export interface TestGateway {
+  readonly database: TestDatabase;
+  readonly corridor: Corridor;
+  readonly port: number;
+  readonly log: string[];
+  ask(path: string, options?: AskOptions): Promise<Answer>;
+  issue(grant?: Grant, tenant?: number): Promise<Issued>;
+  close(): Promise<void>;
+}
+
+export async function openTestGateway(
+  template: 'empty' | 'demo' = 'demo',
+  database?: TestDatabase,
+): Promise<TestGateway> {
+  const own = database ?? (await freshDatabase(template));
+  const log: string[] = [];
+  const corridor = await openGateway({
+    store: { db: own.db, slow: own.db },
+    checkEvery: 1,
+    onDefect: (tool, error) => log.push(`DEFECT ${tool.name} ${String(error)}`),
+  });
+  const document = openapi(corridor.registry, BASE_URL);
+  const server = await startServer({
+    host: '127.0.0.1',
+    port: 0,
+    tls: undefined,
+    log: pino({ level: 'trace', base: null }, { write: (line: string) => void log.push(line) }),
+    handlers: [restSurface(corridor, BASE_URL)],
+    otherwise: publicApp({ baseUrl: BASE_URL, openapi: document, ready: async () => true }),
+  });
+  const check = openOracle(document);
+  const ask = async (path: string, options: AskOptions = {}): Promise<Answer> => {
+    const answer = await exchange(server.port, path, options);
+    if (options.unchecked !== true) check(options.method ?? 'GET', path, answer);
+    return answer;
+  };
+  return {
+    database: own,
+    corridor,
+    port: server.port,
+    log,
+    ask,
+    issue: (grant, tenant = 1) => issue(own.sql, tenant, grant),
+    close: async () => {
+      await server.close();
+      await own.close();
+      expect(log.filter((line) => line.startsWith('DEFECT'))).toEqual([]);
+    },
+  };
+}
+
+function exchange(port: number, path: string, { token, method = 'GET', headers = {} }: AskOptions): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(
+      {
+        host: '127.0.0.1',
+        port,
+        path,
+        method,
+        headers: { ...(token !== undefined && { authorization: `Bearer ${token}` }), ...headers },
+      },
+      (response) => {
+        const parts: Buffer[] = [];
+        response.on('data', (part: Buffer) => parts.push(part));
+        response.on('error', reject);
+        response.on('end', () => {
+          const bytes = Buffer.concat(parts);
+          const text = bytes.toString('utf8');
+          const json = /json/.test(response.headers['content-type'] ?? '') && text !== '';
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            text,
+            bytes,
+            body: json ? JSON.parse(text) : undefined,
+          });
+        });
+      },
+    );
+    request.on('error', reject);
+    request.end();
+  });
+}

@@ -1,0 +1,78 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { expect } from 'vitest';
+import type { Answer } from './gateway.ts';
+
+interface Operation {
+  readonly pattern: RegExp;
+  readonly path: string;
+  readonly methods: ReadonlyMap<string, ReadonlyMap<string, ReadonlyMap<string, ValidateFunction>>>;
+}
+
+/** What no answer may hold: traces of the inside. */
+const INSIDE =
+  /(\bat .+\.(ts|js):\d+)|node_modules|\bSELECT\b|\bplatform\.|\bgateway\.(token|credential|journal)|ZodError|PostgresError|syntax error|relation "/;
+
+/**
+ * The oracle of every test (checks, Format): an answer is what the served OpenAPI document says it is, has a request id
+ * and the hardening headers, is never an undocumented status, and shows nothing of the inside.
+ */
+export function openOracle(document: object): (method: string, url: string, answer: Answer) => void {
+  const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: true });
+  addFormats.default(ajv);
+  ajv.addSchema(document, 'openapi.json');
+  const operations = compile(document, ajv);
+  return (method, url, answer) => {
+    const path = url.split('?')[0] ?? '';
+    const where = `${method} ${path} -> ${answer.status}`;
+    expect(answer.headers['x-request-id'], where).toMatch(/^req_[a-f0-9]{32}$/);
+    expect(answer.headers['x-content-type-options'], where).toBe('nosniff');
+    expect(answer.headers['content-security-policy'], where).toBe("default-src 'none'; frame-ancestors 'none'");
+    expect(answer.headers['x-powered-by'], where).toBeUndefined();
+    if (answer.status >= 400) expect(INSIDE.exec(answer.text)?.[0], where).toBeUndefined();
+    expect(answer.status, `${where} ${answer.text}`).not.toBe(500);
+    const operation = operations.find((one) => one.pattern.test(path));
+    const responses = operation?.methods.get(method === 'HEAD' ? 'GET' : method);
+    if (!responses) return;
+    const contents = responses.get(String(answer.status));
+    expect(contents, `${where} is not documented`).toBeDefined();
+    if (method === 'HEAD') return;
+    const type = (answer.headers['content-type'] ?? '').split(';')[0] ?? '';
+    const validate = contents?.get(type);
+    expect(validate, `${where} as ${type} is not documented`).toBeDefined();
+    if (!validate || !type.includes('json')) return;
+    if (!validate(answer.body)) {
+      throw new Error(`${where} does not conform: ${ajv.errorsText(validate.errors)}\n${answer.text.slice(0, 600)}`);
+    }
+  };
+}
+
+function compile(document: object, ajv: Ajv2020): Operation[] {
+  const { paths } = document as { paths: Record<string, Record<string, { responses: Responses }>> }; // our own document
+  return Object.entries(paths).map(([path, methods]) => ({
+    path,
+    pattern: new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`),
+    methods: new Map(
+      Object.entries(methods).map(([method, { responses }]) => [
+        method.toUpperCase(),
+        new Map(
+          Object.entries(responses).map(([status, { content }]) => [
+            status,
+            new Map(
+              Object.keys(content).map((type) => [
+                type,
+                ajv.compile({
+                  $ref: `openapi.json#/paths/${escape(path)}/${method}/responses/${status}/content/${escape(type)}/schema`,
+                }),
+              ]),
+            ),
+          ]),
+        ),
+      ]),
+    ),
+  }));
+}
+
+type Responses = Record<string, { content: Record<string, unknown> }>;
+
+const escape = (key: string): string => encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1'));

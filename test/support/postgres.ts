@@ -1,0 +1,59 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import postgres from 'postgres';
+import type { TestProject } from 'vitest/node';
+import { demoRecords } from '../../src/import/demo/index.ts';
+import { importRecords } from '../../src/import/import.ts';
+import { openEmbedded } from '../../src/store/embedded.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { openDatabase } from '../../src/store/postgres.ts';
+
+/** Where the suite's PostgreSQL listens: a superuser without password behind a 0700 socket folder. */
+export interface TestServer {
+  readonly host: string;
+  readonly port: number;
+  readonly version: string;
+}
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    server: TestServer;
+  }
+}
+
+/** The demo's clock in tests: same input, same rows. */
+export const DEMO_NOW = '2026-11-15T12:00:00.000Z';
+
+/**
+ * One real PostgreSQL for the whole run, in a folder of its own: the embedded one, or with TEST_POSTGRES=path the one
+ * on PATH. Test files clone one of two template databases: `empty_template`, migrated, and `demo_template`.
+ */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'gateway-test-'));
+  const binaries = process.env['TEST_POSTGRES'] === 'path' ? 'path' : 'embedded';
+  const store = await openEmbedded({ dataDir, binaries, log: () => undefined });
+  const { host, port, version } = store;
+  const admin = postgres({ host, port, database: 'postgres', username: 'postgres', max: 1, onnotice: () => undefined });
+  await admin`ALTER SYSTEM SET fsync = off`;
+  await admin`SELECT pg_reload_conf()`;
+  for (const name of ['empty_template', 'demo_template']) {
+    await admin.unsafe(`CREATE DATABASE ${name}${name === 'demo_template' ? ' TEMPLATE empty_template' : ''}`);
+    const db = openDatabase({
+      target: { host, port, database: name, username: 'postgres' },
+      connections: 2,
+      statementTimeout: 60_000,
+      name: 'test-setup',
+    });
+    if (name === 'empty_template') await migrate(db);
+    else await importRecords(db, demoRecords({ seed: 1, now: new Date(DEMO_NOW) }), {});
+    await db.close();
+  }
+  await admin.end();
+  process.stderr.write(`PostgreSQL ${version} (${store.origin}) for this run\n`);
+  project.provide('server', { host, port, version });
+  return async () => {
+    await store.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  };
+}

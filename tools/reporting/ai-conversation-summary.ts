@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { defineTool, inWebsite } from '../../src/core/tool.ts';
+import { RANGES, ReportSchema } from '../../src/views/report.ts';
+
+const Day = z.string().regex(/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/);
+const Zone = z
+  .string()
+  .min(1)
+  .max(100)
+  .regex(/^[A-Za-z0-9_+/-]+$/);
+
+export default defineTool({
+  name: 'ai_conversation_summary',
+  title: 'Summarize AI conversations',
+  summary:
+    'Counts, response times, series and results of AI-evidenced conversations of a website over at most 31 days. ' +
+    'Figures the credential may not see are null, with the reason in meta.withheld.',
+  rest: 'GET /api/v1/analytics/ai-conversations/summary',
+  effect: 'read',
+  tag: 'Reporting',
+  scopes: ['reports_read', 'conversation_read'],
+  restrictions: 'applied',
+  cost: 5,
+  input: {
+    query: {
+      ...inWebsite,
+      range: z
+        .enum(RANGES)
+        .optional()
+        .describe('Local days reported on: last-7-days where nothing is given; date goes with start and end.'),
+      start: Day.optional().describe('First local day, YYYY-MM-DD; with range date only.'),
+      end: Day.optional().describe('Last local day, included, YYYY-MM-DD; at most 31 days with start.'),
+      timezone: Zone.optional().describe('IANA time zone of days and hours; the website’s own where absent.'),
+    },
+  },
+  output: z.strictObject({ data: ReportSchema }),
+  untrusted: [
+    '/data/summary/series/topics/*/0',
+    '/data/summary/series/resolution/*/0',
+    '/data/summary/series/operators/*/0',
+    '/data/summary/ratings/*/0',
+    '/data/summary/outcomes/*/0',
+  ],
+  async handle({ input: { range, start, end, timezone }, read }) {
+    return { data: await read.report({ range, start, end, timezone }) };
+  },
+});

@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    globalSetup: ['test/support/postgres.ts'],
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    // Two cores, one of them PostgreSQL's.
+    maxWorkers: 2,
+    env: { LOG_LEVEL: 'silent' },
+  },
+});
