@@ -1,0 +1,178 @@
+import { type Command, Option } from 'commander';
+import { issueCredential, revokeCredential, rotateCredential } from '../auth/issue.ts';
+import {
+  type CredentialRecord,
+  type Environment,
+  type Policy,
+  type PolicyChanges,
+  readCredentials,
+  updateCredential,
+} from '../store/administration.ts';
+import type { Database } from '../store/postgres.ts';
+import {
+  type Clearable,
+  clearable,
+  cleared,
+  contradiction,
+  type PolicyOptions,
+  policyOptions,
+  resolvePolicy,
+  scopesOf,
+} from './credential-policy.ts';
+import { credentialDocument, credentialTable, credentialText, issuedDocument, issuedText, storedDocument } from './credential-view.ts';
+import { DAY, duration } from './options.ts';
+import { Refused } from './output.ts';
+import type { Run } from './program.ts';
+import { app, installation, organization } from './references.ts';
+
+/** `gateway credential …` (decisions, sections 16 and 23). */
+export function credentialCommands(program: Command, register: Run): void {
+  const group = program.command('credential').description('what an installation may do, and the secrets that prove it');
+  issueCommand(group, register);
+  listCommand(group, register);
+  showCommand(group, register);
+  updateCommand(group, register);
+  rotateCommand(group, register);
+  revokeCommand(group, register);
+}
+
+interface IssueOptions extends PolicyOptions {
+  readonly installation: string;
+  readonly environment: Environment;
+}
+
+const DEFAULT_LIFE = 90 * DAY;
+
+function issueCommand(group: Command, register: Run): void {
+  const command = policyOptions(
+    group
+      .command('issue')
+      .description('issue a credential; its secret and token are shown this once')
+      .requiredOption('--installation <INS>', 'the installation, by its id or its app’s id or name')
+      .addOption(
+        new Option('--environment <ENV>', 'environment that the tokens name').choices(['live', 'test']).makeOptionMandatory(),
+      ),
+  );
+  register(command, async ({ out, store }) => {
+    const options = command.opts<IssueOptions>();
+    if (!options.website) command.error("error: required option '--website <WEB>' not specified");
+    if (!scopesOf(options)) command.error("error: one of '--scope <SCOPE>' and '--scopes <SET>' is required");
+    const { db } = await store();
+    const target = await installation(db, options.installation);
+    const policy = complete(await resolvePolicy(db, options, { tenant: target.tenant, sites: [] }));
+    const issued = await issueCredential(db, { installation: target.id, environment: options.environment, policy });
+    if (!issued) throw new Refused('The installation has just been removed.');
+    out.result(issuedDocument(issued), issuedText(issued));
+  });
+}
+
+const complete = (given: PolicyChanges): Policy => ({
+  sites: given.sites ?? [],
+  scopes: given.scopes ?? [],
+  data_access: given.data_access ?? [],
+  channel_ids: given.channel_ids ?? null,
+  team_ids: given.team_ids ?? null,
+  subsite_ids: given.subsite_ids ?? null,
+  callbacks: given.callbacks ?? [],
+  origins: given.origins ?? [],
+  lifetime: given.lifetime ?? DEFAULT_LIFE,
+});
+
+function listCommand(group: Command, register: Run): void {
+  const command = group
+    .command('list')
+    .description('credentials, in order of creation')
+    .option('--organization <ORG>', 'only this organization’s')
+    .option('--app <APP>', 'only this app’s')
+    .option('--installation <INS>', 'only this installation’s');
+  register(command, async ({ out, store }) => {
+    const given = command.opts<{ organization?: string; app?: string; installation?: string }>();
+    const { db } = await store();
+    const records = await readCredentials(db, {
+      ...(given.organization !== undefined && { tenant: (await organization(db, given.organization)).tenant }),
+      ...(given.app !== undefined && { app: (await app(db, given.app)).id }),
+      ...(given.installation !== undefined && { installation: (await installation(db, given.installation)).id }),
+    });
+    out.result(
+      { credentials: records.map(storedDocument) },
+      records.length === 0 ? 'There is no credential.' : credentialTable(records),
+    );
+  });
+}
+
+const argument = (group: Command, name: string, description: string): Command =>
+  group.command(`${name} <CRD>`).description(description);
+
+function showCommand(group: Command, register: Run): void {
+  const command = argument(group, 'show', 'a credential without its secrets');
+  register(command, async ({ out, store }) => {
+    const { db } = await store();
+    const record = await credential(db, command.args[0]);
+    out.result(storedDocument(record), credentialText(record));
+  });
+}
+
+interface UpdateOptions extends PolicyOptions {
+  readonly clear?: Clearable[];
+}
+
+function updateCommand(group: Command, register: Run): void {
+  const command = policyOptions(
+    argument(group, 'update', 'change what a credential permits, at once; a list that is given replaces the whole list'),
+  ).option('--clear <NAME>', 'empty channel, team, subsite (unrestricted then), callback, origin or data-access', clearable);
+  register(command, async ({ out, store }) => {
+    const { clear = [], ...options } = command.opts<UpdateOptions & { json?: boolean }>();
+    const both = contradiction(options, clear);
+    if (both) command.error(`error: option '--clear ${both}' contradicts '--${both}'`);
+    if (clear.length === 0 && Object.keys(options).every((name) => name === 'json')) {
+      command.error('error: nothing to change: give at least one option');
+    }
+    const { db } = await store();
+    const current = await active(db, command.args[0]);
+    const changes = await resolvePolicy(db, options, current);
+    const updated = await updateCredential(db, current.id, { ...changes, ...cleared(clear) });
+    if (!updated) throw new Refused(`Credential ${current.id} has just been revoked.`);
+    out.result(credentialDocument(updated), credentialText(updated));
+  });
+}
+
+function rotateCommand(group: Command, register: Run): void {
+  const command = argument(group, 'rotate', 'replace secret and token; the new ones are shown this once').option(
+    '--overlap <DURATION>',
+    'how long the old ones work on; 0s ends them at once (default: 24h)',
+    duration,
+  );
+  register(command, async ({ out, store }) => {
+    const { overlap = DAY } = command.opts<{ overlap?: number }>();
+    const { db } = await store();
+    const { id, state } = await active(db, command.args[0]);
+    if (state === 'expired') throw new Refused(`Credential ${id} has expired: give it time with --expires, then rotate it.`);
+    const issued = await rotateCredential(db, id, overlap);
+    if (!issued) throw new Refused(`Credential ${id} has just been revoked or has expired.`);
+    out.result(issuedDocument(issued), issuedText(issued));
+  });
+}
+
+function revokeCommand(group: Command, register: Run): void {
+  const command = argument(group, 'revoke', 'end a credential, its secret and its tokens at once and for good');
+  register(command, async ({ out, store }) => {
+    const { db } = await store();
+    const { id } = await credential(db, command.args[0]);
+    const revoked = await revokeCredential(db, id);
+    if (!revoked) throw new Refused(`Credential ${id} has just been removed.`);
+    out.result(credentialDocument(revoked), `Credential ${id} is revoked.`);
+  });
+}
+
+/** The credential with this id; refused when there is none. */
+export async function credential(db: Database, id = ''): Promise<CredentialRecord> {
+  const [record] = await readCredentials(db, { id });
+  if (!record) throw new Refused(`There is no credential ${JSON.stringify(id)}.`);
+  return record;
+}
+
+async function active(db: Database, id: string | undefined): Promise<CredentialRecord> {
+  const record = await credential(db, id);
+  if (record.state === 'revoked') throw new Refused(`Credential ${record.id} is revoked for good: issue another one.`);
+  return record;
+}

@@ -27,7 +27,7 @@ export async function website(db: Database, ref: string, tenant?: string): Promi
   return only('website', ref, ofTenant(await findWebsites(db, [ref]), tenant, [ref]));
 }
 
-/** Websites of the app's organization, each once, in the order of their numbers. */
+/** Websites of one organization, each once, in the order in which they are named. */
 export async function websites(db: Database, refs: readonly string[], tenant: string): Promise<Candidate[]> {
   return each('website', refs, ofTenant(await findWebsites(db, refs), tenant, refs));
 }

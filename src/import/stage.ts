@@ -159,9 +159,12 @@ export class Stage {
     count.read++;
     count.rejected++;
     this.seq++;
-    problems.forEach(({ pointer, code }, place) => {
-      this.rejects.push({ seq: this.seq, place, file, line, pointer, code });
-    });
+    const told = new Set<string>();
+    for (const { pointer, code } of problems) {
+      if (told.has(`${pointer} ${code}`)) continue;
+      this.rejects.push({ seq: this.seq, place: told.size, file, line, pointer, code });
+      told.add(`${pointer} ${code}`);
+    }
   }
 
   private count(type: string): { read: number; rejected: number } {

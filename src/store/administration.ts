@@ -44,6 +44,9 @@ export interface Policy extends Readonly<Record<Restriction, readonly string[] |
   readonly lifetime: number;
 }
 
+/** What an update sets; what is undefined stays as it is. */
+export type PolicyChanges = { readonly [K in keyof Policy]?: Policy[K] | undefined };
+
 export interface Digests {
   readonly secret: Uint8Array;
   readonly token: Uint8Array;
@@ -111,7 +114,7 @@ export async function readCredentials(db: Database, filter: CredentialFilter = {
 export async function updateCredential(
   db: Database,
   id: string,
-  { lifetime, sites, ...lists }: Partial<Policy>,
+  { lifetime, sites, ...lists }: PolicyChanges,
 ): Promise<CredentialRecord | undefined> {
   const changes = [
     ...(sites === undefined ? [] : [sql`sites = ${sites}::bigint[]`]),
@@ -125,7 +128,7 @@ export async function updateCredential(
   return row;
 }
 
-function setLists(lists: Partial<Omit<Policy, 'lifetime' | 'sites'>>): Fragment[] {
+function setLists(lists: Omit<PolicyChanges, 'lifetime' | 'sites'>): Fragment[] {
   const { scopes, data_access, channel_ids, team_ids, subsite_ids, callbacks, origins } = lists;
   return [
     ...(scopes === undefined ? [] : [sql`scopes = ${scopes}::text[]`]),

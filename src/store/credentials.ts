@@ -30,7 +30,7 @@ export async function loadAuthority(
   db: Database,
   digest: Uint8Array,
 ): Promise<{ state: TokenState; authority: Authority } | null> {
-  const [row] = await db.query<AuthorityRow>(sql`
+  const [row] = await db.read<AuthorityRow>(sql`
     SELECT CASE WHEN t.revoked_at IS NOT NULL OR c.revoked_at IS NOT NULL THEN 'revoked'
                 WHEN t.expires_at <= now() OR c.expires_at <= now() THEN 'expired' ELSE 'valid' END AS state,
            c.id, c.revision, c.environment, o.public_id AS organization_id, a.id AS app_id, i.id AS installation_id,

@@ -1,5 +1,6 @@
 import postgres from 'postgres';
-import { compile, type Fragment } from '../core/sql.ts';
+import { parse } from 'postgres-array';
+import { compile, type Fragment, type Value } from '../core/sql.ts';
 
 /**
  * The door to PostgreSQL. Every call is ONE statement: `postgres` 3.4.9 can commit the rest of a transaction on a
@@ -7,8 +8,13 @@ import { compile, type Fragment } from '../core/sql.ts';
  * there is no transaction, no reserved connection and no COPY anywhere; a statement is PostgreSQL's own atomic unit.
  */
 export interface Database {
-  /** Runs one statement, prepared once a connection. Reads may be retried by the driver's caller, writes never. */
+  /** Runs one statement, prepared once a connection. */
   query<Row extends object>(statement: Fragment): Promise<Row[]>;
+  /**
+   * The same for a statement that changes nothing: where the connection is lost it is sent once more. After a server's
+   * restart the driver gives a new connection's first query the old one's error, so one loss says little.
+   */
+  read<Row extends object>(statement: Fragment): Promise<Row[]>;
   /** Runs a whole SQL script through the simple protocol: one implicit transaction, no parameters. */
   script(text: string): Promise<void>;
   close(): Promise<void>;
@@ -32,6 +38,20 @@ export interface ConnectOptions {
 const UNREACHABLE =
   /^(08...|57P0[123]|53300|CONNECTION_(CLOSED|ENDED|DESTROYED)|CONNECT_TIMEOUT|ECONN(REFUSED|RESET|ABORTED)|EPIPE|ENOENT|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/;
 
+// No connection came about: there is nothing stale to get rid of.
+const REFUSED = /^(ECONNREFUSED|ENOENT|ENOTFOUND|EAI_AGAIN|53300|57P03|CONNECTION_ENDED)$/;
+
+/** int4[], text[] and int8[]: members arrive as text, as int8 does anyway. */
+const ARRAYS = [1007, 1009, 1016];
+
+const isList = (value: Value): value is readonly (string | number | null)[] => Array.isArray(value);
+
+/** An array travels as PostgreSQL's array literal, and the statement says of what. */
+const parameter = (value: Value): string | number | boolean | null | Date | Uint8Array =>
+  isList(value)
+    ? `{${value.map((one) => (one === null ? 'NULL' : `"${String(one).replace(/["\\]/g, '\\$&')}"`)).join(',')}}`
+    : value;
+
 export function sqlState(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
@@ -44,6 +64,12 @@ export function openDatabase(options: ConnectOptions): Database {
     backoff: () => 0.25,
     connect_timeout: 5,
     onnotice: () => undefined,
+    // The driver's own look-up of array types has nobody to catch its failure: a backend that ends during it ends the
+    // process. The arrays that we use are known.
+    fetch_types: false,
+    types: {
+      arrays: { to: 1009, from: ARRAYS, serialize: (value: string) => value, parse: (text: string) => parse(text) },
+    },
     connection: {
       application_name: options.name,
       statement_timeout: options.statementTimeout,
@@ -52,31 +78,52 @@ export function openDatabase(options: ConnectOptions): Database {
       TimeZone: 'UTC',
     },
   };
-  const driver =
-    typeof target === 'string'
-      ? postgres(target, shared)
-      : postgres({ ...shared, ...target, ...(target.password === undefined ? {} : { password: target.password }) });
+  const connect = (): postgres.Sql =>
+    typeof target === 'string' ? postgres(target, shared) : postgres({ ...shared, ...target });
+  let driver = connect();
 
-  const translate = (error: unknown): never => {
-    if (UNREACHABLE.test(sqlState(error))) throw new StoreUnreachable('the store cannot be reached', { cause: error });
-    throw error;
+  /**
+   * Makes an error ours. A connection that was lost keeps its unsent bytes, write timer and last error in the driver,
+   * and the next one in its place inherits them: it hangs until its time-out, or fails for nothing. So a pool that has
+   * lost a connection is replaced whole, and what still runs on it has its statement time-out to finish.
+   */
+  const translate = (error: unknown, used: postgres.Sql): never => {
+    const state = sqlState(error);
+    if (!UNREACHABLE.test(state)) throw error;
+    if (used === driver && !REFUSED.test(state)) {
+      driver = connect();
+      used.end({ timeout: options.statementTimeout / 1000 + 1 }).catch(() => undefined); // it has nothing left to say
+    }
+    throw new StoreUnreachable('the store cannot be reached', { cause: error });
+  };
+
+  const query = async <Row extends object>(statement: Fragment): Promise<Row[]> => {
+    const { text, values } = compile(statement);
+    const used = driver;
+    try {
+      // The caller names the row's shape, as with any SQL; a golden schema and the output checks hold it to that.
+      return await used.unsafe<Row[]>(text, values.map(parameter), { prepare: true });
+    } catch (error) {
+      return translate(error, used);
+    }
   };
 
   return {
-    async query<Row extends object>(statement: Fragment): Promise<Row[]> {
-      const { text, values } = compile(statement);
+    query,
+    read: async <Row extends object>(statement: Fragment): Promise<Row[]> => {
       try {
-        // The caller names the row's shape, as with any SQL; a golden schema and the output checks hold it to that.
-        return await driver.unsafe<Row[]>(text, values as postgres.ParameterOrJSON<never>[], { prepare: true });
+        return await query<Row>(statement);
       } catch (error) {
-        return translate(error);
+        if (!(error instanceof StoreUnreachable)) throw error;
+        return query<Row>(statement);
       }
     },
     async script(text) {
+      const used = driver;
       try {
-        await driver.unsafe(text).simple();
+        await used.unsafe(text).simple();
       } catch (error) {
-        translate(error);
+        translate(error, used);
       }
     },
     close: () => driver.end({ timeout: 5 }),

@@ -132,7 +132,7 @@ export async function guarded<R extends object>(
   session: Pick<ReadSession, 'db' | 'authority' | 'verified'>,
   rest: Fragment,
 ): Promise<(R & { ok: boolean })[]> {
-  const rows = await session.db.query<R & { ok: boolean }>(sql`SELECT guard.ok, ${rest}`);
+  const rows = await session.db.read<R & { ok: boolean }>(sql`SELECT guard.ok, ${rest}`);
   if (rows[0]?.ok !== true) throw new StaleAuthority();
   session.verified = true;
   return rows;

@@ -159,4 +159,3 @@ export function reportStatement(
     FROM period p CROSS JOIN headline CROSS JOIN metrics ${when(content, sql`CROSS JOIN classified`)}
 ) r ON true`;
 }
-

@@ -53,11 +53,13 @@ export async function readReport(session: ReadSession, slow: Database, range: Re
   const period = periodOf(range);
   const timezone = range.timezone === undefined ? undefined : zoneOf(range.timezone);
   const proof = { db: slow, authority, verified: false };
-  const [row] = await guarded<Row>(proof, reportStatement(authority, website, period, timezone)).catch((error: unknown) => {
-    // PostgreSQL's own table of zones has the last word. A caller can replace a website's zone that it does not know.
-    if (sqlState(error) !== '22023') throw error;
-    return refuse([{ parameter: 'timezone', code: timezone === undefined ? 'missing' : 'invalid_parameter' }]);
-  });
+  const [row] = await guarded<Row>(proof, reportStatement(authority, website, period, timezone)).catch(
+    (error: unknown) => {
+      // PostgreSQL's own table of zones has the last word. A caller can replace a website's zone that it does not know.
+      if (sqlState(error) !== '22023') throw error;
+      return refuse([{ parameter: 'timezone', code: timezone === undefined ? 'missing' : 'invalid_parameter' }]);
+    },
+  );
   session.verified = proof.verified;
   if (!row || row.name === null) throw new Failure('not_found');
   const { summary, truncated } = summarize(row);
@@ -123,7 +125,8 @@ function summarize(row: Row): { summary: Report['summary']; truncated: boolean }
 /** The places of all nulls inside a value. */
 function* nulls(value: unknown, path: string): Generator<string> {
   if (value === null) yield path;
-  else if (typeof value === 'object') for (const [name, inner] of Object.entries(value)) yield* nulls(inner, `${path}.${name}`);
+  else if (typeof value === 'object')
+    for (const [name, inner] of Object.entries(value)) yield* nulls(inner, `${path}.${name}`);
 }
 
 const CONTENT: readonly [Reason, Requirement][] = [['message_content', MSG]];
@@ -133,7 +136,13 @@ const NEEDS = new Map<string, readonly [Reason, Requirement][]>([
   ['summary.ratings', CONTENT],
   ['summary.outcomes', CONTENT],
   ['summary.series.language', [['pii', PII]]],
-  ['summary.series.operators', [['directory', DIRECTORY], ['pii', PII]]],
+  [
+    'summary.series.operators',
+    [
+      ['directory', DIRECTORY],
+      ['pii', PII],
+    ],
+  ],
 ]);
 
 const reasonOf = (path: string, grants: Grants): Reason =>

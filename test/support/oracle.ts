@@ -62,7 +62,7 @@ function compile(document: object, ajv: Ajv2020): Operation[] {
               Object.keys(content).map((type) => [
                 type,
                 ajv.compile({
-                  $ref: `openapi.json#/paths/${escape(path)}/${method}/responses/${status}/content/${escape(type)}/schema`,
+                  $ref: `openapi.json#/paths/${pointer(path)}/${method}/responses/${status}/content/${pointer(type)}/schema`,
                 }),
               ]),
             ),
@@ -75,4 +75,4 @@ function compile(document: object, ajv: Ajv2020): Operation[] {
 
 type Responses = Record<string, { content: Record<string, unknown> }>;
 
-const escape = (key: string): string => encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1'));
+const pointer = (key: string): string => encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1'));

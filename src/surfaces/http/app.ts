@@ -2,6 +2,7 @@ import express, { type ErrorRequestHandler, type Express } from 'express';
 import { Failure } from '../../core/failures.ts';
 import { asFailure } from '../../gateway/call.ts';
 import { send, sendProblem } from './reply.ts';
+import { refuseAmbiguous, refuseBody } from './request.ts';
 import { requestIdOf } from './server.ts';
 
 export interface AppOptions {
@@ -21,6 +22,12 @@ export function publicApp({ baseUrl, openapi, ready }: AppOptions): Express {
   app.set('strict routing', true);
   const document = JSON.stringify(openapi);
 
+  const documents = ['/livez', '/readyz', '/api/v1/openapi.json'];
+  app.get(documents, (request, response, next) => {
+    refuseAmbiguous(request);
+    refuseBody(request, response);
+    next();
+  });
   app.get('/livez', (request, response) => send(request, response, 200, 'application/json', '{"status":"live"}'));
   app.get('/readyz', async (request, response) => {
     const yes = await ready();
@@ -31,7 +38,7 @@ export function publicApp({ baseUrl, openapi, ready }: AppOptions): Express {
   app.get('/api/v1/openapi.json', (request, response) =>
     send(request, response, 200, 'application/json', document, { 'Cache-Control': 'public, max-age=300' }),
   );
-  app.all(['/livez', '/readyz', '/api/v1/openapi.json'], () => {
+  app.all(documents, () => {
     throw new Failure('method_not_allowed', { allow: ['GET', 'HEAD'] });
   });
   app.use(() => {

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Failure } from '../../core/failures.ts';
 
 /** Headers that mean something only once. Node keeps the first or joins them silently (checks, HT-08). */
@@ -11,10 +11,11 @@ const SINGLETONS: ReadonlySet<string> = new Set([
   'host',
   'origin',
   'range',
-  'accept',
 ]);
 
-export function refuseRepeatedHeaders(request: IncomingMessage): void {
+/** Throws for a request that could be read in two ways: a header twice, or no Host (RFC 9112, section 3.2). */
+export function refuseAmbiguous(request: IncomingMessage): void {
+  if (request.headers.host === undefined && request.httpVersion === '1.1') throw new Failure('invalid_request');
   const seen = new Set<string>();
   for (let i = 0; i < request.rawHeaders.length; i += 2) {
     const name = request.rawHeaders[i]?.toLowerCase() ?? '';
@@ -25,10 +26,12 @@ export function refuseRepeatedHeaders(request: IncomingMessage): void {
   }
 }
 
-/** Operations that read take no body: one that is sent would be ignored, and its sender misled. */
-export function refuseBody(request: IncomingMessage): void {
+/** Operations that read take no body: one that is sent would be ignored, and its sender misled. It is not waited for. */
+export function refuseBody(request: IncomingMessage, response: ServerResponse): void {
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
-  if (encoding !== undefined || (length !== undefined && length !== '0')) throw new Failure('invalid_request');
+  if (encoding === undefined && (length === undefined || /^0+$/.test(length))) return;
+  response.setHeader('Connection', 'close');
+  throw new Failure('invalid_request');
 }
 
 /** The token of `Authorization: Bearer …`; `undefined` where there is none of that form (RFC 6750, section 2.1). */

@@ -15,18 +15,25 @@ export interface ServerOptions {
   readonly handlers: readonly RestHandler[];
   /** Answers whatever no handler knows. */
   readonly otherwise: (request: IncomingMessage, response: ServerResponse) => void;
+  /** Shorter ones for tests. */
+  readonly timeouts?: Timeouts;
 }
 
+export type Timeouts = Readonly<Record<keyof typeof TIMEOUTS, number>>;
+
 /** Slow and idle clients are cut off (checks, HT-05). Milliseconds. */
-const HEADERS_TIMEOUT = 10_000;
-const REQUEST_TIMEOUT = 30_000;
-const KEEP_ALIVE_TIMEOUT = 30_000;
-const CONNECTIONS_CHECK = 2_000;
-const SHUTDOWN = 10_000;
+const TIMEOUTS = {
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  keepAliveTimeout: 30_000,
+  connectionsCheckingInterval: 2_000,
+};
+/** With what follows it, the process ends within 10 s of SIGTERM (checks, F-18). */
+const SHUTDOWN = 8_000;
 
 export interface RunningServer {
   readonly port: number;
-  /** Stops listening, lets requests under way finish for up to 10 s, then ends. */
+  /** Stops listening, lets requests under way finish for up to 8 s, then ends. */
   close(): Promise<void>;
 }
 
@@ -37,25 +44,24 @@ export const requestIdOf = (request: IncomingMessage): string => requestIds.get(
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { log, tls } = options;
-  const settings = {
-    headersTimeout: HEADERS_TIMEOUT,
-    requestTimeout: REQUEST_TIMEOUT,
-    keepAliveTimeout: KEEP_ALIVE_TIMEOUT,
-    connectionsCheckingInterval: CONNECTIONS_CHECK,
-  };
+  // A missing Host is ours to refuse: Node's own reply has neither request id nor body.
+  const settings = { ...(options.timeouts ?? TIMEOUTS), requireHostHeader: false };
   const server: Server = tls ? createTlsServer({ ...settings, ...tls }) : createServer(settings);
+  const open = new Set<ServerResponse>();
   let closing = false;
 
-  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    const requestId = `req_${randomBytes(16).toString('hex')}`;
+  const serve = (request: IncomingMessage, response: ServerResponse): void => {
+    const requestId = newRequestId();
     const record: RequestRecord = {};
     const began = performance.now();
+    open.add(response);
     requestIds.set(request, requestId);
     for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value ?? '');
     if (tls) for (const [name, value] of Object.entries(HSTS)) response.setHeader(name, value ?? '');
     response.setHeader('X-Request-Id', requestId);
     if (closing) response.setHeader('Connection', 'close');
     response.on('close', () => {
+      open.delete(response);
       const entry = {
         request_id: requestId,
         method: request.method,
@@ -72,11 +78,40 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     });
     for (const handler of options.handlers) if (handler(request, response, { requestId, record })) return;
     options.otherwise(request, response);
+  };
+  server.on('request', serve);
+  // Without these Node answers by itself: a `100 Continue` that invites a body nobody wants, or a bare 417.
+  server.on('checkContinue', serve);
+  server.on('checkExpectation', serve);
+  /** A reply to what was not understood as HTTP, or not wanted: written by hand, since there is no response object. */
+  const refuse = (socket: Duplex, status: number, reason: string): void => {
+    const requestId = newRequestId();
+    log.info({ request_id: requestId, operation: 'none', status, code: 'invalid_request', reason }, 'request');
+    const headers = {
+      ...SECURITY_HEADERS,
+      ...(tls && HSTS),
+      ...(status === 405 && { Allow: 'GET, HEAD' }),
+      'X-Request-Id': requestId,
+      'Content-Type': 'application/problem+json',
+      Connection: 'close',
+    };
+    const title = STATUS_CODES[status] ?? '';
+    const problem = { type: 'about:blank', title, status, code: 'invalid_request', request_id: requestId };
+    const body = JSON.stringify(problem);
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    const length = `Content-Length: ${Buffer.byteLength(body)}\r\n`;
+    socket.end(`HTTP/1.1 ${status} ${title}\r\n${lines.join('')}${length}\r\n${body}`);
+  };
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    // A 400 in the midst of a reply, or in place of the reply to a whole request before it, would be misread.
+    const answering = [...open].some(
+      (response) => response.socket === socket && (response.headersSent || response.req.complete),
+    );
+    if (error.code === 'ECONNRESET' || !socket.writable || answering) socket.destroy();
+    else refuse(socket, STATUS_OF_BAD_HTTP[error.code ?? ''] ?? 400, error.code ?? '');
   });
-  server.on('clientError', refuseBadHttp);
-  // Nothing here upgrades or tunnels.
-  server.on('upgrade', (_request, socket) => refuse(socket, 400));
-  server.on('connect', (_request, socket) => refuse(socket, 405));
+  // Nothing here tunnels. An offer to upgrade may be ignored (RFC 9110, section 7.8), and is: there is no listener.
+  server.on('connect', (_request, socket) => refuse(socket, 405, 'CONNECT'));
 
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -90,6 +125,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     port: typeof address === 'object' && address ? address.port : options.port,
     close: () => {
       closing = true;
+      // Otherwise a connection would stay open after the reply under way on it, until it is cut off.
+      for (const response of open) if (!response.headersSent) response.setHeader('Connection', 'close');
       return new Promise((resolve) => {
         server.close(() => resolve());
         server.closeIdleConnections();
@@ -99,18 +136,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
 }
 
-function refuseBadHttp(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
-  else
-    refuse(socket, error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : error.code === 'HPE_HEADER_OVERFLOW' ? 431 : 400);
-}
+const newRequestId = (): string => `req_${randomBytes(16).toString('hex')}`;
 
-/** A reply to what was not understood as HTTP, or not wanted: written by hand, since there is no response object. */
-function refuse(socket: Duplex, status: number): void {
-  const body = JSON.stringify({ type: 'about:blank', title: STATUS_CODES[status], status, code: 'invalid_request' });
-  socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/problem+json\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n` +
-      `Connection: close\r\n\r\n${body}`,
-  );
-}
+const STATUS_OF_BAD_HTTP: Readonly<Record<string, number>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+  HPE_HEADER_OVERFLOW: 431,
+};

@@ -4,7 +4,7 @@ import { Failure } from '../../core/failures.ts';
 import type { Tool } from '../../core/tool.ts';
 import { asFailure, type Corridor, type Outcome } from '../../gateway/call.ts';
 import { rateLimit, send, sendProblem } from '../http/reply.ts';
-import { bearerOf, refuseBody, refuseRepeatedHeaders } from '../http/request.ts';
+import { bearerOf, refuseAmbiguous, refuseBody } from '../http/request.ts';
 import { bytesHeaders, readBytesRequest } from './bytes.ts';
 import { readInput } from './query.ts';
 import { routesOf } from './routes.ts';
@@ -50,8 +50,8 @@ export function restSurface(corridor: Corridor, baseUrl: string): RestHandler {
       const tool = match.methods.get(request.method === 'HEAD' ? 'GET' : (request.method ?? ''));
       if (!tool) throw new Failure('method_not_allowed', { allow: allowed(match.methods) });
       record.operation = tool.name;
-      refuseRepeatedHeaders(request);
-      refuseBody(request);
+      refuseAmbiguous(request);
+      refuseBody(request, response);
       const raw = negotiate(request, tool) ? readBytesRequest(request) : undefined;
       const { input, problems } = readInput(tool, match.path, cut === -1 ? '' : url.slice(cut + 1));
       const outcome = await corridor.call({

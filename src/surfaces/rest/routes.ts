@@ -40,6 +40,8 @@ export function routesOf(registry: Registry): (path: string) => Match | undefine
     at.methods.set(tool.method, tool);
   }
   return (path) => {
+    // Node also lets `GET *api/v1/…` and `GET http://host/…` through.
+    if (!path.startsWith('/')) return undefined;
     const values: Record<string, string> = {};
     let at: Node | undefined = root;
     for (const segment of path.slice(1).split('/')) {

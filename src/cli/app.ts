@@ -1,0 +1,110 @@
+import type { Command } from 'commander';
+import { newId } from '../auth/issue.ts';
+import { type AppRecord, insertApp, readApps, updateQuota } from '../store/apps.ts';
+import { displayName, whole } from './options.ts';
+import { Refused, table } from './output.ts';
+import type { Run } from './program.ts';
+import { app, organization } from './references.ts';
+import { facts, plain } from './text.ts';
+
+interface QuotaOptions {
+  readonly quotaPerMinute?: number;
+  readonly burst?: number;
+}
+
+/** `gateway app …` (decisions, sections 21 and 23). */
+export function appCommands(program: Command, register: Run): void {
+  const group = program.command('app').description('apps, their installations and quotas');
+  createCommand(group, register);
+  listCommand(group, register);
+  updateCommand(group, register);
+}
+
+const quotaOptions = (command: Command): Command =>
+  command
+    .option('--quota-per-minute <N>', 'units a minute, over all surfaces and replicas (default: 600)', whole)
+    .option('--burst <N>', 'units that may be spent at once (default: 120)', whole);
+
+const quotaOf = ({ quotaPerMinute, burst }: QuotaOptions): { perMinute?: number; burst?: number } => ({
+  ...(quotaPerMinute !== undefined && { perMinute: quotaPerMinute }),
+  ...(burst !== undefined && { burst }),
+});
+
+function createCommand(group: Command, register: Run): void {
+  const command = quotaOptions(
+    group
+      .command('create')
+      .description('create an app with one installation')
+      .requiredOption('--organization <ORG>', 'its organization, by id or external_id')
+      .requiredOption('--name <NAME>', 'its display name', displayName),
+  );
+  register(command, async ({ out, store }) => {
+    const options = command.opts<QuotaOptions & { organization: string; name: string }>();
+    const { db } = await store();
+    const { id: organization_id, tenant } = await organization(db, options.organization);
+    const made = { id: newId('app'), installation: newId('ins'), tenant, name: options.name, quota: quotaOf(options) };
+    const quota = await insertApp(db, made);
+    if (!quota) throw new Refused('The organization has just been removed.');
+    const { id: app_id, installation: installation_id, name } = made;
+    out.result(
+      { app_id, installation_id, organization_id, name, ...quota },
+      facts([
+        ['app', `${app_id} (${plain(name)})`],
+        ['installation', installation_id],
+        ['organization', organization_id],
+        ['quota', `${quota.quota_per_minute} units a minute, ${quota.burst} at once`],
+      ]),
+    );
+  });
+}
+
+function listCommand(group: Command, register: Run): void {
+  const command = group
+    .command('list')
+    .description('apps, in order of creation')
+    .option('--organization <ORG>', 'only this organization’s');
+  register(command, async ({ out, store }) => {
+    const given = command.opts<{ organization?: string }>();
+    const { db } = await store();
+    const filter = given.organization === undefined ? {} : { tenant: (await organization(db, given.organization)).tenant };
+    const apps = await readApps(db, filter);
+    out.result({ apps: apps.map(document) }, apps.length === 0 ? 'There is no app.' : appTable(apps));
+  });
+}
+
+function updateCommand(group: Command, register: Run): void {
+  const command = quotaOptions(group.command('update <APP>').description('set an app’s quota; it acts within seconds'));
+  register(command, async ({ out, store }) => {
+    const quota = quotaOf(command.opts<QuotaOptions>());
+    if (Object.keys(quota).length === 0) command.error('error: nothing to change: give --quota-per-minute or --burst');
+    const { db } = await store();
+    const { id } = await app(db, command.args[0] ?? '');
+    await updateQuota(db, id, quota);
+    const [updated] = await readApps(db, { id });
+    if (!updated) throw new Refused(`App ${id} has just been removed.`);
+    out.result(document(updated), appTable([updated]));
+  });
+}
+
+const document = (record: AppRecord): object => ({
+  app_id: record.id,
+  name: record.name,
+  organization_id: record.organization_id,
+  installation_ids: record.installation_ids,
+  quota_per_minute: record.quota_per_minute,
+  burst: record.burst,
+  created_at: record.created_at,
+});
+
+const appTable = (apps: readonly AppRecord[]): string =>
+  table(
+    ['APP', 'NAME', 'ORGANIZATION', 'INSTALLATIONS', 'PER MINUTE', 'BURST'],
+    apps.map((record) => [
+      record.id,
+      plain(record.name),
+      plain(record.organization_external_id),
+      record.installation_ids.join(' '),
+      String(record.quota_per_minute),
+      String(record.burst),
+    ]),
+  );

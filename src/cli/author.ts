@@ -1,0 +1,106 @@
+import type { Command } from 'commander';
+import { mapAuthor, readAuthors, unmapAuthor } from '../store/authors.ts';
+import type { Database } from '../store/postgres.ts';
+import { credential } from './credential.ts';
+import { Refused, table } from './output.ts';
+import type { Run } from './program.ts';
+import { belonging, website } from './references.ts';
+import { plain } from './text.ts';
+
+/** `gateway author …`: in whose name a credential writes on a website (decisions, section 23). */
+export function authorCommands(program: Command, register: Run): void {
+  const group = program.command('author').description('the operator in whose name a credential writes on a website');
+  mapCommand(group, register);
+  unmapCommand(group, register);
+  listCommand(group, register);
+}
+
+interface MapOptions {
+  readonly credential: string;
+  readonly website: string;
+  readonly operator: string;
+}
+
+const target = (command: Command): Command =>
+  command
+    .requiredOption('--credential <CRD>', 'the credential')
+    .requiredOption('--website <WEB>', 'the website, by id or external_id');
+
+function mapCommand(group: Command, register: Run): void {
+  const command = target(group.command('map').description('map an enabled operator of a granted website')).requiredOption(
+    '--operator <OPR>',
+    'the operator, by id or external_id',
+  );
+  register(command, async ({ out, store }) => {
+    const given = command.opts<MapOptions>();
+    const { db } = await store();
+    const { id, tenant, sites, state } = await credential(db, given.credential);
+    if (state === 'revoked') throw new Refused(`Credential ${id} is revoked.`);
+    const site = await website(db, given.website, tenant);
+    if (!sites.includes(site.site)) throw new Refused(`Website ${site.id} is not granted to credential ${id}.`);
+    const operator = await operatorOn(db, given.operator, site);
+    const mapped = await mapAuthor(db, { credential: id, operator: operator.id });
+    if (!mapped) throw new Refused(`Operator ${operator.id} is disabled.`);
+    out.result(
+      { credential_id: id, website_id: site.id, operator_id: operator.id, operator_name: mapped.operator_name },
+      `Credential ${id} writes on ${site.id} as ${plain(mapped.operator_name)} (${operator.id}).`,
+    );
+  });
+}
+
+async function operatorOn(db: Database, ref: string, site: { tenant: string; site: string }): Promise<{ id: string }> {
+  const [operator] = await belonging(db, 'operator', [ref], { tenant: site.tenant, sites: [site.site] });
+  if (!operator) throw new Refused(`There is no operator ${JSON.stringify(ref)}.`);
+  return operator;
+}
+
+function unmapCommand(group: Command, register: Run): void {
+  const command = target(group.command('unmap').description('end the mapping; repeating it does no harm')).option(
+    '--operator <OPR>',
+    'only if it is this operator who is mapped',
+  );
+  register(command, async ({ out, store }) => {
+    const given = command.opts<Omit<MapOptions, 'operator'> & { operator?: string }>();
+    const { db } = await store();
+    const { id, tenant } = await credential(db, given.credential);
+    const site = await website(db, given.website, tenant);
+    if (given.operator !== undefined) {
+      const operator = await operatorOn(db, given.operator, site);
+      const [mapped] = await readAuthors(db, { credential: id, website: site.id });
+      if (mapped && mapped.operator_id !== operator.id) {
+        throw new Refused(`On ${site.id} another operator is mapped: ${mapped.operator_id}.`);
+      }
+    }
+    const removed = await unmapAuthor(db, { credential: id, tenant, site: site.site });
+    out.result(
+      { credential_id: id, website_id: site.id, operator_id: removed ?? null, removed: removed !== undefined },
+      removed === undefined ? `No operator was mapped on ${site.id}.` : `Operator ${removed} is no longer mapped.`,
+    );
+  });
+}
+
+function listCommand(group: Command, register: Run): void {
+  const command = group
+    .command('list')
+    .description('mapped operators')
+    .option('--credential <CRD>', 'only this credential’s')
+    .option('--website <WEB>', 'only on this website');
+  register(command, async ({ out, store }) => {
+    const given = command.opts<{ credential?: string; website?: string }>();
+    const { db } = await store();
+    const owner = given.credential === undefined ? undefined : await credential(db, given.credential);
+    const authors = await readAuthors(db, {
+      ...(owner && { credential: owner.id }),
+      ...(given.website !== undefined && { website: (await website(db, given.website, owner?.tenant)).id }),
+    });
+    out.result(
+      { authors },
+      authors.length === 0
+        ? 'No operator is mapped.'
+        : table(
+            ['CREDENTIAL', 'WEBSITE', 'OPERATOR', 'NAME', 'USABLE'],
+            authors.map((a) => [a.credential_id, a.website_id, a.operator_id, plain(a.operator_name), a.usable ? 'yes' : 'no']),
+          ),
+    );
+  });
+}

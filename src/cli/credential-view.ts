@@ -1,0 +1,94 @@
+import type { Issued } from '../auth/issue.ts';
+import { SCOPES } from '../core/scopes.ts';
+import type { CredentialRecord } from '../store/administration.ts';
+import { table } from './output.ts';
+import { facts, plain, time } from './text.ts';
+
+const websiteIds = ({ tenant, sites }: CredentialRecord): string[] => sites.map((site) => `web_${tenant}_${site}`);
+
+/** A credential as every command reports it. `restrictions` is as in the API: an absent dimension is unrestricted. */
+export const credentialDocument = (record: CredentialRecord): object => ({
+  credential_id: record.id,
+  installation_id: record.installation_id,
+  app_id: record.app_id,
+  organization_id: record.organization_id,
+  environment: record.environment,
+  state: record.state,
+  website_ids: websiteIds(record),
+  scopes: record.scopes,
+  data_access: record.data_access,
+  restrictions: {
+    ...(record.channel_ids && { channel_ids: record.channel_ids }),
+    ...(record.team_ids && { team_ids: record.team_ids }),
+    ...(record.subsite_ids && { subsite_ids: record.subsite_ids }),
+  },
+  callbacks: record.callbacks,
+  origins: record.origins,
+  revision: record.revision,
+  old_secret_until: record.old_secret_until,
+  expires_at: record.expires_at,
+  revoked_at: record.revoked_at,
+  created_at: record.created_at,
+  updated_at: record.updated_at,
+});
+
+/** A credential that was read: a statement that makes or ends tokens cannot count them yet. */
+export const storedDocument = (record: CredentialRecord): object => ({
+  ...credentialDocument(record),
+  usable_tokens: record.usable_tokens,
+});
+
+/** With the secret and the token, once. */
+export const issuedDocument = ({ credential, secret, token }: Issued): object => ({
+  ...credentialDocument(credential),
+  secret,
+  token,
+});
+
+export const credentialText = (record: CredentialRecord): string =>
+  facts([
+    ['credential', `${record.id}, ${record.state}`],
+    ['app', `${plain(record.app_name)} (${record.app_id})`],
+    ['installation', record.installation_id],
+    ['environment', record.environment],
+    ['websites', websiteIds(record)],
+    ['scopes', record.scopes.length === SCOPES.length ? 'all' : record.scopes],
+    ['data access', list(record.data_access)],
+    ['channels', record.channel_ids ?? 'unrestricted'],
+    ['teams', record.team_ids ?? 'unrestricted'],
+    ['subsites', record.subsite_ids ?? 'unrestricted'],
+    ['callbacks', list(record.callbacks)],
+    ['origins', list(record.origins)],
+    ['revision', String(record.revision)],
+    ['expires', time(record.expires_at)],
+    ...(record.old_secret_until ? [['old secret', `accepted until ${time(record.old_secret_until)}`] as const] : []),
+    ...(record.revoked_at ? [['revoked', time(record.revoked_at)] as const] : []),
+  ]);
+
+const list = (values: readonly string[]): string | readonly string[] => (values.length === 0 ? 'none' : values);
+
+export const issuedText = ({ credential, secret, token }: Issued): string =>
+  [
+    credentialText(credential),
+    '',
+    facts([
+      ['secret', secret],
+      ['token', token],
+    ]),
+    '',
+    'Secret and token are shown only now; the store keeps digests of them.',
+  ].join('\n');
+
+export const credentialTable = (records: readonly CredentialRecord[]): string =>
+  table(
+    ['CREDENTIAL', 'APP', 'ENVIRONMENT', 'STATE', 'REVISION', 'WEBSITES', 'EXPIRES'],
+    records.map((record) => [
+      record.id,
+      plain(record.app_name),
+      record.environment,
+      record.state,
+      String(record.revision),
+      websiteIds(record).join(' '),
+      time(record.expires_at),
+    ]),
+  );

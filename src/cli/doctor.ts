@@ -1,0 +1,109 @@
+import type { Command } from 'commander';
+import { wellFormed } from '../auth/tokens.ts';
+import {
+  auditedSites,
+  brokenJournals,
+  missingWebsites,
+  orphanedTokens,
+  overtakenNumbers,
+  PENDING_LIMIT,
+  type Site,
+  stuckOperations,
+  suspectedSecrets,
+  unfinishedImports,
+  uselessAuthors,
+  wrongFiles,
+  wrongTotals,
+} from '../store/audit.ts';
+import type { Database } from '../store/postgres.ts';
+import { table } from './output.ts';
+import type { Run } from './program.ts';
+
+export interface Finding {
+  readonly check: string;
+  /** error: something is wrong in the store; warning: something does not work as its owner may think. */
+  readonly severity: 'error' | 'warning';
+  readonly detail: string;
+  readonly count: number;
+}
+
+type Check = (db: Database) => Promise<Finding[]>;
+
+/** `gateway doctor`: audits the store and changes nothing; exit code 1 with findings. */
+export function doctorCommand(program: Command, register: Run): void {
+  const command = program.command('doctor').description('audit the store; exit code 1 with findings');
+  register(command, async ({ out, store }) => {
+    const { db } = await store();
+    const findings = await audit(db);
+    out.result(
+      { findings, checks: CHECKS.length },
+      findings.length === 0
+        ? `${CHECKS.length} checks, no findings.`
+        : table(
+            ['CHECK', 'SEVERITY', 'COUNT', 'DETAIL'],
+            findings.map(({ check, severity, count, detail }) => [check, severity, String(count), detail]),
+          ),
+    );
+    if (findings.length > 0) process.exitCode = 1;
+  });
+}
+
+export async function audit(db: Database): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  // One after the other: an audit must not take the store from those who work with it.
+  for (const check of CHECKS) findings.push(...(await check(db)));
+  return findings;
+}
+
+const counting =
+  (check: string, severity: Finding['severity'], detail: string, count: (db: Database) => Promise<number>): Check =>
+  async (db) => {
+    const n = await count(db);
+    return n === 0 ? [] : [{ check, severity, detail, count: n }];
+  };
+
+/** Website by website: one statement over all would not end within its time on a large store. */
+const perSite =
+  (check: string, detail: string, count: (db: Database, site: Site) => Promise<number>): Check =>
+  async (db) => {
+    const findings: Finding[] = [];
+    for (const site of await auditedSites(db)) {
+      const n = await count(db, site);
+      if (n > 0) findings.push({ check, severity: 'error', detail: `${site.id}: ${detail}`, count: n });
+    }
+    return findings;
+  };
+
+const journal: Check = async (db) =>
+  (await brokenJournals(db)).map(({ id }) => ({
+    check: 'journal',
+    severity: 'error',
+    detail: `${id}: positions are missing between the first one and the head`,
+    count: 1,
+  }));
+
+const secrets: Check = async (db) => {
+  const counts = new Map<string, number>();
+  for (const { table: name, secret } of await suspectedSecrets(db)) {
+    if (wellFormed(secret)) counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return [...counts].map(([name, count]) => ({
+    check: 'secrets',
+    severity: 'error',
+    detail: `gateway.${name} holds secrets in clear; rotate their credentials`,
+    count,
+  }));
+};
+
+const CHECKS: readonly Check[] = [
+  perSite('totals', 'conversations whose totals are not what their messages say', wrongTotals),
+  perSite('files', 'attachment counts, or file contents, that do not fit', wrongFiles),
+  perSite('numbers', 'kinds of record with numbers above the last one given out', overtakenNumbers),
+  journal,
+  counting('operations', 'error', `writes without an outcome after ${PENDING_LIMIT} minutes`, stuckOperations),
+  secrets,
+  counting('tokens', 'error', 'tokens that outlived their revoked credential; revoke it again', orphanedTokens),
+  counting('websites', 'warning', 'credentials that grant a website which does not exist', missingWebsites),
+  counting('authors', 'warning', 'mapped authors who cannot write: disabled, or the website is not granted', uselessAuthors),
+  counting('imports', 'warning', 'interrupted imports, or receipts they owe; finish them with --resume', unfinishedImports),
+];
