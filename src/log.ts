@@ -1,37 +1,52 @@
-import pino, { type Logger } from 'pino';
+import pino, { type Logger, type LoggerOptions } from 'pino';
 
 /**
  * One JSON line an event on standard output. Lines are buffered and written together; when the reader of the pipe is
  * blocked, at most 8 MiB are held and further lines are dropped, so that a stuck log never stops a request.
  */
-export function openLog(level: string): { log: Logger; flush: () => void } {
+export function openLog(level: string, fd = 1): { log: Logger; flush: () => void } {
   const destination = pino.destination({
-    dest: 1,
+    dest: fd,
     sync: false,
     minLength: 4096,
     maxLength: 8 * 1024 * 1024,
     periodicFlush: 500,
   });
-  const log = pino(
-    {
-      level,
-      base: null,
-      timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label }) },
-      // An error is logged by its kind, code and place in our code; messages of the store may hold data.
-      serializers: { err: describeError },
-    },
-    destination,
-  );
+  const log = pino(logSettings(level), destination);
+  let dropped = 0;
+  destination.on('drop', () => dropped++);
+  destination.on('drain', () => {
+    if (dropped === 0) return;
+    const lines = dropped;
+    dropped = 0;
+    log.warn({ lines }, 'log lines dropped');
+  });
   return { log, flush: () => destination.flushSync() };
 }
 
-function describeError(error: unknown): object | undefined {
-  if (!(error instanceof Error)) return undefined;
+export const logSettings = (level: string): LoggerOptions => ({
+  level,
+  base: null,
+  timestamp: pino.stdTimeFunctions.isoTime,
+  formatters: { level: (label) => ({ level: label }) },
+  // An error is logged by its kind, code and place in our code; messages of the store may hold data.
+  serializers: { err: (error: unknown) => describeError(error) },
+});
+
+const CAUSES = 4;
+
+function describeError(error: unknown, depth = 0): object | undefined {
+  if (!(error instanceof Error) || depth > CAUSES) return undefined;
   const code = 'code' in error ? error.code : undefined;
-  const stack = error.stack
-    ?.split('\n')
+  return { kind: error.name, code, stack: framesOf(error), cause: describeError(error.cause, depth + 1) };
+}
+
+/** The stack begins with the message, of which a line may well look like a frame; no message in it, no frames. */
+function framesOf({ message, stack = '' }: Error): string[] {
+  const at = stack.indexOf(message);
+  const frames = at === -1 ? '' : stack.slice(at + message.length);
+  return frames
+    .split('\n')
     .filter((line) => line.trimStart().startsWith('at '))
     .slice(0, 8);
-  return { kind: error.name, code, stack, cause: describeError(error.cause) };
 }

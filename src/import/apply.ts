@@ -1,6 +1,6 @@
 import { raw, sql } from '../core/sql.ts';
 import { type Database, sqlState } from '../store/postgres.ts';
-import { planStep } from './plan.ts';
+import { analyzePlanStep, planStep, repliesStep } from './plan.ts';
 import { RECORD_TYPES, type RecordType } from './records.ts';
 import { explainFence, type Run } from './run.ts';
 import { deleteStep, operatorStep, organizationStep, scopeStep, supersedeStep, websiteStep } from './special.ts';
@@ -17,6 +17,7 @@ interface Lanes {
 
 const written = (table: Table): Chain => [
   planStep(table),
+  ...(table.name === 'message' ? [analyzePlanStep, repliesStep] : []),
   { lanes: Array.from({ length: lanes(table) }, (_, lane) => writeStep(table, lane)) },
 ];
 const tables = (...names: Sited[]): Chain => TABLES.filter((table) => names.includes(table.name)).flatMap(written);
@@ -53,6 +54,8 @@ const GROUPS: readonly (readonly Chain[])[] = [
 const NOTHING = sql`0::bigint`;
 /** Rows of the first batch; fewer leave a table's statistics as they are. */
 const FIRST = 200;
+
+const analyze = (type: RecordType) => sql`ANALYZE platform.${raw(type)} (tenant, site, id, external_id)`;
 
 export interface Applied {
   readonly phase: string;
@@ -97,7 +100,12 @@ export async function rehearsal(db: Database, run: Run): Promise<string[]> {
   return GROUPS.flat(2)
     .flatMap((link) => ('lanes' in link ? link.lanes : [link]))
     .filter((step) => step.types.some((type) => types.has(type)))
-    .map((step) => step.statement(bounds).texts.join(''));
+    .flatMap((step) => {
+      if (step.batch === undefined) return [step.statement(bounds)];
+      const first = raw(`${FIRST}::bigint`);
+      return [step.statement({ ...bounds, high: first }), analyze(step.batch.type), step.statement({ ...bounds, low: first })];
+    })
+    .map((statement) => statement.texts.join(''));
 }
 
 async function stagedTypes(db: Database): Promise<Set<RecordType>> {
@@ -121,6 +129,10 @@ async function runStep(work: Work, step: Step): Promise<void> {
   const { db, run, types, done, onProgress } = work;
   if (done.get(step.name)?.finished === true || !step.types.some((type) => types.has(type))) return;
   work.signal?.throwIfAborted();
+  if (step.needed !== undefined) {
+    const [answer] = await db.query<{ needed: boolean }>(step.needed);
+    if (answer?.needed !== true) return;
+  }
   if (step.batch !== undefined) return runBatches(work, step, step.batch);
   await runStatement(db, step, { epoch: sql`${run.epoch}::bigint`, low: NOTHING, high: NOTHING, last: raw('true') });
   onProgress({ phase: step.name, done: 0, total: null });
@@ -133,7 +145,6 @@ async function runStep(work: Work, step: Step): Promise<void> {
  */
 async function runBatches(work: Work, step: Step, batch: NonNullable<Step['batch']>): Promise<void> {
   const { db, run, signal } = work;
-  const analyze = sql`ANALYZE platform.${raw(batch.type)} (tenant, site, id, external_id)`;
   const [plan] = await db.query<{ total: number }>(
     sql`SELECT coalesce(max(ord), 0)::float8 AS total FROM gateway.import_plan
          WHERE type = ${batch.type} AND lane = ${batch.lane}`,
@@ -151,7 +162,7 @@ async function runBatches(work: Work, step: Step, batch: NonNullable<Step['batch
       last: sql`${high === total}::boolean`,
     });
     if (written > 0 && high >= Math.max(FIRST, 2 * analyzed) && batch.lane === 0) {
-      await db.query(analyze);
+      await db.query(analyze(batch.type));
       analyzed = high;
     }
     low = high;

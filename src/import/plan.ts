@@ -2,6 +2,8 @@ import { raw, sql } from '../core/sql.ts';
 import { fence, progress, REFUSED, REPEATED, rejecting, type Step } from './steps.ts';
 import { lanes, type Table } from './tables.ts';
 
+const HAS_REPLIES = sql`SELECT EXISTS (SELECT 1 FROM gateway.import_stage WHERE type = 'message' AND refs[4] IS NOT NULL) AS needed`;
+
 /**
  * Plans a type: finds the website of every staged row, its references and whether it is stored already, refuses what
  * cannot be, and gives native ids to new rows in order of creation. One statement, so that a killed run neither loses
@@ -11,13 +13,12 @@ export function planStep(table: Table): Step {
   const { name, owner, refs, links } = table;
   const step = `plan ${name}`;
   const owned = owner.table !== 'website';
-  const replies = name === 'message';
   // Rows of one conversation go into one lane, so that lanes do not wait for each other's totals.
   const lane = `(${owned ? 'n.owner_id' : 'n.id'} % ${lanes(table)})::integer`;
   return {
     name: step,
     types: [name],
-    statement: (bounds) => sql`WITH RECURSIVE ${fence(bounds)},
+    statement: (bounds) => sql`WITH ${fence(bounds)},
 ${raw(`staged AS MATERIALIZED (
   SELECT s.seq, s.external_id, s.owner, s.at, s.refs, s.links FROM fence, gateway.import_stage s WHERE s.type = '${name}'
 ), owners AS MATERIALIZED (
@@ -31,9 +32,9 @@ ${raw(`staged AS MATERIALIZED (
   SELECT s.*, o.found, o.tenant, o.site, o.id AS owner_id, o.parent AS owner_parent,
          lead(s.seq) OVER (PARTITION BY o.tenant, s.external_id ORDER BY s.seq) AS newer
     FROM staged s LEFT JOIN owners o ON o.external_id = s.owner
-)`)}${raw(links === undefined ? '' : linked(links.member))}${raw(`, checked AS MATERIALIZED (
+)`)}${raw(links === undefined ? '' : linked(links.member))}${raw(`, judged AS MATERIALIZED (
   SELECT p.seq, p.external_id, p.tenant, p.site, p.at, p.newer, p.owner_id, p.owner_parent, x.id AS old_id,
-         p.refs[4] AS reply, ${refs.length === 0 ? 'NULL::bigint[]' : `ARRAY[${refs.map((_, i) => `r${i + 1}.id`).join(', ')}]`} AS refs,
+         ${refs.length === 0 ? 'NULL::bigint[]' : `ARRAY[${refs.map((_, i) => `r${i + 1}.id`).join(', ')}]`} AS refs,
          ${links === undefined ? 'NULL::bigint[]' : "coalesce(k.ids, '{}')"} AS links,
          CASE WHEN p.found IS NULL THEN 'unknown_reference /${owner.member}'
               WHEN p.found > 1 THEN 'ambiguous_reference /${owner.member}'
@@ -51,11 +52,10 @@ ${raw(`staged AS MATERIALIZED (
     LEFT JOIN platform.${name} x ON x.tenant = p.tenant AND x.external_id = p.external_id
     ${refs.map((ref, i) => found(ref.table, i + 1)).join('\n    ')}
     ${links === undefined ? '' : 'LEFT JOIN linked k ON k.seq = p.seq'}
-)`)}${raw(replies ? REPLIES : `, judged AS (SELECT *, NULL::bigint AS reply_id, NULL::text AS reply_key FROM checked)`)}
-${raw(`, reserved AS MATERIALIZED (
+), reserved AS MATERIALIZED (
   SELECT tenant, site, platform.reserve_ids(tenant, site, '${name}', n) AS last
     FROM (SELECT tenant, site, count(*) AS n FROM judged WHERE verdict IS NULL AND old_id IS NULL GROUP BY tenant, site) f
-), numbered AS ${replies ? 'MATERIALIZED ' : ''}(
+), numbered AS (
   SELECT j.*, j.old_id IS NULL AS fresh, coalesce(j.old_id, r.last
            + row_number() OVER (PARTITION BY j.tenant, j.site, j.old_id IS NULL ORDER BY j.at NULLS FIRST, j.seq)) AS id
     FROM judged j LEFT JOIN reserved r ON r.tenant = j.tenant AND r.site = j.site
@@ -63,10 +63,7 @@ ${raw(`, reserved AS MATERIALIZED (
 ), planned AS (
   INSERT INTO gateway.import_plan (type, lane, ord, seq, tenant, site, id, fresh, owner_id, owner_parent, refs, links)
   SELECT '${name}', ${lane}, row_number() OVER (PARTITION BY ${lane} ORDER BY n.tenant, n.site, ${owned ? 'n.owner_id, ' : ''}n.id),
-         n.seq, n.tenant, n.site, n.id, n.fresh, n.owner_id, n.owner_parent,
-         ${replies ? 'n.refs || coalesce(n.reply_id, a.id)' : 'n.refs'}, n.links
-    FROM numbered n
-    ${replies ? 'LEFT JOIN numbered a ON n.reply_key IS NOT NULL AND a.tenant = n.tenant AND a.external_id = n.reply_key' : ''}
+         n.seq, n.tenant, n.site, n.id, n.fresh, n.owner_id, n.owner_parent, n.refs, n.links FROM numbered n
 ), `)}${rejecting(name)}
 ${progress(bounds, step, name, { unchanged: REPEATED, rejected: REFUSED })}`,
   };
@@ -94,22 +91,47 @@ const linked = (member: string): string => `, linked AS MATERIALIZED (
    GROUP BY p.seq
 )`;
 
-// in_reply_to may name a message of the same run, whose own refusal then refuses its answers, and theirs.
-const REPLIES = `, answers AS MATERIALIZED (
-  SELECT c.seq, c.tenant, c.external_id, c.reply, c.owner_id, m.id AS stored_id, m.conversation_id AS stored_in, a.seq AS staged_seq,
-         coalesce(a.owner_id, m.conversation_id) AS reply_in
-    FROM checked c
-    LEFT JOIN checked a ON a.tenant = c.tenant AND a.external_id = c.reply AND a.verdict IS NULL
-    LEFT JOIN platform.message m ON m.tenant = c.tenant AND m.external_id = c.reply
-   WHERE c.verdict IS NULL AND c.reply IS NOT NULL
+/** Statistics, so that PostgreSQL sees how large a plan is when it joins it to itself. */
+export const analyzePlanStep: Step = {
+  name: 'analyze plan',
+  types: ['message'],
+  needed: HAS_REPLIES,
+  statement: () => sql`ANALYZE gateway.import_plan (type, seq, tenant, id)`,
+};
+
+/**
+ * in_reply_to may name a message of the same run, so that it is looked up when all have their ids: in the plan, else
+ * among stored messages. A message that was refused takes those that answer it with it, and those that answer them.
+ */
+export const repliesStep: Step = {
+  name: 'link message',
+  types: ['message'],
+  needed: HAS_REPLIES,
+  statement: (bounds) => sql`WITH RECURSIVE ${fence(bounds)}, ${raw(`planned AS MATERIALIZED (
+  SELECT p.lane, p.ord, p.seq, p.tenant, p.id, p.owner_id, s.external_id, s.refs[4] AS reply
+    FROM fence CROSS JOIN gateway.import_plan p JOIN gateway.import_stage s ON s.type = 'message' AND s.seq = p.seq
+   WHERE p.type = 'message'
+), answers AS MATERIALIZED (
+  SELECT p.lane, p.ord, p.seq, p.owner_id, t.seq AS to_seq, m.id AS stored_id, coalesce(t.id, m.id) AS to_id,
+         coalesce(t.owner_id, m.conversation_id) AS to_owner
+    FROM planned p
+    LEFT JOIN planned t ON t.tenant = p.tenant AND t.external_id = p.reply
+    LEFT JOIN platform.message m ON m.tenant = p.tenant AND m.external_id = p.reply
+   WHERE p.reply IS NOT NULL
 ), broken (seq, verdict) AS (
-  SELECT seq, CASE WHEN reply_in IS NULL THEN 'unknown_reference /in_reply_to' ELSE 'reference_elsewhere /in_reply_to' END
-    FROM answers WHERE reply_in IS DISTINCT FROM owner_id
+  SELECT seq, CASE WHEN to_owner IS NULL THEN 'unknown_reference /in_reply_to' ELSE 'reference_elsewhere /in_reply_to' END
+    FROM answers WHERE to_owner IS DISTINCT FROM owner_id
   UNION
-  SELECT a.seq, 'unknown_reference /in_reply_to' FROM broken b JOIN answers a ON a.staged_seq = b.seq
-   WHERE a.stored_id IS NULL AND a.reply_in = a.owner_id
+  SELECT a.seq, 'unknown_reference /in_reply_to' FROM broken b JOIN answers a ON a.to_seq = b.seq
+   WHERE a.stored_id IS NULL AND a.to_owner = a.owner_id
 ), judged AS MATERIALIZED (
-  SELECT c.seq, c.external_id, c.tenant, c.site, c.at, c.newer, c.owner_id, c.owner_parent, c.old_id, c.refs, c.links,
-         a.stored_id AS reply_id, CASE WHEN a.stored_id IS NULL THEN a.reply END AS reply_key, coalesce(c.verdict, b.verdict) AS verdict
-    FROM checked c LEFT JOIN answers a ON a.seq = c.seq LEFT JOIN broken b ON b.seq = c.seq
-)`;
+  SELECT a.*, b.verdict, NULL::bigint AS newer FROM answers a LEFT JOIN broken b ON b.seq = a.seq
+), linked AS (
+  UPDATE gateway.import_plan p SET refs = p.refs || j.to_id FROM judged j
+   WHERE p.type = 'message' AND p.lane = j.lane AND p.ord = j.ord AND j.verdict IS NULL
+), dropped AS (
+  DELETE FROM gateway.import_plan p USING judged j
+   WHERE p.type = 'message' AND p.lane = j.lane AND p.ord = j.ord AND j.verdict IS NOT NULL
+), `)}${rejecting('message')}
+${progress(bounds, 'link message', 'message', { rejected: REFUSED })}`,
+};

@@ -17,6 +17,8 @@ export interface Step {
   readonly types: readonly RecordType[];
   /** Plan rows a statement, for steps that work through the plan of a type. */
   readonly batch?: { readonly type: RecordType; readonly lane: number; readonly rows: number };
+  /** Says in one row whether a run needs the step, for those that few do. */
+  readonly needed?: Fragment;
   statement(bounds: Bounds): Fragment;
 }
 

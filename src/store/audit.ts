@@ -171,7 +171,9 @@ export async function suspectedSecrets(db: Database): Promise<{ table: string; s
   for (const { name, row } of tables) {
     // Names come from the catalogue, quoted by PostgreSQL.
     const rows = await db.query<{ secret: string }>(sql`
-      SELECT m[1] AS secret FROM gateway.${raw(name)} x CROSS JOIN LATERAL regexp_matches(${raw(row)}, ${`(${SECRET})`}::text, 'g') AS m`);
+      SELECT m[1] AS secret
+        FROM gateway.${raw(name)} x CROSS JOIN LATERAL regexp_matches(${raw(row)}, ${`(${SECRET})`}::text, 'g') AS m
+       WHERE strpos(${raw(row)}, 'igw') > 0`);
     found.push(...rows.map(({ secret }) => ({ table: name, secret })));
   }
   return found;

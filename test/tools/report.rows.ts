@@ -80,18 +80,21 @@ export async function seed(db: Database, digest: Uint8Array, zones: readonly str
   );
   const tenant = organization?.tenant ?? '';
   const [many, halves, unknown] = [1, 2, 3].map((n) => zones.length + n);
-  const parts = `FROM generate_series(1, ${unknown}) s, generate_series(1, 3) i`;
+  const parts = `SELECT ${tenant}, s, i, s || '-' || i, 'chat'
+    FROM generate_series(1, ${unknown}) s, generate_series(1, 3) i`;
   await db.script(`
-    INSERT INTO platform.website (tenant, site, external_id, name, time_zone) SELECT ${tenant}, n, 'w' || n, 'Site ' || n, zone
+    INSERT INTO platform.website (tenant, site, external_id, name, time_zone)
+      SELECT ${tenant}, n, 'w' || n, 'Site ' || n, zone
       FROM unnest('{${zones.join()},UTC,UTC,Mars/Base}'::text[]) WITH ORDINALITY AS z (zone, n);
-    INSERT INTO platform.subsite (tenant, site, id, external_id, name) SELECT ${tenant}, s, i, s || '-' || i, 'S' ${parts};
-    INSERT INTO platform.team (tenant, site, id, external_id, name) SELECT ${tenant}, s, i, s || '-' || i, 'T' ${parts};
-    INSERT INTO platform.channel (tenant, site, id, external_id, platform) SELECT ${tenant}, s, i, s || '-' || i, 'chat' ${parts};
+    INSERT INTO platform.subsite (tenant, site, id, external_id, name) ${parts};
+    INSERT INTO platform.team (tenant, site, id, external_id, name) ${parts};
+    INSERT INTO platform.channel (tenant, site, id, external_id, platform) ${parts};
     INSERT INTO platform.operator (tenant, site, id, external_id, name, role)
       SELECT ${tenant}, s, i, s || '-' || i, CASE WHEN i < 3 THEN 'Ann' ELSE 'Operator ' || i END, 'operator'
         FROM generate_series(1, ${unknown}) s, generate_series(1, 4) i;
     INSERT INTO platform.visitor (tenant, site, id, external_id, created_at)
-      SELECT ${tenant}, s, i, s || '-' || i, '2026-01-01' FROM generate_series(1, ${unknown}) s, generate_series(1, 20) i;
+      SELECT ${tenant}, s, i, s || '-' || i, '2026-01-01'
+        FROM generate_series(1, ${unknown}) s, generate_series(1, 20) i;
     INSERT INTO platform.conversation (tenant, site, id, external_id, status, platform, created_at, updated_at)
       SELECT ${tenant}, ${halves}, row_number() OVER (), 'half' || row_number() OVER (), 'closed', 'chat', t, t
         FROM unnest('{${CHANGES.join()}}'::timestamptz[]) day,
@@ -99,34 +102,39 @@ export async function seed(db: Database, digest: Uint8Array, zones: readonly str
     INSERT INTO platform.conversation (tenant, site, id, external_id, status, platform, created_at, updated_at)
       VALUES (${tenant}, ${many}, 1, 'many', 'closed', 'chat', '2026-06-15 08:00Z', '2026-06-15 08:00Z');
     INSERT INTO platform.ai_result (tenant, site, id, external_id, conversation_id, topics)
-      SELECT tenant, site, id, external_id, id, '{}' FROM platform.conversation WHERE tenant = ${tenant} AND site = ${halves};
+      SELECT tenant, site, id, external_id, id, '{}' FROM platform.conversation
+       WHERE tenant = ${tenant} AND site = ${halves};
     INSERT INTO platform.ai_result (tenant, site, id, external_id, conversation_id, topics)
       SELECT ${tenant}, ${many}, i, 'many' || i, 1, CASE i WHEN 1 THEN '{topic 000}' ELSE
-             (SELECT array_agg('topic ' || lpad(n::text, 3, '0')) FROM generate_series(0, 100) n) END FROM generate_series(1, 2) i;
+             (SELECT array_agg('topic ' || lpad(n::text, 3, '0')) FROM generate_series(0, 100) n) END
+        FROM generate_series(1, 2) i;
     INSERT INTO gateway.app (id, tenant, name) VALUES ('app_${key}', ${tenant}, 'App');
     INSERT INTO gateway.installation (id, app_id) VALUES ('ins_${key}', 'app_${key}');
-    INSERT INTO gateway.credential (id, installation_id, environment, secret_digest, sites, scopes, data_access, expires_at)
+    INSERT INTO gateway.credential
+        (id, installation_id, environment, secret_digest, sites, scopes, data_access, expires_at)
       VALUES ('crd_${key}', 'ins_${key}', 'test', '', ARRAY(SELECT generate_series(1, ${unknown})),
-        '{reports_read,conversation_read,message_content_read,contact_read_pii,directory_read}', '{message_content,pii}', '2999-01-01')`);
+        '{reports_read,conversation_read,message_content_read,contact_read_pii,directory_read}',
+        '{message_content,pii}', '2999-01-01')`);
   await db.query(
     sql`INSERT INTO gateway.token (digest, credential_id, kind) VALUES (${digest}, ${`crd_${key}`}, 'installation')`,
   );
   const time = sql`'epoch'::timestamptz + r.created * interval '1 millisecond'`;
   await db.query(sql`INSERT INTO platform.conversation (tenant, site, id, external_id, visitor_id, channel_id, team_id,
       subsite_id, operator_id, status, platform, language, rating_label, created_at, updated_at)
-    SELECT ${tenant}, r.site, r.id, r.site || '-' || r.id, r.visitor_id, r.channel_id, r.team_id, r.subsite_id, r.operator_id,
-      'closed', r.platform, r.language, r.rating_label, ${time}, ${time}
+    SELECT ${tenant}, r.site, r.id, r.site || '-' || r.id, r.visitor_id, r.channel_id, r.team_id, r.subsite_id,
+      r.operator_id, 'closed', r.platform, r.language, r.rating_label, ${time}, ${time}
     FROM ${rows('conversations')} (site bigint, id bigint, created bigint, visitor_id bigint, channel_id bigint,
       team_id bigint, subsite_id bigint, operator_id bigint, platform text, language text, rating_label text)`);
-  await db.query(sql`INSERT INTO platform.message (tenant, site, id, external_id, conversation_id, author_type, visibility,
-      kind, created_at, ai_generated)
-    SELECT ${tenant}, r.site, row_number() OVER (), 'm' || row_number() OVER (), r.conversation_id, r.author_type, r.visibility,
-      'text', ${time}, r.ai_generated
-    FROM ${rows('messages')} (site bigint, conversation_id bigint, created bigint, author_type text, ai_generated boolean, visibility text)`);
+  await db.query(sql`INSERT INTO platform.message (tenant, site, id, external_id, conversation_id, author_type,
+      visibility, kind, created_at, ai_generated)
+    SELECT ${tenant}, r.site, row_number() OVER (), 'm' || row_number() OVER (), r.conversation_id, r.author_type,
+      r.visibility, 'text', ${time}, r.ai_generated
+    FROM ${rows('messages')} (site bigint, conversation_id bigint, created bigint, author_type text,
+      ai_generated boolean, visibility text)`);
   await db.query(sql`INSERT INTO platform.ai_result (tenant, site, id, external_id, conversation_id, topics, sentiment,
       confidence, resolution, first_contact_resolved, outcome)
-    SELECT ${tenant}, r.site, row_number() OVER (), 'r' || row_number() OVER (), r.conversation_id, r.topics, r.sentiment,
-      r.confidence, r.resolution, r.first_contact_resolved, r.outcome
+    SELECT ${tenant}, r.site, row_number() OVER (), 'r' || row_number() OVER (), r.conversation_id, r.topics,
+      r.sentiment, r.confidence, r.resolution, r.first_contact_resolved, r.outcome
     FROM ${rows('results')} (site bigint, conversation_id bigint, topics text[], sentiment float8, confidence float8,
       resolution text, first_contact_resolved boolean, outcome text)`);
   return tenant;

@@ -68,7 +68,7 @@ async function clockedStore(): Promise<{ db: Database; close(): Promise<void> }>
 
 const unused = (): never => expect.fail('the fast pool was used');
 
-/** As the corridor calls: input and output held to the declaration, the pool for slow reads apart from the session's. */
+/** As the corridor calls: input and output held to the declaration, the slow pool apart from the session's. */
 async function call(slow: Database, full: Authority, input: Record<string, unknown>, grants: Grants): Promise<Report> {
   const { scopes, dataAccess, restrictions } = grants;
   const authority = { ...full, scopes: new Set(scopes), dataAccess: new Set(dataAccess), restrictions };

@@ -1,0 +1,745 @@
+/**
+ * What each read may be called with and what it then shows: written by hand from contract.md (endpoint tables, Scopes)
+ * and decisions.md (sections 2 to 11 and 18). Nothing here comes from the declarations that it judges.
+ */
+export const ALL_SCOPES = [
+  'website_read',
+  'health_read',
+  'conversation_read',
+  'contact_read',
+  'contact_read_pii',
+  'visitor_notes_read',
+  'config_read',
+  'config_plan',
+  'ai_features_read',
+  'ai_execute',
+  'reports_read',
+  'file_read',
+  'message_content_read',
+  'visitor_notes_write',
+  'conversation_update',
+  'directory_read',
+  'live_read',
+  'event_read',
+  'internal_notes_read',
+] as const;
+export type Scope = (typeof ALL_SCOPES)[number];
+export const ALL_FLAGS = ['message_content', 'pii', 'internal_notes'] as const;
+export type Flag = (typeof ALL_FLAGS)[number];
+export const DIMENSIONS = ['channel_ids', 'team_ids', 'subsite_ids'] as const;
+export type Dimension = (typeof DIMENSIONS)[number];
+
+export interface Grants {
+  readonly scopes: readonly Scope[];
+  readonly flags: readonly Flag[];
+}
+export const FULL: Grants = { scopes: ALL_SCOPES, flags: ALL_FLAGS };
+
+/** A grant that a single member may need on top of its operation's. */
+export type Need = Scope | Flag;
+const PII: readonly Need[] = ['contact_read_pii', 'pii'];
+const MSG: readonly Need[] = ['message_content_read', 'message_content'];
+const DIRECTORY: readonly Need[] = ['directory_read'];
+
+export const holdsAll = (grants: Grants, needs: readonly Need[]): boolean => {
+  const held: readonly string[] = [...grants.scopes, ...grants.flags];
+  return needs.every((need) => held.includes(need));
+};
+
+/** Members of an object and what each needs; an empty list: every caller of the operation. */
+export type Members = Readonly<Record<string, readonly Need[]>>;
+
+const plain = (...names: string[]): Members => Object.fromEntries(names.map((name) => [name, []]));
+
+const CONVERSATION: Members = {
+  ...plain('id', 'website_id', 'status', 'platform', 'channel_id', 'team_id', 'subsite_id', 'disposition', 'ai'),
+  ...plain('visitor_id', 'message_count', 'created_at', 'updated_at', 'first_response_at', 'last_message_at'),
+  ...plain('closed_at', 'access'),
+  language: PII,
+  rating: MSG,
+  operator_id: [...DIRECTORY, ...PII],
+  subject: [...MSG, ...PII],
+  subject_truncated: [...MSG, ...PII],
+};
+const VISITOR: Members = {
+  ...plain('id', 'website_id', 'created_at', 'last_seen_at', 'blocked', 'conversation_count', 'contact_linked', 'access'),
+  contact_ids: ['contact_read', ...PII],
+  nickname: PII,
+};
+const CONTACT: Members = {
+  ...plain('id', 'blocked', 'access'),
+  name: PII,
+  first_name: PII,
+  last_name: PII,
+  email: PII,
+  mobile: PII,
+  mobile_e164: PII,
+  phone: PII,
+  phone_e164: PII,
+  company: PII,
+  language: PII,
+  country: PII,
+  time_zone: PII,
+  created_at: PII,
+  updated_at: PII,
+};
+const NOTE = plain('id', 'note_id', 'text', 'title', 'author', 'created_at', 'text_truncated');
+const MESSAGE = plain(
+  ...['id', 'conversation_id', 'author', 'visibility', 'kind', 'text', 'text_truncated', 'language', 'created_at'],
+  ...['edited_at', 'delivery_status', 'in_reply_to', 'ai', 'attachment_count', 'redacted'],
+);
+const STAFF: Members = { type: [], id: DIRECTORY, name: DIRECTORY };
+const FILE = plain(
+  ...['id', 'website_id', 'conversation_id', 'message_id', 'name', 'media_type', 'size', 'version', 'sha256'],
+  ...['chunk_size', 'chunk_count', 'disposition', 'visibility', 'created_at'],
+);
+const FEATURE = plain('id', 'name', 'type', 'enabled', 'version');
+const page = (member: string): Members => plain(member, 'next_cursor', 'coverage');
+const EXECUTION: Members = plain('available', 'reason');
+
+/** What the credential is restricted to, in one dimension; `undefined`: not at all. */
+export interface Restricted {
+  readonly dimension: Dimension;
+  /** 1: the channel, team or subsite of conversations 1 and 3; 9: of none; an empty list permits nothing. */
+  readonly ids: readonly number[];
+}
+
+/** Native ids of the rows that a list shows, in its order. */
+type Rows = (restricted: Restricted | undefined) => readonly number[];
+
+/** Conversations 1 and 3 lie in channel, team and subsite 1, conversation 2 in 2 and conversation 5 in none. */
+const through =
+  (all: readonly number[], inFirst: readonly number[]): Rows =>
+  (restricted) =>
+    restricted === undefined ? all : restricted.ids.includes(1) ? inFirst : [];
+const always =
+  (...ids: number[]): Rows =>
+  () =>
+    ids;
+/** Directory of a dimension: only what a restriction of that very dimension permits. */
+const directory =
+  (dimension: Dimension): Rows =>
+  (restricted) =>
+    restricted?.dimension === dimension ? [2, 1].filter((id) => restricted.ids.includes(id)) : [2, 1];
+
+export interface Operation {
+  /** Its name in the contract, and what tells several cases of one operation apart. */
+  readonly tool: string;
+  readonly variant?: string;
+  /** Under /api/v1; `{web}` and `{xyz:1}` stand for the website's id and ids of its records. */
+  readonly path: string;
+  readonly scopes: readonly Scope[];
+  readonly flags: readonly Flag[];
+  /** What a parameter of this case asks for on top. */
+  readonly given?: { readonly scopes: readonly Scope[]; readonly flags: readonly Flag[] };
+  /** The contract says: unrestricted policy. */
+  readonly unrestricted?: true;
+  /** required: a website_id parameter; optional: addressed by a resource's id; none: not about one website. */
+  readonly website: 'required' | 'optional' | 'none';
+  /** The object at each pointer has exactly the members that the grants allow. */
+  readonly members: Readonly<Record<string, Members>>;
+  /** Where the rows of a list stand, and which there are. */
+  readonly list?: readonly [pointer: string, idMember: string, rows: Rows];
+  /** Addressed by conversation 1 or what hangs on it: not there for who may not see that conversation. */
+  readonly ofConversation?: true;
+  /** Members that are null, never absent, without the grant. */
+  readonly nulls?: Members;
+}
+
+const none = { scopes: [], flags: [] } as const;
+const one = (...scopes: Scope[]) => ({ scopes, flags: [] }) as const;
+const messages = {
+  scopes: ['conversation_read', 'message_content_read', 'contact_read_pii'],
+  flags: ['message_content', 'pii'],
+  website: 'optional',
+  ofConversation: true,
+} as const;
+const files = { ...messages, scopes: ['file_read', ...messages.scopes] } as const;
+const INTERNAL = { scopes: ['internal_notes_read'], flags: ['internal_notes'] } as const;
+const notes = {
+  scopes: ['conversation_read', 'visitor_notes_read', 'contact_read_pii'],
+  flags: ALL_FLAGS,
+  unrestricted: true,
+  website: 'optional',
+} as const;
+const conversations = {
+  tool: 'conversations_list',
+  ...one('conversation_read'),
+  website: 'required',
+  members: { '': plain('data'), data: page('conversations'), 'data.conversations.*': CONVERSATION },
+} as const;
+const contacts = {
+  tool: 'contacts_list',
+  ...one('contact_read'),
+  unrestricted: true,
+  website: 'required',
+  members: { '': plain('data'), data: page('data'), 'data.data.*': CONTACT, 'data.data.*.access': plain('pii') },
+} as const;
+const messagesPage = {
+  '': plain('data'),
+  data: plain('conversation_id', 'messages', 'next_cursor', 'include_internal', 'coverage'),
+  'data.messages.*': MESSAGE,
+} as const;
+const chunk = plain(
+  ...['file_id', 'version', 'chunk', 'chunk_count', 'offset', 'length', 'total_size', 'sha256', 'encoding', 'content'],
+  'next_chunk',
+);
+const attachments = {
+  '': plain('data'),
+  data: plain('conversation_id', 'message_id', 'attachments', 'next_cursor', 'coverage'),
+  'data.attachments.*': FILE,
+} as const;
+const guide = (name: string, scope?: Scope): Operation => ({
+  tool: 'guide_read',
+  variant: name,
+  path: `/guides/${name}`,
+  // A guide that is not given is not there: no `not_permitted` (decisions, section 18).
+  ...none,
+  website: 'none',
+  members: scope === undefined ? { '': plain('guide', 'mime_type', 'content', 'coverage') } : {},
+});
+
+export const OPERATIONS: readonly Operation[] = [
+  {
+    tool: 'operation_get',
+    path: '/operations/{receipt}?website_id={web}',
+    ...none,
+    website: 'required',
+    members: {
+      '': plain('data'),
+      data: plain('operation_id', 'website_id', 'operation', 'status', 'coverage'),
+    },
+  },
+  {
+    tool: 'websites_list',
+    path: '/websites',
+    ...one('website_read'),
+    website: 'none',
+    members: { '': plain('websites'), 'websites.*': plain('website_id', 'name', 'time_zone', 'environment') },
+  },
+  {
+    tool: 'capabilities_list',
+    path: '/capabilities?website_id={web}',
+    ...none,
+    website: 'required',
+    members: { '': plain('data'), data: plain('website_id', 'operations', 'authority_revision', 'coverage') },
+  },
+  {
+    tool: 'health',
+    path: '/health?website_id={web}',
+    ...one('health_read'),
+    website: 'required',
+    members: {
+      '': plain('data'),
+      data: plain('website_id', 'status', 'components', 'families', 'coverage'),
+      'data.components.*': plain('name', 'status', 'checked_at'),
+      'data.families.*': plain('family', 'status', 'last_event_at'),
+    },
+  },
+  {
+    tool: 'gateway_context',
+    path: '/context',
+    ...none,
+    website: 'none',
+    members: {
+      '': plain(
+        ...['principal', 'environment', 'organization_id', 'app_id', 'installation_id', 'scopes', 'website_ids'],
+        ...['data_access', 'restrictions', 'authority_expires_at', 'guides'],
+      ),
+      data_access: plain('message_content', 'pii', 'internal_notes'),
+    },
+  },
+  guide('overview'),
+  guide('investigation', 'conversation_read'),
+  guide('contacts', 'contact_read'),
+  guide('reporting', 'reports_read'),
+  guide('configuration', 'config_read'),
+  guide('event_recovery', 'event_read'),
+  guide('agent_tasks'),
+  {
+    ...conversations,
+    path: '/conversations?website_id={web}',
+    list: ['data.conversations', 'id', through([5, 3, 2, 1], [3, 1])],
+  },
+  {
+    ...conversations,
+    variant: 'updated_asc',
+    path: '/conversations?website_id={web}&order=updated_asc',
+    list: ['data.conversations', 'id', through([1, 2, 3, 5], [1, 3])],
+  },
+  {
+    ...conversations,
+    variant: 'by channel, team and subsite',
+    path: '/conversations?website_id={web}&channel_id={chn:2}&team_id={tem:2}&subsite_id={sst:2}',
+    list: ['data.conversations', 'id', through([2], [])],
+  },
+  {
+    ...conversations,
+    variant: 'contact_id',
+    path: '/conversations?website_id={web}&contact_id={ctc:1}',
+    given: { scopes: ['contact_read', 'contact_read_pii'], flags: [] },
+    list: ['data.conversations', 'id', through([5, 1], [1])],
+  },
+  {
+    ...conversations,
+    variant: 'query',
+    path: '/conversations?website_id={web}&query=Zq',
+    given: { scopes: ['message_content_read', 'contact_read_pii'], flags: ['message_content', 'pii'] },
+    list: ['data.conversations', 'id', through([5, 3, 2, 1], [3, 1])],
+  },
+  {
+    ...conversations,
+    variant: 'operator_id',
+    path: '/conversations?website_id={web}&operator_id={opr:2}',
+    given: { scopes: ['directory_read', 'contact_read_pii'], flags: ['pii'] },
+    list: ['data.conversations', 'id', through([2], [])],
+  },
+  {
+    tool: 'conversation',
+    path: '/conversations/{cnv:1}',
+    ...one('conversation_read'),
+    website: 'optional',
+    ofConversation: true,
+    members: {
+      '': plain('data'),
+      data: plain('conversation', 'coverage'),
+      'data.conversation': CONVERSATION,
+      'data.conversation.access': plain('pii', 'message_content'),
+    },
+  },
+  {
+    tool: 'conversation_contacts',
+    path: '/conversations/{cnv:1}/contacts',
+    scopes: ['conversation_read', 'contact_read', 'contact_read_pii'],
+    flags: ['pii'],
+    website: 'optional',
+    ofConversation: true,
+    members: {
+      '': plain('data'),
+      data: plain('conversation_id', 'contacts', 'next_cursor', 'coverage'),
+      'data.contacts.*': CONTACT,
+    },
+    list: ['data.contacts', 'id', always(1)],
+  },
+  {
+    tool: 'conversation_message',
+    variant: 'of an operator',
+    path: '/conversations/{cnv:1}/messages/{msg:2}',
+    ...messages,
+    members: {
+      '': plain('data'),
+      data: plain('message', 'coverage'),
+      'data.message': MESSAGE,
+      'data.message.author': STAFF,
+    },
+  },
+  {
+    tool: 'conversation_message',
+    variant: 'of a visitor',
+    path: '/conversations/{cnv:1}/messages/{msg:1}',
+    ...messages,
+    members: { 'data.message': MESSAGE, 'data.message.author': plain('type', 'id', 'name') },
+  },
+  {
+    tool: 'conversation_message',
+    variant: 'internal',
+    path: '/conversations/{cnv:1}/messages/{msg:4}?include_internal=true',
+    ...messages,
+    given: INTERNAL,
+    members: { 'data.message': MESSAGE, 'data.message.author': STAFF },
+  },
+  {
+    tool: 'conversation_messages',
+    path: '/conversations/{cnv:1}/messages',
+    ...messages,
+    members: messagesPage,
+    list: ['data.messages', 'id', always(6, 5, 3, 2, 1)],
+  },
+  {
+    tool: 'conversation_messages',
+    variant: 'include_internal, asc',
+    path: '/conversations/{cnv:1}/messages?include_internal=true&order=asc',
+    ...messages,
+    given: INTERNAL,
+    members: messagesPage,
+    list: ['data.messages', 'id', always(1, 2, 3, 4, 5, 6)],
+  },
+  {
+    tool: 'visitor',
+    path: '/dashboard/visitors/{vis:1}',
+    ...one('conversation_read'),
+    unrestricted: true,
+    website: 'optional',
+    members: {
+      '': plain('data'),
+      data: plain('visitor', 'coverage'),
+      'data.visitor': VISITOR,
+      'data.visitor.access': plain('pii'),
+    },
+  },
+  {
+    tool: 'visitor_conversations',
+    path: '/dashboard/visitors/{vis:1}/conversations',
+    ...one('conversation_read'),
+    website: 'optional',
+    members: {
+      '': plain('data'),
+      data: plain('visitor_id', 'conversations', 'next_cursor', 'coverage'),
+      'data.conversations.*': CONVERSATION,
+    },
+    list: ['data.conversations', 'id', through([2, 1], [1])],
+  },
+  {
+    tool: 'visitor_notes',
+    path: '/visitors/{vis:1}/notes',
+    ...notes,
+    members: {
+      '': plain('data'),
+      data: plain('visitor_id', 'notes', 'next_cursor', 'coverage'),
+      'data.notes.*': NOTE,
+    },
+    list: ['data.notes', 'id', always(2, 1)],
+  },
+  {
+    ...contacts,
+    path: '/contacts?website_id={web}',
+    list: ['data.data', 'id', always(2, 1)],
+  },
+  {
+    ...contacts,
+    variant: 'query',
+    path: '/contacts?website_id={web}&query=Zq',
+    given: { scopes: ['contact_read_pii'], flags: ['pii'] },
+    list: ['data.data', 'id', always(2, 1)],
+  },
+  {
+    tool: 'contact_get',
+    path: '/contacts/{ctc:1}',
+    ...one('contact_read'),
+    unrestricted: true,
+    website: 'optional',
+    members: { '': plain('data'), data: plain('contact'), 'data.contact': CONTACT, 'data.contact.access': plain('pii') },
+  },
+  {
+    tool: 'contact_visitors',
+    path: '/contacts/{ctc:1}/visitors',
+    scopes: ['contact_read', 'contact_read_pii', 'conversation_read'],
+    flags: ['pii'],
+    website: 'optional',
+    members: {
+      '': plain('data'),
+      data: plain('contact_id', 'visitors', 'next_cursor', 'coverage'),
+      'data.visitors.*': VISITOR,
+    },
+    list: ['data.visitors', 'id', always(2, 1)],
+  },
+  {
+    tool: 'contact_notes',
+    path: '/contacts/{ctc:1}/notes',
+    ...notes,
+    scopes: ['contact_read', ...notes.scopes],
+    members: {
+      '': plain('data'),
+      data: plain('contact_id', 'notes', 'next_cursor', 'coverage'),
+      'data.notes.*': NOTE,
+    },
+    list: ['data.notes', 'id', always(2, 1)],
+  },
+  {
+    tool: 'file_get',
+    path: '/files/{fil:1}',
+    ...files,
+    members: { '': plain('data'), data: plain('file', 'coverage'), 'data.file': FILE },
+  },
+  {
+    tool: 'file_get',
+    variant: 'internal',
+    path: '/files/{fil:2}?include_internal=true',
+    ...files,
+    given: INTERNAL,
+    members: { 'data.file': FILE },
+  },
+  {
+    tool: 'file_content',
+    path: '/files/{fil:1}/content',
+    ...files,
+    members: { '': plain('data'), data: chunk },
+  },
+  {
+    tool: 'file_content',
+    variant: 'internal',
+    path: '/files/{fil:2}/content?include_internal=true',
+    ...files,
+    given: INTERNAL,
+    members: { data: chunk },
+  },
+  {
+    tool: 'conversation_message_attachments',
+    path: '/conversations/{cnv:1}/messages/{msg:1}/attachments',
+    ...files,
+    members: attachments,
+    list: ['data.attachments', 'id', always(1)],
+  },
+  {
+    tool: 'conversation_message_attachments',
+    variant: 'internal',
+    path: '/conversations/{cnv:1}/messages/{msg:4}/attachments?include_internal=true',
+    ...files,
+    given: INTERNAL,
+    members: attachments,
+    list: ['data.attachments', 'id', always(2)],
+  },
+  {
+    tool: 'operators',
+    path: '/operators?website_id={web}',
+    scopes: ['directory_read', 'contact_read_pii'],
+    flags: ['pii'],
+    website: 'required',
+    members: {
+      '': plain('data'),
+      data: page('operators'),
+      'data.operators.*': plain('id', 'name', 'email', 'role', 'enabled', 'team_ids'),
+    },
+    list: ['data.operators', 'id', always(3, 2, 1)],
+  },
+  {
+    tool: 'dispositions',
+    path: '/dispositions?website_id={web}',
+    ...one('conversation_read'),
+    website: 'required',
+    members: {
+      '': plain('data'),
+      data: page('dispositions'),
+      'data.dispositions.*': plain('value', 'label', 'group', 'enabled', 'position'),
+    },
+  },
+  {
+    tool: 'saved_responses',
+    path: '/saved_responses?website_id={web}',
+    ...one('conversation_read'),
+    website: 'required',
+    members: {
+      '': plain('data'),
+      data: plain('language', 'scope', 'saved_responses', 'next_cursor', 'coverage'),
+      'data.saved_responses.*': plain(
+        ...['id', 'label', 'content', 'content_truncated', 'category_name', 'shortcut', 'platform_id'],
+      ),
+    },
+    list: ['data.saved_responses', 'id', always(1)],
+  },
+  {
+    tool: 'saved_links',
+    path: '/saved_links?website_id={web}',
+    ...one('conversation_read'),
+    website: 'required',
+    members: {
+      '': plain('data'),
+      data: plain('scope', 'saved_links', 'next_cursor', 'coverage'),
+      'data.saved_links.*': plain('id', 'label', 'url'),
+    },
+    list: ['data.saved_links', 'id', always(1)],
+  },
+  {
+    tool: 'offers',
+    path: '/offers?website_id={web}',
+    ...one('conversation_read'),
+    website: 'required',
+    members: {
+      '': plain('data'),
+      data: page('offers'),
+      'data.offers.*': plain('id', 'name', 'type', 'status', 'url', 'starts_at', 'ends_at'),
+    },
+    list: ['data.offers', 'id', always(2, 1)],
+  },
+  {
+    tool: 'channels',
+    path: '/channels?website_id={web}',
+    ...one('live_read'),
+    website: 'required',
+    members: { '': plain('data'), data: page('channels'), 'data.channels.*': plain('id', 'name') },
+    list: ['data.channels', 'id', directory('channel_ids')],
+  },
+  {
+    tool: 'teams',
+    path: '/teams?website_id={web}',
+    ...one('live_read'),
+    website: 'required',
+    members: { '': plain('data'), data: page('teams'), 'data.teams.*': plain('id', 'name', 'enabled') },
+    list: ['data.teams', 'id', directory('team_ids')],
+  },
+  {
+    tool: 'ai_conversation_summary',
+    path: '/analytics/ai-conversations/summary?website_id={web}&range=date&start=2026-11-10&end=2026-11-10',
+    ...one('reports_read', 'conversation_read'),
+    website: 'required',
+    members: {
+      '': plain('data'),
+      data: plain('meta', 'headline', 'summary'),
+      'data.headline': plain(
+        ...['ai_conversations', 'ai_touched_visitors', 'ai_assisted_conversations'],
+        ...['ai_customer_facing_conversations', 'human_escalations'],
+      ),
+      'data.summary': plain('series', 'metrics', 'ratings', 'outcomes', 'duration_by_platform'),
+      'data.summary.series': plain(
+        ...['volume', 'volume_hourly', 'platform', 'topics', 'language', 'sentiment', 'resolution', 'operators'],
+      ),
+    },
+    nulls: {
+      'data.summary.series.topics': MSG,
+      'data.summary.series.language': PII,
+      'data.summary.series.sentiment': MSG,
+      'data.summary.series.resolution': MSG,
+      'data.summary.series.operators': [...DIRECTORY, ...PII],
+      'data.summary.metrics.classified_count': MSG,
+      'data.summary.metrics.resolved_count': MSG,
+      'data.summary.metrics.first_contact_count': MSG,
+      'data.summary.metrics.first_contact_resolved': MSG,
+      'data.summary.metrics.sentiment_average': MSG,
+      'data.summary.metrics.confidence_average': MSG,
+      'data.summary.metrics.confidence_count': MSG,
+      'data.summary.ratings': MSG,
+      'data.summary.outcomes': MSG,
+    },
+  },
+  {
+    tool: 'ai_features_list',
+    path: '/ai/features?website_id={web}',
+    ...one('ai_features_read'),
+    unrestricted: true,
+    website: 'required',
+    members: {
+      '': plain('data'),
+      data: plain('features', 'truncated', 'next_cursor'),
+      'data.features.*': { ...FEATURE, application_execution: [] },
+      'data.features.*.application_execution': EXECUTION,
+    },
+    list: ['data.features', 'id', always(1, 3)],
+  },
+  {
+    tool: 'ai_feature_get',
+    path: '/ai/features/{aif:1}',
+    ...one('ai_features_read'),
+    website: 'optional',
+    members: { '': plain('data'), data: plain('feature', 'coverage'), 'data.feature': FEATURE },
+  },
+  {
+    tool: 'config_catalog',
+    path: '/settings/catalog?website_id={web}',
+    ...one('config_read'),
+    website: 'required',
+    members: { '': plain('data'), data: plain('areas', 'platforms', 'coverage') },
+  },
+  {
+    tool: 'config_schema',
+    path: '/settings/schema?website_id={web}&path=/ai/features',
+    ...one('config_read'),
+    website: 'required',
+    members: { '': plain('data'), data: plain('path', 'schema', 'plan_schema', 'coverage') },
+  },
+  {
+    tool: 'config_schema',
+    variant: 'of an item',
+    path: '/settings/schema?website_id={web}&path=/ai/features/{aif:1}',
+    ...one('config_read'),
+    website: 'required',
+    members: { data: plain('path', 'schema', 'plan_schema', 'coverage') },
+  },
+  {
+    tool: 'config_get',
+    path: '/settings/item?website_id={web}&path=/ai/features',
+    ...one('config_read'),
+    unrestricted: true,
+    website: 'required',
+    members: {
+      '': plain('data'),
+      data: plain('path', 'items', 'truncated', 'next_cursor', 'coverage'),
+      'data.items.*': FEATURE,
+    },
+    list: ['data.items', 'id', always(1, 3)],
+  },
+  {
+    tool: 'config_get',
+    variant: 'of an item',
+    path: '/settings/item?website_id={web}&path=/ai/features/{aif:1}',
+    ...one('config_read'),
+    unrestricted: true,
+    website: 'required',
+    members: { data: plain('path', 'item', 'coverage'), 'data.item': FEATURE },
+  },
+  {
+    tool: 'config_search',
+    path: '/settings/search?website_id={web}&query=Zq',
+    ...one('config_read'),
+    website: 'required',
+    members: {
+      '': plain('data'),
+      data: plain('matches', 'truncated', 'next_cursor'),
+      'data.matches.*': plain('path', 'label', 'type', 'version'),
+    },
+    list: ['data.matches', 'path', always(1, 3)],
+  },
+];
+
+/** Scopes, any one of which gives a guide; `agent_tasks` goes with any skill of the contract's A2A table. */
+const GUIDE_SCOPES: Readonly<Record<string, Scope>> = {
+  investigation: 'conversation_read',
+  contacts: 'contact_read',
+  reporting: 'reports_read',
+  configuration: 'config_read',
+  event_recovery: 'event_read',
+};
+const SKILLS: readonly (readonly Need[])[] = [
+  ['reports_read', 'conversation_read'],
+  ['conversation_read', 'message_content_read', 'contact_read_pii', 'message_content', 'pii'],
+  ['config_read'],
+  ['contact_read'],
+  ['ai_features_read', 'ai_execute'],
+];
+
+export function givesGuide(name: string, grants: Grants): boolean {
+  if (name === 'agent_tasks') return SKILLS.some((skill) => holdsAll(grants, skill));
+  const scope = GUIDE_SCOPES[name];
+  return scope === undefined || grants.scopes.includes(scope);
+}
+
+export const nameOf = ({ tool, variant }: Operation): string => (variant === undefined ? tool : `${tool} (${variant})`);
+
+/** The path with the ids of one website's records in it. */
+export function pathOf(operation: Operation, website: string, receipt = `op_${'0'.repeat(64)}`): string {
+  const tail = website.slice('web_'.length);
+  const path = operation.path
+    .replace('{web}', website)
+    .replace('{receipt}', receipt)
+    .replace(/\{([a-z]{3}):(\d+)\}/g, (_, prefix, id) => `${prefix}_${tail}_${id}`);
+  return `/api/v1${path}`;
+}
+
+export interface Refusal {
+  readonly status: number;
+  readonly code: string;
+  readonly required?: { scopes: readonly string[]; data_access: readonly string[]; unrestricted: boolean };
+}
+
+/** The refusal of a valid credential with these grants and restrictions, asked for a website that it holds. */
+export function refusalOf(
+  operation: Operation,
+  grants: Grants,
+  restricted: Restricted | undefined,
+): Refusal | undefined {
+  const missing = ({ scopes, flags }: { scopes: readonly Scope[]; flags: readonly Flag[] }) => ({
+    scopes: scopes.filter((scope) => !grants.scopes.includes(scope)),
+    data_access: flags.filter((flag) => !grants.flags.includes(flag)),
+    unrestricted: operation.unrestricted === true && restricted !== undefined,
+  });
+  const denied = ({ scopes, data_access, unrestricted }: ReturnType<typeof missing>): boolean =>
+    scopes.length > 0 || data_access.length > 0 || unrestricted;
+  for (const asked of [operation, ...(operation.given ? [operation.given] : [])]) {
+    const required = missing(asked);
+    if (denied(required)) return { status: 404, code: 'not_permitted', required };
+  }
+  if (operation.tool === 'guide_read' && !givesGuide(operation.variant ?? '', grants)) return NOT_FOUND;
+  if (operation.ofConversation && restricted && !restricted.ids.includes(1)) return NOT_FOUND;
+  return undefined;
+}
+
+export const NOT_FOUND: Refusal = { status: 404, code: 'not_found' };

@@ -1,0 +1,125 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import autocannon from 'autocannon';
+import postgres from 'postgres';
+import { packageRoot } from '../../src/core/package.ts';
+import { importFiles } from '../../src/import/import.ts';
+import { openEmbedded } from '../../src/store/embedded.ts';
+import { openDatabase } from '../../src/store/postgres.ts';
+import { issue } from '../support/credentials.ts';
+import { type Started, start } from './processes.ts';
+import { scale } from './scale.ts';
+
+/**
+ * `npm run bench`: ours against hand-written peers in one run, interleaved, medians and ratios. Figures are of this
+ * machine in this hour; ratios travel. `-- --scale` adds the comparison of 40 thousand with 4 million messages.
+ */
+const ROUNDS = 5;
+const SECONDS = 2;
+const CONNECTIONS = 16;
+const OURS = 8791;
+const PEER = 8792;
+const main = fileURLToPath(new URL('dist/src/main.js', packageRoot));
+const peerScript = fileURLToPath(new URL('dist/test/bench/peer.js', packageRoot));
+const northwind = fileURLToPath(new URL('../shared/data/northwind-dev.ndjson', packageRoot));
+
+const median = (values: readonly number[]): number =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
+
+async function shoot(
+  port: number,
+  path: string,
+  token: string,
+  seconds: number,
+): Promise<{ rate: number; p99: number }> {
+  const result = await autocannon({
+    url: `http://127.0.0.1:${port}${path}`,
+    connections: CONNECTIONS,
+    duration: seconds,
+    headers: { authorization: `Bearer ${token}` },
+  });
+  if (result.non2xx > 0 || result.errors > 0)
+    throw new Error(`${path}: ${result.non2xx} not 2xx, ${result.errors} errors`);
+  return { rate: result.requests.average, p99: result.latency.p99 };
+}
+
+async function compare(name: string, path: string, token: string): Promise<void> {
+  const ours: { rate: number; p99: number }[] = [];
+  const peer: { rate: number; p99: number }[] = [];
+  await shoot(OURS, path, token, 1);
+  await shoot(PEER, path, token, 1);
+  for (let round = 0; round < ROUNDS; round++) {
+    ours.push(await shoot(OURS, path, token, SECONDS));
+    peer.push(await shoot(PEER, path, token, SECONDS));
+  }
+  const ratios = ours.map(({ rate }, i) => rate / (peer[i]?.rate ?? 1));
+  print(
+    `${name.padEnd(24)} ours ${String(Math.round(median(ours.map((one) => one.rate)))).padStart(6)}/s` +
+      `  peer ${String(Math.round(median(peer.map((one) => one.rate)))).padStart(6)}/s` +
+      `  ratio ${median(ratios).toFixed(2)} (${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)})` +
+      `  p99 ${median(ours.map((one) => one.p99))} ms / ${median(peer.map((one) => one.p99))} ms`,
+  );
+}
+
+async function starts(dataDir: string): Promise<void> {
+  const env = { GATEWAY_DATA_DIR: dataDir, PORT: String(OURS), LOG_LEVEL: 'silent' };
+  const cold = await start(main, ['serve'], env);
+  await cold.stop();
+  const warm: number[] = [];
+  for (let i = 0; i < 3; i++) {
+    const one = await start(main, ['serve'], env);
+    warm.push(one.ready);
+    await one.stop();
+  }
+  print(`cold start ${Math.round(cold.ready)} ms (with initdb and demo)   warm start ${Math.round(median(warm))} ms`);
+}
+
+async function run(): Promise<void> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'gateway-bench-'));
+  print(
+    `${cpus()[0]?.model ?? 'unknown'}, ${cpus().length} cores, Node ${process.version}, ${CONNECTIONS} connections`,
+  );
+  await starts(dataDir);
+  const store = await openEmbedded({ dataDir, log: () => undefined });
+  const target = { host: store.host, port: store.port, database: 'gateway', username: 'postgres' };
+  const db = openDatabase({ target, connections: 2, statementTimeout: 600_000, name: 'bench' });
+  const sql = postgres({ ...target, max: 1, onnotice: () => undefined });
+  const servers: Started[] = [];
+  try {
+    if (existsSync(northwind)) {
+      const began = performance.now();
+      const { read, written } = await importFiles(db, { files: [northwind] });
+      const seconds = (performance.now() - began) / 1000;
+      print(`import ${written} of ${read} records in ${seconds.toFixed(2)} s: ${Math.round(read / seconds)}/s`);
+    }
+    await sql`ANALYZE`;
+    const { token } = await issue(sql, 1);
+    const gateway = await start(main, ['serve', '--no-demo'], {
+      GATEWAY_DATA_DIR: dataDir,
+      PORT: String(OURS),
+      LOG_LEVEL: 'warn',
+    });
+    servers.push(gateway);
+    servers.push(
+      await start(peerScript, [], { PEER_HOST: store.host, PEER_DB_PORT: String(store.port), PEER_PORT: String(PEER) }),
+    );
+    const [contact] = await sql`SELECT id FROM platform.contact WHERE tenant = 1 AND site = 1 AND NOT deleted LIMIT 1`;
+    const [conversation] = await sql`SELECT conversation_id AS id FROM platform.message
+      WHERE tenant = 1 AND site = 1 AND visibility = 'public' GROUP BY 1 ORDER BY count(*) DESC LIMIT 1`;
+    await compare('contact by id', `/api/v1/contacts/ctc_1_1_${contact?.['id']}`, token);
+    await compare('conversations page', '/api/v1/conversations?website_id=web_1_1', token);
+    await compare('messages page', `/api/v1/conversations/cnv_1_1_${conversation?.['id']}/messages`, token);
+    print(`resident memory after load ${Math.round(gateway.rss())} MB`);
+    if (process.argv.includes('--scale')) await scale(store, print);
+  } finally {
+    for (const server of servers) await server.stop();
+    await Promise.all([db.close(), sql.end()]);
+    await store.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+await run();

@@ -1,0 +1,113 @@
+import { createHash } from 'node:crypto';
+import express from 'express';
+import postgres from 'postgres';
+
+/**
+ * The yardstick: what a careful developer writes by hand for three reads, express and `postgres`, a token look-up and
+ * then the same query that the gateway runs. It knows no quota, restrictions or masks.
+ */
+const sql = postgres({
+  host: process.env['PEER_HOST'] ?? '',
+  port: Number(process.env['PEER_DB_PORT']),
+  database: 'gateway',
+  username: 'postgres',
+  max: 8,
+});
+const app = express();
+
+app.use(async (request, response, next) => {
+  const token = request.headers.authorization?.slice(7) ?? '';
+  const digest = createHash('sha256').update(token).digest();
+  const [credential] = await sql`
+    SELECT c.id, c.scopes FROM gateway.token t JOIN gateway.credential c ON c.id = t.credential_id
+     WHERE t.digest = ${digest} AND c.revoked_at IS NULL AND c.expires_at > now()`;
+  if (!credential) response.status(401).json({ error: 'unauthorized' });
+  else next();
+});
+
+const parts = (id: string): string[] => id.split('_').slice(1);
+
+app.get('/api/v1/contacts/:id', async (request, response) => {
+  const [tenant = '', site = '', id = ''] = parts(request.params.id);
+  const [contact] = await sql`
+    SELECT id, blocked, name, first_name, last_name, email, mobile, mobile_e164, phone, phone_e164, company, language,
+           country, time_zone, created_at, updated_at
+      FROM platform.contact WHERE tenant = ${tenant} AND site = ${site} AND id = ${id} AND NOT deleted`;
+  if (!contact) response.status(404).json({ error: 'not found' });
+  else response.json({ data: { contact: { ...contact, id: request.params.id, access: { pii: true } } } });
+});
+
+app.get('/api/v1/conversations', async (request, response) => {
+  const [tenant = '', site = ''] = parts(String(request.query['website_id']));
+  const rows = await sql`
+    SELECT id, status, platform, channel_id, team_id, subsite_id, disposition, language, ai_involved, ai_escalated,
+           visitor_id, message_count, created_at, updated_at, first_response_at, last_message_at, closed_at,
+           rating_label, rating_score, operator_id, left(subject, 501) AS subject
+      FROM platform.conversation WHERE tenant = ${tenant} AND site = ${site} ORDER BY id DESC LIMIT 26`;
+  const conversations = rows.slice(0, 25).map((row) => ({
+    id: `cnv_${tenant}_${site}_${row['id']}`,
+    website_id: request.query['website_id'],
+    status: row['status'],
+    platform: row['platform'],
+    channel_id: row['channel_id'] && `chn_${tenant}_${site}_${row['channel_id']}`,
+    team_id: row['team_id'] && `tem_${tenant}_${site}_${row['team_id']}`,
+    subsite_id: row['subsite_id'] && `sst_${tenant}_${site}_${row['subsite_id']}`,
+    disposition: row['disposition'],
+    language: row['language'],
+    ai: { involved: row['ai_involved'], escalated: row['ai_escalated'] },
+    visitor_id: row['visitor_id'] && `vis_${tenant}_${site}_${row['visitor_id']}`,
+    message_count: row['message_count'],
+    created_at: row['created_at'],
+    updated_at: row['updated_at'],
+    first_response_at: row['first_response_at'],
+    last_message_at: row['last_message_at'],
+    closed_at: row['closed_at'],
+    rating: row['rating_label'] && { label: row['rating_label'], score: row['rating_score'] },
+    operator_id: row['operator_id'] && `opr_${tenant}_${site}_${row['operator_id']}`,
+    subject: row['subject'],
+    subject_truncated: false,
+    access: { pii: true, message_content: true },
+  }));
+  response.json({ data: { conversations, next_cursor: conversations.at(-1)?.id ?? null } });
+});
+
+app.get('/api/v1/conversations/:id/messages', async (request, response) => {
+  const [tenant = '', site = '', id = ''] = parts(request.params.id);
+  const [owner] =
+    await sql`SELECT 1 FROM platform.conversation WHERE tenant = ${tenant} AND site = ${site} AND id = ${id}`;
+  if (!owner) {
+    response.status(404).json({ error: 'not found' });
+    return;
+  }
+  const rows = await sql`
+    SELECT m.id, m.author_type, m.author_id, v.nickname, o.name, m.visibility, m.kind, left(m.text, 32769) AS text,
+           m.language, m.created_at, m.edited_at, m.delivery_status, m.in_reply_to, m.ai_generated, m.ai_feature_id,
+           m.attachment_count, m.redacted
+      FROM platform.message m
+      LEFT JOIN platform.visitor v
+        ON m.author_type = 'visitor' AND v.tenant = m.tenant AND v.site = m.site AND v.id = m.author_id
+      LEFT JOIN platform.operator o
+        ON m.author_type <> 'visitor' AND o.tenant = m.tenant AND o.site = m.site AND o.id = m.author_id
+     WHERE m.tenant = ${tenant} AND m.site = ${site} AND m.conversation_id = ${id} AND m.visibility = 'public'
+     ORDER BY m.id DESC LIMIT 51`;
+  const messages = rows.slice(0, 50).map((row) => ({
+    id: `msg_${tenant}_${site}_${row['id']}`,
+    conversation_id: request.params.id,
+    author: { type: row['author_type'], id: row['author_id'], name: row['nickname'] ?? row['name'] },
+    visibility: row['visibility'],
+    kind: row['kind'],
+    text: row['text'],
+    text_truncated: false,
+    language: row['language'],
+    created_at: row['created_at'],
+    edited_at: row['edited_at'],
+    delivery_status: row['delivery_status'],
+    in_reply_to: row['in_reply_to'],
+    ai: { generated: row['ai_generated'], feature_id: row['ai_feature_id'] },
+    attachment_count: row['attachment_count'],
+    redacted: row['redacted'],
+  }));
+  response.json({ data: { conversation_id: request.params.id, messages, next_cursor: null } });
+});
+
+app.listen(Number(process.env['PEER_PORT']), '127.0.0.1', () => process.stderr.write('peer ready\n'));
