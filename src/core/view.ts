@@ -25,6 +25,8 @@ export interface Caller {
   allowed(alias: string): Fragment;
   /** Native ids that a restriction permits on this website; `undefined`: unrestricted. */
   permitted(dimension: Restriction): readonly string[] | undefined;
+  /** Whether a restriction permits the id in a column. */
+  permits(dimension: Restriction, column: string): Fragment;
 }
 
 /** SQL of one value. */
@@ -50,8 +52,8 @@ export interface ViewDeclaration<Name extends string> {
   readonly order?: 'asc' | 'desc';
   /** Rows that exist for the API at all. */
   readonly visible?: Fragment;
-  /** Columns that a credential's restrictions are compared with. */
-  readonly restricted?: Partial<Record<Restriction, Fragment>>;
+  /** Rows that a restricted credential may see: those that belong to a conversation, channel or team it is given. */
+  readonly reachable?: (caller: Caller) => Fragment;
   /** Rows that belong to a record of another view, by that view's name; `id` is its native id. */
   readonly within?: Readonly<Record<string, (id: string) => Fragment>>;
   readonly fields: Readonly<Record<string, Field>>;

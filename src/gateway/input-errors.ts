@@ -6,7 +6,7 @@ import type { ParameterError } from '../core/failures.ts';
  * we do not know came from the caller and are repeated only where they look like a name.
  */
 export function inputErrors(error: z.ZodError, input: Readonly<Record<string, unknown>>): ParameterError[] {
-  return error.issues.flatMap((issue): ParameterError[] => {
+  const errors = error.issues.flatMap((issue): ParameterError[] => {
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => ({ parameter: printable(key), code: 'unsupported_parameter' }));
     }
@@ -14,6 +14,8 @@ export function inputErrors(error: z.ZodError, input: Readonly<Record<string, un
     const missing = input[parameter] === undefined;
     return [{ parameter, code: missing ? 'missing' : parameter === 'cursor' ? 'invalid_cursor' : 'invalid_parameter' }];
   });
+  // A value can break several rules of its schema; that is one error of one parameter.
+  return errors.filter((one, i) => errors.findIndex(({ parameter }) => parameter === one.parameter) === i);
 }
 
 export const printable = (name: string): string => (/^[A-Za-z0-9_.[\]-]{1,64}$/.test(name) ? name : '(unprintable)');

@@ -5,7 +5,7 @@ import { RECORD_TYPES, type RecordType } from './records.ts';
 import { explainFence, type Run } from './run.ts';
 import { deleteStep, operatorStep, organizationStep, scopeStep, supersedeStep, websiteStep } from './special.ts';
 import type { Bounds, Step } from './steps.ts';
-import { lanes, type Sited, type Table, TABLES } from './tables.ts';
+import { lanes, type Sited, TABLES, type Table } from './tables.ts';
 import { writeStep } from './write.ts';
 
 /** Steps one after the other. */
@@ -32,7 +32,9 @@ const GROUPS: readonly (readonly Chain[])[] = [
     [
       supersedeStep,
       scopeStep('scope'),
-      ...RECORD_TYPES.filter((type) => type !== 'delete').toReversed().map(deleteStep),
+      ...RECORD_TYPES.filter((type) => type !== 'delete')
+        .toReversed()
+        .map(deleteStep),
       organizationStep,
       scopeStep('scope again'),
       websiteStep,
@@ -103,13 +105,19 @@ export async function rehearsal(db: Database, run: Run): Promise<string[]> {
     .flatMap((step) => {
       if (step.batch === undefined) return [step.statement(bounds)];
       const first = raw(`${FIRST}::bigint`);
-      return [step.statement({ ...bounds, high: first }), analyze(step.batch.type), step.statement({ ...bounds, low: first })];
+      return [
+        step.statement({ ...bounds, high: first }),
+        analyze(step.batch.type),
+        step.statement({ ...bounds, low: first }),
+      ];
     })
     .map((statement) => statement.texts.join(''));
 }
 
 async function stagedTypes(db: Database): Promise<Set<RecordType>> {
-  const rows = await db.query<{ type: RecordType }>(sql`SELECT type FROM gateway.import_tally WHERE read > 0 AND type <> ''`);
+  const rows = await db.query<{ type: RecordType }>(
+    sql`SELECT type FROM gateway.import_tally WHERE read > 0 AND type <> ''`,
+  );
   return new Set(rows.map((row) => row.type));
 }
 

@@ -65,7 +65,7 @@ export async function takeRun(db: Database, signal: AbortSignal | undefined): Pr
       await db.query(sql`SELECT gateway.import_settle()`);
     },
     finish: async () => {
-      await db.query(sql`SELECT gateway.import_finish(${epoch})`);
+      await db.query(sql`SELECT gateway.import_finish(${epoch})`).catch(explainFence);
     },
     release: async () => {
       clearInterval(beat);

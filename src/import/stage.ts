@@ -28,7 +28,6 @@ const BYTES = 4 * 1024 * 1024;
  * them: one statement is under way at a time, the position that it records is the position after its last line.
  */
 export class Stage {
-  read = 0;
   private rows = columns();
   private rejects: object[] = [];
   private counts = new Map<string, { read: number; rejected: number }>();
@@ -168,9 +167,8 @@ export class Stage {
   }
 
   private count(type: string): { read: number; rejected: number } {
-    let count = this.counts.get(type);
-    if (count === undefined) this.counts.set(type, (count = { read: 0, rejected: 0 }));
-    this.read++;
+    const count = this.counts.get(type) ?? { read: 0, rejected: 0 };
+    this.counts.set(type, count);
     return count;
   }
 }

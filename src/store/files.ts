@@ -4,7 +4,7 @@ import type { FileBytes } from '../core/reads.ts';
 import { sql } from '../core/sql.ts';
 import { CHUNK_SIZE } from '../views/file.ts';
 import { guard } from './guard.ts';
-import { allowedConversation, guarded, type ReadSession } from './read.ts';
+import { callerOf, guarded, type ReadSession } from './read.ts';
 
 interface Row {
   native: string | null;
@@ -35,7 +35,7 @@ export async function readFileBytes(
         JOIN platform.message m ON m.tenant = f.tenant AND m.site = f.site AND m.id = f.message_id
         JOIN platform.conversation c ON c.tenant = f.tenant AND c.site = f.site AND c.id = f.conversation_id
        WHERE guard.ok AND f.tenant = ${website.tenant} AND f.site = ${website.site} AND f.id = ${native}
-         AND (${includeInternal} OR m.visibility = 'public') AND ${allowedConversation(authority, website, 'c')}
+         AND (${includeInternal} OR m.visibility = 'public') AND ${callerOf({ authority, website }).allowed('c')}
     ) f ON true
     LEFT JOIN platform.file_chunk b ON b.tenant = ${website.tenant} AND b.site = ${website.site} AND b.file_id = f.id
       AND b.chunk BETWEEN ${first} AND ${last}

@@ -26,23 +26,27 @@ export function permitted(authority: Authority, website: WebsiteKey, dimension: 
   return ids?.flatMap((id) => (id?.website === website.id ? [id.native] : []));
 }
 
-/** `authority`'s restrictions as a condition on columns; every dimension must permit the row, null is not permitted. */
-function within(authority: Authority, website: WebsiteKey, columns: Partial<Record<Restriction, Fragment>>): Fragment {
-  const conditions = RESTRICTIONS.flatMap((dimension) => {
-    const column = columns[dimension];
+/** What an expression of a view may ask about the session's caller. */
+export function callerOf({ authority, website }: Pick<ReadSession, 'authority' | 'website'>): Caller {
+  const permits = (dimension: Restriction, column: string): Fragment => {
     const ids = permitted(authority, website, dimension);
-    return column && ids ? [sql`${column} = ANY(${ids}::bigint[])`] : [];
-  });
-  return conditions.length === 0 ? YES : join(conditions, ' AND ');
+    return ids ? sql`${raw(column)} = ANY(${ids}::bigint[])` : YES;
+  };
+  return {
+    grants: authority,
+    permitted: (dimension) => permitted(authority, website, dimension),
+    permits,
+    // Every dimension must permit the row; a row without a channel, team or subsite is not permitted in it.
+    allowed: (alias) => {
+      const conditions = RESTRICTIONS.flatMap((dimension) =>
+        authority.restrictions[dimension] ? [permits(dimension, `${alias}.${COLUMN[dimension]}`)] : [],
+      );
+      return conditions.length === 0 ? YES : join(conditions, ' AND ');
+    },
+  };
 }
 
-/** The restrictions as a condition on platform.conversation under an alias. */
-export const allowedConversation = (authority: Authority, website: WebsiteKey, alias: string): Fragment =>
-  within(authority, website, {
-    channel_ids: raw(`${alias}.channel_id`),
-    team_ids: raw(`${alias}.team_id`),
-    subsite_ids: raw(`${alias}.subsite_id`),
-  });
+const COLUMN = { channel_ids: 'channel_id', team_ids: 'team_id', subsite_ids: 'subsite_id' } as const;
 
 /** Everything that decides whether a row of `view` exists for this caller, but for its id. */
 function scope(session: ReadSession, view: View, extra: readonly Fragment[] = []): Fragment {
@@ -52,7 +56,7 @@ function scope(session: ReadSession, view: View, extra: readonly Fragment[] = []
     [
       sql`${raw(alias)}.tenant = ${website.tenant} AND ${raw(alias)}.site = ${website.site}`,
       ...(view.visible ? [view.visible] : []),
-      ...(view.restricted && isRestricted(authority) ? [within(authority, website, view.restricted)] : []),
+      ...(view.reachable && isRestricted(authority) ? [view.reachable(callerOf(session))] : []),
       ...extra,
     ],
     ' AND ',
@@ -92,11 +96,7 @@ function projection<Name extends string>(
   const { authority, website } = session;
   const columns = new Map<string, string>();
   const selected: Fragment[] = [];
-  const caller: Caller = {
-    grants: authority,
-    allowed: (alias) => allowedConversation(authority, website, alias),
-    permitted: (dimension) => permitted(authority, website, dimension),
-  };
+  const caller = callerOf(session);
   const alias = (expression: Expression): string => {
     const fragment = typeof expression === 'function' ? expression(caller) : expression;
     const key = fragment.texts.join('?');

@@ -108,7 +108,7 @@ export const ChannelView = f.defineView({
   table: 'platform.channel',
   alias: 'ch',
   id: ChannelId,
-  restricted: { channel_ids: raw('ch.id') },
+  reachable: ({ permits }) => permits('channel_ids', 'ch.id'),
   fields: {
     id: f.ownId('ch', ChannelId),
     name: f.nullableText('ch.name', LABEL, 'Name.'),
@@ -120,7 +120,7 @@ export const TeamView = f.defineView({
   table: 'platform.team',
   alias: 't',
   id: TeamId,
-  restricted: { team_ids: raw('t.id') },
+  reachable: ({ permits }) => permits('team_ids', 't.id'),
   fields: {
     id: f.ownId('t', TeamId),
     name: f.nullableText('t.name', LABEL, 'Name.'),

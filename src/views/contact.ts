@@ -13,6 +13,15 @@ export const ContactView = f.defineView({
   alias: 'ct',
   id: ContactId,
   visible: raw('NOT ct.deleted'),
+  // Of a conversation itself, or through a visitor of one.
+  reachable: ({ allowed }) => sql`EXISTS (
+    SELECT 1 FROM platform.conversation_contact rk JOIN platform.conversation rc
+      ON rc.tenant = rk.tenant AND rc.site = rk.site AND rc.id = rk.conversation_id
+     WHERE rk.tenant = ct.tenant AND rk.site = ct.site AND rk.contact_id = ct.id AND ${allowed('rc')}
+    UNION ALL
+    SELECT 1 FROM platform.visitor_contact rv JOIN platform.conversation rc
+      ON rc.tenant = rv.tenant AND rc.site = rv.site AND rc.visitor_id = rv.visitor_id
+     WHERE rv.tenant = ct.tenant AND rv.site = ct.site AND rv.contact_id = ct.id AND ${allowed('rc')})`,
   within: {
     Conversation: (id) => sql`EXISTS (SELECT 1 FROM platform.conversation_contact k
       WHERE k.tenant = ct.tenant AND k.site = ct.site AND k.contact_id = ct.id AND k.conversation_id = ${id})`,

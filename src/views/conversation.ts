@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ChannelId, ConversationId, native, OperatorId, SubsiteId, TeamId, VisitorId, WebsiteId } from '../core/ids.ts';
 import { both, DIRECTORY, MSG, PII } from '../core/scopes.ts';
-import { type Fragment, likeLiteral, raw, sql } from '../core/sql.ts';
+import { type Fragment, likeLiteral, sql } from '../core/sql.ts';
 import * as f from '../core/view.ts';
 
 export const STATUSES = ['unassigned', 'assigned', 'pending', 'snoozed', 'closed', 'missed', 'spam'] as const;
@@ -28,7 +28,7 @@ export const ConversationView = f.defineView({
   table: 'platform.conversation',
   alias: 'c',
   id: ConversationId,
-  restricted: { channel_ids: raw('c.channel_id'), team_ids: raw('c.team_id'), subsite_ids: raw('c.subsite_id') },
+  reachable: ({ allowed }) => allowed('c'),
   within: { Visitor: (id) => sql`c.visitor_id = ${id}` },
   fields: {
     id: f.ownId('c', ConversationId),

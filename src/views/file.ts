@@ -24,17 +24,8 @@ export const FileView = f.defineView({
   table: 'platform.file',
   alias: 'f',
   id: FileId,
-  restricted: {
-    channel_ids: raw(
-      '(SELECT fc.channel_id FROM platform.conversation fc WHERE fc.tenant = f.tenant AND fc.site = f.site AND fc.id = f.conversation_id)',
-    ),
-    team_ids: raw(
-      '(SELECT fc.team_id FROM platform.conversation fc WHERE fc.tenant = f.tenant AND fc.site = f.site AND fc.id = f.conversation_id)',
-    ),
-    subsite_ids: raw(
-      '(SELECT fc.subsite_id FROM platform.conversation fc WHERE fc.tenant = f.tenant AND fc.site = f.site AND fc.id = f.conversation_id)',
-    ),
-  },
+  reachable: ({ allowed }) => sql`EXISTS (SELECT 1 FROM platform.conversation fc
+    WHERE fc.tenant = f.tenant AND fc.site = f.site AND fc.id = f.conversation_id AND ${allowed('fc')})`,
   within: { Message: (id) => sql`f.message_id = ${id}` },
   fields: {
     id: f.ownId('f', FileId),

@@ -10,6 +10,8 @@ export const VisitorView = f.defineView({
   table: 'platform.visitor',
   alias: 'v',
   id: VisitorId,
+  reachable: ({ allowed }) => sql`EXISTS (SELECT 1 FROM platform.conversation rc
+    WHERE rc.tenant = v.tenant AND rc.site = v.site AND rc.visitor_id = v.id AND ${allowed('rc')})`,
   within: {
     Contact: (id) => sql`EXISTS (SELECT 1 FROM platform.visitor_contact k
       WHERE k.tenant = v.tenant AND k.site = v.site AND k.visitor_id = v.id AND k.contact_id = ${id})`,

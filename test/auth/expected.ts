@@ -97,7 +97,7 @@ const FEATURE = plain('id', 'name', 'type', 'enabled', 'version');
 const page = (member: string): Members => plain(member, 'next_cursor', 'coverage');
 const EXECUTION: Members = plain('available', 'reason');
 
-/** What the credential is restricted to, in one dimension; `undefined`: not at all. */
+/** What the credential is restricted to, in one dimension. */
 export interface Restricted {
   readonly dimension: Dimension;
   /** 1: the channel, team or subsite of conversations 1 and 3; 9: of none; an empty list permits nothing. */
@@ -189,14 +189,14 @@ const attachments = {
   data: plain('conversation_id', 'message_id', 'attachments', 'next_cursor', 'coverage'),
   'data.attachments.*': FILE,
 } as const;
-const guide = (name: string, scope?: Scope): Operation => ({
+const guide = (name: string): Operation => ({
   tool: 'guide_read',
   variant: name,
   path: `/guides/${name}`,
   // A guide that is not given is not there: no `not_permitted` (decisions, section 18).
   ...none,
   website: 'none',
-  members: scope === undefined ? { '': plain('guide', 'mime_type', 'content', 'coverage') } : {},
+  members: { '': plain('guide', 'mime_type', 'content', 'coverage') },
 });
 
 export const OPERATIONS: readonly Operation[] = [
@@ -250,11 +250,11 @@ export const OPERATIONS: readonly Operation[] = [
     },
   },
   guide('overview'),
-  guide('investigation', 'conversation_read'),
-  guide('contacts', 'contact_read'),
-  guide('reporting', 'reports_read'),
-  guide('configuration', 'config_read'),
-  guide('event_recovery', 'event_read'),
+  guide('investigation'),
+  guide('contacts'),
+  guide('reporting'),
+  guide('configuration'),
+  guide('event_recovery'),
   guide('agent_tasks'),
   {
     ...conversations,

@@ -128,8 +128,13 @@ export class World {
 
   async #insert(table: string, rows: readonly Row[]): Promise<void> {
     // The driver takes the columns of the first row for all: rows of other columns go apart.
-    for (const some of Map.groupBy(rows, (row) => Object.keys(row).sort().join()).values()) {
-      await this.#sql`INSERT INTO ${this.#sql(`platform.${table}`)} ${this.#sql([...some])}`;
+    const alike = new Map<string, Row[]>();
+    for (const row of rows) {
+      const columns = Object.keys(row).join();
+      alike.set(columns, [...(alike.get(columns) ?? []), row]);
+    }
+    for (const some of alike.values()) {
+      await this.#sql`INSERT INTO ${this.#sql(`platform.${table}`)} ${this.#sql(some)}`;
     }
   }
 }

@@ -84,8 +84,10 @@ export async function content(sql: postgres.Sql): Promise<Record<string, string[
         for (const [column, value] of Object.entries(rest)) {
           const points = POINTS[column];
           if (points !== undefined) rest[column] = name(points, site, value);
-          if (column === 'author_id') rest[column] = name(row['author_type'] === 'visitor' ? 'visitor' : 'operator', site, value);
-          if (column === 'team_ids' && Array.isArray(value)) rest[column] = value.map((id) => name('team', site, id)).sort();
+          if (column === 'author_id')
+            rest[column] = name(row['author_type'] === 'visitor' ? 'visitor' : 'operator', site, value);
+          if (column === 'team_ids' && Array.isArray(value))
+            rest[column] = value.map((id) => name('team', site, id)).sort();
         }
         return JSON.stringify({ ...rest, website: name('website', null, site) });
       })
@@ -100,7 +102,15 @@ const day = (n: number): string => new Date(Date.UTC(2026, 0, 1) + n * 1000).toI
 export function desk(scale: number): ImportRecordInput[] {
   const records: ImportRecordInput[] = [
     { type: 'organization', external_id: 'org', name: 'Desk' },
-    { type: 'operator', external_id: 'ann', organization: 'org', name: 'Ann', role: 'owner', websites: ['w0', 'w1'], teams: ['t0', 't1'] },
+    {
+      type: 'operator',
+      external_id: 'ann',
+      organization: 'org',
+      name: 'Ann',
+      role: 'owner',
+      websites: ['w0', 'w1'],
+      teams: ['t0', 't1'],
+    },
     { type: 'operator', external_id: 'bot', organization: 'org', name: 'Bot', role: 'bot', websites: ['w0', 'w1'] },
   ];
   for (const w of [0, 1]) {
@@ -110,9 +120,24 @@ export function desk(scale: number): ImportRecordInput[] {
       { type: 'subsite', external_id: `s${w}`, website, name: 'Shop' },
       { type: 'channel', external_id: `c${w}`, website, platform: 'chat' },
       { type: 'team', external_id: `t${w}`, website, name: 'First line' },
-      { type: 'ai_feature', external_id: `f${w}`, website, name: 'Autopilot', ai_type: 'autopilot', versions: [{ version: 2, active: true }, { version: 3 }] },
+      {
+        type: 'ai_feature',
+        external_id: `f${w}`,
+        website,
+        name: 'Autopilot',
+        ai_type: 'autopilot',
+        versions: [{ version: 2, active: true }, { version: 3 }],
+      },
       { type: 'disposition', external_id: `d${w}`, website, value: 'Solved', label: 'Solved' },
-      { type: 'saved_response', external_id: `r${w}`, website, language: 'EN-us', label: 'Hi', content: 'Hello', category_name: 'Start' },
+      {
+        type: 'saved_response',
+        external_id: `r${w}`,
+        website,
+        language: 'EN-us',
+        label: 'Hi',
+        content: 'Hello',
+        category_name: 'Start',
+      },
       { type: 'saved_link', external_id: `l${w}`, website, label: 'Docs', url: 'https://docs.example/' },
       { type: 'offer', external_id: `o${w}`, website, name: 'Sale', offer_type: 'banner', status: 'active' },
     );
@@ -122,19 +147,55 @@ export function desk(scale: number): ImportRecordInput[] {
     const at = (n: number): string => day(i * 100 + n);
     const [contact, visitor, conversation] = [`con${i}`, `vis${i}`, `cnv${i}`];
     records.push(
-      { type: 'contact', external_id: contact, website: `w${w}`, name: `Name ${i}`, mobile: '030 901820', country: 'DE', created_at: at(0) },
+      {
+        type: 'contact',
+        external_id: contact,
+        website: `w${w}`,
+        name: `Name ${i}`,
+        mobile: '030 901820',
+        country: 'DE',
+        created_at: at(0),
+      },
       { type: 'visitor', external_id: visitor, website: `w${w}`, contacts: [contact], created_at: at(1) },
       {
-        type: 'conversation', external_id: conversation, website: `w${w}`, visitor, contacts: [contact], channel: `c${w}`, team: `t${w}`,
-        subsite: `s${w}`, operator: 'ann', status: 'assigned', platform: 'chat', created_at: at(2), updated_at: at(9),
+        type: 'conversation',
+        external_id: conversation,
+        website: `w${w}`,
+        visitor,
+        contacts: [contact],
+        channel: `c${w}`,
+        team: `t${w}`,
+        subsite: `s${w}`,
+        operator: 'ann',
+        status: 'assigned',
+        platform: 'chat',
+        created_at: at(2),
+        updated_at: at(9),
       },
       {
-        type: 'message', external_id: `${conversation}-1`, conversation, author_type: 'visitor', author: visitor, visibility: 'public',
-        kind: 'html', text: `<p>Hello <b>${i}</b></p><script>no()</script>`, created_at: at(3),
+        type: 'message',
+        external_id: `${conversation}-1`,
+        conversation,
+        author_type: 'visitor',
+        author: visitor,
+        visibility: 'public',
+        kind: 'html',
+        text: `<p>Hello <b>${i}</b></p><script>no()</script>`,
+        created_at: at(3),
       },
       {
-        type: 'message', external_id: `${conversation}-2`, conversation, author_type: 'bot', author: 'bot', visibility: 'public',
-        kind: 'text', text: `Answer ${i}`, created_at: at(5), in_reply_to: `${conversation}-1`, ai_generated: true, ai_feature: `f${w}`,
+        type: 'message',
+        external_id: `${conversation}-2`,
+        conversation,
+        author_type: 'bot',
+        author: 'bot',
+        visibility: 'public',
+        kind: 'text',
+        text: `Answer ${i}`,
+        created_at: at(5),
+        in_reply_to: `${conversation}-1`,
+        ai_generated: true,
+        ai_feature: `f${w}`,
       },
       { type: 'ai_result', external_id: `air${i}`, conversation, topics: ['a', 'b'], sentiment: 0.25, confidence: 0.5 },
       { type: 'note', external_id: `not${i}`, visitor, operator: 'ann', text: 'Called back', created_at: at(6) },
@@ -142,26 +203,38 @@ export function desk(scale: number): ImportRecordInput[] {
     if (i % 10 === 0) {
       const bytes = Buffer.alloc(1000 + i, i % 251).toString('base64');
       records.push({
-        type: 'file', external_id: `fil${i}`, message: `${conversation}-1`, name: `dir/../p${i}.txt`, media_type: 'text/plain',
-        content_base64: bytes, created_at: at(4),
+        type: 'file',
+        external_id: `fil${i}`,
+        message: `${conversation}-1`,
+        name: `dir/../p${i}.txt`,
+        media_type: 'text/plain',
+        content_base64: bytes,
+        created_at: at(4),
       });
     }
   }
   return records;
 }
 
-export const ndjson = (records: readonly unknown[]): string => records.map((record) => `${JSON.stringify(record)}\n`).join('');
+export const ndjson = (records: readonly unknown[]): string =>
+  records.map((record) => `${JSON.stringify(record)}\n`).join('');
 
 /** A shuffle that depends on the seed alone. */
 export function shuffled<T>(list: readonly T[], seed: number): T[] {
   let state = seed;
-  const random = (): number => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
-  return list.map((one) => ({ one, key: random() })).sort((a, b) => a.key - b.key).map(({ one }) => one);
+  const random = (): number => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state;
+  };
+  return list
+    .map((one) => ({ one, key: random() }))
+    .sort((a, b) => a.key - b.key)
+    .map(({ one }) => one);
 }
 
 export const temporary = (): string => mkdtempSync(join(tmpdir(), 'import-'));
 
-/** Compiles the importer for child processes that are going to be killed; returns the script: URL, FILE. */
+/** Compiles the importer for child processes that are going to be killed; returns the script, which takes a target as JSON and a file. */
 export function compileImporter(folder: string): string {
   const project = resolve(import.meta.dirname, '../..');
   const built = join(folder, 'built');
@@ -170,18 +243,28 @@ export function compileImporter(folder: string): string {
   symlinkSync(join(project, 'node_modules'), join(built, 'node_modules'));
   const config = {
     extends: join(project, 'tsconfig.json'),
-    compilerOptions: { outDir: built, rootDir: project, incremental: false, sourceMap: false, typeRoots: [join(project, 'node_modules/@types')] },
+    compilerOptions: {
+      outDir: built,
+      rootDir: project,
+      incremental: false,
+      sourceMap: false,
+      typeRoots: [join(project, 'node_modules/@types')],
+    },
     include: [join(project, 'src/import/import.ts'), join(project, 'src/store/postgres.ts')],
   };
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
-  execFileSync(process.execPath, [join(project, 'node_modules/typescript/bin/tsc'), '-p', join(folder, 'tsconfig.json')]);
+  execFileSync(process.execPath, [
+    join(project, 'node_modules/typescript/bin/tsc'),
+    '-p',
+    join(folder, 'tsconfig.json'),
+  ]);
   const script = join(built, 'child.mjs');
   writeFileSync(
     script,
     `import { openDatabase } from './src/store/postgres.js';
 import { importFiles } from './src/import/import.js';
 const [, , target, file] = process.argv;
-const db = openDatabase({ target, connections: 3, statementTimeout: 60000, name: 'import-child' });
+const db = openDatabase({ target: JSON.parse(target), connections: 3, statementTimeout: 60000, name: 'import-child' });
 const say = (what) => process.stdout.write(JSON.stringify(what) + '\\n');
 const result = await importFiles(db, { files: [file], resume: true, onProgress: say });
 say({ result });

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { importFiles, ImportRefused, importRecords, type ImportResult, type Reject } from '../../src/import/import.ts';
+import { ImportRefused, type ImportResult, importFiles, importRecords, type Reject } from '../../src/import/import.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { content, desk, dump, ndjson, shuffled, temporary } from './import.support.ts';
 
@@ -21,7 +21,10 @@ const counts = ({ types: _, ...sums }: ImportResult) => sums;
 
 async function rejected(records: Iterable<unknown>, organization?: string): Promise<string[]> {
   const found: Reject[] = [];
-  await importRecords(store.db, records, { onReject: (one) => found.push(one), ...(organization ? { organization } : {}) });
+  await importRecords(store.db, records, {
+    onReject: (one) => found.push(one),
+    ...(organization ? { organization } : {}),
+  });
   return found.map(({ line, pointer, code }) => `${line} ${pointer} ${code}`);
 }
 
@@ -39,17 +42,38 @@ const snapshots = ['w0', 'w1'].flatMap((website) => families.map((family) => `${
 test('every type is written, counted and told to the journal once a website and family', async () => {
   const records = desk(20);
   const result = await load(records);
-  expect(counts(result)).toEqual({ read: records.length, written: records.length, unchanged: 0, removed: 0, rejected: 0 });
+  expect(counts(result)).toEqual({
+    read: records.length,
+    written: records.length,
+    unchanged: 0,
+    removed: 0,
+    rejected: 0,
+  });
   expect(result.types.message).toEqual({ read: 40, written: 40, unchanged: 0, removed: 0, rejected: 0 });
   expect(await receipts()).toEqual(snapshots);
   const stored = await content(store.sql);
-  expect(JSON.parse(stored['message']?.[0] ?? '')).toMatchObject({ author_id: 'vis0', text: 'Hello 0', website: 'w0', attachment_count: 1 });
-  expect(JSON.parse(stored['contact']?.[0] ?? '')).toMatchObject({ mobile: '030 901820', mobile_e164: '+4930901820', phone_e164: null });
+  expect(JSON.parse(stored['message']?.[0] ?? '')).toMatchObject({
+    author_id: 'vis0',
+    text: 'Hello 0',
+    website: 'w0',
+    attachment_count: 1,
+  });
+  expect(JSON.parse(stored['contact']?.[0] ?? '')).toMatchObject({
+    mobile: '030 901820',
+    mobile_e164: '+4930901820',
+    phone_e164: null,
+  });
   expect(JSON.parse(stored['saved_response']?.[0] ?? '')).toMatchObject({ language: 'en-US' });
   expect(JSON.parse(stored['ai_feature']?.[0] ?? '')).toMatchObject({ versions: [2, 3], active_version: 2 });
   expect(JSON.parse(stored['conversation']?.[0] ?? '')).toMatchObject({
-    channel_id: 'c0', team_id: 't0', subsite_id: 's0', operator_id: 'ann', visitor_id: 'vis0',
-    message_count: 2, ai_involved: true, response_seconds: 2,
+    channel_id: 'c0',
+    team_id: 't0',
+    subsite_id: 's0',
+    operator_id: 'ann',
+    visitor_id: 'vis0',
+    message_count: 2,
+    ai_involved: true,
+    response_seconds: 2,
   });
 });
 
@@ -62,7 +86,13 @@ test('a second run finds everything unchanged, rewrites nothing and tells nothin
     SELECT 'f' || file_id, xmin::text FROM platform.file_chunk UNION ALL SELECT 'v' || visitor_id, xmin::text FROM platform.visitor_contact ORDER BY 1, 2`;
   const written = await versions();
   const records = shuffled(desk(20), 7);
-  expect(counts(await load(records))).toEqual({ read: records.length, written: 0, unchanged: records.length, removed: 0, rejected: 0 });
+  expect(counts(await load(records))).toEqual({
+    read: records.length,
+    written: 0,
+    unchanged: records.length,
+    removed: 0,
+    rejected: 0,
+  });
   expect(await dump(store.sql)).toEqual(before);
   expect(await versions()).toEqual(written);
   expect(await receipts()).toEqual([]);
@@ -85,143 +115,58 @@ test('native ids follow creation, then lines, and stay', async () => {
   const order = () => store.sql<{ names: string[] }[]>`
     SELECT array_agg(external_id ORDER BY id) AS names FROM platform.conversation WHERE site = 1`;
   const names = Array.from({ length: 20 }, (_, i) => `cnv${i}`).filter((_, i) => i % 2 === 0);
-  const site = (await store.sql<{ site: string }[]>`SELECT site FROM platform.website WHERE external_id = 'w0'`)[0]?.site;
+  const site = (await store.sql<{ site: string }[]>`SELECT site FROM platform.website WHERE external_id = 'w0'`)[0]
+    ?.site;
   const [first] = await store.sql<{ names: string[] }[]>`
     SELECT array_agg(external_id ORDER BY id) AS names FROM platform.conversation WHERE site = ${site ?? 0}`;
   expect(first?.names).toEqual(names);
   const before = await order();
-  await load([{ ...desk(1).find((record) => record.type === 'conversation'), external_id: 'older', created_at: '2020-01-01T00:00:00Z' }]);
+  await load([
+    {
+      ...desk(1).find((record) => record.type === 'conversation'),
+      external_id: 'older',
+      created_at: '2020-01-01T00:00:00Z',
+    },
+  ]);
   expect((await order())[0]?.names.filter((name) => name !== 'older')).toEqual(before[0]?.names);
   const operators = await store.sql`SELECT DISTINCT id FROM platform.operator WHERE external_id = 'ann'`;
   expect(operators).toHaveLength(1);
 });
 
-test('a file of lines: each bad one is reported with line, pointer and code, the rest is imported', async () => {
-  const good = ndjson(desk(1)).trimEnd().split('\n');
-  const invalid = Buffer.from('{"type":"team","external_id":"\xff"}', 'latin1');
-  const bytes = Buffer.concat([
-    Buffer.from(`\ufeff${good.join('\r\n')}\n\n{"type":"team",\n`),
-    invalid,
-    Buffer.from(`\n${JSON.stringify({ type: 'team', external_id: 'x'.repeat(17 * 1024 * 1024) })}\n`),
-    Buffer.from(
-      ndjson([
-        { type: 'robot', external_id: 'x' },
-        { type: 'team', external_id: 't9', website: 'w0', enabled: 'yes', colour: 'red' },
-        { type: 'disposition', external_id: 'd9', website: 'w0', value: 'v', label: 'l', position: 9223372036854775808 },
-        { type: 'subsite', external_id: 's9', website: 'w0', name: 'nul \0 and \ud800' },
-      ]) + '[]\n"last line without an end"',
-    ),
-  ]);
-  const path = join(folder, 'bad.ndjson');
-  const rejects = join(folder, 'rejects.ndjson');
-  writeFileSync(path, bytes);
-  const result = await importFiles(store.db, { files: [path], rejects });
-  const n = good.length;
-  const expected = [
-    [n + 2, '', 'invalid_json'],
-    [n + 3, '', 'invalid_utf8'],
-    [n + 4, '', 'line_too_long'],
-    [n + 5, '/type', 'unknown_type'],
-    [n + 6, '/enabled', 'invalid_type'],
-    [n + 6, '/colour', 'unknown_member'],
-    [n + 7, '/position', 'out_of_range'],
-    [n + 8, '/name', 'invalid_text'],
-    [n + 9, '', 'invalid_type'],
-    [n + 10, '', 'invalid_type'],
-  ];
-  const reported = readFileSync(rejects, 'utf8').trimEnd().split('\n').map((line) => JSON.parse(line) as Reject);
-  expect(reported).toEqual(expected.map(([line, pointer, code]) => ({ file: path, line, pointer, code })));
-  expect(counts(result)).toEqual({ read: n + 9, written: n, unchanged: 0, removed: 0, rejected: 9 });
-});
-
-test('impossible references are refused, and what refers to the refused with them', async () => {
-  await load(desk(4));
-  const [at, more] = ['2026-05-01T00:00:00Z', { visibility: 'public', kind: 'text', created_at: '2026-05-01T00:00:00Z' }];
-  const conversation = { type: 'conversation', status: 'closed', platform: 'chat', created_at: at, updated_at: at };
-  const message = { type: 'message', author_type: 'system', ...more };
-  expect(
-    await rejected([
-      { ...conversation, external_id: 'a', website: 'nowhere' },
-      { ...conversation, external_id: 'b', website: 'w0', channel: 'c1' },
-      { ...conversation, external_id: 'c', website: 'w0', contacts: ['con0', 'con1'] },
-      { ...conversation, external_id: 'd', website: 'w0', contacts: ['con0', 'nobody'] },
-      { ...message, external_id: 'e', conversation: 'a' },
-      { ...message, external_id: 'f', conversation: 'cnv0', in_reply_to: 'e' },
-      { ...message, external_id: 'g', conversation: 'cnv0', in_reply_to: 'f' },
-      { ...message, external_id: 'h', conversation: 'cnv0', in_reply_to: 'cnv2-1' },
-      { ...message, external_id: 'i', conversation: 'cnv0', author_type: 'visitor', author: 'ann' },
-      { ...conversation, external_id: 'cnv0', website: 'w1' },
-      { type: 'operator', external_id: 'ann', organization: 'org', name: 'Ann', role: 'owner', websites: ['w0'], teams: ['t0', 't1'] },
-      { type: 'file', external_id: 'j', message: 'cnv0-1', name: 'n', media_type: 'a/b', path: 'x.txt', created_at: at },
-      { ...message, external_id: 'ok', conversation: 'cnv0', in_reply_to: 'ok2' },
-      { ...message, external_id: 'ok2', conversation: 'cnv0' },
-    ]),
-  ).toEqual([
-    '1 /website unknown_reference',
-    '2 /channel reference_elsewhere',
-    '3 /contacts/1 reference_elsewhere',
-    '4 /contacts/1 unknown_reference',
-    '5 /conversation unknown_reference',
-    '6 /in_reply_to unknown_reference',
-    '7 /in_reply_to unknown_reference',
-    '8 /in_reply_to reference_elsewhere',
-    '9 /author unknown_reference',
-    '10 /website immutable_website',
-    '11 /teams/1 reference_elsewhere',
-    '12 /path path_refused',
-  ]);
-  const stored = (await content(store.sql))['message']?.map((row) => JSON.parse(row));
-  expect(stored?.find((row) => row.external_id === 'ok')?.in_reply_to).toBe('ok2');
-});
-
-test('of two records with one key the later line stands; a repeated line is no fault', async () => {
-  await load(desk(2));
-  const team = (name: string) => ({ type: 'team', external_id: 'new', website: 'w0', name });
-  const gone = { type: 'delete', of: 'team', external_id: 'new' };
-  expect(await rejected([team('a'), team('b'), team('b')])).toEqual(['1 /external_id duplicate_record']);
-  expect(await rejected([team('a'), gone])).toEqual(['1 /external_id duplicate_record']);
-  expect((await content(store.sql))['team']).toHaveLength(2);
-  expect(await rejected([gone, team('c')])).toEqual(['1 /external_id duplicate_record']);
-  expect((await content(store.sql))['team']).toHaveLength(3);
-});
-
-describe('several organizations', () => {
-  const other = [
-    { type: 'organization', external_id: 'two', name: 'Two' },
-    { type: 'website', external_id: 'w0', organization: 'two', name: 'Theirs', time_zone: 'UTC' },
-  ];
-  const team = { type: 'team', external_id: 'mine', website: 'w0' };
-  test('a run that names its organization does not reach into another', async () => {
-    await load(desk(1));
-    await load(other);
-    expect(await rejected([team])).toEqual(['1 /website ambiguous_reference']);
-    expect(await rejected([...other, team])).toEqual([]);
-    expect(await rejected([...other, { ...team, external_id: 'x', website: 'w1' }])).toEqual(['3 /website unknown_reference']);
-    expect(await rejected([team], 'org')).toEqual([]);
-    expect((await content(store.sql))['team']?.filter((row) => row.includes('"mine"'))).toHaveLength(2);
-    expect(await rejected([{ type: 'delete', of: 'team', external_id: 'mine' }])).toEqual(['1 /external_id ambiguous_reference']);
-    await expect(rejected([team], `org_${'0'.repeat(32)}`)).rejects.toThrow(ImportRefused);
-  });
-});
-
 test('links, websites of operators and columns follow the last import; null replaces what is left out', async () => {
   await load(desk(4));
   await receipts();
-  const [visitor, conversation] = ['visitor', 'conversation'].map((type) => desk(4).find((record) => record.type === type));
+  const [visitor, conversation] = ['visitor', 'conversation'].map((type) =>
+    desk(4).find((record) => record.type === type),
+  );
   const changes = [
     { ...visitor, contacts: ['con2'] },
     { ...conversation, contacts: [], operator: undefined },
     { type: 'operator', external_id: 'bot', organization: 'org', name: 'Bot', role: 'bot', websites: ['w1'] },
-    { type: 'message', external_id: 'cnv0-1', conversation: 'cnv2', author_type: 'system', visibility: 'internal', kind: 'event', created_at: '2026-01-01T00:00:03Z' },
+    {
+      type: 'message',
+      external_id: 'cnv0-1',
+      conversation: 'cnv2',
+      author_type: 'system',
+      visibility: 'internal',
+      kind: 'event',
+      created_at: '2026-01-01T00:00:03Z',
+    },
   ];
   // The answer to it would stay behind in the other conversation.
   const answer = desk(4).find((record) => record.external_id === 'cnv0-2');
-  expect(counts(await load([...changes, { ...answer, author: undefined, in_reply_to: undefined }]))).toMatchObject({ written: 5, rejected: 0 });
+  expect(counts(await load([...changes, { ...answer, author: undefined, in_reply_to: undefined }]))).toMatchObject({
+    written: 5,
+    rejected: 0,
+  });
   const stored = await content(store.sql);
   expect(stored['visitor_contact']?.find((row) => row.includes('vis0'))).toContain('con2');
   expect(stored['conversation_contact']?.some((row) => row.includes('cnv0'))).toBe(false);
   expect(stored['operator']?.filter((row) => row.includes('"bot"'))).toHaveLength(1);
-  expect(JSON.parse(stored['conversation']?.find((row) => row.includes('"cnv0"')) ?? '')).toMatchObject({ operator_id: null, message_count: 1 });
+  expect(JSON.parse(stored['conversation']?.find((row) => row.includes('"cnv0"')) ?? '')).toMatchObject({
+    operator_id: null,
+    message_count: 1,
+  });
   expect(JSON.parse(stored['file']?.[0] ?? '')).toMatchObject({ conversation_id: 'cnv2', message_id: 'cnv0-1' });
   expect(await receipts()).toEqual(['w0 conversation.snapshot', 'w0 operator.snapshot', 'w0 visitor.snapshot']);
 });
@@ -230,11 +175,29 @@ test('deletions remove the row and what depends on it, and say so', async () => 
   await load(desk(4));
   await receipts();
   const gone = (of: string, external_id: string) => ({ type: 'delete', of, external_id });
-  const lines = [gone('contact', 'con0'), gone('visitor', 'vis1'), gone('conversation', 'cnv2'), gone('team', 't0'), gone('operator', 'bot')];
-  expect(counts(await load([...lines, gone('file', 'never')]))).toEqual({ read: 6, written: 0, unchanged: 1, removed: 5, rejected: 0 });
+  const lines = [
+    gone('contact', 'con0'),
+    gone('visitor', 'vis1'),
+    gone('conversation', 'cnv2'),
+    gone('team', 't0'),
+    gone('operator', 'bot'),
+  ];
+  expect(counts(await load([...lines, gone('file', 'never')]))).toEqual({
+    read: 6,
+    written: 0,
+    unchanged: 1,
+    removed: 5,
+    rejected: 0,
+  });
   expect(await receipts()).toEqual([
-    'w0 conversation.removed', 'w0 operator.removed', 'w0 privacy.removed', 'w0 queue.removed', 'w0 visitor.removed',
-    'w1 operator.removed', 'w1 privacy.removed', 'w1 visitor.removed',
+    'w0 conversation.removed',
+    'w0 operator.removed',
+    'w0 privacy.removed',
+    'w0 queue.removed',
+    'w0 visitor.removed',
+    'w1 operator.removed',
+    'w1 privacy.removed',
+    'w1 visitor.removed',
   ]);
   const stored = await content(store.sql);
   expect(stored['contact']).toHaveLength(3);
@@ -242,7 +205,9 @@ test('deletions remove the row and what depends on it, and say so', async () => 
   expect(JSON.stringify(stored)).not.toContain('dangling visitor');
   expect(JSON.stringify(stored)).not.toContain('dangling team');
   expect(counts(await load(lines))).toMatchObject({ removed: 0, unchanged: 5 });
-  expect(await rejected([desk(1).find((record) => record.external_id === 'vis0')])).toEqual(['1 /contacts/0 unknown_reference']);
+  expect(await rejected([desk(1).find((record) => record.external_id === 'vis0')])).toEqual([
+    '1 /contacts/0 unknown_reference',
+  ]);
   expect(counts(await load([gone('website', 'w1'), gone('organization', 'org')]))).toMatchObject({ removed: 2 });
   expect(Object.entries(await content(store.sql)).filter(([, rows]) => rows.length > 0)).toEqual([]);
 });
@@ -256,7 +221,13 @@ test('files: bytes in chunks, from base64 or beside the NDJSON file, and nowhere
   symlinkSync(join(folder, 'secret.txt'), join(box, 'link.txt'));
   symlinkSync(join(box, 'sub', 'big.bin'), join(box, 'inside.bin'));
   const file = (external_id: string, rest: object) => ({
-    type: 'file', external_id, message: 'cnv0-1', name: '../../etc/pass\u0007wd', media_type: 'image/png', created_at: '2026-05-01T00:00:00Z', ...rest,
+    type: 'file',
+    external_id,
+    message: 'cnv0-1',
+    name: '../../etc/pass\u0007wd',
+    media_type: 'image/png',
+    created_at: '2026-05-01T00:00:00Z',
+    ...rest,
   });
   const path = join(box, 'in.ndjson');
   const lines = [
@@ -295,7 +266,11 @@ test('a dry run tells what would happen and changes nothing', async () => {
   await receipts();
   const before = await dump(store.sql);
   const found: Reject[] = [];
-  const records = [...desk(3), { type: 'team', external_id: 'x', website: 'w7' }, { type: 'delete', of: 'contact', external_id: 'con1' }];
+  const records = [
+    ...desk(3),
+    { type: 'team', external_id: 'x', website: 'w7' },
+    { type: 'delete', of: 'contact', external_id: 'con1' },
+  ];
   const options = { dryRun: true, onReject: (one: Reject) => found.push(one) };
   const dry = await importRecords(store.db, records, options);
   expect(await dump(store.sql)).toEqual(before);
@@ -314,7 +289,11 @@ test('any small set of records gives the same content in any order and any batch
         await importRecords(whole.db, chosen);
         const mixed = shuffled(chosen, seed + 1);
         // Parts come in any order, so that what a later part brings is missed at first: the whole then settles it.
-        for (let i = 0; i < cuts; i++) await importRecords(parts.db, mixed.filter((_, at) => at % (cuts + 1) === i));
+        for (let i = 0; i < cuts; i++)
+          await importRecords(
+            parts.db,
+            mixed.filter((_, at) => at % (cuts + 1) === i),
+          );
         await importRecords(parts.db, mixed);
         expect(await content(parts.sql)).toEqual(await content(whole.sql));
       } finally {
@@ -327,7 +306,10 @@ test('any small set of records gives the same content in any order and any batch
 
 const northwind = '../shared/data/northwind-dev.ndjson';
 test.skipIf(!existsSync(northwind))('northwind-dev comes in whole', async () => {
-  const lines = readFileSync(northwind, 'utf8').trimEnd().split('\n').map((line) => JSON.parse(line) as Record<string, unknown>);
+  const lines = readFileSync(northwind, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
   const result = await importFiles(store.db, { files: [northwind] });
   expect(counts(result)).toEqual({ read: 25_777, written: 25_777, unchanged: 0, removed: 0, rejected: 0 });
   const texts = await store.sql<{ external_id: string; text: string; conversation: string; created_at: Date }[]>`

@@ -12,9 +12,7 @@ const Zone = z
 export default defineTool({
   name: 'ai_conversation_summary',
   title: 'Summarize AI conversations',
-  summary:
-    'Counts, response times, series and results of AI-evidenced conversations of a website over at most 31 days. ' +
-    'Figures the credential may not see are null, with the reason in meta.withheld.',
+  summary: 'Counts, response times and results of AI conversations over at most 31 days; null where not granted.',
   rest: 'GET /api/v1/analytics/ai-conversations/summary',
   effect: 'read',
   tag: 'Reporting',

@@ -47,7 +47,8 @@ export function publicApp({ baseUrl, openapi, ready }: AppOptions): Express {
   const refuse: ErrorRequestHandler = (error, request, response, _next) => {
     const context = { baseUrl, requestId: requestIdOf(request), resource: '', tokenSent: false };
     // express refuses a path with a broken escape by an error of its own, which has a status.
-    const failure = statusOf(error) === 400 ? new Failure('not_found') : asFailure(error);
+    const unreadable = !(error instanceof Failure) && statusOf(error) === 400;
+    const failure = unreadable ? new Failure('not_found') : asFailure(error);
     sendProblem(request, response, failure, context);
   };
   app.use(refuse);

@@ -1,0 +1,143 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { newSecret } from '../../src/auth/tokens.ts';
+import type { TestDatabase } from '../support/database.ts';
+import { cliDatabase, demoApp, gateway, issue, parse, text } from './support.ts';
+
+// One defect a database: each test shows that its check sees it, and that no other check does.
+let database: TestDatabase;
+beforeEach(async () => {
+  database = await cliDatabase('demo');
+});
+afterEach(() => database.close());
+
+async function findings(): Promise<{ code: number; findings: unknown }> {
+  const { code, stdout } = await gateway('doctor', '--json');
+  return { code, findings: parse(stdout)['findings'] };
+}
+
+const finding = (check: string, severity: string, count: number, detail: string) => ({
+  code: 1,
+  findings: [{ check, severity, count, detail: expect.stringContaining(detail) }],
+});
+
+test('a store in order has none', async () => {
+  expect(await findings()).toEqual({ code: 0, findings: [] });
+  expect(await gateway('doctor')).toMatchObject({ code: 0, stdout: '10 checks, no findings.\n' });
+});
+
+describe('totals', () => {
+  test.each([
+    ['message_count', 'message_count + 1'],
+    ['visitor_messages', 'visitor_messages - 1'],
+    ['bot_messages', 'bot_messages + 1'],
+    ['operator_messages', 'operator_messages + 1'],
+    ['last_message_at', "last_message_at + interval '1 second'"],
+    ['first_visitor_at', "coalesce(first_visitor_at, now()) - interval '1 second'"],
+    ['first_reply_at', "coalesce(first_reply_at, now()) + interval '1 second'"],
+    ['first_operator_reply_at', "coalesce(first_operator_reply_at, now()) + interval '1 second'"],
+    ['response_seconds', 'response_seconds + 0.1'],
+    ['response_count', 'response_count + 1'],
+    ['ai_involved', 'NOT ai_involved'],
+    ['ai_customer_facing', 'NOT ai_customer_facing'],
+    ['ai_escalated', 'NOT ai_escalated'],
+  ])('%s', async (column, wrong) => {
+    await database.sql.unsafe(
+      `UPDATE platform.conversation SET ${column} = ${wrong} WHERE (tenant, site) = (1, 2) AND id IN (3, 4)`,
+    );
+    expect(await findings()).toEqual(finding('totals', 'error', 2, 'web_1_2: conversations whose totals'));
+  });
+});
+
+describe('files', () => {
+  test.each([
+    ['count', 'UPDATE platform.message SET attachment_count = attachment_count + 1 WHERE site = 1 AND id = 5'],
+    ['content', 'DELETE FROM platform.file_chunk WHERE (site, file_id, chunk) = (1, 1, 0)'],
+  ])('%s', async (_, defect) => {
+    await database.sql.unsafe(defect);
+    expect(await findings()).toEqual(finding('files', 'error', 1, 'web_1_1'));
+  });
+});
+
+test('numbers', async () => {
+  await database.sql`UPDATE platform.native_id SET last = 1 WHERE site = 1 AND kind IN ('message', 'contact')`;
+  expect(await findings()).toEqual(finding('numbers', 'error', 2, 'web_1_1'));
+});
+
+describe('journal', () => {
+  test.each([
+    ['a gap', 'DELETE FROM gateway.journal WHERE (site, position) = (1, 2)'],
+    ['no beginning', 'DELETE FROM gateway.journal WHERE (site, position) = (1, 1)'],
+    ['no end', 'DELETE FROM gateway.journal j USING gateway.journal_head h WHERE j.site = 1 AND h.site = 1 AND j.position = h.position'],
+    ['a head too far', 'UPDATE gateway.journal_head SET position = position + 1 WHERE site = 1'],
+    ['no head', 'DELETE FROM gateway.journal_head WHERE site = 1'],
+  ])('%s', async (_, defect) => {
+    await database.sql`SELECT gateway.append_receipts(1, 1, ARRAY['website.changed', 'visitor.changed', 'queue.changed'])`;
+    expect(await findings()).toMatchObject({ code: 0 });
+    await database.sql.unsafe(defect);
+    expect(await findings()).toEqual(finding('journal', 'error', 1, 'web_1_1'));
+  });
+});
+
+test('operations', async () => {
+  for (const [id, age] of [['a', '11 minutes'], ['b', '9 minutes']] as const) {
+    await database.sql`
+      INSERT INTO gateway.operation (operation_id, credential_id, revision, tenant, site, operation, status, created_at)
+      SELECT 'op_' || repeat(${id}, 64), id, 1, 1, 1, 'visitor_note_add', 'pending', now() - ${age}::interval
+        FROM gateway.credential LIMIT 1`;
+  }
+  expect(await findings()).toEqual(finding('operations', 'error', 1, '10 minutes'));
+});
+
+describe('secrets', () => {
+  test.each([
+    ['text', 'gateway.app', (secret: string) => `UPDATE gateway.app SET name = 'see ${secret}, please'`],
+    ['a list', 'gateway.credential', (secret: string) => `UPDATE gateway.credential SET origins = '{${secret}}' WHERE data_access = '{message_content}'`],
+    ['bytes', 'gateway.credential', (secret: string) => `UPDATE gateway.credential SET old_secret_digest = '${secret}' WHERE data_access = '{message_content}'`],
+    ['JSON', 'gateway.import_run', (secret: string) => `UPDATE gateway.import_run SET sources = '[{"name":"${secret}"}]'`],
+  ])('in %s', async (_, where, plant) => {
+    for (const kind of ['installation_live', 'installation_test', 'secret'] as const) {
+      const secret = newSecret(kind);
+      await database.sql.unsafe(plant(secret));
+      expect(await findings()).toEqual(finding('secrets', 'error', 1, `${where} `));
+      expect((await gateway('doctor')).stdout).not.toContain(secret);
+    }
+    await database.sql.unsafe(plant(`igws_${'x'.repeat(49)}`));
+    expect(await findings()).toMatchObject({ code: 0 });
+  });
+});
+
+test('tokens', async () => {
+  const { installation } = await demoApp();
+  const id = text(await issue(installation), 'credential_id');
+  await gateway('credential', 'revoke', id);
+  expect(await findings()).toMatchObject({ code: 0 });
+  await database.sql`UPDATE gateway.token SET revoked_at = NULL WHERE credential_id = ${id}`;
+  expect(await findings()).toEqual(finding('tokens', 'error', 1, 'revoke it again'));
+  await gateway('credential', 'revoke', id);
+  expect(await findings()).toMatchObject({ code: 0 });
+});
+
+test('websites', async () => {
+  await database.sql`UPDATE gateway.credential SET sites = sites || 77 WHERE data_access = '{message_content}'`;
+  expect(await findings()).toEqual(finding('websites', 'warning', 1, 'does not exist'));
+});
+
+describe('authors', () => {
+  test.each([
+    ['disabled', 'UPDATE platform.operator SET enabled = false WHERE external_id = $$op-priya$$'],
+    ['not granted', 'UPDATE gateway.credential SET sites = ARRAY[2]::bigint[] WHERE cardinality(sites) = 2'],
+  ])('%s', async (_, defect) => {
+    await database.sql.unsafe(defect);
+    expect(await findings()).toEqual(finding('authors', 'warning', 1, 'cannot write'));
+    await database.sql`UPDATE gateway.credential SET revoked_at = now()`;
+    await database.sql`UPDATE gateway.token SET revoked_at = now()`;
+    expect(await findings()).toMatchObject({ code: 0 });
+  });
+});
+
+test('imports', async () => {
+  await database.sql`UPDATE gateway.import_run SET unfinished = true, lease_until = now() + interval '1 minute'`;
+  expect(await findings()).toMatchObject({ code: 0 });
+  await database.sql`UPDATE gateway.import_run SET lease_until = now() - interval '1 minute'`;
+  expect(await findings()).toEqual(finding('imports', 'warning', 1, '--resume'));
+});

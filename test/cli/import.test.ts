@@ -1,0 +1,110 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { RECORD_TYPES } from '../../src/import/records.ts';
+import type { TestDatabase } from '../support/database.ts';
+import { cliDatabase, document, gateway, parse } from './support.ts';
+
+let database: TestDatabase;
+let folder: string;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'gateway-cli-import-'));
+  database = await cliDatabase('empty');
+});
+afterAll(async () => {
+  await database.close();
+  rmSync(folder, { recursive: true });
+});
+beforeEach(async () => {
+  await database.sql`DELETE FROM platform.organization`;
+});
+
+const file = (name: string): string => join(folder, name);
+function ndjson(name: string, records: readonly unknown[]): string {
+  writeFileSync(file(name), records.map((one) => `${typeof one === 'string' ? one : JSON.stringify(one)}\n`).join(''));
+  return file(name);
+}
+
+const base = [
+  { type: 'organization', external_id: 'acme', name: 'Acme' },
+  { type: 'website', external_id: 'shop', organization: 'acme', name: 'Shop', time_zone: 'UTC' },
+];
+const contacts = (n: number) =>
+  Array.from({ length: n }, (_, i) => ({ type: 'contact', external_id: `c${i}`, website: 'shop', created_at: '2026-01-01T00:00:00Z' }));
+const stored = async (): Promise<unknown> =>
+  (await database.sql`SELECT count(*)::integer AS n FROM platform.contact`)[0]?.['n'];
+
+test('counts, again without effect, and takes several files', async () => {
+  const files = [ndjson('a.ndjson', base), ndjson('b.ndjson', contacts(3))];
+  expect(await document('import', ...files)).toMatchObject({
+    ...{ read: 5, written: 5, unchanged: 0, removed: 0, rejected: 0, dry_run: false },
+    types: { organization: { read: 1 }, contact: { written: 3 } },
+  });
+  expect(await document('import', ...files)).toMatchObject({ read: 5, written: 0, unchanged: 5 });
+  const { stdout, stderr } = await gateway('import', ...files);
+  expect(stdout).toMatch(/^TYPE +READ +WRITTEN +UNCHANGED +REMOVED +REJECTED\n(.+\n)+total +5 +0 +5 +0 +0\n$/);
+  expect(stderr).toMatch(/^read: \d+ of \d+ \(100%\)\n/m);
+});
+
+test('rejected lines are reported and are no failure; where nothing is taken, it is one', async () => {
+  const mixed = ndjson('mixed.ndjson', [...base, 'not json', { type: 'contact', external_id: 'x', website: 'nowhere', created_at: '2026-01-01T00:00:00Z' }]);
+  const { code, stdout, stderr } = await gateway('import', mixed, '--rejects', file('rejects.ndjson'), '--json');
+  expect(code).toBe(0);
+  expect(parse(stdout)).toMatchObject({ read: 4, written: 2, rejected: 2 });
+  expect(stderr).toContain('2 of 4 lines were rejected.');
+  const rejects = readFileSync(file('rejects.ndjson'), 'utf8').trim().split('\n').map(parse);
+  expect(rejects).toMatchObject([{ file: mixed, line: 3, pointer: '' }, { file: mixed, line: 4, pointer: '/website' }]);
+  const bad = await gateway('import', ndjson('bad.ndjson', ['nothing', 'at all']), '--json');
+  expect(bad.code).toBe(1);
+  expect(parse(bad.stdout)).toMatchObject({ read: 2, rejected: 2 });
+  expect(await document('import', ndjson('none.ndjson', []))).toMatchObject({ read: 0 });
+});
+
+test('--dry-run changes nothing', async () => {
+  const files = [ndjson('a.ndjson', [...base, ...contacts(2)])];
+  expect(await document('import', '--dry-run', ...files)).toMatchObject({ read: 4, written: 4, dry_run: true });
+  expect(await stored()).toBe(0);
+  expect((await gateway('import', '--dry-run', ...files)).stdout).toContain('Nothing was changed');
+});
+
+test('an organization that does not exist is refused', async () => {
+  const ran = await gateway('import', ndjson('a.ndjson', base), '--organization', `org_${'0'.repeat(32)}`);
+  expect(ran).toEqual({ code: 1, stdout: '', stderr: 'gateway: The organization does not exist.\n' });
+});
+
+describe('interrupted', () => {
+  test('says how to go on, and going on finishes the work', async () => {
+    const big = ndjson("it's big.ndjson", [...base, ...contacts(30_000)]);
+    const running = gateway('import', big);
+    await untilStaged();
+    process.emit('SIGINT', 'SIGINT');
+    const { code, stdout, stderr } = await running;
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain(`gateway: Interrupted; nothing is half written. Go on with: gateway import --resume '${big.replace("'", "'\\''")}'\n`);
+    expect(await document('import', '--resume', big)).toMatchObject({ read: 30_002, written: 30_002, rejected: 0 });
+    expect(await stored()).toBe(30_000);
+  });
+
+  async function untilStaged(): Promise<void> {
+    for (;;) {
+      const [row] = await database.sql`SELECT unfinished AND line > 0 AS staged FROM gateway.import_run`;
+      if (row?.['staged'] === true) return;
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+  }
+});
+
+describe('--schema', () => {
+  test('of one type', async () => {
+    const schema = await document('import', '--schema', 'message');
+    expect(schema).toMatchObject({ $schema: 'https://json-schema.org/draft/2020-12/schema', title: 'message', additionalProperties: false });
+    const { stdout } = await gateway('import', '--schema', 'message');
+    expect(JSON.parse(stdout)).toEqual(schema);
+  });
+
+  test('of all', async () => {
+    expect(Object.keys(await document('import', '--schema'))).toEqual(RECORD_TYPES);
+  });
+});
