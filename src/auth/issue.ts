@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import {
   type CredentialRecord,
   type Digests,
-  endCredential,
   type Environment,
+  endCredential,
   insertCredential,
   type Policy,
   readCredentials,

@@ -66,7 +66,8 @@ function listCommand(group: Command, register: Run): void {
   register(command, async ({ out, store }) => {
     const given = command.opts<{ organization?: string }>();
     const { db } = await store();
-    const filter = given.organization === undefined ? {} : { tenant: (await organization(db, given.organization)).tenant };
+    const filter =
+      given.organization === undefined ? {} : { tenant: (await organization(db, given.organization)).tenant };
     const apps = await readApps(db, filter);
     out.result({ apps: apps.map(document) }, apps.length === 0 ? 'There is no app.' : appTable(apps));
   });

@@ -27,10 +27,9 @@ const target = (command: Command): Command =>
     .requiredOption('--website <WEB>', 'the website, by id or external_id');
 
 function mapCommand(group: Command, register: Run): void {
-  const command = target(group.command('map').description('map an enabled operator of a granted website')).requiredOption(
-    '--operator <OPR>',
-    'the operator, by id or external_id',
-  );
+  const command = target(
+    group.command('map').description('map an enabled operator of a granted website'),
+  ).requiredOption('--operator <OPR>', 'the operator, by id or external_id');
   register(command, async ({ out, store }) => {
     const given = command.opts<MapOptions>();
     const { db } = await store();
@@ -99,7 +98,13 @@ function listCommand(group: Command, register: Run): void {
         ? 'No operator is mapped.'
         : table(
             ['CREDENTIAL', 'WEBSITE', 'OPERATOR', 'NAME', 'USABLE'],
-            authors.map((a) => [a.credential_id, a.website_id, a.operator_id, plain(a.operator_name), a.usable ? 'yes' : 'no']),
+            authors.map((a) => [
+              a.credential_id,
+              a.website_id,
+              a.operator_id,
+              plain(a.operator_name),
+              a.usable ? 'yes' : 'no',
+            ]),
           ),
     );
   });

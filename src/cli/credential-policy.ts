@@ -53,8 +53,11 @@ export function clearable(value: string, before: readonly Clearable[] | undefine
   return [...(before ?? []), value];
 }
 
-export const cleared = (names: readonly Clearable[]): PolicyChanges =>
-  names.reduce<PolicyChanges>((all, name) => ({ ...all, ...CLEARED[name] }), {});
+export function cleared(names: readonly Clearable[]): PolicyChanges {
+  let changes: PolicyChanges = {};
+  for (const name of names) changes = { ...changes, ...CLEARED[name] };
+  return changes;
+}
 
 /** The one that is both set and cleared, if any. */
 export const contradiction = (options: PolicyOptions, names: readonly Clearable[]): Clearable | undefined =>

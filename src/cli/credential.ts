@@ -19,7 +19,14 @@ import {
   resolvePolicy,
   scopesOf,
 } from './credential-policy.ts';
-import { credentialDocument, credentialTable, credentialText, issuedDocument, issuedText, storedDocument } from './credential-view.ts';
+import {
+  credentialDocument,
+  credentialTable,
+  credentialText,
+  issuedDocument,
+  issuedText,
+  storedDocument,
+} from './credential-view.ts';
 import { DAY, duration } from './options.ts';
 import { Refused } from './output.ts';
 import type { Run } from './program.ts';
@@ -50,7 +57,9 @@ function issueCommand(group: Command, register: Run): void {
       .description('issue a credential; its secret and token are shown this once')
       .requiredOption('--installation <INS>', 'the installation, by its id or its app’s id or name')
       .addOption(
-        new Option('--environment <ENV>', 'environment that the tokens name').choices(['live', 'test']).makeOptionMandatory(),
+        new Option('--environment <ENV>', 'environment that the tokens name')
+          .choices(['live', 'test'])
+          .makeOptionMandatory(),
       ),
   );
   register(command, async ({ out, store }) => {
@@ -118,8 +127,16 @@ interface UpdateOptions extends PolicyOptions {
 
 function updateCommand(group: Command, register: Run): void {
   const command = policyOptions(
-    argument(group, 'update', 'change what a credential permits, at once; a list that is given replaces the whole list'),
-  ).option('--clear <NAME>', 'empty channel, team, subsite (unrestricted then), callback, origin or data-access', clearable);
+    argument(
+      group,
+      'update',
+      'change what a credential permits, at once; a list that is given replaces the whole list',
+    ),
+  ).option(
+    '--clear <NAME>',
+    'empty channel, team, subsite (unrestricted then), callback, origin or data-access',
+    clearable,
+  );
   register(command, async ({ out, store }) => {
     const { clear = [], ...options } = command.opts<UpdateOptions & { json?: boolean }>();
     const both = contradiction(options, clear);
@@ -146,7 +163,8 @@ function rotateCommand(group: Command, register: Run): void {
     const { overlap = DAY } = command.opts<{ overlap?: number }>();
     const { db } = await store();
     const { id, state } = await active(db, command.args[0]);
-    if (state === 'expired') throw new Refused(`Credential ${id} has expired: give it time with --expires, then rotate it.`);
+    if (state === 'expired')
+      throw new Refused(`Credential ${id} has expired: give it time with --expires, then rotate it.`);
     const issued = await rotateCredential(db, id, overlap);
     if (!issued) throw new Refused(`Credential ${id} has just been revoked or has expired.`);
     out.result(issuedDocument(issued), issuedText(issued));

@@ -49,7 +49,8 @@ export function demoCommand(program: Command, register: Run): void {
     .option('--now <TIME>', 'clock of the demo, RFC 3339; by default the store’s', moment);
   register(command, async ({ out, store }) => {
     const opened = await store();
-    if (!(await isEmpty(opened.db))) throw new Refused('The store is not empty: the demo is loaded into an empty one only.');
+    if (!(await isEmpty(opened.db)))
+      throw new Refused('The store is not empty: the demo is loaded into an empty one only.');
     out.note('loading the demo organization');
     const demo = await loadDemo(opened, command.opts<DemoOptions>());
     out.result(demo, describe(demo));
@@ -69,6 +70,11 @@ export async function loadDemo(store: Pick<Store, 'db' | 'slow'>, options: DemoO
   const { db, slow } = store;
   const now = options.now ?? (await clock(db));
   await importRecords(slow, demoRecords({ seed: options.seed ?? 1, now }), { name: 'demo' });
+  return demoAccess(db);
+}
+
+/** The app and the credentials on the demo organization, which is stored already. */
+export async function demoAccess(db: Database): Promise<Demo> {
   const owner = await organization(db, ORGANIZATION);
   const sites = await websites(db, [us.website, eu.website], owner.tenant);
   const [first] = sites;

@@ -104,6 +104,16 @@ const CHECKS: readonly Check[] = [
   secrets,
   counting('tokens', 'error', 'tokens that outlived their revoked credential; revoke it again', orphanedTokens),
   counting('websites', 'warning', 'credentials that grant a website which does not exist', missingWebsites),
-  counting('authors', 'warning', 'mapped authors who cannot write: disabled, or the website is not granted', uselessAuthors),
-  counting('imports', 'warning', 'interrupted imports, or receipts they owe; finish them with --resume', unfinishedImports),
+  counting(
+    'authors',
+    'warning',
+    'mapped authors who cannot write: disabled, or the website is not granted',
+    uselessAuthors,
+  ),
+  counting(
+    'imports',
+    'warning',
+    'interrupted imports, or receipts they owe; finish them with --resume',
+    unfinishedImports,
+  ),
 ];

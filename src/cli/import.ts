@@ -2,8 +2,8 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { ImportBusy, type ImportOptions, ImportRefused, type ImportResult, importFiles } from '../import/import.ts';
 import { RECORD_TYPES, type RecordType, recordJsonSchema } from '../import/records.ts';
 import { Refused, table } from './output.ts';
-import { openProgress } from './progress.ts';
 import type { CommandContext, Run } from './program.ts';
+import { openProgress } from './progress.ts';
 
 interface Given {
   readonly dryRun?: boolean;
@@ -84,7 +84,8 @@ async function load({ out, store }: CommandContext, files: readonly string[], gi
 
 function interrupted(files: readonly string[], given: Given): string {
   if (given.dryRun) return 'Interrupted; nothing was changed.';
-  if (files.includes('-')) return 'Interrupted; nothing is half written. Send the whole input again: what is stored stays as it is.';
+  if (files.includes('-'))
+    return 'Interrupted; nothing is half written. Send the whole input again: what is stored stays as it is.';
   return `Interrupted; nothing is half written. Go on with: gateway import --resume ${files.map(shell).join(' ')}`;
 }
 

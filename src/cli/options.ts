@@ -56,8 +56,15 @@ const ADDRESS_MAX = 2000;
 /** An address to which a browser is sent back: compared as text, so that only one reading of it may exist. */
 export function callback(value: string, before: readonly string[] | undefined): string[] {
   const url = address(value);
-  if (url?.protocol !== 'https:' || /[#\\]/.test(value) || url.username + url.password !== '' || /[*@]/.test(url.host)) {
-    throw new InvalidArgumentError('A callback is an exact https address without user, password, wildcard or fragment.');
+  if (
+    url?.protocol !== 'https:' ||
+    /[#\\]/.test(value) ||
+    url.username + url.password !== '' ||
+    /[*@]/.test(url.host)
+  ) {
+    throw new InvalidArgumentError(
+      'A callback is an exact https address without user, password, wildcard or fragment.',
+    );
   }
   return addedTo(before, value, CALLBACKS_MAX, 'callbacks');
 }

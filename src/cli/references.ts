@@ -1,3 +1,4 @@
+import type { Database } from '../store/postgres.ts';
 import {
   type BelongingKind,
   type Candidate,
@@ -7,7 +8,6 @@ import {
   findOrganizations,
   findWebsites,
 } from '../store/references.ts';
-import type { Database } from '../store/postgres.ts';
 import { Refused } from './output.ts';
 import { plain } from './text.ts';
 
@@ -15,7 +15,8 @@ import { plain } from './text.ts';
  * Names given on the command line -> records. A name is a public id or an external_id; one that means two records is
  * refused with both, because a guess would hand out the wrong data.
  */
-export const organization = (db: Database, ref: string): Promise<Candidate> => one('organization', ref, findOrganizations(db, [ref]));
+export const organization = (db: Database, ref: string): Promise<Candidate> =>
+  one('organization', ref, findOrganizations(db, [ref]));
 
 export const app = (db: Database, ref: string): Promise<Candidate> => one('app', ref, findApps(db, [ref]));
 
@@ -44,13 +45,19 @@ export async function belonging(
   for (const ref of refs) {
     const elsewhere = found.find((candidate) => candidate.ref === ref);
     if (elsewhere && !here.some((candidate) => candidate.ref === ref)) {
-      throw new Refused(`${title(kind)} ${quote(ref)} belongs to ${elsewhere.of}, which is not among the websites here.`);
+      throw new Refused(
+        `${title(kind)} ${quote(ref)} belongs to ${elsewhere.of}, which is not among the websites here.`,
+      );
     }
   }
   return each(kind, refs, here);
 }
 
-function ofTenant(found: readonly Candidate[], tenant: string | undefined, refs: readonly string[]): readonly Candidate[] {
+function ofTenant(
+  found: readonly Candidate[],
+  tenant: string | undefined,
+  refs: readonly string[],
+): readonly Candidate[] {
   if (tenant === undefined) return found;
   const own = found.filter((candidate) => candidate.tenant === tenant);
   const foreign = refs.find((ref) => !own.some((o) => o.ref === ref) && found.some((f) => f.ref === ref));

@@ -6,7 +6,9 @@ export function facts(rows: readonly (readonly [name: string, value: string | re
   const width = Math.max(...rows.map(([name]) => name.length));
   return rows
     .flatMap(([name, value]) =>
-      (typeof value === 'string' ? [value] : value).map((line, i) => `  ${(i === 0 ? name : '').padEnd(width)}  ${line}`),
+      (typeof value === 'string' ? [value] : value).map(
+        (line, i) => `  ${(i === 0 ? name : '').padEnd(width)}  ${line}`,
+      ),
     )
     .join('\n');
 }

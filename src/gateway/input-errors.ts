@@ -15,7 +15,7 @@ export function inputErrors(error: z.ZodError, input: Readonly<Record<string, un
     return [{ parameter, code: missing ? 'missing' : parameter === 'cursor' ? 'invalid_cursor' : 'invalid_parameter' }];
   });
   // A value can break several rules of its schema; that is one error of one parameter.
-  return errors.filter((one, i) => errors.findIndex(({ parameter }) => parameter === one.parameter) === i);
+  return [...new Map(errors.map((one) => [one.parameter, one])).values()];
 }
 
 export const printable = (name: string): string => (/^[A-Za-z0-9_.[\]-]{1,64}$/.test(name) ? name : '(unprintable)');

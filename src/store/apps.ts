@@ -50,7 +50,11 @@ export async function readApps(db: Database, filter: { id?: string; tenant?: str
 }
 
 /** Sets the quota, or the part of it that is given; at once, also for what is in the bucket. */
-export async function updateQuota(db: Database, id: string, { perMinute = null, burst = null }: NullableQuota): Promise<void> {
+export async function updateQuota(
+  db: Database,
+  id: string,
+  { perMinute = null, burst = null }: NullableQuota,
+): Promise<void> {
   await db.query(sql`
     UPDATE gateway.app SET quota_per_minute = coalesce(${perMinute}::integer, quota_per_minute), burst = coalesce(${burst}::integer, burst)
      WHERE id = ${id}`);

@@ -9,7 +9,9 @@ export interface Site {
 }
 
 export const auditedSites = (db: Database): Promise<Site[]> =>
-  db.query<Site>(sql`SELECT tenant, site, 'web_' || tenant || '_' || site AS id FROM platform.website ORDER BY tenant, site`);
+  db.query<Site>(
+    sql`SELECT tenant, site, 'web_' || tenant || '_' || site AS id FROM platform.website ORDER BY tenant, site`,
+  );
 
 async function counted(db: Database, statement: Fragment): Promise<number> {
   const [row] = await db.query<{ count: number }>(statement);
@@ -86,7 +88,9 @@ export const overtakenNumbers = (db: Database, { tenant, site }: Site): Promise<
     db,
     sql`SELECT count(*)::integer AS count FROM (${join(
       NUMBERED.map(
-        (kind) => sql`SELECT ${kind}::text AS kind, ${kind === 'operator' ? '0' : site}::bigint AS site, max(x.id) AS highest
+        (
+          kind,
+        ) => sql`SELECT ${kind}::text AS kind, ${kind === 'operator' ? '0' : site}::bigint AS site, max(x.id) AS highest
                         FROM platform.${raw(kind)} x WHERE x.tenant = ${tenant} AND x.site = ${site}`,
       ),
       ' UNION ALL ',

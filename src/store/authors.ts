@@ -45,7 +45,10 @@ export async function unmapAuthor(
   return row?.operator_id;
 }
 
-export async function readAuthors(db: Database, filter: { credential?: string; website?: string }): Promise<AuthorRecord[]> {
+export async function readAuthors(
+  db: Database,
+  filter: { credential?: string; website?: string },
+): Promise<AuthorRecord[]> {
   const { credential = null, website = null } = filter;
   return db.query<AuthorRecord>(sql`
     SELECT n.credential_id, 'web_' || n.tenant || '_' || n.site AS website_id,

@@ -4,7 +4,8 @@ import type { FileBytes } from '../core/reads.ts';
 import { sql } from '../core/sql.ts';
 import { CHUNK_SIZE } from '../views/file.ts';
 import { guard } from './guard.ts';
-import { callerOf, guarded, type ReadSession } from './read.ts';
+import { callerOf } from './projection.ts';
+import { guarded, type ReadSession } from './read.ts';
 
 interface Row {
   native: string | null;

@@ -2,11 +2,11 @@ import { type Authority, isRestricted } from '../core/authority.ts';
 import { Failure } from '../core/failures.ts';
 import { fitsBigint, parseId, type WebsiteKey } from '../core/ids.ts';
 import type { Page, PageRequest, Within } from '../core/reads.ts';
-import { RESTRICTIONS, type Restriction } from '../core/scopes.ts';
 import { type Fragment, join, raw, sql } from '../core/sql.ts';
-import { type Caller, type Expression, type Projection, seen, type View } from '../core/view.ts';
+import type { Projection, View } from '../core/view.ts';
 import { guard, StaleAuthority } from './guard.ts';
 import type { Database } from './postgres.ts';
+import { callerOf, projectionOf, type Row } from './projection.ts';
 
 /** One call's way to data: who asks, for which website, and whether a statement has proved the authority yet. */
 export interface ReadSession {
@@ -16,37 +16,7 @@ export interface ReadSession {
   verified: boolean;
 }
 
-type Row = Record<string, unknown>;
-
 const YES = sql`true`;
-
-/** The native ids of this website that a restriction permits. */
-export function permitted(authority: Authority, website: WebsiteKey, dimension: Restriction): string[] | undefined {
-  const ids = authority.restrictions[dimension]?.map(parseId);
-  return ids?.flatMap((id) => (id?.website === website.id ? [id.native] : []));
-}
-
-/** What an expression of a view may ask about the session's caller. */
-export function callerOf({ authority, website }: Pick<ReadSession, 'authority' | 'website'>): Caller {
-  const permits = (dimension: Restriction, column: string): Fragment => {
-    const ids = permitted(authority, website, dimension);
-    return ids ? sql`${raw(column)} = ANY(${ids}::bigint[])` : YES;
-  };
-  return {
-    grants: authority,
-    permitted: (dimension) => permitted(authority, website, dimension),
-    permits,
-    // Every dimension must permit the row; a row without a channel, team or subsite is not permitted in it.
-    allowed: (alias) => {
-      const conditions = RESTRICTIONS.flatMap((dimension) =>
-        authority.restrictions[dimension] ? [permits(dimension, `${alias}.${COLUMN[dimension]}`)] : [],
-      );
-      return conditions.length === 0 ? YES : join(conditions, ' AND ');
-    },
-  };
-}
-
-const COLUMN = { channel_ids: 'channel_id', team_ids: 'team_id', subsite_ids: 'subsite_id' } as const;
 
 /** Everything that decides whether a row of `view` exists for this caller, but for its id. */
 function scope(session: ReadSession, view: View, extra: readonly Fragment[] = []): Fragment {
@@ -88,45 +58,6 @@ function linkTo(view: View, owner: Within, native: string): Fragment {
   return link(native);
 }
 
-/** The select list of what the caller may see, and how a row becomes a record. */
-function projection<Name extends string>(
-  session: ReadSession,
-  view: View<Name>,
-): { select: Fragment; build: (row: Row) => Projection<Name> } {
-  const { authority, website } = session;
-  const columns = new Map<string, string>();
-  const selected: Fragment[] = [];
-  const caller = callerOf(session);
-  const alias = (expression: Expression): string => {
-    const fragment = typeof expression === 'function' ? expression(caller) : expression;
-    const key = fragment.texts.join('?');
-    const known = columns.get(key);
-    if (known) return known;
-    const name = `c${columns.size}`;
-    columns.set(key, name);
-    selected.push(sql`${fragment} AS ${raw(name)}`);
-    return name;
-  };
-  const fields = seen(view, authority).map(([name, field]) => ({ name, field, from: field.select.map(alias) }));
-  const nulls = Object.entries(view.fields).filter(
-    ([name, field]) => field.denied === 'null' && !fields.some((f) => f.name === name),
-  );
-  const context = { website, grants: authority };
-  return {
-    select: join(selected.length > 0 ? selected : [sql`1 AS c0`], ', '),
-    build: (row) => {
-      const record: Record<string, unknown> & { '~view'?: Name } = {};
-      for (const { name, field, from } of fields)
-        record[name] = field.build(
-          from.map((column) => row[column]),
-          context,
-        );
-      for (const [name] of nulls) record[name] = null;
-      return record;
-    },
-  };
-}
-
 /** Runs a guarded statement: `ok` of its first row proves the authority, `found` tells whether the owners exist. */
 export async function guarded<R extends object>(
   session: Pick<ReadSession, 'db' | 'authority' | 'verified'>,
@@ -144,7 +75,7 @@ export async function readOne<Name extends string>(
   id: string,
   options: { within?: readonly Within[]; where?: readonly Fragment[] } = {},
 ): Promise<Projection<Name>> {
-  const { select, build } = projection(session, view);
+  const { select, build } = projectionOf(session, view);
   const owner = options.within?.at(-1);
   const conditions = [
     ...(options.where ?? []),
@@ -167,7 +98,7 @@ export async function readPage<Name extends string>(
   view: View<Name>,
   request: PageRequest,
 ): Promise<Page<Name>> {
-  const { select, build } = projection(session, view);
+  const { select, build } = projectionOf(session, view);
   const { alias } = view;
   const owner = request.within?.at(-1);
   const order = keyset(session, view, request);

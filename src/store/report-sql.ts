@@ -4,7 +4,7 @@ import { both, DIRECTORY, type Grants, holds, MSG, PII } from '../core/scopes.ts
 import { empty, type Fragment, raw, sql } from '../core/sql.ts';
 import { LABEL, LABELS } from '../views/report.ts';
 import { guard } from './guard.ts';
-import { callerOf } from './read.ts';
+import { callerOf } from './projection.ts';
 
 export type Period =
   | { readonly range: 'today' | 'last-7-days' | 'last-month' }

@@ -743,3 +743,24 @@ export function refusalOf(
 }
 
 export const NOT_FOUND: Refusal = { status: 404, code: 'not_found' };
+
+/** Every value at a pointer of member names, `*` for each element of a list. */
+export function valuesAt(body: unknown, pointer: string): unknown[] {
+  return pointer
+    .split('.')
+    .filter((step) => step !== '')
+    .reduce<unknown[]>(
+      (values, step) =>
+        values.flatMap((value) => {
+          if (step === '*') return Array.isArray(value) ? value : [];
+          return value !== null && typeof value === 'object' ? [Reflect.get(value, step)] : [];
+        }),
+      [body],
+    );
+}
+
+/** The members that an object then has. */
+export const granted = (members: Members, grants: Grants): string[] =>
+  Object.keys(members)
+    .filter((name) => holdsAll(grants, members[name] ?? []))
+    .sort();

@@ -10,8 +10,8 @@ import {
   FULL,
   type Grants,
   givesGuide,
+  granted,
   holdsAll,
-  type Members,
   NOT_FOUND,
   nameOf,
   OPERATIONS,
@@ -20,6 +20,7 @@ import {
   type Refusal,
   type Restricted,
   refusalOf,
+  valuesAt,
 } from './expected.ts';
 import { plantReceipt, receiptId, World, webId } from './world.ts';
 
@@ -70,26 +71,6 @@ function refused(answer: Answer, refusal: Refusal, where: string): void {
   expect(body.type, where).toBe(`${BASE_URL}/problems/${refusal.code}`);
   cells++;
 }
-
-/** Every value at a pointer of member names, `*` for each element of a list. */
-function valuesAt(body: unknown, pointer: string): unknown[] {
-  return pointer
-    .split('.')
-    .filter((step) => step !== '')
-    .reduce<unknown[]>(
-      (values, step) =>
-        values.flatMap((value) => {
-          if (step === '*') return Array.isArray(value) ? value : [];
-          return value !== null && typeof value === 'object' ? [Reflect.get(value, step)] : [];
-        }),
-      [body],
-    );
-}
-
-const granted = (members: Members, grants: Grants): string[] =>
-  Object.keys(members)
-    .filter((name) => holdsAll(grants, members[name] ?? []))
-    .sort();
 
 function allowed(operation: Operation, answer: Answer, { grants, restricted }: Holder, where: string): void {
   expect(answer.status, `${where}: ${answer.text}`).toBe(200);

@@ -21,7 +21,16 @@ describe('app', () => {
   test('create, list, update', async () => {
     const [organization] = await database.sql`SELECT public_id FROM platform.organization`;
     const made = await document(
-      ...['app', 'create', '--organization', String(organization?.['public_id']), '--name', ' Zoë’s agent ', '--burst', '5'],
+      ...[
+        'app',
+        'create',
+        '--organization',
+        String(organization?.['public_id']),
+        '--name',
+        ' Zoë’s agent ',
+        '--burst',
+        '5',
+      ],
     );
     expect(made).toEqual({
       app_id: expect.stringMatching(/^app_[a-f0-9]{32}$/),
@@ -38,7 +47,7 @@ describe('app', () => {
       burst: 5,
     });
     const { apps } = await document('app', 'list', '--organization', 'larkspur');
-    expect(apps).toHaveLength(3);
+    expect(apps).toContainEqual(expect.objectContaining({ app_id: made['app_id'], quota_per_minute: 60 }));
     expect((await gateway('app', 'list')).stdout).toContain('Zoë’s agent');
   });
 });
@@ -59,7 +68,10 @@ describe('author', () => {
       authors: [{ ...other, usable: true, created_at: expect.stringMatching(/Z$/) }],
     });
     expect(await gateway('author', 'unmap', ...on, '--operator', 'op-jonah')).toMatchObject({ code: 1 });
-    expect(await document('author', 'unmap', ...on)).toMatchObject({ operator_id: other['operator_id'], removed: true });
+    expect(await document('author', 'unmap', ...on)).toMatchObject({
+      operator_id: other['operator_id'],
+      removed: true,
+    });
     expect(await document('author', 'unmap', ...on)).toMatchObject({ operator_id: null, removed: false });
     expect(await document('author', 'list', '--credential', credential)).toEqual({ authors: [] });
   });
@@ -71,7 +83,16 @@ describe('author', () => {
     ['an unknown operator', 'larkspur-us', 'op-nobody', 'There is no operator "op-nobody"'],
   ])('%s is refused, and nothing is mapped', async (_, website, operator, reason) => {
     const credential = text(await issue(installation), 'credential_id');
-    const ran = await gateway('author', 'map', '--credential', credential, '--website', website, '--operator', operator);
+    const ran = await gateway(
+      'author',
+      'map',
+      '--credential',
+      credential,
+      '--website',
+      website,
+      '--operator',
+      operator,
+    );
     expect(ran).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(reason) });
     expect(await document('author', 'list', '--credential', credential)).toEqual({ authors: [] });
   });
@@ -82,7 +103,7 @@ describe('names that mean more than one record, or another organization’s', ()
     await database.sql`INSERT INTO platform.organization (tenant, external_id, name) VALUES (7, 'rival', 'Rival')`;
     await database.sql`
       INSERT INTO platform.website (tenant, site, external_id, name, time_zone)
-      VALUES (7, 1, 'larkspur-us', 'Its own', 'UTC'), (7, 2, 'web_1_1', 'Named like an id', 'UTC'), (7, 3, 'rival-web', E'Ri\e[31mval', 'UTC')`;
+      VALUES (7, 1, 'larkspur-us', 'Its own', 'UTC'), (7, 2, 'web_1_1', 'Named like an id', 'UTC'), (7, 3, 'rival-web', ${'Ri\u001b[31mval'}, 'UTC')`;
     await database.sql`
       INSERT INTO platform.channel (tenant, site, id, external_id, platform)
       VALUES (1, 1, 99, 'chn_1_1_1', 'chat'), (7, 1, 1, 'rival-chat', 'chat')`;
@@ -92,7 +113,20 @@ describe('names that mean more than one record, or another organization’s', ()
     gateway('credential', 'issue', '--installation', installation, '--environment', 'test', '--scopes', 'all', ...more);
 
   test('a website is looked up in the app’s organization', async () => {
-    expect(await document('credential', 'issue', '--installation', installation, '--environment', 'test', '--scopes', 'all', '--website', 'larkspur-us')).toMatchObject({ website_ids: ['web_1_1'] });
+    expect(
+      await document(
+        'credential',
+        'issue',
+        '--installation',
+        installation,
+        '--environment',
+        'test',
+        '--scopes',
+        'all',
+        '--website',
+        'larkspur-us',
+      ),
+    ).toMatchObject({ website_ids: ['web_1_1'] });
     expect(await issuing('--website', 'web_1_1')).toMatchObject({ code: 0 });
     for (const foreign of ['web_7_1', 'rival-web']) {
       expect(await issuing('--website', 'larkspur-us', '--website', foreign)).toMatchObject({

@@ -66,7 +66,14 @@ test('loads the organization, an app and two credentials, and no secret in clear
 test('the text says everything that the document does', async () => {
   const { code, stdout } = await gateway('demo', ...NOW);
   expect(code).toBe(0);
-  for (const form of [/org_[a-f0-9]{32}/, /app_[a-f0-9]{32}/, /web_1_2/, /igw_test_\w{49}/, /igws_\w{49}/, /shown only now/]) {
+  for (const form of [
+    /org_[a-f0-9]{32}/,
+    /app_[a-f0-9]{32}/,
+    /web_1_2/,
+    /igw_test_\w{49}/,
+    /igws_\w{49}/,
+    /shown only now/,
+  ]) {
     expect(stdout).toMatch(form);
   }
 });
@@ -75,7 +82,7 @@ test('same seed and clock, same rows', async () => {
   const rows = async (): Promise<string> =>
     (await dump(database))
       .split('\n')
-      .filter((row) => /^\(1,[12],\d+,/.test(row))
+      .filter((row) => /^\(1,[12],\d+,/.test(row) && !row.includes('.snapshot,'))
       .sort()
       .join('\n');
   await document('demo', ...NOW);

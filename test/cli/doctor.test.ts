@@ -1,12 +1,17 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { newSecret } from '../../src/auth/tokens.ts';
+import { demoAccess } from '../../src/cli/demo.ts';
 import type { TestDatabase } from '../support/database.ts';
-import { cliDatabase, demoApp, gateway, issue, parse, text } from './support.ts';
+import { cliDatabase, gateway, parse } from './support.ts';
 
 // One defect a database: each test shows that its check sees it, and that no other check does.
 let database: TestDatabase;
+let full: string;
+let restricted: string;
 beforeEach(async () => {
   database = await cliDatabase('demo');
+  const demo = await demoAccess(database.db);
+  [full, restricted] = [demo.full.credential_id, demo.restricted.credential_id];
 });
 afterEach(() => database.close());
 
@@ -67,7 +72,10 @@ describe('journal', () => {
   test.each([
     ['a gap', 'DELETE FROM gateway.journal WHERE (site, position) = (1, 2)'],
     ['no beginning', 'DELETE FROM gateway.journal WHERE (site, position) = (1, 1)'],
-    ['no end', 'DELETE FROM gateway.journal j USING gateway.journal_head h WHERE j.site = 1 AND h.site = 1 AND j.position = h.position'],
+    [
+      'no end',
+      'DELETE FROM gateway.journal j USING gateway.journal_head h WHERE j.site = 1 AND h.site = 1 AND j.position = h.position',
+    ],
     ['a head too far', 'UPDATE gateway.journal_head SET position = position + 1 WHERE site = 1'],
     ['no head', 'DELETE FROM gateway.journal_head WHERE site = 1'],
   ])('%s', async (_, defect) => {
@@ -79,21 +87,39 @@ describe('journal', () => {
 });
 
 test('operations', async () => {
-  for (const [id, age] of [['a', '11 minutes'], ['b', '9 minutes']] as const) {
+  for (const [id, age] of [
+    ['a', '11 minutes'],
+    ['b', '9 minutes'],
+  ] as const) {
     await database.sql`
       INSERT INTO gateway.operation (operation_id, credential_id, revision, tenant, site, operation, status, created_at)
-      SELECT 'op_' || repeat(${id}, 64), id, 1, 1, 1, 'visitor_note_add', 'pending', now() - ${age}::interval
-        FROM gateway.credential LIMIT 1`;
+      VALUES (${`op_${id.repeat(64)}`}, ${full}, 1, 1, 1, 'visitor_note_add', 'pending', now() - ${age}::interval)`;
   }
   expect(await findings()).toEqual(finding('operations', 'error', 1, '10 minutes'));
 });
 
 describe('secrets', () => {
   test.each([
-    ['text', 'gateway.app', (secret: string) => `UPDATE gateway.app SET name = 'see ${secret}, please'`],
-    ['a list', 'gateway.credential', (secret: string) => `UPDATE gateway.credential SET origins = '{${secret}}' WHERE data_access = '{message_content}'`],
-    ['bytes', 'gateway.credential', (secret: string) => `UPDATE gateway.credential SET old_secret_digest = '${secret}' WHERE data_access = '{message_content}'`],
-    ['JSON', 'gateway.import_run', (secret: string) => `UPDATE gateway.import_run SET sources = '[{"name":"${secret}"}]'`],
+    [
+      'text',
+      'gateway.app',
+      (secret: string) => `UPDATE gateway.app SET name = 'see ${secret}, please' WHERE name = 'Demo agent'`,
+    ],
+    [
+      'a list',
+      'gateway.credential',
+      (secret: string) => `UPDATE gateway.credential SET origins = '{${secret}}' WHERE id = '${restricted}'`,
+    ],
+    [
+      'bytes',
+      'gateway.credential',
+      (secret: string) => `UPDATE gateway.credential SET old_secret_digest = '${secret}' WHERE id = '${restricted}'`,
+    ],
+    [
+      'JSON',
+      'gateway.import_run',
+      (secret: string) => `UPDATE gateway.import_run SET sources = '[{"name":"${secret}"}]'`,
+    ],
   ])('in %s', async (_, where, plant) => {
     for (const kind of ['installation_live', 'installation_test', 'secret'] as const) {
       const secret = newSecret(kind);
@@ -107,18 +133,16 @@ describe('secrets', () => {
 });
 
 test('tokens', async () => {
-  const { installation } = await demoApp();
-  const id = text(await issue(installation), 'credential_id');
-  await gateway('credential', 'revoke', id);
+  await gateway('credential', 'revoke', full);
   expect(await findings()).toMatchObject({ code: 0 });
-  await database.sql`UPDATE gateway.token SET revoked_at = NULL WHERE credential_id = ${id}`;
+  await database.sql`UPDATE gateway.token SET revoked_at = NULL WHERE credential_id = ${full}`;
   expect(await findings()).toEqual(finding('tokens', 'error', 1, 'revoke it again'));
-  await gateway('credential', 'revoke', id);
+  await gateway('credential', 'revoke', full);
   expect(await findings()).toMatchObject({ code: 0 });
 });
 
 test('websites', async () => {
-  await database.sql`UPDATE gateway.credential SET sites = sites || 77 WHERE data_access = '{message_content}'`;
+  await database.sql`UPDATE gateway.credential SET sites = sites || 77 WHERE id = ${restricted}`;
   expect(await findings()).toEqual(finding('websites', 'warning', 1, 'does not exist'));
 });
 

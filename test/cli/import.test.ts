@@ -32,7 +32,12 @@ const base = [
   { type: 'website', external_id: 'shop', organization: 'acme', name: 'Shop', time_zone: 'UTC' },
 ];
 const contacts = (n: number) =>
-  Array.from({ length: n }, (_, i) => ({ type: 'contact', external_id: `c${i}`, website: 'shop', created_at: '2026-01-01T00:00:00Z' }));
+  Array.from({ length: n }, (_, i) => ({
+    type: 'contact',
+    external_id: `c${i}`,
+    website: 'shop',
+    created_at: '2026-01-01T00:00:00Z',
+  }));
 const stored = async (): Promise<unknown> =>
   (await database.sql`SELECT count(*)::integer AS n FROM platform.contact`)[0]?.['n'];
 
@@ -49,13 +54,20 @@ test('counts, again without effect, and takes several files', async () => {
 });
 
 test('rejected lines are reported and are no failure; where nothing is taken, it is one', async () => {
-  const mixed = ndjson('mixed.ndjson', [...base, 'not json', { type: 'contact', external_id: 'x', website: 'nowhere', created_at: '2026-01-01T00:00:00Z' }]);
+  const mixed = ndjson('mixed.ndjson', [
+    ...base,
+    'not json',
+    { type: 'contact', external_id: 'x', website: 'nowhere', created_at: '2026-01-01T00:00:00Z' },
+  ]);
   const { code, stdout, stderr } = await gateway('import', mixed, '--rejects', file('rejects.ndjson'), '--json');
   expect(code).toBe(0);
   expect(parse(stdout)).toMatchObject({ read: 4, written: 2, rejected: 2 });
   expect(stderr).toContain('2 of 4 lines were rejected.');
   const rejects = readFileSync(file('rejects.ndjson'), 'utf8').trim().split('\n').map(parse);
-  expect(rejects).toMatchObject([{ file: mixed, line: 3, pointer: '' }, { file: mixed, line: 4, pointer: '/website' }]);
+  expect(rejects).toMatchObject([
+    { file: mixed, line: 3, pointer: '' },
+    { file: mixed, line: 4, pointer: '/website' },
+  ]);
   const bad = await gateway('import', ndjson('bad.ndjson', ['nothing', 'at all']), '--json');
   expect(bad.code).toBe(1);
   expect(parse(bad.stdout)).toMatchObject({ read: 2, rejected: 2 });
@@ -82,7 +94,9 @@ describe('interrupted', () => {
     process.emit('SIGINT', 'SIGINT');
     const { code, stdout, stderr } = await running;
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toContain(`gateway: Interrupted; nothing is half written. Go on with: gateway import --resume '${big.replace("'", "'\\''")}'\n`);
+    expect(stderr).toContain(
+      `gateway: Interrupted; nothing is half written. Go on with: gateway import --resume '${big.replace("'", "'\\''")}'\n`,
+    );
     expect(await document('import', '--resume', big)).toMatchObject({ read: 30_002, written: 30_002, rejected: 0 });
     expect(await stored()).toBe(30_000);
   });
@@ -99,7 +113,11 @@ describe('interrupted', () => {
 describe('--schema', () => {
   test('of one type', async () => {
     const schema = await document('import', '--schema', 'message');
-    expect(schema).toMatchObject({ $schema: 'https://json-schema.org/draft/2020-12/schema', title: 'message', additionalProperties: false });
+    expect(schema).toMatchObject({
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      title: 'message',
+      additionalProperties: false,
+    });
     const { stdout } = await gateway('import', '--schema', 'message');
     expect(JSON.parse(stdout)).toEqual(schema);
   });

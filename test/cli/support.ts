@@ -94,6 +94,8 @@ export async function dump({ sql }: TestDatabase): Promise<string> {
     parts.push(...rows.map(({ row }) => row));
   }
   const all = parts.join('\n');
-  const bytes = [...all.matchAll(/\\x((?:[0-9a-f]{2})+)/g)].map(([, hex = '']) => Buffer.from(hex, 'hex').toString('latin1'));
+  const bytes = [...all.matchAll(/\\x((?:[0-9a-f]{2})+)/g)].map(([, hex = '']) =>
+    Buffer.from(hex, 'hex').toString('latin1'),
+  );
   return `${all}\n${bytes.join('\n')}`;
 }

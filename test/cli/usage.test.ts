@@ -26,8 +26,16 @@ describe('wrong usage: exit code 2, one line that helps, nothing on standard out
     ['no credential', ['credential', 'show'], 'CRD'],
     ['nothing to change', ['credential', 'update', 'crd_x'], 'nothing to change'],
     ['only --json', ['credential', 'update', 'crd_x', '--json'], 'nothing to change'],
-    ['set and cleared', ['credential', 'update', 'crd_x', '--clear', 'data-access', '--data-access', 'pii'], 'contradicts'],
-    ['clearing what must be', ['credential', 'update', 'crd_x', '--clear', 'website'], 'What can be cleared is channel'],
+    [
+      'set and cleared',
+      ['credential', 'update', 'crd_x', '--clear', 'data-access', '--data-access', 'pii'],
+      'contradicts',
+    ],
+    [
+      'clearing what must be',
+      ['credential', 'update', 'crd_x', '--clear', 'website'],
+      'What can be cleared is channel',
+    ],
     ['an overlap without unit', ['credential', 'rotate', 'crd_x', '--overlap', '60'], '30s, 15m, 24h or 90d'],
     ['an import of nothing', ['import'], 'FILE'],
     ['no such type', ['import', '--schema', 'zebra'], 'The record types are organization, website'],
@@ -49,7 +57,15 @@ describe('wrong usage: exit code 2, one line that helps, nothing on standard out
     ['unknown flag', ['--website', 'larkspur-us', '--scopes', 'all', '--data-access', 'all'], 'message_content, pii'],
   ])('issue with %s', async (_, options, help) => {
     const before = await credentials();
-    const ran = await gateway('credential', 'issue', '--installation', installation, '--environment', 'test', ...options);
+    const ran = await gateway(
+      'credential',
+      'issue',
+      '--installation',
+      installation,
+      '--environment',
+      'test',
+      ...options,
+    );
     expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(help) });
     expect(await credentials()).toBe(before);
   });

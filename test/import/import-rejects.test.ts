@@ -1,11 +1,9 @@
-import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ImportRefused, type ImportResult, importFiles, importRecords, type Reject } from '../../src/import/import.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
-import { content, desk, dump, ndjson, shuffled, temporary } from './import.support.ts';
+import { content, desk, ndjson, temporary } from './import.support.ts';
 
 const folder = temporary();
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -27,17 +25,6 @@ async function rejected(records: Iterable<unknown>, organization?: string): Prom
   });
   return found.map(({ line, pointer, code }) => `${line} ${pointer} ${code}`);
 }
-
-async function receipts(): Promise<string[]> {
-  const rows = await store.sql<{ event: string }[]>`
-    SELECT w.external_id || ' ' || j.event_type AS event FROM gateway.journal j
-      LEFT JOIN platform.website w USING (tenant, site) ORDER BY 1`;
-  await store.sql`DELETE FROM gateway.journal`;
-  return rows.map(({ event }) => event);
-}
-
-const families = ['conversation', 'operator', 'queue', 'visitor', 'website'];
-const snapshots = ['w0', 'w1'].flatMap((website) => families.map((family) => `${website} ${family}.snapshot`));
 
 test('a file of lines: each bad one is reported with line, pointer and code, the rest is imported', async () => {
   const good = ndjson(desk(1)).trimEnd().split('\n');

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ImportRefused, type ImportResult, importFiles, importRecords, type Reject } from '../../src/import/import.ts';
+import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
+import { type ImportResult, importFiles, importRecords, type Reject } from '../../src/import/import.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { content, desk, dump, ndjson, shuffled, temporary } from './import.support.ts';
 
