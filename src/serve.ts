@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isEmpty, loadDemo } from './cli/demo.ts';
 import { Refused } from './cli/output.ts';
@@ -81,7 +81,6 @@ async function prepareDemo(store: Store, dataDir: string): Promise<DemoAccess | 
   if (!(await isEmpty(store.db))) return undefined;
   const demo = await loadDemo(store, {});
   const access = { token: demo.full.token, website: demo.website_ids[0] ?? '' };
-  await mkdir(dataDir, { recursive: true });
   await writeFile(file, `${JSON.stringify(access)}\n`, { mode: 0o600 });
   return access;
 }

@@ -7,7 +7,7 @@ export interface ProgressReport {
   end(): void;
 }
 
-/** Milliseconds between plain lines of one phase. */
+/** Milliseconds between plain lines, but for the end of a phase. */
 const QUIET = 5_000;
 
 export const openProgress = (stream: NodeJS.WriteStream = process.stderr): ProgressReport =>
@@ -30,17 +30,15 @@ function bar(stream: NodeJS.WriteStream): ProgressReport {
 }
 
 function lines(stream: NodeJS.WriteStream): ProgressReport {
-  let phase = '';
-  let last = 0;
+  let last = performance.now();
   return {
-    show: (progress) => {
+    show: ({ phase, done, total }) => {
       const now = performance.now();
-      if (progress.phase === phase && now - last < QUIET) return;
-      phase = progress.phase;
+      const ended = total !== null && done >= total && total > 0;
+      if (!ended && now - last < QUIET) return;
       last = now;
-      const { done, total } = progress;
-      const share = total === null || total === 0 ? '' : ` (${Math.floor((100 * done) / total)}%)`;
-      stream.write(`${phase}: ${done}${total === null ? '' : ` of ${total}`}${share}\n`);
+      const share = total === null || total === 0 ? '' : ` of ${total} (${Math.floor((100 * done) / total)}%)`;
+      stream.write(`${phase}: ${done}${share}\n`);
     },
     end: () => undefined,
   };

@@ -10,6 +10,20 @@ type Input<S extends Shape> = z.output<z.ZodObject<S>>;
 type Cursor = IdKind | z.ZodString;
 type PageInput<P> = P extends undefined ? unknown : { limit: number; cursor?: string | undefined };
 
+/** Groups of operations, as documents show them. */
+export const TAGS = {
+  Discovery: 'What this credential is and may do.',
+  Conversations: 'Stored conversations and their messages.',
+  Visitors: 'Stored visitors, their conversations and notes.',
+  Contacts: 'Stored contacts, their visitors and notes.',
+  Files: 'Attachments: metadata and content in verified chunks.',
+  'Directory and catalogues': 'Operators, teams, channels, dispositions, saved responses and links, offers.',
+  Reporting: 'Aggregates over AI-evidenced conversations.',
+  'AI features': 'Metadata of AI features.',
+  Configuration: 'Configuration metadata and its schema.',
+} as const;
+export type Tag = keyof typeof TAGS;
+
 /** More authority for one parameter: `given` is the parameter; with `is`, only when it has that value. */
 export interface Condition extends Requirement {
   readonly given: string;
@@ -66,7 +80,7 @@ export interface ToolDeclaration<
   readonly summary: string;
   readonly rest: `GET /api/v1/${string}`;
   readonly effect: 'read';
-  readonly tag: string;
+  readonly tag: Tag;
   readonly scopes: readonly Scope[];
   readonly dataAccess?: readonly DataAccess[];
   /** refused: only for unrestricted credentials; applied: rows outside are invisible; none: restrictions do not concern it. */
@@ -94,7 +108,7 @@ export interface Tool {
   readonly method: string;
   readonly path: string;
   readonly effect: 'read' | 'write';
-  readonly tag: string;
+  readonly tag: Tag;
   readonly required: Requirement;
   readonly restrictions: 'refused' | 'applied' | 'none';
   readonly author: boolean;

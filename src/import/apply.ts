@@ -1,4 +1,4 @@
-import { raw, sql } from '../core/sql.ts';
+import { type Fragment, raw, sql } from '../core/sql.ts';
 import { type Database, sqlState } from '../store/postgres.ts';
 import { analyzePlanStep, planStep, repliesStep } from './plan.ts';
 import { RECORD_TYPES, type RecordType } from './records.ts';
@@ -57,7 +57,11 @@ const NOTHING = sql`0::bigint`;
 /** Rows of the first batch; fewer leave a table's statistics as they are. */
 const FIRST = 200;
 
-const analyze = (type: RecordType) => sql`ANALYZE platform.${raw(type)} (tenant, site, id, external_id)`;
+function analyze(type: Sited): Fragment {
+  const pairs = TABLES.find((table) => table.name === type)?.links;
+  const also = pairs === undefined ? '' : `, platform.${pairs.table}`;
+  return sql`ANALYZE platform.${raw(type)} (tenant, site, id, external_id)${raw(also)}`;
+}
 
 export interface Applied {
   readonly phase: string;

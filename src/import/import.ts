@@ -120,7 +120,6 @@ async function inRun(
     const continues = resume && options.dryRun !== true && canContinue(state, sources, options.organization);
     if (!continues) {
       await checkOrganization(db, options.organization);
-      await run.settle();
       await run.begin(sources, options.organization);
       state = await run.state();
     }

@@ -37,9 +37,8 @@ const BEAT = 2_000;
 export interface Run {
   readonly epoch: number;
   state(): Promise<RunState>;
+  /** Forgets what a run before left staged, and writes the receipts that it left owing. */
   begin(sources: readonly Source[], organization: string | undefined): Promise<void>;
-  /** Writes the receipts that a killed run left owing. */
-  settle(): Promise<void>;
   finish(): Promise<void>;
   /** Lets go of the lease, so that the next import need not wait for it to lapse. */
   release(): Promise<void>;
@@ -47,31 +46,30 @@ export interface Run {
 
 export async function takeRun(db: Database, signal: AbortSignal | undefined): Promise<Run> {
   const epoch = await take(db, signal);
-  // The lease also grows with every statement; the beat carries it over pauses between them. A beat that fails needs
-  // no answer here: the next statement is fenced and says what is wrong.
+  // The beat keeps the lease between statements. One that fails needs no answer here: the next statement is fenced and
+  // says what is wrong.
   const beat = setInterval(() => {
-    db.query(sql`SELECT gateway.import_beat(${epoch})`).catch(() => clearInterval(beat));
+    db.query(sql`SELECT gateway.import_beat(${epoch})`).catch(() => undefined);
   }, BEAT).unref();
   return {
     epoch,
     state: () => readState(db),
     begin: async (sources, organization) => {
       const described = JSON.stringify(sources);
-      await db.query(
-        sql`SELECT gateway.import_begin(${epoch}, ${described}::text::jsonb, ${organization ?? null}::text)`,
-      );
-    },
-    settle: async () => {
-      await db.query(sql`SELECT gateway.import_settle()`);
+      const named = organization ?? null;
+      await db
+        .query(sql`SELECT gateway.import_begin(${epoch}, ${described}::text::jsonb, ${named}::text)`)
+        .catch(explainFence);
     },
     finish: async () => {
       await db.query(sql`SELECT gateway.import_finish(${epoch})`).catch(explainFence);
     },
     release: async () => {
       clearInterval(beat);
-      await db.query(
-        sql`UPDATE gateway.import_run SET lease_until = '-infinity', backend = NULL WHERE epoch = ${epoch}`,
-      );
+      // Out of reach, the lease lapses by itself, and what went wrong before is the error to report.
+      await db
+        .query(sql`UPDATE gateway.import_run SET lease_until = '-infinity', backend = NULL WHERE epoch = ${epoch}`)
+        .catch(() => undefined);
     },
   };
 }

@@ -1,5 +1,6 @@
 import { type Fragment, raw, sql } from '../core/sql.ts';
 import type { RecordType } from './records.ts';
+import type { Sited } from './tables.ts';
 
 /** What a step's statement is built from: values of a run, or literals when the run is only rehearsed. */
 export interface Bounds {
@@ -16,7 +17,7 @@ export interface Step {
   /** The step is left out when no line of these types was staged. */
   readonly types: readonly RecordType[];
   /** Plan rows a statement, for steps that work through the plan of a type. */
-  readonly batch?: { readonly type: RecordType; readonly lane: number; readonly rows: number };
+  readonly batch?: { readonly type: Sited; readonly lane: number; readonly rows: number };
   /** Says in one row whether a run needs the step, for those that few do. */
   readonly needed?: Fragment;
   statement(bounds: Bounds): Fragment;

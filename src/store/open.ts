@@ -1,6 +1,6 @@
 import { type EmbeddedStore, openEmbedded, StoreUnavailable } from './embedded.ts';
 import { migrate } from './migrate.ts';
-import { type ConnectOptions, type Database, openDatabase, StoreUnreachable } from './postgres.ts';
+import { type ConnectOptions, type Database, openDatabase, StoreUnreachable, sqlState } from './postgres.ts';
 
 export { StoreUnavailable } from './embedded.ts';
 
@@ -52,7 +52,10 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     return { db, slow, embedded, version, close };
   } catch (error) {
     await close();
-    if (error instanceof StoreUnreachable) throw new StoreUnavailable(unreachable(databaseUrl), { cause: error });
+    // Class 28: who asks; 3D: the database; 42501: its rights.
+    if (error instanceof StoreUnreachable || /^(28...|3D000|42501)$/.test(sqlState(error))) {
+      throw new StoreUnavailable(unreachable(databaseUrl), { cause: error });
+    }
     throw error;
   }
 }
@@ -61,5 +64,5 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 function unreachable(databaseUrl: string | undefined): string {
   if (databaseUrl === undefined) return 'The embedded store does not answer.';
   const { hostname, port, pathname } = new URL(databaseUrl);
-  return `DATABASE_URL cannot be reached (${hostname || 'local'}${port && `:${port}`}${pathname}). Is the server running, and are user and password right?`;
+  return `DATABASE_URL cannot be reached (${hostname || 'local'}${port && `:${port}`}${pathname}). Is the server running, does the database exist, and are user, password and rights in order?`;
 }

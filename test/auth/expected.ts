@@ -140,7 +140,7 @@ export interface Operation {
   readonly members: Readonly<Record<string, Members>>;
   /** Where the rows of a list stand, and which there are. */
   readonly list?: readonly [pointer: string, idMember: string, rows: Rows];
-  /** Addressed by conversation 1 or what hangs on it: not there for who may not see that conversation. */
+  /** Addressed by what is reached through conversation 1: not there for who may not see that conversation. */
   readonly ofConversation?: true;
   /** Members that are null, never absent, without the grant. */
   readonly nulls?: Members;
@@ -382,6 +382,7 @@ export const OPERATIONS: readonly Operation[] = [
     path: '/dashboard/visitors/{vis:1}/conversations',
     ...one('conversation_read'),
     website: 'optional',
+    ofConversation: true,
     members: {
       '': plain('data'),
       data: plain('visitor_id', 'conversations', 'next_cursor', 'coverage'),
@@ -426,12 +427,14 @@ export const OPERATIONS: readonly Operation[] = [
     scopes: ['contact_read', 'contact_read_pii', 'conversation_read'],
     flags: ['pii'],
     website: 'optional',
+    ofConversation: true,
     members: {
       '': plain('data'),
       data: plain('contact_id', 'visitors', 'next_cursor', 'coverage'),
       'data.visitors.*': VISITOR,
     },
-    list: ['data.visitors', 'id', always(2, 1)],
+    // Visitors 1 and 2 have conversations in the first place, visitor 4 only one in none.
+    list: ['data.visitors', 'id', through([4, 2, 1], [2, 1])],
   },
   {
     tool: 'contact_notes',

@@ -230,7 +230,7 @@ const result = (id: number, conversation_id: number): Row => ({
 function rowsOf(part: Part): Record<string, readonly Row[]> {
   if (part === 'away') {
     return {
-      conversation: [conversation(2, 1, 2, 2), conversation(5, 3, null, null)],
+      conversation: [conversation(2, 1, 2, 2), conversation(5, 4, null, null)],
       conversation_contact: [
         { conversation_id: 2, contact_id: 2 },
         { conversation_id: 5, contact_id: 1 },
@@ -239,7 +239,7 @@ function rowsOf(part: Part): Record<string, readonly Row[]> {
         message(8, 2, 'visitor', 1),
         message(9, 2, 'operator', 2, { visibility: 'internal' }),
         message(10, 2, 'bot', 2, { ai_generated: true, ai_feature_id: 1 }),
-        message(11, 5, 'visitor', 3),
+        message(11, 5, 'visitor', 4),
       ],
       file: [file(3, 2, 8), file(4, 2, 9)],
       ai_result: [result(2, 2)],
@@ -255,13 +255,14 @@ function rowsOf(part: Part): Record<string, readonly Row[]> {
       { id: 3, name: text, email: null, role: 'operator', enabled: false, team_ids: [] },
     ],
     contact: [person(1), person(2), person(3, true)],
-    visitor: [1, 2, 3].map((id) => ({ id, nickname: text, created_at: at(1), last_seen_at: at(40) })),
+    visitor: [1, 2, 3, 4].map((id) => ({ id, nickname: text, created_at: at(1), last_seen_at: at(40) })),
     visitor_contact: [
       { visitor_id: 1, contact_id: 1 },
       { visitor_id: 1, contact_id: 2 },
       { visitor_id: 2, contact_id: 1 },
       { visitor_id: 2, contact_id: 3 },
       { visitor_id: 3, contact_id: 3 },
+      { visitor_id: 4, contact_id: 1 },
     ],
     ai_feature: [
       { id: 1, name: text, type: 'language_detection', versions: [1, 2], active_version: 2 },

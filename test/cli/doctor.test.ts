@@ -100,11 +100,7 @@ test('operations', async () => {
 
 describe('secrets', () => {
   test.each([
-    [
-      'text',
-      'gateway.app',
-      (secret: string) => `UPDATE gateway.app SET name = 'see ${secret}, please' WHERE name = 'Demo agent'`,
-    ],
+    ['text', 'gateway.app', (secret: string) => `UPDATE gateway.app SET name = 'see ${secret}, please'`],
     [
       'a list',
       'gateway.credential',

@@ -12,7 +12,7 @@ import {
   rmSync,
   statSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 import type { Binaries } from './binaries.ts';
 import { type Account, hand } from './identity.ts';
@@ -30,13 +30,24 @@ const unfinished = 'postgres.init-';
 /** Makes the data folder (mode 0700) if absent and proves that we may write in it. */
 export function prepareDataDir(dataDir: string): void {
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makeFolder(dataDir);
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     throw new StoreUnavailable(
       `The data folder ${dataDir} cannot be made or written (${errorCode(error) ?? 'unknown error'}): give this user ` +
         'write permission there, choose another folder with GATEWAY_DATA_DIR, or set DATABASE_URL.',
     );
+  }
+}
+
+/** Folder by folder: Node's own recursive mkdir never ends below /proc. */
+function makeFolder(folder: string): void {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  makeFolder(dirname(folder));
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    if (errorCode(error) !== 'EEXIST' || !statSync(folder).isDirectory()) throw error; // else another process was first
   }
 }
 

@@ -109,17 +109,6 @@ CREATE FUNCTION gateway.import_beat(p_epoch bigint) RETURNS void LANGUAGE sql AS
     FROM pg_stat_activity a WHERE r.epoch = p_epoch AND a.pid = pg_backend_pid()
 $$;
 
--- Begins a run: what an earlier one left behind is forgotten, but not what it owes.
-CREATE FUNCTION gateway.import_begin(p_epoch bigint, p_sources jsonb, p_organization text) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  PERFORM gateway.import_fence(p_epoch);
-  TRUNCATE gateway.import_stage, gateway.import_chunk, gateway.import_plan, gateway.import_reject, gateway.import_tally,
-    gateway.import_step;
-  UPDATE gateway.import_run
-     SET unfinished = true, sources = p_sources, organization = p_organization, staged = false, file = 0, byte_offset = 0,
-         line = 0, seq = 0, scope = '{}';
-END $$;
-
 CREATE FUNCTION gateway.import_count(p_type text, p_read bigint, p_written bigint, p_unchanged bigint, p_removed bigint, p_rejected bigint)
 RETURNS void LANGUAGE sql AS $$
   INSERT INTO gateway.import_tally AS t VALUES (p_type, p_read, p_written, p_unchanged, p_removed, p_rejected)
@@ -173,6 +162,18 @@ CREATE FUNCTION gateway.import_settle() RETURNS void LANGUAGE sql AS $$
   )
   SELECT gateway.append_receipts(tenant, site, event_types) FROM websites
 $$;
+
+-- Begins a run: what an earlier one left staged is forgotten, what it left owing is settled.
+CREATE FUNCTION gateway.import_begin(p_epoch bigint, p_sources jsonb, p_organization text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM gateway.import_fence(p_epoch);
+  PERFORM gateway.import_settle();
+  TRUNCATE gateway.import_stage, gateway.import_chunk, gateway.import_plan, gateway.import_reject, gateway.import_tally,
+    gateway.import_step;
+  UPDATE gateway.import_run
+     SET unfinished = true, sources = p_sources, organization = p_organization, staged = false, file = 0, byte_offset = 0,
+         line = 0, seq = 0, scope = '{}';
+END $$;
 
 CREATE FUNCTION gateway.import_finish(p_epoch bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN

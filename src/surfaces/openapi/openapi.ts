@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { FAILURE_CODES, type FailureCode, statusOf, titleOf } from '../../core/failures.ts';
 import { type JsonSchema, jsonSchema } from '../../core/json-schema.ts';
 import { SCOPES } from '../../core/scopes.ts';
-import type { Parameter, Tool } from '../../core/tool.ts';
+import { type Parameter, TAGS, type Tool } from '../../core/tool.ts';
 import type { Registry } from '../../gateway/registry.ts';
 
 /** Codes that any operation may give; a tool's own come on top. */
@@ -30,7 +30,7 @@ export function openapi(registry: Registry, serverUrl: string): object {
     },
     servers: [{ url: serverUrl, description: 'This gateway' }],
     security: [{ bearer: [] }],
-    tags: [...new Set(registry.tools.map((tool) => tool.tag))].sort().map((name) => ({ name })),
+    tags: [...new Set(registry.tools.map((tool) => tool.tag))].sort().map((name) => ({ name, description: TAGS[name] })),
     paths: Object.fromEntries(Object.entries(paths).sort(([a], [b]) => (a < b ? -1 : 1))),
     components: {
       securitySchemes: {

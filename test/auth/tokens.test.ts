@@ -1,0 +1,193 @@
+import { crc32 } from 'node:zlib';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openAuthorities } from '../../src/auth/authority.ts';
+import { newSecret, type SecretKind, wellFormed } from '../../src/auth/tokens.ts';
+import { Failure } from '../../src/core/failures.ts';
+import type { Database } from '../../src/store/postgres.ts';
+import { freshDatabase, type TestDatabase } from '../support/database.ts';
+import { openTestGateway, type TestGateway } from '../support/gateway.ts';
+
+/** Written from decisions.md section 16, apart from the code. */
+const KINDS: Readonly<Record<SecretKind, string>> = {
+  installation_live: 'igw_live_',
+  installation_test: 'igw_test_',
+  secret: 'igws_',
+};
+const kinds = Object.keys(KINDS) as SecretKind[]; // Object.keys forgets the literal keys
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+function checksum(text: string): string {
+  let rest = crc32(text);
+  let digits = '';
+  for (let i = 0; i < 6; i++) {
+    digits += BASE62[rest % 62] ?? '';
+    rest = Math.floor(rest / 62);
+  }
+  return digits;
+}
+
+const resigned = (body: string): string => body + checksum(body);
+
+let gateway: TestGateway;
+let queries = 0;
+
+beforeAll(async () => {
+  const own = await freshDatabase('demo');
+  const db: Database = {
+    ...own.db,
+    query: (statement) => {
+      queries++;
+      return own.db.query(statement);
+    },
+    read: (statement) => {
+      queries++;
+      return own.db.read(statement);
+    },
+  };
+  const counted: TestDatabase = { ...own, db };
+  gateway = await openTestGateway('demo', counted);
+});
+afterAll(() => gateway.close());
+
+const statusOf = async (token: string): Promise<number> => (await gateway.ask('/api/v1/websites', { token })).status;
+
+describe('TK-01 form of a secret', () => {
+  it('TK-01 prefix, 43 base62 characters and their CRC32 in six, for every kind', () => {
+    for (const kind of kinds) {
+      const secret = newSecret(kind);
+      expect(secret).toMatch(new RegExp(`^${KINDS[kind]}[0-9A-Za-z]{49}$`));
+      expect(secret.slice(-6)).toBe(checksum(secret.slice(0, -6)));
+      expect(wellFormed(secret)).toBe(true);
+    }
+  });
+
+  it('TK-01 no prefix begins another, so that a scanner tells the kinds apart', () => {
+    const prefixes = Object.values(KINDS);
+    for (const a of prefixes) for (const b of prefixes) expect(a !== b && a.startsWith(b)).toBe(false);
+  });
+
+  it('TK-01 10,000 secrets are distinct and use every character at every place alike', () => {
+    const secrets = Array.from({ length: 10_000 }, () => newSecret('installation_live'));
+    expect(new Set(secrets).size).toBe(secrets.length);
+    expect(new Set(secrets.map((secret) => secret.slice(9, 30))).size).toBe(secrets.length);
+    const counts = new Map<string, number>();
+    for (const secret of secrets) for (const char of secret.slice(9, 51)) counts.set(char, (counts.get(char) ?? 0) + 1);
+    expect(counts.size).toBe(62);
+    const mean = (secrets.length * 42) / 62;
+    for (const [char, count] of counts) expect(Math.abs(count / mean - 1), char).toBeLessThan(0.06);
+  });
+
+  it('TK-01 property: any one character changed, left out, put in or swapped with its neighbour is refused', () => {
+    const seed = Date.now() % 2 ** 31;
+    const secret = fc.constantFrom(...kinds).map(newSecret);
+    fc.assert(
+      fc.property(secret, fc.nat(), fc.string({ minLength: 1, maxLength: 1, unit: 'binary' }), (good, place, char) => {
+        const at = place % good.length;
+        for (const bad of [
+          good.slice(0, at) + char + good.slice(at + 1),
+          good.slice(0, at) + (BASE62[place % 62] ?? '') + good.slice(at + 1),
+          good.slice(0, at) + good.slice(at + 1),
+          good.slice(0, at) + char + good.slice(at),
+          good.slice(0, at) + good.slice(at + 1, at + 2) + good.charAt(at) + good.slice(at + 2),
+        ]) {
+          if (bad !== good) expect(wellFormed(bad), `${good} ${bad}`).toBe(false);
+        }
+      }),
+      { seed, numRuns: 3_000, verbose: true },
+    );
+  });
+
+  it('TK-01 every place of one token × every base62 character, over HTTP form', async () => {
+    const { token } = await gateway.issue();
+    let tried = 0;
+    for (let at = 0; at < token.length; at++) {
+      for (const char of BASE62) {
+        if (char === token[at]) continue;
+        expect(wellFormed(token.slice(0, at) + char + token.slice(at + 1))).toBe(false);
+        tried++;
+      }
+    }
+    expect(tried).toBeGreaterThan(3_000);
+  });
+});
+
+describe('TK-01 a bad checksum costs no query', () => {
+  it('TK-01 malformed and mistyped tokens are 401 on every operation without one statement; good ones do ask', async () => {
+    const { token } = await gateway.issue();
+    const before = queries;
+    expect(await statusOf(token)).toBe(200);
+    expect(queries).toBeGreaterThan(before);
+    const mistyped = token.slice(0, -1) + (token.endsWith('a') ? 'b' : 'a');
+    const unknown = newSecret('installation_test');
+    for (const [bad, costs] of [
+      [mistyped, false],
+      [token.slice(0, -1), false],
+      [`${token}0`, false],
+      [token.toLowerCase(), false],
+      ['igw_live_', false],
+      ['x', false],
+      [token.replace('igw_test_', 'igw_live_'), false],
+      [resigned(`igwa_test_${token.slice(9, -6)}`), false],
+      [unknown, true],
+    ] as const) {
+      const start = queries;
+      expect(await statusOf(bad), bad).toBe(401);
+      expect(queries > start, bad).toBe(costs);
+    }
+    const start = queries;
+    for (const { path } of gateway.corridor.registry.tools) {
+      const url = path.replace(/\{\w+\}/g, 'x');
+      expect((await gateway.ask(url, { token: mistyped })).status, path).toBe(401);
+      expect((await gateway.ask(url)).status, path).toBe(401);
+    }
+    expect(queries).toBe(start);
+  });
+
+  it('TK-01 the same straight at the authorities, for any text', async () => {
+    let asked = 0;
+    const refuse = async (): Promise<never> => {
+      asked++;
+      throw new Error('asked');
+    };
+    const authorities = openAuthorities({ query: refuse, read: refuse, script: refuse, close: async () => undefined });
+    const text = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.stringMatching(/^igw_(live|test)_[0-9A-Za-z]{49}$/),
+      fc.stringMatching(/^igws?_?[0-9A-Za-z_]{0,60}$/),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.option(text, { nil: undefined }), async (bearer) => {
+        await expect(authorities.resolve(bearer)).rejects.toThrow(Failure);
+      }),
+      { seed: Date.now() % 2 ** 31, numRuns: 2_000, verbose: true },
+    );
+    expect(asked).toBe(0);
+    await expect(authorities.resolve(newSecret('installation_live'))).rejects.toThrow('asked');
+  });
+});
+
+describe('TK-04 environments and kinds', () => {
+  it.each(['live', 'test'] as const)(
+    'TK-04 a %s token under the other prefix, rightly signed, is 401',
+    async (environment) => {
+      const { token } = await gateway.issue({ environment });
+      expect(token.startsWith(`igw_${environment}_`)).toBe(true);
+      const context = await gateway.ask('/api/v1/context', { token });
+      expect(context.body.environment).toBe(environment);
+      const other = environment === 'live' ? 'test' : 'live';
+      const swapped = resigned(`igw_${other}_${token.slice(9, -6)}`);
+      expect(wellFormed(swapped)).toBe(true);
+      expect(await statusOf(swapped)).toBe(401);
+    },
+  );
+
+  it('TK-04 a credential’s secret is not a bearer token', async () => {
+    const { credential } = await gateway.issue();
+    const { digestOf } = await import('../../src/auth/tokens.ts');
+    const secret = newSecret('secret');
+    await gateway.database.sql`
+      UPDATE gateway.credential SET secret_digest = ${digestOf(secret)} WHERE id = ${credential}`;
+    expect(await statusOf(secret)).toBe(401);
+  });
+});

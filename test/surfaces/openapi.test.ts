@@ -1,0 +1,200 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { FAILURE_CODES, statusOf } from '../../src/core/failures.ts';
+import { packageRoot } from '../../src/core/package.ts';
+import { BASE_URL, openTestGateway, type TestGateway } from '../support/gateway.ts';
+
+interface Schema {
+  readonly type?: string;
+  readonly description?: string;
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly pattern?: string;
+  readonly format?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+  readonly allOf?: readonly Schema[];
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly additionalProperties?: unknown;
+  readonly maxItems?: number;
+  readonly $ref?: string;
+}
+interface Operation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+  readonly parameters: readonly {
+    readonly name: string;
+    readonly in: string;
+    readonly required: boolean;
+    readonly description?: string;
+    readonly schema: Schema;
+  }[];
+  readonly responses: Readonly<
+    Record<
+      string,
+      {
+        readonly description: string;
+        readonly headers: Readonly<Record<string, unknown>>;
+        readonly content: Readonly<Record<string, { readonly schema: Schema }>>;
+      }
+    >
+  >;
+}
+interface Document {
+  readonly openapi: string;
+  readonly security: readonly object[];
+  readonly servers: readonly { readonly url: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+}
+
+let gateway: TestGateway;
+let document: Document;
+let text: string;
+let operations: { path: string; method: string; operation: Operation }[];
+
+beforeAll(async () => {
+  gateway = await openTestGateway('empty');
+  const answer = await gateway.ask('/api/v1/openapi.json');
+  document = answer.body;
+  text = answer.text;
+  operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  );
+});
+afterAll(() => gateway.close());
+
+/** Runs Redocly's linter on a document, in an empty folder: its recommended rules, no network, no telemetry. */
+function lint(content: string): { status: number | null; output: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-openapi-'));
+  writeFileSync(join(folder, 'openapi.json'), content);
+  const bin = fileURLToPath(new URL('node_modules/@redocly/cli/bin/cli.js', packageRoot));
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [bin, 'lint', 'openapi.json', '--extends=recommended', '--format=json', '--max-problems=50'],
+    {
+      cwd: folder,
+      encoding: 'utf8',
+      env: {
+        PATH: process.env['PATH'],
+        HOME: folder,
+        REDOCLY_TELEMETRY: 'off',
+        REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
+      },
+    },
+  );
+  rmSync(folder, { recursive: true });
+  return { status, output: `${stdout}${stderr}` };
+}
+
+describe('the served OpenAPI document', () => {
+  it('is accepted by redocly lint without a warning, and a document with a fault is not', () => {
+    const good = lint(text);
+    expect(good.status, good.output).toBe(0);
+    expect(JSON.parse(good.output.slice(good.output.indexOf('{'), good.output.lastIndexOf('}') + 1)).totals).toEqual({
+      errors: 0,
+      warnings: 0,
+      ignored: 0,
+    });
+    const [first] = operations;
+    const faulty = lint(text.replaceAll(`"operationId":"${first?.operation.operationId}"`, '"operationId":7'));
+    expect(faulty.status).not.toBe(0);
+  });
+
+  it('is public and cacheable, the same each time, and has no credential or inner name in it', async () => {
+    const { status, headers, body } = await gateway.ask('/api/v1/openapi.json');
+    expect(status).toBe(200);
+    expect(headers['content-type']).toBe('application/json');
+    expect(headers['cache-control']).toMatch(/^public, max-age=[1-9][0-9]*$/);
+    expect(body).toEqual(document);
+    const { token } = await gateway.issue();
+    expect((await gateway.ask('/api/v1/openapi.json', { token })).text).toBe(text);
+    expect((await gateway.ask('/api/v1/openapi.json', { token: 'rubbish' })).text).toBe(text);
+    expect(text).not.toMatch(/igws?_(live|test)_|platform\.|gateway\.(token|credential)|ZodError|\[object /);
+  });
+
+  it('is OpenAPI 3.1 for this address and asks for a bearer everywhere', () => {
+    expect(document.openapi).toMatch(/^3\.1\./);
+    expect(document.servers.map(({ url }) => url)).toEqual([BASE_URL]);
+    expect(document.security).toEqual([{ bearer: [] }]);
+    expect(text).not.toContain('"security":[]');
+  });
+
+  it('has exactly the operations of the registry, each described', () => {
+    expect(operations.length).toBeGreaterThanOrEqual(35);
+    expect(operations.map(({ operation }) => operation.operationId).sort()).toEqual(
+      gateway.corridor.registry.tools.map(({ name }) => name),
+    );
+    for (const { path, method, operation } of operations) {
+      const tool = gateway.corridor.registry.get(operation.operationId);
+      expect([tool?.path, tool?.method.toLowerCase()]).toEqual([path, method]);
+      expect(operation.summary.length).toBeGreaterThan(5);
+      expect(operation.description.length).toBeGreaterThan(20);
+      expect(operation.tags).toHaveLength(1);
+      for (const scope of tool?.required.scopes ?? []) expect(operation.description).toContain(scope);
+    }
+  });
+
+  it('describes every parameter and types it, path parameters required and in the path', () => {
+    let parameters = 0;
+    for (const { path, operation } of operations) {
+      for (const { name, description, schema, required, in: place } of operation.parameters) {
+        const where = `${operation.operationId} ${name}`;
+        expect(description?.length ?? 0, where).toBeGreaterThan(10);
+        expect(schema.type ?? (schema.enum || schema.const), where).toBeTruthy();
+        if (place === 'path') expect(required && path.includes(`{${name}}`), where).toBe(true);
+        parameters++;
+      }
+      const placed = operation.parameters.filter((one) => one.in === 'path').map(({ name }) => `{${name}}`);
+      expect(placed.sort()).toEqual((path.match(/\{\w+\}/g) ?? []).sort());
+    }
+    expect(parameters).toBeGreaterThan(90);
+  });
+
+  it('has every status an operation may give, with its codes and headers', () => {
+    for (const { operation } of operations) {
+      const tool = gateway.corridor.registry.get(operation.operationId);
+      const wanted = ['200', '400', '401', '404', '406', '429', '500', '503', ...(tool?.errors ?? []).map(statusOf)];
+      if (tool?.bytes) wanted.push('206', '412', '416');
+      expect(Object.keys(operation.responses).sort(), operation.operationId).toEqual(
+        [...new Set(wanted.map(String))].sort(),
+      );
+      for (const [status, { description, headers, content }] of Object.entries(operation.responses)) {
+        const where = `${operation.operationId} ${status}`;
+        expect(description.length, where).toBeGreaterThan(5);
+        expect(Object.keys(headers)).toContain('X-Request-Id');
+        if (status === '401') expect(Object.keys(headers)).toContain('WWW-Authenticate');
+        if (status === '429' || status === '503') expect(Object.keys(headers)).toContain('Retry-After');
+        if (Number(status) < 400) continue;
+        expect(Object.keys(content), where).toEqual(['application/problem+json']);
+        const codes = content['application/problem+json']?.schema.allOf?.[1]?.properties?.['code']?.enum ?? [];
+        expect(codes.length, where).toBeGreaterThan(0);
+        for (const code of FAILURE_CODES.filter((one) => codes.includes(one)))
+          expect(statusOf(code), `${where} ${code}`).toBe(Number(status));
+      }
+    }
+  });
+
+  it('has closed objects, bounded lists and no empty schema in any answer', () => {
+    let nodes = 0;
+    const walk = (schema: Schema, where: string): void => {
+      nodes++;
+      const says = ['type', 'const', 'enum', 'allOf', 'anyOf', 'oneOf', '$ref'].some((key) => key in schema);
+      expect(says, where).toBe(true);
+      if (schema.type === 'object' && schema.properties) expect(schema.additionalProperties, where).toBe(false);
+      if (schema.type === 'array') expect(schema.items ?? ('prefixItems' in schema || undefined), where).toBeDefined();
+      for (const [name, child] of Object.entries(schema.properties ?? {})) walk(child, `${where}.${name}`);
+      if (schema.items) walk(schema.items, `${where}[]`);
+      for (const part of [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])]) walk(part, where);
+    };
+    for (const { operation } of operations)
+      walk(operation.responses['200']?.content['application/json']?.schema ?? {}, operation.operationId);
+    expect(nodes).toBeGreaterThan(500);
+  });
+});
