@@ -16,7 +16,10 @@ const Environment = z
         return pathname === '/' && search === '' && hash === '' && username === '';
       })
       .optional(),
-    DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
+    DATABASE_URL: z
+      .string()
+      .refine((url) => /^postgres(ql)?:\/\//.test(url) && URL.canParse(url))
+      .optional(),
     GATEWAY_DATA_DIR: file.default('.data'),
     GATEWAY_TLS_CERT: file.optional(),
     GATEWAY_TLS_KEY: file.optional(),

@@ -17,7 +17,7 @@ import type { Run } from './program.ts';
 import { belonging, organization, websites } from './references.ts';
 import { facts } from './text.ts';
 
-export interface DemoCredential {
+interface DemoCredential {
   readonly credential_id: string;
   readonly secret: string;
   readonly token: string;

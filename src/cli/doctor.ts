@@ -19,7 +19,7 @@ import type { Database } from '../store/postgres.ts';
 import { table } from './output.ts';
 import type { Run } from './program.ts';
 
-export interface Finding {
+interface Finding {
   readonly check: string;
   /** error: something is wrong in the store; warning: something does not work as its owner may think. */
   readonly severity: 'error' | 'warning';
@@ -48,7 +48,7 @@ export function doctorCommand(program: Command, register: Run): void {
   });
 }
 
-export async function audit(db: Database): Promise<Finding[]> {
+async function audit(db: Database): Promise<Finding[]> {
   const findings: Finding[] = [];
   // One after the other: an audit must not take the store from those who work with it.
   for (const check of CHECKS) findings.push(...(await check(db)));

@@ -5,7 +5,7 @@ import { DATA_ACCESS, type DataAccess, SCOPES, type Scope, WRITE_SCOPES } from '
 
 export const DAY = 86_400;
 /** Decisions, section 16. */
-export const LIFE_MAX = 365 * DAY;
+const LIFE_MAX = 365 * DAY;
 
 /** A repeated option: its values in order. */
 export const collect = (value: string, before: readonly string[] | undefined): string[] => [...(before ?? []), value];

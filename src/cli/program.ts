@@ -1,6 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { type Config, ConfigError, readConfig } from '../config.ts';
 import { openStore, type Store, StoreUnavailable } from '../store/open.ts';
+import { StoreUnreachable, sqlState } from '../store/postgres.ts';
 import { appCommands } from './app.ts';
 import { authorCommands } from './author.ts';
 import { credentialCommands } from './credential.ts';
@@ -70,8 +71,19 @@ export async function run(argv: readonly string[], wired: Wired): Promise<number
       process.stderr.write(`gateway: ${error.message}\n`);
       return 1;
     }
-    throw error;
+    process.stderr.write(`gateway: ${unexpected(error)}\n`);
+    return 1;
   }
+}
+
+/** What no command foresaw is a defect of ours: its kind and its place help to mend it, its message may hold data. */
+function unexpected(error: unknown): string {
+  if (error instanceof StoreUnreachable)
+    return 'The store cannot be reached any more. What was done is kept; try again.';
+  const name = error instanceof Error ? error.name : 'error';
+  const place = error instanceof Error ? error.stack?.split('\n').filter((line) => line.startsWith('    at ')) : [];
+  const code = sqlState(error);
+  return [`The command failed in a way it should not: ${name}${code && ` ${code}`}`, ...(place ?? [])].join('\n');
 }
 
 async function withContext(out: Output, action: Action): Promise<void> {
@@ -85,7 +97,7 @@ async function withContext(out: Output, action: Action): Promise<void> {
         databaseUrl: config.databaseUrl,
         dataDir: config.dataDir,
         connections: 2,
-        statementTimeout: 60_000,
+        statementTimeout: 600_000,
         name: 'gateway-cli',
         log: out.note,
       });

@@ -26,7 +26,7 @@ export interface StoreOptions {
 }
 
 const FAST_TIMEOUT = 3_000;
-const SLOW_TIMEOUT = 60_000;
+const SLOW_TIMEOUT = 15_000;
 
 /**
  * Opens the store, DATABASE_URL before the embedded PostgreSQL, and brings it to the current schema. Throws
@@ -41,7 +41,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const connect = (connections: number, statementTimeout: number, part: string): Database =>
     openDatabase({ target, connections, statementTimeout, name: `${name}${part}` });
   const db = connect(options.connections, options.statementTimeout ?? FAST_TIMEOUT, '');
-  const slow = connect(2, SLOW_TIMEOUT, '-slow');
+  const slow = connect(2, Math.max(SLOW_TIMEOUT, options.statementTimeout ?? 0), '-slow');
   const close = async (): Promise<void> => {
     await Promise.all([db.close(), slow.close()]);
     await embedded?.stop();

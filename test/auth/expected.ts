@@ -62,7 +62,16 @@ const CONVERSATION: Members = {
   subject_truncated: [...MSG, ...PII],
 };
 const VISITOR: Members = {
-  ...plain('id', 'website_id', 'created_at', 'last_seen_at', 'blocked', 'conversation_count', 'contact_linked', 'access'),
+  ...plain(
+    'id',
+    'website_id',
+    'created_at',
+    'last_seen_at',
+    'blocked',
+    'conversation_count',
+    'contact_linked',
+    'access',
+  ),
   contact_ids: ['contact_read', ...PII],
   nickname: PII,
 };
@@ -419,7 +428,12 @@ export const OPERATIONS: readonly Operation[] = [
     ...one('contact_read'),
     unrestricted: true,
     website: 'optional',
-    members: { '': plain('data'), data: plain('contact'), 'data.contact': CONTACT, 'data.contact.access': plain('pii') },
+    members: {
+      '': plain('data'),
+      data: plain('contact'),
+      'data.contact': CONTACT,
+      'data.contact.access': plain('pii'),
+    },
   },
   {
     tool: 'contact_visitors',

@@ -128,7 +128,7 @@ describe('every read, by what a credential holds', () => {
       const holder = await hold(grants);
       for (const operation of OPERATIONS) await judge(operation, holder, name);
     }
-  });
+  }, 120_000);
 
   it('the operations’ bare necessities are enough, and show nothing that was not asked for', async () => {
     for (const operation of OPERATIONS) {
@@ -152,7 +152,7 @@ describe('every read, by what a credential holds', () => {
         }
       }
     }
-  });
+  }, 120_000);
 
   it('a website that is not granted, foreign or not there: one and the same refusal', async () => {
     const holder = await hold(FULL, undefined, [WEB]);

@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openAuthorities } from '../../src/auth/authority.ts';
-import { newSecret, type SecretKind, wellFormed } from '../../src/auth/tokens.ts';
+import { digestOf, newSecret, type SecretKind, wellFormed } from '../../src/auth/tokens.ts';
 import { Failure } from '../../src/core/failures.ts';
 import type { Database } from '../../src/store/postgres.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
@@ -21,7 +21,7 @@ function checksum(text: string): string {
   let rest = crc32(text);
   let digits = '';
   for (let i = 0; i < 6; i++) {
-    digits += BASE62[rest % 62] ?? '';
+    digits = (BASE62[rest % 62] ?? '') + digits;
     rest = Math.floor(rest / 62);
   }
   return digits;
@@ -94,11 +94,11 @@ describe('TK-01 form of a secret', () => {
           if (bad !== good) expect(wellFormed(bad), `${good} ${bad}`).toBe(false);
         }
       }),
-      { seed, numRuns: 3_000, verbose: true },
+      { seed, numRuns: 1_000, verbose: true },
     );
   });
 
-  it('TK-01 every place of one token × every base62 character, over HTTP form', async () => {
+  it('TK-01 every place of one token × every base62 character is refused', async () => {
     const { token } = await gateway.issue();
     let tried = 0;
     for (let at = 0; at < token.length; at++) {
@@ -184,7 +184,6 @@ describe('TK-04 environments and kinds', () => {
 
   it('TK-04 a credential’s secret is not a bearer token', async () => {
     const { credential } = await gateway.issue();
-    const { digestOf } = await import('../../src/auth/tokens.ts');
     const secret = newSecret('secret');
     await gateway.database.sql`
       UPDATE gateway.credential SET secret_digest = ${digestOf(secret)} WHERE id = ${credential}`;

@@ -166,7 +166,13 @@ const conversation = (id: number, visitor: number | null, place: number | null, 
   closed_at: at(50),
 });
 
-const message = (id: number, conversation_id: number, author: string, author_id: number | null, more: Row = {}): Row => ({
+const message = (
+  id: number,
+  conversation_id: number,
+  author: string,
+  author_id: number | null,
+  more: Row = {},
+): Row => ({
   id,
   conversation_id,
   author_type: author,
@@ -305,7 +311,15 @@ function rowsOf(part: Part): Record<string, readonly Row[]> {
       { id: 3, label: text, url, kind: 'scripted' },
       { id: 4, label: text, url, scope: 'subsite' },
     ].map((row) => ({ kind: 'static', scope: 'global', ...row })),
-    offer: [1, 2].map((id) => ({ id, name: text, type: 'banner', status: 'active', url, starts_at: null, ends_at: null })),
+    offer: [1, 2].map((id) => ({
+      id,
+      name: text,
+      type: 'banner',
+      status: 'active',
+      url,
+      starts_at: null,
+      ends_at: null,
+    })),
     ai_result: [result(1, 1)],
   };
 }

@@ -33,7 +33,7 @@ beforeAll(async () => {
   await importRecords(db, demoRecords({ seed: 2, now: new Date('2026-11-15T12:00:00Z') }), {});
   await db.script('CREATE TABLE public.effect (key integer, part text); CREATE TABLE public.mark (key integer)');
   const direct = admin();
-  const database = { name: 'gateway', host: store.host, port: store.port, db, sql: direct, url: '', close: async () => undefined };
+  const database = { name: 'gateway', host: store.host, port: store.port, db, sql: direct, close: async () => undefined };
   gateway = await openTestGateway('demo', database);
   ({ token } = await gateway.issue());
   await direct.end();

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
@@ -303,30 +303,3 @@ test('any small set of records gives the same content in any order and any batch
     { numRuns: 12 },
   );
 }, 120_000);
-
-const northwind = '../shared/data/northwind-dev.ndjson';
-test.skipIf(!existsSync(northwind))('northwind-dev comes in whole', async () => {
-  const lines = readFileSync(northwind, 'utf8')
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
-  const result = await importFiles(store.db, { files: [northwind] });
-  expect(counts(result)).toEqual({ read: 25_777, written: 25_777, unchanged: 0, removed: 0, rejected: 0 });
-  const texts = await store.sql<{ external_id: string; text: string; conversation: string; created_at: Date }[]>`
-    SELECT m.external_id, m.text, c.external_id AS conversation, m.created_at FROM platform.message m
-      JOIN platform.conversation c ON (c.tenant, c.site, c.id) = (m.tenant, m.site, m.conversation_id)`;
-  const stored = new Map(texts.map((row) => [row.external_id, row]));
-  const messages = lines.filter((line) => line['type'] === 'message');
-  expect(stored.size).toBe(messages.length);
-  for (const line of messages) {
-    const row = stored.get(String(line['external_id']));
-    expect(row?.text).toBe(line['text']);
-    expect(row?.conversation).toBe(line['conversation']);
-    expect(row?.created_at.toISOString()).toBe(line['created_at']);
-  }
-  const wrong = await store.sql`
-    SELECT c.external_id FROM platform.conversation c
-     WHERE c.message_count <> (SELECT count(*) FROM platform.message m
-       WHERE (m.tenant, m.site, m.conversation_id) = (c.tenant, c.site, c.id) AND m.visibility = 'public')`;
-  expect(wrong).toEqual([]);
-});

@@ -12,8 +12,6 @@ export interface TestDatabase {
   readonly db: Database;
   /** The driver itself, as superuser: for what a test plants or looks up behind the gateway's back. */
   readonly sql: postgres.Sql;
-  /** A `postgres://` address of it. */
-  readonly url: string;
   close(): Promise<void>;
 }
 
@@ -32,7 +30,6 @@ export async function freshDatabase(template: 'empty' | 'demo' = 'empty'): Promi
     port,
     db,
     sql,
-    url: `postgres://postgres@${encodeURIComponent(host)}:${port}/${name}`,
     close: async () => {
       await Promise.all([db.close(), sql.end()]);
       await admin.unsafe(`DROP DATABASE ${name} WITH (FORCE)`);

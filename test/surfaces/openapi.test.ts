@@ -60,7 +60,7 @@ let text: string;
 let operations: { path: string; method: string; operation: Operation }[];
 
 beforeAll(async () => {
-  gateway = await openTestGateway('empty');
+  gateway = await openTestGateway();
   const answer = await gateway.ask('/api/v1/openapi.json');
   document = answer.body;
   text = answer.text;
@@ -114,16 +114,17 @@ describe('the served OpenAPI document', () => {
     expect(headers['cache-control']).toMatch(/^public, max-age=[1-9][0-9]*$/);
     expect(body).toEqual(document);
     const { token } = await gateway.issue();
-    expect((await gateway.ask('/api/v1/openapi.json', { token })).text).toBe(text);
-    expect((await gateway.ask('/api/v1/openapi.json', { token: 'rubbish' })).text).toBe(text);
-    expect(text).not.toMatch(/igws?_(live|test)_|platform\.|gateway\.(token|credential)|ZodError|\[object /);
+    expect((await gateway.ask('/api/v1/openapi.json', { token })).text === text).toBe(true);
+    expect((await gateway.ask('/api/v1/openapi.json', { token: 'rubbish' })).text === text).toBe(true);
+    const inside = /igws?_(live|test)_|platform\.[a-z]|gateway\.(token|credential)|ZodError|\[object /;
+    expect(inside.exec(text)?.[0]).toBeUndefined();
   });
 
   it('is OpenAPI 3.1 for this address and asks for a bearer everywhere', () => {
     expect(document.openapi).toMatch(/^3\.1\./);
     expect(document.servers.map(({ url }) => url)).toEqual([BASE_URL]);
     expect(document.security).toEqual([{ bearer: [] }]);
-    expect(text).not.toContain('"security":[]');
+    expect(text.includes('"security":[]')).toBe(false);
   });
 
   it('has exactly the operations of the registry, each described', () => {

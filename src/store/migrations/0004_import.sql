@@ -168,8 +168,13 @@ CREATE FUNCTION gateway.import_begin(p_epoch bigint, p_sources jsonb, p_organiza
 BEGIN
   PERFORM gateway.import_fence(p_epoch);
   PERFORM gateway.import_settle();
-  TRUNCATE gateway.import_stage, gateway.import_chunk, gateway.import_plan, gateway.import_reject, gateway.import_tally,
-    gateway.import_step;
+  -- The end of a run empties what is large; TRUNCATE of what is empty costs 10 ms a table.
+  IF EXISTS (SELECT 1 FROM gateway.import_run WHERE unfinished) THEN
+    TRUNCATE gateway.import_stage, gateway.import_chunk, gateway.import_plan;
+  END IF;
+  IF EXISTS (SELECT 1 FROM gateway.import_reject) THEN TRUNCATE gateway.import_reject; END IF;
+  DELETE FROM gateway.import_tally;
+  DELETE FROM gateway.import_step;
   UPDATE gateway.import_run
      SET unfinished = true, sources = p_sources, organization = p_organization, staged = false, file = 0, byte_offset = 0,
          line = 0, seq = 0, scope = '{}';
