@@ -75,11 +75,11 @@ export class Corridor {
             charged = current.appId;
           }
         });
-        if (outcome && session.verified) return { ...outcome, authority, quota: quota.state(current.appId) };
+        if (outcome && session.verified) return { ...outcome, authority, quota: await quota.known(current.appId) };
         // Nothing has proved a remembered authority yet, or a statement has refused it.
         const proved = await authorities.fresh(call.bearer ?? '');
         if (outcome && proved.revision === current.revision && proved.credentialId === current.credentialId) {
-          return { ...outcome, authority, quota: quota.state(current.appId) };
+          return { ...outcome, authority, quota: await quota.known(current.appId) };
         }
         current = proved;
         fresh = true;
@@ -91,7 +91,7 @@ export class Corridor {
         if (charged !== undefined) quota.refund(charged, call.tool.cost);
         return { failure };
       }
-      return { failure, ...(authority && { authority, quota: quota.state(authority.appId) }) };
+      return { failure, ...(authority && { authority, quota: await quota.known(authority.appId) }) };
     }
   }
 
@@ -174,8 +174,7 @@ function parseInput(call: Call): Record<string, unknown> {
   const parsed = call.tool.input.safeParse(call.input);
   const errors = [
     ...(call.problems ?? []),
-    ...(parsed.success ? [] : inputErrors(parsed.error, call.input)),
-    ...unstorable(call.input),
+    ...(parsed.success ? unstorable(call.input) : inputErrors(parsed.error, call.input)),
   ];
   const first = errors[0];
   if (first) throw new Failure(reasonOf(first.code), { errors: errors.slice(0, 20) });

@@ -45,15 +45,9 @@ export class Quota {
         lease.unspent -= cost;
         return;
       }
-      // One statement at a time for an app; whoever waited looks again.
-      const asked = this.#asking.get(app);
-      if (asked) {
-        await asked;
-        continue;
-      }
-      const asking = this.#ask(app, cost).finally(() => this.#asking.delete(app));
-      this.#asking.set(app, asking);
-      const fresh = await asking;
+      const waiting = this.#asking.has(app);
+      const fresh = await this.#asked(app, cost);
+      if (waiting) continue; // what another call asked for is shared out among those who waited
       if (!fresh) throw new Failure('unauthenticated');
       if (fresh.unspent < cost) {
         throw new Failure('quota_exceeded', {
@@ -69,12 +63,21 @@ export class Quota {
     if (lease) lease.unspent = Math.min(lease.held, lease.unspent + cost);
   }
 
-  /** `undefined` until something was charged to the app here. */
-  state(app: string): QuotaState | undefined {
-    const lease = this.#leases.get(app);
+  /** What the headers of an answer say; asks the bucket where nothing was charged to the app here yet. */
+  async known(app: string): Promise<QuotaState | undefined> {
+    const lease = this.#leases.get(app) ?? (await this.#asked(app, 0).catch(() => null)); // an answer goes without it
     if (!lease) return undefined;
     const remaining = Math.max(0, Math.floor(lease.unspent + lease.remaining));
     return { perMinute: lease.perMinute, remaining, reset: remaining >= lease.burst ? 0 : seconds(1, lease.perMinute) };
+  }
+
+  /** One statement at a time for an app: who comes meanwhile waits for the same answer. */
+  #asked(app: string, cost: number): Promise<Lease | null> {
+    const before = this.#asking.get(app);
+    if (before) return before;
+    const asking = this.#ask(app, cost).finally(() => this.#asking.delete(app));
+    this.#asking.set(app, asking);
+    return asking;
   }
 
   async #ask(app: string, cost: number): Promise<Lease | null> {

@@ -3,6 +3,31 @@
  * types and the reject codes all come from here. Lengths count UTF-16 units, as everywhere else in the contract.
  */
 import { z } from 'zod';
+import {
+  externalId,
+  flag,
+  INLINE_FILE_MAX,
+  INT_MAX,
+  int,
+  isBase64,
+  isInsideFolder,
+  language,
+  languageTag,
+  optional,
+  optionalRef,
+  optionalRefs,
+  optionalTime,
+  platform,
+  ref,
+  refs,
+  required,
+  scope,
+  text,
+  time,
+  webAddress,
+  website,
+  zone,
+} from './fields.ts';
 
 const recordType = z.enum([
   'organization',
@@ -29,87 +54,6 @@ export type RecordType = z.infer<typeof recordType>;
 
 /** In dependency order: a record refers to earlier types only (or, as a message's in_reply_to, to its own). */
 export const RECORD_TYPES: readonly RecordType[] = recordType.options;
-
-const INT_MAX = 2_147_483_647;
-/** 32 MiB as base64; anything larger comes by `path`. */
-const INLINE_FILE_MAX = Math.ceil((32 * 1024 * 1024) / 3) * 4;
-
-// \p{Surrogate} matches a surrogate without its partner only. PostgreSQL stores neither it nor U+0000.
-const isStorable = (value: string): boolean => !value.includes('\0') && !/\p{Surrogate}/u.test(value);
-
-const zones = new Set<string>();
-function isTimeZone(name: string): boolean {
-  if (zones.has(name)) return true;
-  // Newer engines take UTC offsets such as +01:00 for a zone; IANA names begin with a letter.
-  if (!/^[A-Za-z][A-Za-z0-9+_/-]{0,63}$/.test(name)) return false;
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
-  } catch {
-    return false;
-  }
-  // Names are case-insensitive, so that their spellings have to be bounded.
-  if (zones.size < 2000) zones.add(name);
-  return true;
-}
-
-// Years 1900 to 2999, so that no offset leads out of the years PostgreSQL and RFC 3339 share. No leap seconds.
-const RFC3339 =
-  /^((?:19|2\d)\d\d)-(0[1-9]|1[0-2])-([0-2]\d|3[01])[Tt](?:[01]\d|2[0-3])(?::[0-5]\d){2}(?:\.\d{1,9})?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
-function isTime(value: string): boolean {
-  const [, year = '', month = '', day = '00'] = RFC3339.exec(value) ?? [];
-  if (day === '00' || day <= '28') return day !== '00';
-  return Number(day) <= new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate();
-}
-
-function isWebAddress(value: string): boolean {
-  return /^https?:\/\/[^\s\\]+$/i.test(value) && URL.canParse(value);
-}
-
-function isInsideFolder(path: string): boolean {
-  return !/^[/\\]|^[A-Za-z]:/.test(path) && !path.split(/[/\\]/).includes('..');
-}
-
-const isBase64 = (value: string): boolean => value.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(value);
-
-/** One check instead of zod's three: half the time of an import's parsing (25,777 records) went into running checks. */
-const text = (max: number, min = 0) =>
-  z
-    .string()
-    .check(({ value, issues }) => {
-      if (value.length > max) issues.push({ code: 'too_big', origin: 'string', maximum: max, input: value });
-      if (value.length < min) issues.push({ code: 'too_small', origin: 'string', minimum: min, input: value });
-      if (!isStorable(value)) issues.push({ code: 'custom', message: 'invalid_text', input: value });
-    })
-    .meta(min > 0 ? { minLength: min, maxLength: max } : { maxLength: max });
-const required = (max: number, description: string) => text(max, 1).describe(description);
-const optional = (max: number, description: string) => text(max).optional().describe(description);
-const ref = (description: string) => text(200, 1).describe(`external_id of ${description}`);
-const optionalRef = (description: string) => text(200, 1).optional().describe(`external_id of ${description}`);
-const refs = (description: string) => z.array(text(200, 1)).max(1000).describe(`external_ids of ${description}`);
-const optionalRefs = (description: string) =>
-  z.array(text(200, 1)).max(1000).default([]).describe(`external_ids of ${description}`);
-const flag = (absent: boolean, description: string) => z.boolean().default(absent).describe(description);
-const int = (min: number) => z.int().min(min).max(INT_MAX);
-
-const instant = z.string().max(64).refine(isTime, 'invalid_time').meta({ format: 'date-time' });
-const time = (description: string) => instant.describe(`${description} (RFC 3339, any offset)`);
-const optionalTime = (description: string) => instant.optional().describe(`${description} (RFC 3339, any offset)`);
-const languageTag = z.string().regex(/^[a-zA-Z]{2,3}(?:-[a-zA-Z0-9]{2,8}){0,3}$/);
-const language = (description: string) => languageTag.optional().describe(`${description} (BCP 47 tag)`);
-const zone = z.string().max(64).refine(isTimeZone, 'invalid_time_zone');
-const address = z.string().max(2048).refine(isStorable, 'invalid_text').refine(isWebAddress, 'invalid_url');
-const webAddress = address.meta({ format: 'uri', pattern: '^[hH][tT][tT][pP][sS]?://' });
-
-const platform = z
-  .enum(['chat', 'email', 'voice', 'sms', 'whatsapp', 'messenger', 'instagram', 'telegram', 'line', 'api', 'unknown'])
-  .describe('Where the conversation takes place');
-const scope = z
-  .enum(['global', 'operator', 'team', 'subsite'])
-  .default('global')
-  .describe('Who may use it; only global ones are listed by the API');
-
-const externalId = required(200, 'Id of this record in the system it comes from, unique by organization and type');
-const website = ref('the website it belongs to');
 
 /** A closed object that begins with its type and external_id; every further member says what it is. */
 function record<const T extends RecordType, const S extends z.core.$ZodShape>(type: T, description: string, shape: S) {
@@ -367,151 +311,4 @@ export type ImportRecordInput = z.input<(typeof recordSchemas)[RecordType]>;
 /** The published JSON Schema (draft 2020-12) of a record type: what `gateway import --schema TYPE` prints. */
 export function recordJsonSchema(type: RecordType): z.core.JSONSchema.JSONSchema {
   return z.toJSONSchema(recordSchemas[type], { target: 'draft-2020-12', io: 'input' });
-}
-
-export interface Reference {
-  /** Member that holds an external_id, or a list of them when `many`. */
-  readonly member: string;
-  readonly to: RecordType;
-  readonly many: boolean;
-  /** Only for records whose author_type is one of these: a message's author is a visitor or an operator. */
-  readonly authorTypes?: readonly string[];
-}
-
-const one = (member: string, to: RecordType): Reference => ({ member, to, many: false });
-const many = (member: string, to: RecordType): Reference => ({ member, to, many: true });
-const ofWebsite = one('website', 'website');
-
-/** Which member of a record refers to which type. `delete` names its target itself (of, external_id). */
-export const REFERENCES: Readonly<Record<RecordType, readonly Reference[]>> = {
-  organization: [],
-  website: [one('organization', 'organization')],
-  subsite: [ofWebsite],
-  channel: [ofWebsite],
-  team: [ofWebsite],
-  operator: [one('organization', 'organization'), many('websites', 'website'), many('teams', 'team')],
-  contact: [ofWebsite],
-  visitor: [ofWebsite, many('contacts', 'contact')],
-  ai_feature: [ofWebsite],
-  disposition: [ofWebsite],
-  saved_response: [ofWebsite],
-  saved_link: [ofWebsite],
-  offer: [ofWebsite],
-  conversation: [
-    ofWebsite,
-    one('visitor', 'visitor'),
-    many('contacts', 'contact'),
-    one('channel', 'channel'),
-    one('team', 'team'),
-    one('subsite', 'subsite'),
-    one('operator', 'operator'),
-  ],
-  message: [
-    one('conversation', 'conversation'),
-    { member: 'author', to: 'visitor', many: false, authorTypes: ['visitor'] },
-    { member: 'author', to: 'operator', many: false, authorTypes: ['operator', 'bot', 'system'] },
-    one('in_reply_to', 'message'),
-    one('ai_feature', 'ai_feature'),
-  ],
-  file: [one('message', 'message')],
-  note: [one('visitor', 'visitor'), one('operator', 'operator')],
-  ai_result: [one('conversation', 'conversation')],
-  delete: [],
-};
-
-const problemCode = z.enum([
-  'conflicting_members',
-  'duplicate',
-  'invalid_base64',
-  'invalid_path',
-  'invalid_text',
-  'invalid_time',
-  'invalid_time_zone',
-  'invalid_type',
-  'invalid_url',
-  'invalid_value',
-  'missing',
-  'out_of_range',
-  'too_long',
-  'too_short',
-  'unknown_member',
-  'unknown_type',
-]);
-/** What can be wrong with a record: closed, and it never carries a value of the record. */
-export type ProblemCode = z.infer<typeof problemCode>;
-
-export interface Problem {
-  /** JSON Pointer (RFC 6901) into the record; empty for the record itself. */
-  readonly pointer: string;
-  readonly code: ProblemCode;
-}
-
-export type ParsedRecord =
-  | { readonly ok: true; readonly record: ImportRecord }
-  | { readonly ok: false; readonly problems: readonly Problem[] };
-
-const PROBLEMS_MAX = 20;
-/** A member name comes from the file and may be anything, also very long. */
-const SEGMENT_MAX = 100;
-
-const parsers: Readonly<Record<RecordType, z.ZodType<ImportRecord>>> = recordSchemas;
-const types = new Map<unknown, RecordType>(RECORD_TYPES.map((type) => [type, type]));
-
-/** Checks one decoded line. Never throws; at most 20 problems, in the order of the schema. */
-export function parseRecord(json: unknown): ParsedRecord {
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) return failed('', 'invalid_type');
-  const named = 'type' in json ? json.type : undefined;
-  if (named === undefined) return failed('/type', 'missing');
-  const type = types.get(named);
-  if (type === undefined) return failed('/type', typeof named === 'string' ? 'unknown_type' : 'invalid_type');
-  const result = parsers[type].safeParse(json);
-  if (result.success) return { ok: true, record: result.data };
-  const problems = result.error.issues.flatMap((issue) => explain(issue, json));
-  return { ok: false, problems: problems.slice(0, PROBLEMS_MAX) };
-}
-
-const failed = (pointer: string, code: ProblemCode): ParsedRecord => ({ ok: false, problems: [{ pointer, code }] });
-
-function explain(issue: z.core.$ZodIssue, json: unknown): Problem[] {
-  const pointer = pointerTo(issue.path);
-  switch (issue.code) {
-    case 'unrecognized_keys':
-      return issue.keys.map((key) => ({ pointer: pointerTo([...issue.path, key]), code: 'unknown_member' }));
-    case 'invalid_type':
-    case 'invalid_value':
-      if (valueAt(json, issue.path) === undefined) return [{ pointer, code: 'missing' }];
-      return [{ pointer, code: issue.code }];
-    case 'too_big':
-      return [{ pointer, code: isSized(issue.origin) ? 'too_long' : 'out_of_range' }];
-    case 'too_small':
-      return [{ pointer, code: isSized(issue.origin) ? 'too_short' : 'out_of_range' }];
-    case 'custom':
-      return [{ pointer, code: problemCode.options.find((code) => code === issue.message) ?? 'invalid_value' }];
-    default:
-      return [{ pointer, code: 'invalid_value' }];
-  }
-}
-
-const isSized = (origin: string): boolean => origin === 'string' || origin === 'array';
-
-function pointerTo(path: readonly PropertyKey[]): string {
-  return path
-    .map(
-      (part) =>
-        `/${String(part)
-          .slice(0, SEGMENT_MAX)
-          .replaceAll(/[\p{Surrogate}\p{Cc}]/gu, '\u{fffd}')
-          .replaceAll('~', '~0')
-          .replaceAll('/', '~1')}`,
-    )
-    .join('');
-}
-
-function valueAt(json: unknown, path: readonly PropertyKey[]): unknown {
-  let value = json;
-  for (const part of path) {
-    if (typeof value !== 'object' || value === null) return undefined;
-    value = Object.getOwnPropertyDescriptor(value, part)?.value;
-  }
-  return value;
 }

@@ -2,7 +2,8 @@ import { sql } from '../core/sql.ts';
 import type { Database } from '../store/postgres.ts';
 import { CHUNK, type ContentProblem, contentAt, inlineContent } from './content.ts';
 import type { Line } from './lines.ts';
-import { parseRecord, RECORD_TYPES } from './records.ts';
+import { parseRecord } from './parse-record.ts';
+import { RECORD_TYPES } from './records.ts';
 import { type Row, rowOf, type StoredContent } from './row.ts';
 import { explainFence } from './run.ts';
 

@@ -158,7 +158,10 @@ function keyset(session: ReadSession, view: View, request: PageRequest): Keyset 
       ? undefined
       : view.id === 'plain'
         ? { website: website.id, native: request.cursor }
-        : parseId(request.cursor);
+        : // A list whose cursor has two forms takes any text: what is no id of its kind is refused here.
+          view.id.schema.safeParse(request.cursor).success
+          ? parseId(request.cursor)
+          : null;
   if (parsed === null || (parsed && (parsed.website !== website.id || !fitsBigint(parsed.native)))) return invalid();
   const kind = view.id;
   return {

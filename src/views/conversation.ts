@@ -92,9 +92,10 @@ export function byConversation(by: ConversationFilters): Fragment[] {
   return [
     ...given(
       by.contact_id,
-      (id) => sql`c.id IN (SELECT k.conversation_id FROM platform.conversation_contact k
+      // EXISTS, not IN: before PostgreSQL 17 a correlated IN runs once for every conversation of the website.
+      (id) => sql`EXISTS (SELECT 1 FROM platform.conversation_contact k
         JOIN platform.contact ct ON ct.tenant = k.tenant AND ct.site = k.site AND ct.id = k.contact_id AND NOT ct.deleted
-        WHERE k.tenant = c.tenant AND k.site = c.site AND k.contact_id = ${native(id)})`,
+        WHERE k.tenant = c.tenant AND k.site = c.site AND k.conversation_id = c.id AND k.contact_id = ${native(id)})`,
     ),
     ...given(by.query, (part) => sql`c.subject ILIKE ${`%${likeLiteral(part)}%`}`),
     ...given(by.status, (list) => sql`c.status = ANY(${list.split(',')})`),

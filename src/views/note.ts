@@ -25,9 +25,9 @@ export const NoteView = f.defineView({
         JOIN platform.visitor_contact other
           ON other.tenant = mine.tenant AND other.site = mine.site AND other.contact_id = mine.contact_id
        WHERE mine.tenant = n.tenant AND mine.site = n.site AND mine.visitor_id = ${id})`,
-    Contact: (id) => sql`n.visitor_id IN (
-      SELECT k.visitor_id FROM platform.visitor_contact k
-       WHERE k.tenant = n.tenant AND k.site = n.site AND k.contact_id = ${id})`,
+    // EXISTS, not IN: before PostgreSQL 17 a correlated IN runs once for every note of the website.
+    Contact: (id) => sql`EXISTS (SELECT 1 FROM platform.visitor_contact k
+       WHERE k.tenant = n.tenant AND k.site = n.site AND k.visitor_id = n.visitor_id AND k.contact_id = ${id})`,
   },
   fields: {
     id: f.derived(NoteId, ['n.id'], ([id]) => String(id)),

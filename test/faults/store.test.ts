@@ -33,7 +33,14 @@ beforeAll(async () => {
   await importRecords(db, demoRecords({ seed: 2, now: new Date('2026-11-15T12:00:00Z') }), {});
   await db.script('CREATE TABLE public.effect (key integer, part text); CREATE TABLE public.mark (key integer)');
   const direct = admin();
-  const database = { name: 'gateway', host: store.host, port: store.port, db, sql: direct, close: async () => undefined };
+  const database = {
+    name: 'gateway',
+    host: store.host,
+    port: store.port,
+    db,
+    sql: direct,
+    close: async () => undefined,
+  };
   gateway = await openTestGateway('demo', database);
   ({ token } = await gateway.issue());
   await direct.end();
@@ -180,7 +187,12 @@ describe('migrations', () => {
     const direct = admin();
     await direct`CREATE DATABASE crowd`;
     const pools = Array.from({ length: 6 }, (_, i) =>
-      openDatabase({ target: { ...target(), database: 'crowd' }, connections: 1, statementTimeout: 30_000, name: `m${i}` }),
+      openDatabase({
+        target: { ...target(), database: 'crowd' },
+        connections: 1,
+        statementTimeout: 30_000,
+        name: `m${i}`,
+      }),
     );
     const results = await Promise.all(pools.map((pool) => migrate(pool)));
     expect(new Set(results.map(({ version }) => version)).size).toBe(1);

@@ -4,7 +4,9 @@ import { parsePhoneNumberFromString } from 'libphonenumber-js';
 import { describe, expect, test } from 'vitest';
 import { languages } from '../../src/import/demo/dialogues/index.ts';
 import { demoRecords } from '../../src/import/demo/index.ts';
-import { type ImportRecord, parseRecord, REFERENCES, type RecordType } from '../../src/import/records.ts';
+import { parseRecord } from '../../src/import/parse-record.ts';
+import type { ImportRecord, RecordType } from '../../src/import/records.ts';
+import { REFERENCES } from './references.ts';
 
 const now = new Date('2026-11-21T12:00:00Z');
 const records = demoRecords({ seed: 1, now });

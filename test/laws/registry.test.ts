@@ -93,7 +93,7 @@ describe('files', () => {
   it('do what the rules of the house forbid nowhere', async () => {
     const forbidden: [RegExp, string, RegExp?][] = [
       [
-        /\.begin\(|\.reserve\(|\.savepoint\(|\bCOPY\s+\w+[\w.]*\s+FROM\s+STDIN/i,
+        /\b(sql|driver|used|pg)\.(begin|reserve|savepoint)\(|\bCOPY\s+\w+[\w.]*\s+FROM\s+STDIN/i,
         'a transaction, reserved connection or COPY through the driver',
       ],
       [/process\.env/, 'reads the environment', /src\/(config|store\/embedded\/)/],

@@ -198,9 +198,12 @@ function mutated(operation: Operation, given: Given): fc.Arbitrary<{ url: string
 }
 
 const RUNS = 22;
+const PATIENCE = 120_000;
 
 describe('generated from the served document', () => {
-  it('every operation: what the document allows is answered as documented, never a 401, 405 or 5xx', async () => {
+  it('every operation: what the document allows is answered as documented, never a 401, 405 or 5xx', {
+    timeout: PATIENCE,
+  }, async () => {
     let [asked, succeeded] = [0, 0];
     for (const operation of operations) {
       let mine = 0;
@@ -229,7 +232,7 @@ describe('generated from the served document', () => {
     expect(succeeded).toBeGreaterThan(asked / 4);
   });
 
-  it('every operation: one thing wrong is 400 under the name of what is wrong', async () => {
+  it('every operation: one thing wrong is 400 under the name of what is wrong', { timeout: PATIENCE }, async () => {
     let asked = 0;
     for (const operation of operations) {
       await fc.assert(

@@ -209,7 +209,7 @@ describe.each([...texts])('guide %s', (_guide, text) => {
     expect(text.length).toBeLessThanOrEqual(65_536);
     const lines = text.trimEnd().split('\n');
     expect(lines.length).toBeGreaterThanOrEqual(60);
-    expect(lines.length).toBeLessThanOrEqual(200);
+    expect(lines.length).toBeLessThanOrEqual(300);
     expect(text.match(/<[a-z/!?][^>]*>/gi) ?? []).toEqual([]);
     expect(lines.filter((line) => line.trimStart().startsWith('|'))).toEqual([]);
     expect((text.match(/^```/gm) ?? []).length % 2).toBe(0);

@@ -4,7 +4,12 @@ import { both, DIRECTORY, MSG, PII } from '../../src/core/scopes.ts';
 import { coverage, data, defineTool, inWebsite, listOf, NextCursor } from '../../src/core/tool.ts';
 import { byConversation, ConversationView, PLATFORMS, STATUSES } from '../../src/views/conversation.ts';
 
-const Moment = z.iso.datetime().describe('RFC 3339, UTC.');
+// PostgreSQL has no year 0, and reads no more than so many digits.
+const Moment = z.iso
+  .datetime()
+  .max(40)
+  .refine((text) => !text.startsWith('0000'))
+  .describe('RFC 3339, UTC.');
 
 export default defineTool({
   name: 'conversations_list',

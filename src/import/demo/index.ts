@@ -1,5 +1,6 @@
 /** The demo organization (decisions 25): imagined, deterministic, in the import format. */
-import { type ImportRecord, type ImportRecordInput, parseRecord } from '../records.ts';
+import { parseRecord } from '../parse-record.ts';
+import type { ImportRecord, ImportRecordInput } from '../records.ts';
 import { catalogueRecords } from './catalogue.ts';
 import { conversations } from './conversations.ts';
 import { featureRecords } from './features.ts';

@@ -30,7 +30,9 @@ export function openapi(registry: Registry, serverUrl: string): object {
     },
     servers: [{ url: serverUrl, description: 'This gateway' }],
     security: [{ bearer: [] }],
-    tags: [...new Set(registry.tools.map((tool) => tool.tag))].sort().map((name) => ({ name, description: TAGS[name] })),
+    tags: [...new Set(registry.tools.map((tool) => tool.tag))]
+      .sort()
+      .map((name) => ({ name, description: TAGS[name] })),
     paths: Object.fromEntries(Object.entries(paths).sort(([a], [b]) => (a < b ? -1 : 1))),
     components: {
       securitySchemes: {

@@ -1,0 +1,99 @@
+import { z } from 'zod';
+import { type ImportRecord, RECORD_TYPES, type RecordType, recordSchemas } from './records.ts';
+
+const problemCode = z.enum([
+  'conflicting_members',
+  'duplicate',
+  'invalid_base64',
+  'invalid_path',
+  'invalid_text',
+  'invalid_time',
+  'invalid_time_zone',
+  'invalid_type',
+  'invalid_url',
+  'invalid_value',
+  'missing',
+  'out_of_range',
+  'too_long',
+  'too_short',
+  'unknown_member',
+  'unknown_type',
+]);
+/** What can be wrong with a record: closed, and it never carries a value of the record. */
+export type ProblemCode = z.infer<typeof problemCode>;
+
+export interface Problem {
+  /** JSON Pointer (RFC 6901) into the record; empty for the record itself. */
+  readonly pointer: string;
+  readonly code: ProblemCode;
+}
+
+export type ParsedRecord =
+  | { readonly ok: true; readonly record: ImportRecord }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+const PROBLEMS_MAX = 20;
+/** A member name comes from the file and may be anything, also very long. */
+const SEGMENT_MAX = 100;
+
+const parsers: Readonly<Record<RecordType, z.ZodType<ImportRecord>>> = recordSchemas;
+const types = new Map<unknown, RecordType>(RECORD_TYPES.map((type) => [type, type]));
+
+/** Checks one decoded line. Never throws; at most 20 problems, in the order of the schema. */
+export function parseRecord(json: unknown): ParsedRecord {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) return failed('', 'invalid_type');
+  const named = 'type' in json ? json.type : undefined;
+  if (named === undefined) return failed('/type', 'missing');
+  const type = types.get(named);
+  if (type === undefined) return failed('/type', typeof named === 'string' ? 'unknown_type' : 'invalid_type');
+  const result = parsers[type].safeParse(json);
+  if (result.success) return { ok: true, record: result.data };
+  const problems = result.error.issues.flatMap((issue) => explain(issue, json));
+  return { ok: false, problems: problems.slice(0, PROBLEMS_MAX) };
+}
+
+const failed = (pointer: string, code: ProblemCode): ParsedRecord => ({ ok: false, problems: [{ pointer, code }] });
+
+function explain(issue: z.core.$ZodIssue, json: unknown): Problem[] {
+  const pointer = pointerTo(issue.path);
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      return issue.keys.map((key) => ({ pointer: pointerTo([...issue.path, key]), code: 'unknown_member' }));
+    case 'invalid_type':
+    case 'invalid_value':
+      if (valueAt(json, issue.path) === undefined) return [{ pointer, code: 'missing' }];
+      return [{ pointer, code: issue.code }];
+    case 'too_big':
+      return [{ pointer, code: isSized(issue.origin) ? 'too_long' : 'out_of_range' }];
+    case 'too_small':
+      return [{ pointer, code: isSized(issue.origin) ? 'too_short' : 'out_of_range' }];
+    case 'custom':
+      return [{ pointer, code: problemCode.options.find((code) => code === issue.message) ?? 'invalid_value' }];
+    default:
+      return [{ pointer, code: 'invalid_value' }];
+  }
+}
+
+const isSized = (origin: string): boolean => origin === 'string' || origin === 'array';
+
+function pointerTo(path: readonly PropertyKey[]): string {
+  return path
+    .map(
+      (part) =>
+        `/${String(part)
+          .slice(0, SEGMENT_MAX)
+          .replaceAll(/[\p{Surrogate}\p{Cc}]/gu, '\u{fffd}')
+          .replaceAll('~', '~0')
+          .replaceAll('/', '~1')}`,
+    )
+    .join('');
+}
+
+function valueAt(json: unknown, path: readonly PropertyKey[]): unknown {
+  let value = json;
+  for (const part of path) {
+    if (typeof value !== 'object' || value === null) return undefined;
+    value = Object.getOwnPropertyDescriptor(value, part)?.value;
+  }
+  return value;
+}
