@@ -75,11 +75,11 @@ export class Corridor {
             charged = current.appId;
           }
         });
-        if (outcome && session.verified) return { ...outcome, authority, quota: await quota.known(current.appId) };
+        if (outcome && session.verified) return { ...outcome, authority, quota: quota.state(current.appId) };
         // Nothing has proved a remembered authority yet, or a statement has refused it.
         const proved = await authorities.fresh(call.bearer ?? '');
         if (outcome && proved.revision === current.revision && proved.credentialId === current.credentialId) {
-          return { ...outcome, authority, quota: await quota.known(current.appId) };
+          return { ...outcome, authority, quota: quota.state(current.appId) };
         }
         current = proved;
         fresh = true;
@@ -91,7 +91,7 @@ export class Corridor {
         if (charged !== undefined) quota.refund(charged, call.tool.cost);
         return { failure };
       }
-      return { failure, ...(authority && { authority, quota: await quota.known(authority.appId) }) };
+      return { failure, ...(authority && { authority, quota: quota.state(authority.appId) }) };
     }
   }
 
@@ -104,6 +104,8 @@ export class Corridor {
   ): Promise<{ body: unknown } | { bytes: FileBytes } | { failure: Failure } | undefined> {
     const { tool } = call;
     try {
+      // Every request of a valid token costs, also one that is refused for what it asks (decisions, section 21).
+      await charge();
       if (!mayCall(tool, authority)) throw notPermitted(tool, authority, tool.required);
       const input = parseInput(call);
       for (const condition of tool.when) {
@@ -112,7 +114,6 @@ export class Corridor {
         if (applies && !holds(authority, condition)) throw notPermitted(tool, authority, condition);
       }
       const website = websiteOf(tool, input, authority);
-      await charge();
       const session: ReadSession = {
         db: this.#options.db,
         authority,

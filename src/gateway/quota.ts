@@ -63,9 +63,9 @@ export class Quota {
     if (lease) lease.unspent = Math.min(lease.held, lease.unspent + cost);
   }
 
-  /** What the headers of an answer say; asks the bucket where nothing was charged to the app here yet. */
-  async known(app: string): Promise<QuotaState | undefined> {
-    const lease = this.#leases.get(app) ?? (await this.#asked(app, 0).catch(() => null)); // an answer goes without it
+  /** `undefined` until something was charged to the app here. */
+  state(app: string): QuotaState | undefined {
+    const lease = this.#leases.get(app);
     if (!lease) return undefined;
     const remaining = Math.max(0, Math.floor(lease.unspent + lease.remaining));
     return { perMinute: lease.perMinute, remaining, reset: remaining >= lease.burst ? 0 : seconds(1, lease.perMinute) };

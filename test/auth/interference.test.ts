@@ -278,17 +278,13 @@ describe('moments that PostgreSQL does not know', () => {
       for (const moment of [
         '2026-01-01T24:00:00Z',
         '2026-02-30T00:00:00Z',
+        '2024-02-29T00:00Z',
         '2026-01-01',
         '2026-01-01T00:00:00%2B01:00',
       ]) {
         expect(await at(moment, name), moment).toMatch(/^400 .*"invalid_parameter"/);
       }
-      for (const moment of [
-        '0001-01-01T00:00:00Z',
-        '9999-12-31T23:59:59.999999Z',
-        '2024-02-29T00:00Z',
-        '2026-01-01T00:00:00.1Z',
-      ]) {
+      for (const moment of ['0001-01-01T00:00:00Z', '9999-12-31T23:59:59.999999Z', '2026-01-01T00:00:00.1Z']) {
         expect(await at(moment, name), moment).toMatch(/^200/);
       }
     }

@@ -369,13 +369,13 @@ describe('precedence of failures', () => {
     }
   });
 
-  it('quota: spent after permission, parameters and website, before the resource is looked for', async () => {
+  it('quota: after the token, before everything that the request asks for', async () => {
     const { token: small } = await gateway.issue({ perMinute: 1, burst: 1, scopes: ['conversation_read'] });
     expect(await codeOf('/api/v1/conversations/cnv_1_1_9223372036854775807', { token: small })).toBe('not_found');
     expect(await codeOf('/api/v1/conversations/cnv_1_1_9223372036854775807', { token: small })).toBe('quota_exceeded');
-    expect(await codeOf('/api/v1/conversations/cnv_9_9_1', { token: small })).toBe('not_found');
-    expect(await codeOf('/api/v1/conversations/cnv_1_1_1?x=1', { token: small })).toBe('unsupported_parameter');
-    expect(await codeOf('/api/v1/contacts/ctc_1_1_1', { token: small })).toBe('not_permitted');
+    expect(await codeOf('/api/v1/conversations/cnv_9_9_1', { token: small })).toBe('quota_exceeded');
+    expect(await codeOf('/api/v1/conversations/cnv_1_1_1?x=1', { token: small })).toBe('quota_exceeded');
+    expect(await codeOf('/api/v1/contacts/ctc_1_1_1', { token: small })).toBe('quota_exceeded');
     expect(await codeOf('/api/v1/conversations/cnv_1_1_1')).toBe('unauthenticated');
     expect(await codeOf('/api/v1/conversations/cnv_1_1_1', { method: 'POST' })).toBe('method_not_allowed');
   });
