@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { CommandContext } from './cli/context.ts';
 import { isEmpty, loadDemo } from './cli/demo.ts';
 import { Refused } from './cli/output.ts';
-import type { CommandContext } from './cli/program.ts';
 import { sql } from './core/sql.ts';
 import { openGateway } from './gateway/open.ts';
 import { openLog } from './log.ts';

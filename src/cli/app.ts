@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { newId } from '../auth/issue.ts';
 import { type AppRecord, insertApp, readApps, updateQuota } from '../store/apps.ts';
+import type { Run } from './context.ts';
 import { displayName, whole } from './options.ts';
 import { Refused, table } from './output.ts';
-import type { Run } from './program.ts';
 import { app, organization } from './references.ts';
 import { facts, plain } from './text.ts';
 

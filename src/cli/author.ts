@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { mapAuthor, readAuthors, unmapAuthor } from '../store/authors.ts';
 import type { Database } from '../store/postgres.ts';
+import type { Run } from './context.ts';
 import { credential } from './credential.ts';
 import { Refused, table } from './output.ts';
-import type { Run } from './program.ts';
 import { belonging, website } from './references.ts';
 import { plain } from './text.ts';
 

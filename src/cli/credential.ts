@@ -9,6 +9,7 @@ import {
   updateCredential,
 } from '../store/administration.ts';
 import type { Database } from '../store/postgres.ts';
+import type { Run } from './context.ts';
 import {
   type Clearable,
   clearable,
@@ -29,7 +30,6 @@ import {
 } from './credential-view.ts';
 import { DAY, duration } from './options.ts';
 import { Refused } from './output.ts';
-import type { Run } from './program.ts';
 import { app, installation, organization } from './references.ts';
 
 /** `gateway credential …` (decisions, sections 16 and 23). */

@@ -11,9 +11,9 @@ import { mapAuthor } from '../store/authors.ts';
 import type { Store } from '../store/open.ts';
 import type { Database } from '../store/postgres.ts';
 import type { Candidate } from '../store/references.ts';
+import type { Run } from './context.ts';
 import { DAY, moment, scopeSet, whole } from './options.ts';
 import { Refused } from './output.ts';
-import type { Run } from './program.ts';
 import { belonging, organization, websites } from './references.ts';
 import { facts } from './text.ts';
 

@@ -16,8 +16,8 @@ import {
   wrongTotals,
 } from '../store/audit.ts';
 import type { Database } from '../store/postgres.ts';
+import type { Run } from './context.ts';
 import { table } from './output.ts';
-import type { Run } from './program.ts';
 
 interface Finding {
   readonly check: string;

@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { ImportBusy, type ImportOptions, ImportRefused, type ImportResult, importFiles } from '../import/import.ts';
 import { RECORD_TYPES, type RecordType, recordJsonSchema } from '../import/records.ts';
+import type { CommandContext, Run } from './context.ts';
 import { Refused, table } from './output.ts';
-import type { CommandContext, Run } from './program.ts';
 import { openProgress } from './progress.ts';
 
 interface Given {

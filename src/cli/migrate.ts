@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Run } from './program.ts';
+import type { Run } from './context.ts';
 
 /** `gateway migrate`: opening the store does it; several processes may do it at once. */
 export function migrateCommand(program: Command, register: Run): void {

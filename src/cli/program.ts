@@ -1,27 +1,16 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
-import { type Config, ConfigError, readConfig } from '../config.ts';
+import { ConfigError, readConfig } from '../config.ts';
 import { openStore, type Store, StoreUnavailable } from '../store/open.ts';
 import { StoreUnreachable, sqlState } from '../store/postgres.ts';
 import { appCommands } from './app.ts';
 import { authorCommands } from './author.ts';
+import type { CommandContext, Run } from './context.ts';
 import { credentialCommands } from './credential.ts';
 import { demoCommand } from './demo.ts';
 import { doctorCommand } from './doctor.ts';
 import { importCommand } from './import.ts';
 import { migrateCommand } from './migrate.ts';
 import { type Output, openOutput, Refused } from './output.ts';
-
-/** What a command is given: its output and, on demand, the store, closed when the command ends. */
-export interface CommandContext {
-  readonly out: Output;
-  readonly config: Config;
-  store(): Promise<Store>;
-}
-
-export type Action = (context: CommandContext) => Promise<void>;
-
-/** Registers an action that gets a context; `--json` is an option of every command. */
-export type Run = (command: Command, action: (context: CommandContext, ...args: unknown[]) => Promise<void>) => void;
 
 /** The commands that need the surfaces, wired by main.ts. */
 export interface Wired {
@@ -86,7 +75,7 @@ function unexpected(error: unknown): string {
   return [`The command failed in a way it should not: ${name}${code && ` ${code}`}`, ...(place ?? [])].join('\n');
 }
 
-async function withContext(out: Output, action: Action): Promise<void> {
+async function withContext(out: Output, action: (context: CommandContext) => Promise<void>): Promise<void> {
   const config = readConfig();
   let opened: Promise<Store> | undefined;
   const context: CommandContext = {

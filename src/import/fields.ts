@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PLATFORMS } from '../views/conversation.ts';
 
 /** Kinds of members that records of the import format are made of (decisions, section 24). */
 export const INT_MAX = 2_147_483_647;
@@ -72,9 +73,7 @@ export const zone = z.string().max(64).refine(isTimeZone, 'invalid_time_zone');
 const address = z.string().max(2048).refine(isStorable, 'invalid_text').refine(isWebAddress, 'invalid_url');
 export const webAddress = address.meta({ format: 'uri', pattern: '^[hH][tT][tT][pP][sS]?://' });
 
-export const platform = z
-  .enum(['chat', 'email', 'voice', 'sms', 'whatsapp', 'messenger', 'instagram', 'telegram', 'line', 'api', 'unknown'])
-  .describe('Where the conversation takes place');
+export const platform = z.enum(PLATFORMS).describe('Where the conversation takes place');
 export const scope = z
   .enum(['global', 'operator', 'team', 'subsite'])
   .default('global')

@@ -3,6 +3,8 @@
  * types and the reject codes all come from here. Lengths count UTF-16 units, as everywhere else in the contract.
  */
 import { z } from 'zod';
+import { AI_TYPES } from '../views/ai-feature.ts';
+import { STATUSES } from '../views/conversation.ts';
 import {
   externalId,
   flag,
@@ -121,26 +123,7 @@ export const recordSchemas = {
   ai_feature: record('ai_feature', 'An AI feature of a website', {
     website,
     name: required(200, 'Display name'),
-    ai_type: z
-      .enum([
-        'autopilot',
-        'ask_ai',
-        'copilot',
-        'translation',
-        'language_detection',
-        'spam_checker',
-        'spelling_grammar_check',
-        'rephrase',
-        'chat_summary',
-        'metrics',
-        'scoring',
-        'product_recommendation',
-        'email_autopilot',
-        'voice_autopilot',
-        'citation_summary',
-        'unsupported',
-      ])
-      .describe('What the feature does'),
+    ai_type: z.enum(AI_TYPES).describe('What the feature does'),
     enabled: flag(true, 'Whether the feature is switched on'),
     versions: z
       .array(
@@ -199,9 +182,7 @@ export const recordSchemas = {
     team: optionalRef('the team it is with'),
     subsite: optionalRef('the subsite it belongs to'),
     operator: optionalRef('the operator it is assigned to'),
-    status: z
-      .enum(['unassigned', 'assigned', 'pending', 'snoozed', 'closed', 'missed', 'spam'])
-      .describe('Where it stands'),
+    status: z.enum(STATUSES).describe('Where it stands'),
     platform,
     language: language('Language of the conversation'),
     subject: optional(2000, 'Subject; the API shows its first 500 characters'),

@@ -1,0 +1,14 @@
+import type { Command } from 'commander';
+import type { Config } from '../config.ts';
+import type { Store } from '../store/open.ts';
+import type { Output } from './output.ts';
+
+/** What a command is given: its output and, on demand, the store, closed when the command ends. */
+export interface CommandContext {
+  readonly out: Output;
+  readonly config: Config;
+  store(): Promise<Store>;
+}
+
+/** Registers an action that gets a context; `--json` is an option of every command. */
+export type Run = (command: Command, action: (context: CommandContext, ...args: unknown[]) => Promise<void>) => void;
