@@ -55,7 +55,7 @@ export interface ViewDeclaration<Name extends string> {
   /** Rows that a restricted credential may see: those that belong to a conversation, channel or team it is given. */
   readonly reachable?: (caller: Caller) => Fragment;
   /** Rows that belong to a record of another view, by that view's name; `id` is its native id. */
-  readonly within?: Readonly<Record<string, (id: string) => Fragment>>;
+  readonly within?: Readonly<Record<string, (id: string, website: WebsiteKey) => Fragment>>;
   readonly fields: Readonly<Record<string, Field>>;
 }
 

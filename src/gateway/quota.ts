@@ -41,17 +41,19 @@ export class Quota {
   async charge(app: string, cost: number): Promise<void> {
     for (;;) {
       const lease = this.#leases.get(app);
-      if (lease && lease.unspent >= cost && performance.now() < lease.until) {
-        lease.unspent -= cost;
+      // A call that costs more than the burst takes the whole of it: waiting for more would never help.
+      const due = Math.min(cost, lease?.burst ?? cost);
+      if (lease && lease.unspent >= due && performance.now() < lease.until) {
+        lease.unspent -= due;
         return;
       }
       const waiting = this.#asking.has(app);
       const fresh = await this.#asked(app, cost);
       if (waiting) continue; // what another call asked for is shared out among those who waited
       if (!fresh) throw new Failure('unauthenticated');
-      if (fresh.unspent < cost) {
+      if (fresh.unspent < Math.min(cost, fresh.burst)) {
         throw new Failure('quota_exceeded', {
-          retryAfter: seconds(cost - fresh.unspent - fresh.remaining, fresh.perMinute),
+          retryAfter: seconds(Math.min(cost, fresh.burst) - fresh.unspent - fresh.remaining, fresh.perMinute),
         });
       }
     }

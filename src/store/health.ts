@@ -6,24 +6,13 @@ import { guarded, type ReadSession } from './read.ts';
 /** The store's clock and the last receipt of each event family on the call's website. */
 export async function readHealth(session: ReadSession): Promise<HealthReading> {
   const { authority, website } = session;
-  const rows = await guarded<{ now: Date; family: string | null; last: Date }>(
+  const [row] = await guarded<{ now: Date; last_at: Record<string, number> | null }>(
     session,
-    sql`now() AS now, f.family, f.last FROM ${guard(authority)} LEFT JOIN LATERAL (
-      SELECT family, last.occurred_at AS last
-        FROM unnest(ARRAY['conversation', 'visitor', 'operator', 'queue', 'website', 'privacy', 'capture']) AS family
-        CROSS JOIN LATERAL (
-          SELECT max(j.occurred_at) AS occurred_at
-            FROM unnest(ARRAY['changed', 'removed', 'snapshot', 'gap', 'heartbeat']) AS kind
-            CROSS JOIN LATERAL (
-              SELECT e.occurred_at FROM gateway.journal e
-               WHERE e.tenant = ${website.tenant} AND e.site = ${website.site} AND e.event_type = family || '.' || kind
-               ORDER BY e.position DESC LIMIT 1) j
-        ) last
-       WHERE guard.ok AND last.occurred_at IS NOT NULL
-    ) f ON true`,
+    sql`now() AS now, h.last_at FROM ${guard(authority)}
+      LEFT JOIN gateway.journal_head h ON guard.ok AND h.tenant = ${website.tenant} AND h.site = ${website.site}`,
   );
   return {
-    checkedAt: rows[0]?.now.getTime() ?? 0,
-    families: rows.flatMap(({ family, last }) => (family ? [{ family, lastEventAt: last.getTime() }] : [])),
+    checkedAt: row?.now.getTime() ?? 0,
+    families: Object.entries(row?.last_at ?? {}).map(([family, lastEventAt]) => ({ family, lastEventAt })),
   };
 }

@@ -44,7 +44,7 @@ function nativeId(session: ReadSession, view: View, id: string): string {
 function exists(session: ReadSession, chain: readonly Within[]): Fragment {
   const links = chain.map(({ view, id, where }, i) => {
     const before = chain[i - 1];
-    const link = before ? [linkTo(view, before, nativeId(session, before.view, before.id))] : [];
+    const link = before ? [linkTo(session, view, before)] : [];
     const native = nativeId(session, view, id);
     return sql`EXISTS (SELECT 1 FROM ${raw(`${view.table} ${view.alias}`)}
       WHERE ${raw(view.alias)}.id = ${native} AND ${scope(session, view, [...link, ...(where ?? [])])})`;
@@ -52,10 +52,10 @@ function exists(session: ReadSession, chain: readonly Within[]): Fragment {
   return links.length === 0 ? YES : join(links, ' AND ');
 }
 
-function linkTo(view: View, owner: Within, native: string): Fragment {
+function linkTo(session: ReadSession, view: View, owner: Within): Fragment {
   const link = view.within?.[owner.view.name];
   if (!link) throw new Error(`${view.name} does not say how it belongs to ${owner.view.name}`);
-  return link(native);
+  return link(nativeId(session, owner.view, owner.id), session.website);
 }
 
 /** Runs a guarded statement: `ok` of its first row proves the authority, `found` tells whether the owners exist. */
@@ -77,10 +77,7 @@ export async function readOne<Name extends string>(
 ): Promise<Projection<Name>> {
   const { select, build } = projectionOf(session, view);
   const owner = options.within?.at(-1);
-  const conditions = [
-    ...(options.where ?? []),
-    ...(owner ? [linkTo(view, owner, nativeId(session, owner.view, owner.id))] : []),
-  ];
+  const conditions = [...(options.where ?? []), ...(owner ? [linkTo(session, view, owner)] : [])];
   const [row] = await guarded<Row>(
     session,
     sql`d.* FROM ${guard(session.authority)} LEFT JOIN LATERAL (
@@ -104,7 +101,7 @@ export async function readPage<Name extends string>(
   const order = keyset(session, view, request);
   const conditions = [
     ...(request.where ?? []),
-    ...(owner ? [linkTo(view, owner, nativeId(session, owner.view, owner.id))] : []),
+    ...(owner ? [linkTo(session, view, owner)] : []),
     ...(order.after ? [order.after] : []),
   ];
   const rows = await guarded<Row>(

@@ -140,6 +140,25 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
+/** Once, whichever test comes first. */
+function once(add: () => Promise<void>): () => Promise<void> {
+  let added: Promise<void> | undefined;
+  return () => {
+    added ??= add();
+    return added;
+  };
+}
+const addForeign = once(async () => {
+  await world.organization(2);
+  for (const site of [1, 2]) {
+    await world.base(2, site);
+    await world.away(2, site);
+  }
+  await world.base(1, 2);
+  await world.away(1, 2);
+});
+const addAway = once(() => world.away(1, 1));
+
 async function told(tokens: ReadonlyMap<string, string>): Promise<Map<string, Map<string, string>>> {
   const all = new Map<string, Map<string, string>>();
   for (const [name, token] of tokens) all.set(name, await transcript(token));
@@ -159,16 +178,10 @@ describe('foreign data', () => {
     // It is no silence that is compared.
     const shown = [...(before[1].get('everything')?.values() ?? [])].filter((answer) => answer.startsWith('200'));
     expect(shown.length).toBeGreaterThan(150);
-    await world.organization(2);
-    for (const site of [1, 2]) {
-      await world.base(2, site);
-      await world.away(2, site);
-    }
-    await world.base(1, 2);
-    await world.away(1, 2);
+    await addForeign();
     same(before[1], await told(unrestricted));
     same(before[0], await told(restricted));
-    await world.away(1, 1);
+    await addAway();
     same(before[0], await told(restricted));
     // What the unrestricted one may see has changed: the data is there.
     const now = await told(new Map([...unrestricted].slice(0, 1)));
@@ -181,6 +194,8 @@ describe('foreign data', () => {
   }, 240_000);
 
   it('is refused in the same words as what does not exist', async () => {
+    await addForeign();
+    await addAway();
     const { token } = await gateway.issue({ websites: [WEB], channels: ['chn_1_1_1'] });
     const tried = OPERATIONS.filter(({ website, unrestricted: open }) => website === 'optional' && open !== true);
     for (const operation of tried.filter(({ path }) => /\{(cnv|msg|fil):/.test(path))) {
@@ -200,6 +215,8 @@ describe('foreign data', () => {
 });
 
 describe('cursors', () => {
+  beforeAll(addForeign);
+
   it('of another website, another organization or none at all: one and the same 400', async () => {
     const { token } = await gateway.issue({ websites: [WEB, webId(1, 2)] });
     let tried = 0;

@@ -48,6 +48,17 @@ END $$;
 CREATE TRIGGER credential_changed BEFORE UPDATE ON gateway.credential FOR EACH ROW
   WHEN (OLD.* IS DISTINCT FROM NEW.*) EXECUTE FUNCTION gateway.credential_changed();
 
+-- A website that is gone is no longer granted: what remembers the credential learns it by the revision.
+CREATE FUNCTION gateway.website_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE gateway.credential c SET sites = array_remove(c.sites, OLD.site)
+    FROM gateway.installation i JOIN gateway.app a ON a.id = i.app_id
+   WHERE i.id = c.installation_id AND a.tenant = OLD.tenant AND OLD.site = ANY(c.sites);
+  RETURN NULL;
+END $$;
+CREATE TRIGGER website_deleted AFTER DELETE ON platform.website FOR EACH ROW
+  EXECUTE FUNCTION gateway.website_deleted();
+
 -- Bearer tokens, as SHA-256 digests only.
 CREATE TABLE gateway.token (
   digest bytea PRIMARY KEY CHECK (length(digest) = 32),
@@ -78,7 +89,7 @@ CREATE TABLE gateway.quota (
   at timestamptz NOT NULL
 );
 
--- Takes up to `want` units (at least `need`, or none), after giving back `unspent` of a lease of `held` units.
+-- Takes up to `want` units (at least `need`, or the whole burst where that is less, or none), after giving back `unspent` of a lease of `held` units.
 -- Returns what was granted, what is left in the bucket, its rate and burst. An unknown app returns no row.
 CREATE FUNCTION gateway.take_quota(p_app text, need integer, want integer, held integer, unspent integer, lease interval)
 RETURNS TABLE (granted integer, remaining double precision, per_minute integer, burst integer)
@@ -100,7 +111,7 @@ BEGIN
   IF q.leased_until < moment THEN q.leased := 0; END IF;
   q.leased := greatest(0, q.leased - held);
   q.tokens := least(a.burst - q.leased, q.tokens + unspent + extract(epoch FROM moment - q.at) * a.quota_per_minute / 60.0);
-  granted := CASE WHEN q.tokens >= need THEN least(want, floor(q.tokens))::integer ELSE 0 END;
+  granted := CASE WHEN q.tokens >= least(need, a.burst) THEN least(want, floor(q.tokens))::integer ELSE 0 END;
   q.tokens := q.tokens - granted;
   q.leased := q.leased + granted;
   IF granted > 0 THEN q.leased_until := greatest(q.leased_until, moment + lease); END IF;
@@ -126,6 +137,7 @@ CREATE TABLE gateway.operation (
 -- Payload-free receipts of changes. A counter row per website gives positions that are gapless and in commit order.
 CREATE TABLE gateway.journal_head (
   tenant bigint NOT NULL, site bigint NOT NULL, position bigint NOT NULL,
+  last_at jsonb NOT NULL DEFAULT '{}',                 -- event family -> Unix milliseconds of its last receipt
   PRIMARY KEY (tenant, site)
 );
 CREATE TABLE gateway.journal (
@@ -135,13 +147,15 @@ CREATE TABLE gateway.journal (
   recorded_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   PRIMARY KEY (tenant, site, position)
 );
-CREATE INDEX journal_type ON gateway.journal (tenant, site, event_type, position);
 
 CREATE FUNCTION gateway.append_receipts(p_tenant bigint, p_site bigint, event_types text[]) RETURNS void
 LANGUAGE sql AS $$
   WITH head AS (
-    INSERT INTO gateway.journal_head AS h (tenant, site, position) VALUES (p_tenant, p_site, cardinality(event_types))
-    ON CONFLICT (tenant, site) DO UPDATE SET position = h.position + excluded.position
+    INSERT INTO gateway.journal_head AS h (tenant, site, position, last_at)
+    SELECT p_tenant, p_site, cardinality(event_types),
+           jsonb_object_agg(split_part(event_type, '.', 1), floor(extract(epoch FROM now()) * 1000))
+      FROM unnest(event_types) AS event_type
+    ON CONFLICT (tenant, site) DO UPDATE SET position = h.position + excluded.position, last_at = h.last_at || excluded.last_at
     RETURNING position - cardinality(event_types) AS before
   )
   INSERT INTO gateway.journal (tenant, site, position, event_type, occurred_at)
