@@ -93,7 +93,3 @@ export class Failure extends Error {
     return TABLE[this.code][0];
   }
 }
-
-export const fail = (code: FailureCode, details?: FailureDetails): never => {
-  throw new Failure(code, details);
-};
