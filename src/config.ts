@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
 import { z } from 'zod';
 
 /** The only reader of the environment. Every setting is described here and in the README's table. */
@@ -24,6 +25,17 @@ const Environment = z
     GATEWAY_TLS_CERT: file.optional(),
     GATEWAY_TLS_KEY: file.optional(),
     GATEWAY_DB_CONNECTIONS: z.coerce.number().int().min(1).max(200).default(8),
+    // Settings of parts that come later (README): their names are known, their values checked where they are used.
+    GATEWAY_KEYS: z
+      .string()
+      .regex(/^[\w.-]+:[A-Za-z0-9+/]{43}=(,[\w.-]+:[A-Za-z0-9+/]{43}=)*$/)
+      .optional(),
+    GATEWAY_TRUSTED_PROXIES: z.string().optional(),
+    GATEWAY_WEBHOOK_ALLOW: z.string().optional(),
+    GATEWAY_WEBHOOK_SCHEDULE: z
+      .string()
+      .regex(/^\d+(,\d+)*$/)
+      .optional(),
     LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   })
   .refine((all) => (all.GATEWAY_TLS_CERT === undefined) === (all.GATEWAY_TLS_KEY === undefined), {
@@ -40,6 +52,10 @@ const EXPECTED: Readonly<Record<string, string>> = {
   GATEWAY_TLS_CERT: 'a PEM file, together with GATEWAY_TLS_KEY',
   GATEWAY_TLS_KEY: 'a PEM file, together with GATEWAY_TLS_CERT',
   GATEWAY_DB_CONNECTIONS: 'a number of connections, 1 to 200',
+  GATEWAY_KEYS: 'kid:BASE64 of 32 bytes, several separated by commas',
+  GATEWAY_TRUSTED_PROXIES: 'addresses of proxies',
+  GATEWAY_WEBHOOK_ALLOW: 'origins, separated by commas',
+  GATEWAY_WEBHOOK_SCHEDULE: 'seconds, separated by commas',
   LOG_LEVEL: 'one of trace, debug, info, warn, error, fatal, silent',
 };
 
@@ -80,6 +96,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
         }
       : undefined;
   const host = data.HOST.includes(':') ? `[${data.HOST}]` : data.HOST;
+  if (tls) requirePair(tls);
   return {
     port: data.PORT,
     host: data.HOST,
@@ -90,6 +107,16 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     dbConnections: data.GATEWAY_DB_CONNECTIONS,
     logLevel: data.LOG_LEVEL,
   };
+}
+
+function requirePair(pair: { cert: Buffer; key: Buffer }): void {
+  try {
+    createSecureContext(pair);
+  } catch (error) {
+    throw new ConfigError('GATEWAY_TLS_CERT and GATEWAY_TLS_KEY must be a PEM certificate and its key.', {
+      cause: error,
+    });
+  }
 }
 
 function readPem(name: string, path: string): Buffer {

@@ -1,9 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { jsonSchema } from './core/json-schema.ts';
-import { packageRoot } from './core/package.ts';
 import type { Tool } from './core/tool.ts';
 import type { Registry } from './gateway/registry.ts';
 import { factsOf } from './gateway/registry.ts';
+import { packageRoot } from './package.ts';
 import { openapi } from './surfaces/openapi/openapi.ts';
 
 /** Address that stands in generated documents for the gateway's own. */

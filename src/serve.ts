@@ -1,8 +1,10 @@
 import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { CommandContext } from './cli/context.ts';
 import { isEmpty, loadDemo } from './cli/demo.ts';
 import { Refused } from './cli/output.ts';
+import type { Config } from './config.ts';
 import { sql } from './core/sql.ts';
 import { openGateway } from './gateway/open.ts';
 import { openLog } from './log.ts';
@@ -34,22 +36,23 @@ export async function serve({ config, out }: CommandContext, options: { demo: bo
       checkEvery: CHECK_EVERY,
       onDefect: (tool, error) => log.error({ operation: tool.name, err: error }, 'answer does not fit its schema'),
     });
+    const { port, baseUrl } = await address(config);
     const server = await startServer({
       host: config.host,
-      port: config.port,
+      port,
       tls: config.tls,
       log,
-      handlers: [restSurface(corridor, config.baseUrl)],
+      handlers: [restSurface(corridor, baseUrl)],
       otherwise: publicApp({
-        baseUrl: config.baseUrl,
-        openapi: openapi(corridor.registry, config.baseUrl),
+        baseUrl,
+        openapi: openapi(corridor.registry, baseUrl),
         ready: () => answers(store, stop.signal),
       }),
     }).catch((error: unknown) => {
       throw refusedPort(error, config.host, config.port) ?? error;
     });
-    out.note(`gateway ready on ${config.baseUrl}`);
-    if (demo) out.note(welcome(config.baseUrl, demo));
+    out.note(`gateway ready on ${baseUrl}`);
+    if (demo) out.note(welcome(baseUrl, demo));
     await new Promise<void>((resolve) => {
       if (stop.signal.aborted) resolve();
       else stop.signal.addEventListener('abort', () => resolve(), { once: true });
@@ -60,6 +63,17 @@ export async function serve({ config, out }: CommandContext, options: { demo: bo
     await store.close();
     flush();
   }
+}
+
+/** Where to listen and what clients call it; PORT=0 asks the system for a free port, which the address has to name. */
+async function address({ host, port, baseUrl }: Config): Promise<{ port: number; baseUrl: string }> {
+  if (port !== 0) return { port, baseUrl };
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, host, resolve));
+  const free = probe.address();
+  await new Promise((resolve) => probe.close(resolve));
+  const chosen = typeof free === 'object' && free ? free.port : 0;
+  return { port: chosen, baseUrl: baseUrl.replace(/:0$/, `:${chosen}`) };
 }
 
 async function answers({ db }: Store, stopping: AbortSignal): Promise<boolean> {

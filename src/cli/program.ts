@@ -1,5 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { ConfigError, readConfig } from '../config.ts';
+import { packageVersion } from '../package.ts';
 import { openStore, type Store, StoreUnavailable } from '../store/open.ts';
 import { StoreUnreachable, sqlState } from '../store/postgres.ts';
 import { appCommands } from './app.ts';
@@ -22,7 +23,7 @@ export interface Wired {
 export async function run(argv: readonly string[], wired: Wired): Promise<number> {
   const program = new Command('gateway')
     .description('Installation Gateway: an agent-first gateway onto stored customer-support data.')
-    .version('1.0.0')
+    .version(packageVersion)
     .configureHelp({ showGlobalOptions: true })
     .exitOverride();
   const register: Run = (command, action) => {

@@ -17,6 +17,8 @@ export interface PageRequest {
   /** `id`: by native id, in the view's order unless `direction` turns it; `updated_asc`: oldest change first. */
   readonly direction?: 'asc' | 'desc' | undefined;
   readonly by?: 'id' | 'updated_at';
+  /** The rows are looked for without an index: not among the fast reads. */
+  readonly scans?: boolean;
 }
 
 export interface Page<Name extends string> {

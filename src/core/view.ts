@@ -155,7 +155,7 @@ export const nullableTime = (expression: string, description: string, options?: 
   );
 
 /** The id of another record of the same website. */
-export const reference = (expression: string, kind: IdKind, options?: Options): Field =>
+export const reference = (expression: string | Expression, kind: IdKind, options?: Options): Field =>
   field(
     kind.schema.nullable().describe(kind.schema.description ?? kind.noun),
     [expression],

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Authority } from '../core/authority.ts';
-import { packageRoot } from '../core/package.ts';
 import { holds, type Requirement, type Scope } from '../core/scopes.ts';
+import { packageRoot } from '../package.ts';
 
 export const GUIDES = [
   'overview',

@@ -51,10 +51,9 @@ export class Quota {
       const fresh = await this.#asked(app, cost);
       if (waiting) continue; // what another call asked for is shared out among those who waited
       if (!fresh) throw new Failure('unauthenticated');
-      if (fresh.unspent < Math.min(cost, fresh.burst)) {
-        throw new Failure('quota_exceeded', {
-          retryAfter: seconds(Math.min(cost, fresh.burst) - fresh.unspent - fresh.remaining, fresh.perMinute),
-        });
+      const lacking = Math.min(cost, fresh.burst) - fresh.unspent;
+      if (lacking > 0) {
+        throw new Failure('quota_exceeded', { retryAfter: seconds(lacking - fresh.remaining, fresh.perMinute) });
       }
     }
   }

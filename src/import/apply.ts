@@ -120,7 +120,7 @@ export async function rehearsal(db: Database, run: Run): Promise<string[]> {
 
 async function stagedTypes(db: Database): Promise<Set<RecordType>> {
   const rows = await db.query<{ type: RecordType }>(
-    sql`SELECT type FROM gateway.import_tally WHERE read > 0 AND type <> ''`,
+    sql`SELECT type FROM gateway.import_tally WHERE step = '' AND read > 0 AND type <> ''`,
   );
   return new Set(rows.map((row) => row.type));
 }

@@ -246,8 +246,8 @@ export const recordSchemas = {
       .default('attachment')
       .describe('How it was shown in the conversation'),
     created_at: time('Creation'),
-    width: int(0).optional().describe('Width in pixels'),
-    height: int(0).optional().describe('Height in pixels'),
+    width: int(1).optional().describe('Width in pixels'),
+    height: int(1).optional().describe('Height in pixels'),
     duration_ms: int(0).optional().describe('Duration in milliseconds'),
   })
     .refine((file) => file.content_base64 !== undefined || file.path !== undefined, {

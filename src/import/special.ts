@@ -44,7 +44,7 @@ export const supersedeStep: Step = {
   INSERT INTO gateway.import_reject (seq, place, file, line, code, pointer)
   SELECT seq, 0, file, line, 'duplicate_record', '/external_id' FROM losing
 ), counted AS MATERIALIZED (
-  SELECT gateway.import_count(tally, 0, 0, 0, 0, count(*)) FROM losing GROUP BY tally
+  SELECT gateway.import_count(tally, 'supersede', 0, 0, 0, 0, count(*)) FROM losing GROUP BY tally
 )
 ${progress(bounds, 'supersede', undefined, {})}, (SELECT count(*) FROM counted)`,
 };
@@ -123,7 +123,6 @@ export function deleteStep(type: Exclude<RecordType, 'delete'>): Step {
 ), owed AS (
   INSERT INTO gateway.import_owed SELECT DISTINCT s.tenant, s.site, e.event_type
     FROM (${sites}) s CROSS JOIN unnest(ARRAY[${events.map((event) => `'${event}'`).join(', ')}]) AS e (event_type)
-  ON CONFLICT DO NOTHING
 ), `)}${rejecting('delete')}
 ${progress(bounds, step, 'delete', {
   removed: 'SELECT count(DISTINCT external_id) FROM removed',
@@ -195,7 +194,7 @@ export const websiteStep: Step = {
   RETURNING w.tenant, w.site
 ), touched AS MATERIALIZED (SELECT tenant, site FROM added UNION ALL SELECT tenant, site FROM altered
 ), owed AS (
-  INSERT INTO gateway.import_owed SELECT tenant, site, 'website.snapshot' FROM touched ON CONFLICT DO NOTHING
+  INSERT INTO gateway.import_owed SELECT tenant, site, 'website.snapshot' FROM touched
 ), `)}${rejecting('website')}
 ${progress(bounds, 'write website', 'website', {
   written: 'SELECT count(*) FROM touched',
@@ -256,7 +255,7 @@ export const operatorStep: Step = {
 ), touched AS MATERIALIZED (
   SELECT tenant, site, id FROM altered UNION SELECT tenant, site, id FROM added UNION SELECT tenant, site, id FROM left_sites
 ), owed AS (
-  INSERT INTO gateway.import_owed SELECT DISTINCT tenant, site, 'operator.snapshot' FROM touched ON CONFLICT DO NOTHING
+  INSERT INTO gateway.import_owed SELECT DISTINCT tenant, site, 'operator.snapshot' FROM touched
 ), `)}${rejecting('operator')}
 ${progress(bounds, 'write operator', 'operator', {
   written: 'SELECT count(DISTINCT (tenant, id)) FROM touched',

@@ -1,5 +1,7 @@
 import { compile } from 'html-to-text';
-import { type CountryCode, isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/min';
+import { type MetadataJson, parsePhoneNumberFromString as parseWith } from 'libphonenumber-js/core';
+import { isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/min';
+import all from 'libphonenumber-js/min/metadata';
 
 const convert = compile({
   wordwrap: false,
@@ -14,13 +16,23 @@ export function htmlToText(html: string): string {
   return convert(html);
 }
 
+// 25 countries share +1, its rules and no trunk prefix that could begin with 2 to 9. Which of them such a number belongs
+// to is not asked, and finding out took half of the time: so +1 is left with its first country.
+const NORTH_AMERICAN = /^\+1[ .()-]*[2-9]/;
+const northAmerica: MetadataJson = {
+  ...all,
+  country_calling_codes: { ...all.country_calling_codes, 1: ['US'] },
+};
+
 /** The number in E.164, or null when it is not one; `country` says where a number without a country code is. */
 export function phoneToE164(number: string | undefined, country: string | undefined): string | null {
   if (number === undefined) return null;
-  const home: CountryCode | undefined = country !== undefined && isSupportedCountry(country) ? country : undefined;
+  if (country !== undefined && isSupportedCountry(country)) {
+    return parsePhoneNumberFromString(number, country)?.number ?? null;
+  }
+  if (NORTH_AMERICAN.test(number)) return parseWith(number, northAmerica)?.number ?? null;
   // Without either there is no way to say which country the number belongs to.
-  if (home === undefined && !number.includes('+')) return null;
-  return parsePhoneNumberFromString(number, home)?.number ?? null;
+  return number.includes('+') ? (parsePhoneNumberFromString(number)?.number ?? null) : null;
 }
 
 /** RFC 5646 canonical form; a tag that Intl does not take stays as it is. */

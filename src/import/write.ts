@@ -3,7 +3,7 @@ import { fence, progress, type Step } from './steps.ts';
 import type { Table } from './tables.ts';
 
 /** Rows a statement: several thousand keep the cost of a statement small and its locks short. */
-const ROWS = 5000;
+const ROWS = 8000;
 /** Files carry their content with them. */
 const FILES = 200;
 
@@ -44,12 +44,12 @@ export function writeStep(table: Table, lane: number): Step {
 ), altered AS (
   UPDATE platform.${name} t SET ${own.map((column) => `${column} = b.${column}`).join(', ')}
     FROM batch b WHERE NOT b.fresh AND ${same('t', 'b')} AND (${of('t')}) IS DISTINCT FROM (${of('b')})
-  RETURNING t.tenant, t.site, t.id
+  RETURNING t.tenant, t.site, t.id${name === 'message' ? ', t.conversation_id' : ''}
 )${links === undefined ? '' : pairs(links.table, links.column)}${name === 'file' ? CHUNKS : ''}${name === 'message' ? FOLLOW : ''}
 , touched AS MATERIALIZED (${parts.map((part) => `SELECT tenant, site, id FROM ${part}`).join(' UNION ')}
 ), owed AS (
   INSERT INTO gateway.import_owed SELECT DISTINCT tenant, site, '${family}.snapshot' FROM touched
-   ORDER BY tenant, site ON CONFLICT DO NOTHING
+   EXCEPT SELECT tenant, site, event_type FROM gateway.import_owed
 )`)}
 ${progress(bounds, step, name, {
   written: 'SELECT count(*) FROM touched',
@@ -83,7 +83,7 @@ const CHUNKS = `, stored AS (
 
 // Files go with their message into another conversation.
 const FOLLOW = `, followed AS (
-  UPDATE platform.file f SET conversation_id = b.conversation_id
-    FROM batch b JOIN altered a ON a.tenant = b.tenant AND a.site = b.site AND a.id = b.id
-   WHERE f.tenant = b.tenant AND f.site = b.site AND f.message_id = b.id AND f.conversation_id <> b.conversation_id
+  UPDATE platform.file f SET conversation_id = a.conversation_id
+    FROM altered a
+   WHERE f.tenant = a.tenant AND f.site = a.site AND f.message_id = a.id AND f.conversation_id <> a.conversation_id
 )`;

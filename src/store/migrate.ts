@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { packageRoot } from '../core/package.ts';
 import { sql } from '../core/sql.ts';
+import { packageRoot } from '../package.ts';
 import { type Database, sqlState } from './postgres.ts';
 
 const FOLDER = new URL('src/store/migrations/', packageRoot);

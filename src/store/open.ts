@@ -1,3 +1,4 @@
+import { sql } from '../core/sql.ts';
 import { type EmbeddedStore, openEmbedded, StoreUnavailable } from './embedded.ts';
 import { migrate } from './migrate.ts';
 import { type ConnectOptions, type Database, openDatabase, StoreUnreachable, sqlState } from './postgres.ts';
@@ -47,6 +48,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     await embedded?.stop();
   };
   try {
+    await requireVersion(slow);
     const { version, applied } = await migrate(slow);
     if (applied.length > 0) log(`schema at version ${version}`);
     return { db, slow, embedded, version, close };
@@ -58,6 +60,14 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     }
     throw error;
   }
+}
+
+/** The schema uses what PostgreSQL 15 brought (ON DELETE SET NULL of one column). */
+async function requireVersion(db: Database): Promise<void> {
+  const [row] = await db.read<{ version: string }>(sql`SELECT current_setting('server_version') AS version`);
+  const version = row?.version ?? '';
+  if (Number.parseInt(version, 10) >= 15) return;
+  throw new StoreUnavailable(`DATABASE_URL leads to PostgreSQL ${version}; the gateway needs PostgreSQL 15 or newer.`);
 }
 
 /** Names the address without its password. */

@@ -7,11 +7,24 @@ import { type ReadSession, readOne, readPage } from './read.ts';
 import { readReport } from './report.ts';
 import { readWebsites } from './websites.ts';
 
+/** The same session on the connections for what may take long; what a statement proves there is proved for the call. */
+const onSlow = (session: ReadSession, slow: Database): ReadSession => ({
+  db: slow,
+  authority: session.authority,
+  website: session.website,
+  get verified() {
+    return session.verified;
+  },
+  set verified(value) {
+    session.verified = value;
+  },
+});
+
 /** Binds every read to one call's authority and website. `slow` carries what may take long. */
 export function openReads(session: ReadSession, slow: Database): Reads {
   return {
     one: (view, id, options) => readOne(session, view, id, options),
-    page: (view, request) => readPage(session, view, request),
+    page: (view, request) => readPage(request.scans === true ? onSlow(session, slow) : session, view, request),
     fileBytes: (file, options) => readFileBytes(session, file, options),
     websites: () => readWebsites(session),
     operation: (id) => readOperation(session, id),

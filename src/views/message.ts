@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AiFeatureId, ConversationId, MessageId, OperatorId, VisitorId } from '../core/ids.ts';
-import { DIRECTORY, type Grants, holds } from '../core/scopes.ts';
+import { DIRECTORY, type Grants, holds, INT } from '../core/scopes.ts';
 import { raw, sql } from '../core/sql.ts';
 import * as f from '../core/view.ts';
 
@@ -19,6 +19,13 @@ const visitorName = sql`CASE WHEN m.author_type = 'visitor' THEN (
   SELECT v.nickname FROM platform.visitor v WHERE v.tenant = m.tenant AND v.site = m.site AND v.id = m.author_id)`;
 const staffName = sql`WHEN m.author_type <> 'system' THEN (
   SELECT o.name FROM platform.operator o WHERE o.tenant = m.tenant AND o.site = m.site AND o.id = m.author_id)`;
+
+// That an internal message exists is not told either, not even by the one that answers it.
+const answered: f.Expression = ({ grants }) =>
+  holds(grants, INT)
+    ? raw('m.in_reply_to')
+    : sql`(SELECT r.id FROM platform.message r
+        WHERE r.tenant = m.tenant AND r.site = m.site AND r.id = m.in_reply_to AND r.visibility = 'public')`;
 
 // Who of the staff wrote is directory data: without directory_read it is not selected.
 const authorId = (grants: Grants) =>
@@ -73,7 +80,7 @@ export const MessageView = f.defineView({
     created_at: f.time('m.created_at', 'Written.'),
     edited_at: f.nullableTime('m.edited_at', 'Last edited.'),
     delivery_status: f.column('m.delivery_status', z.enum(['sent', 'delivered', 'read', 'failed', 'unknown'])),
-    in_reply_to: f.reference('m.in_reply_to', MessageId),
+    in_reply_to: f.reference(answered, MessageId),
     ai: f.derived(
       z
         .strictObject({ generated: z.boolean(), feature_id: AiFeatureId.schema.nullable() })

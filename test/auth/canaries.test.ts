@@ -195,8 +195,8 @@ function membersOf(value: unknown, path = ''): string[] {
   );
 }
 
-describe('stored text', () => {
-  it('is a canary in every column that can hold one', async () => {
+describe('TN-02 TN-03 stored text', () => {
+  it('TN-03 is a canary in every column that can hold one', async () => {
     const rows = await gateway.database.sql<{ name: string }[]>`
       SELECT table_name || '.' || column_name AS name FROM information_schema.columns
        WHERE table_schema = 'platform' AND data_type IN ('text', 'ARRAY', 'bytea', 'character varying', 'json', 'jsonb')
@@ -212,7 +212,7 @@ describe('stored text', () => {
     expect(world.canaries.length).toBeGreaterThan(500);
   });
 
-  it('appears where it is granted and nowhere else, for every subset of the grants; more grants never show less', async () => {
+  it('TN-02 TN-03 appears where it is granted and nowhere else, for every subset of the grants; more grants never show less', async () => {
     let asked = 0;
     let found = 0;
     for (const operation of OPERATIONS) {
@@ -248,7 +248,7 @@ describe('stored text', () => {
     await plantReceipt(gateway.database.sql, holder.credential);
   };
 
-  it('everything granted shows all of it; each column has an answer that shows it, or none ever does', async () => {
+  it('TN-03 everything granted shows all of it; each column has an answer that shows it, or none ever does', async () => {
     await hold(FULL);
     const shown = new Set<string>();
     for (const operation of OPERATIONS) {
@@ -261,7 +261,7 @@ describe('stored text', () => {
     expect(never).toEqual(['organization.name', 'subsite.name']);
   });
 
-  it('raw bytes carry the file’s name and content to whom they are granted', async () => {
+  it('TN-03 raw bytes carry the file’s name and content to whom they are granted', async () => {
     const accept = 'application/octet-stream';
     for (const [id, query] of [
       [1, ''],
@@ -284,7 +284,7 @@ describe('stored text', () => {
     expect((await ask('/api/v1/files/fil_1_1_2/content', { accept })).status).toBe(404);
   });
 
-  it('is not repeated by errors, whoever sent it', async () => {
+  it('TN-03 is not repeated by errors, whoever sent it', async () => {
     await hold(FULL);
     const sent = world.canaries[100]?.text ?? '';
     for (const operation of OPERATIONS) {
@@ -299,7 +299,7 @@ describe('stored text', () => {
     expect(written).toEqual([]);
   });
 
-  it('every scope and flag mattered to some answer of these tests', () => {
+  it('TN-02 every scope and flag mattered to some answer of these tests', () => {
     const mattered = new Set(OPERATIONS.flatMap((one) => Object.values(relevant(one)).flat()));
     const untouched = [...ALL_SCOPES, ...ALL_FLAGS].filter((need) => !mattered.has(need)).sort();
     // Of writes and of events.

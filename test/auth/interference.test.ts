@@ -172,8 +172,8 @@ function same(before: ReadonlyMap<string, Map<string, string>>, after: ReadonlyM
   }
 }
 
-describe('foreign data', () => {
-  it('of other organizations, other websites and conversations out of reach changes no byte of any answer', async () => {
+describe('TN-04 foreign data', () => {
+  it('TN-04 of other organizations, other websites and conversations out of reach changes no byte of any answer', async () => {
     const before = [await told(restricted), await told(unrestricted)] as const;
     // It is no silence that is compared.
     const shown = [...(before[1].get('everything')?.values() ?? [])].filter((answer) => answer.startsWith('200'));
@@ -193,7 +193,7 @@ describe('foreign data', () => {
     expect(answers).toBeGreaterThan(9_000);
   }, 240_000);
 
-  it('is refused in the same words as what does not exist', async () => {
+  it('TN-04 is refused in the same words as what does not exist', async () => {
     await addForeign();
     await addAway();
     const { token } = await gateway.issue({ websites: [WEB], channels: ['chn_1_1_1'] });
@@ -214,10 +214,10 @@ describe('foreign data', () => {
   });
 });
 
-describe('cursors', () => {
+describe('TN-04 CU-03 cursors', () => {
   beforeAll(addForeign);
 
-  it('of another website, another organization or none at all: one and the same 400', async () => {
+  it('TN-04 CU-03 of another website, another organization or none at all: one and the same 400', async () => {
     const { token } = await gateway.issue({ websites: [WEB, webId(1, 2)] });
     let tried = 0;
     for (const operation of LISTS) {
@@ -239,7 +239,7 @@ describe('cursors', () => {
     expect(tried).toBeGreaterThan(100);
   });
 
-  it('of a website’s own order of change are of no use on another', async () => {
+  it('TN-04 CU-03 of a website’s own order of change are of no use on another', async () => {
     const { token } = await gateway.issue({ websites: [WEB, webId(1, 2)] });
     const first = await gateway.ask(`/api/v1/conversations?website_id=${webId(1, 2)}&order=updated_asc&limit=1`, {
       token,
@@ -251,9 +251,9 @@ describe('cursors', () => {
   });
 });
 
-describe('numbers above 2^63-1', () => {
+describe('HT-12 numbers above 2^63-1', () => {
   it.each(['9223372036854775808', '9'.repeat(19)])(
-    '%s is nowhere: 404 in paths and filters, never 500',
+    'HT-12 %s is nowhere: 404 in paths and filters, never 500',
     async (number) => {
       const { token } = await gateway.issue({ websites: [WEB] });
       const narrow = await gateway.issue({ websites: [WEB], channels: [`chn_1_1_${number}`] });

@@ -103,8 +103,8 @@ const ROADS: [name: string, path: string, status: number, headers?: Record<strin
   ['a number beyond bigint', `/api/v1/conversations/cnv_1_1_${'9'.repeat(19)}`, 404],
 ];
 
-describe('an ended authority is refused by every road, on both gateways, at the very next request', () => {
-  it.each(ENDINGS)('%s', { timeout: 120_000 }, async (name, code) => {
+describe('TN-05 an ended authority is refused by every road, on both gateways, at the very next request', () => {
+  it.each(ENDINGS)('TN-05 %s', { timeout: 120_000 }, async (name, code) => {
     const holder = await gateway(0).issue();
     for (const [road, path, status, headers = {}, method = 'GET'] of ROADS) {
       await warm(holder);
@@ -123,7 +123,7 @@ describe('an ended authority is refused by every road, on both gateways, at the 
     }
   });
 
-  it.each(ENDINGS)('%s, with what it lacks and with its quota used up', async (name, code) => {
+  it.each(ENDINGS)('TN-05 %s, with what it lacks and with its quota used up', async (name, code) => {
     const lacking = await gateway(0).issue({ scopes: ['conversation_read'] });
     const poor = await gateway(0).issue({ perMinute: 1, burst: 2 });
     await warm(lacking);
@@ -205,7 +205,7 @@ async function probe(n: number, operation: Operation, holder: Credential, state:
 const PROBES = OPERATIONS.filter(({ tool }) => tool !== 'operation_get');
 const operation = (name: string): Operation => PROBES.find((one) => nameOf(one) === name) ?? expect.fail(name);
 
-describe('a narrower or wider authority acts at the very next request', () => {
+describe('TN-05 a narrower or wider authority acts at the very next request', () => {
   const changes: [name: string, state: State][] = [
     ...ALL_SCOPES.map((gone): [string, State] => [
       `scope ${gone}`,
@@ -224,7 +224,7 @@ describe('a narrower or wider authority acts at the very next request', () => {
     ]),
   ];
 
-  it('each scope, flag, website and restriction, taken and given back, by every operation that feels it', async () => {
+  it('TN-05 each scope, flag, website and restriction, taken and given back, by every operation that feels it', async () => {
     const holder = await gateway(0).issue();
     let felt = 0;
     for (const [name, state] of changes) {
@@ -254,7 +254,7 @@ describe('a narrower or wider authority acts at the very next request', () => {
     one.list?.[2](state.restricted),
   ];
 
-  it('whatever the order of changes and requests', async () => {
+  it('TN-05 whatever the order of changes and requests', async () => {
     const holder = await gateway(0).issue();
     await plantReceipt(database.sql, holder.credential);
     const change = fc.record({
@@ -288,7 +288,7 @@ describe('a narrower or wider authority acts at the very next request', () => {
     );
   }, 120_000);
 
-  it('in a stream of requests: what starts after the commit is denied, what ended before it was answered', async () => {
+  it('TN-05 in a stream of requests: what starts after the commit is denied, what ended before it was answered', async () => {
     const roads = ['conversations_list', 'contact_get', 'gateway_context', 'config_catalog', 'ai_conversation_summary'];
     let late = 0;
     for (let round = 0; round < 12; round++) {

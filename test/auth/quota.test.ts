@@ -96,8 +96,8 @@ async function flood(
   return { accepted, seconds: (performance.now() - began) / 1000 };
 }
 
-describe('N and no more', () => {
-  it('on one gateway exactly the burst, and what has come back meanwhile', async () => {
+describe('RL-01 N and no more', () => {
+  it('RL-01 on one gateway exactly the burst, and what has come back meanwhile', async () => {
     const gateway = await fresh();
     for (const [perMinute, burst] of [
       [60, 5],
@@ -112,7 +112,7 @@ describe('N and no more', () => {
     }
   });
 
-  it.each([2, 3])('on %i gateways together at most the same', async (n) => {
+  it.each([2, 3])('RL-01 on %i gateways together at most the same', async (n) => {
     const gateways = await Promise.all(Array.from({ length: n }, () => fresh()));
     for (const [perMinute, burst] of [
       [60, 5],
@@ -126,7 +126,7 @@ describe('N and no more', () => {
     }
   });
 
-  it('over seconds of pressure on two gateways never 5 % above the quota', async () => {
+  it('RL-01 over seconds of pressure on two gateways never 5 % above the quota', async () => {
     const gateways = [await fresh(), await fresh()];
     const { token } = await issued({ perMinute: 1_200, burst: 10 });
     const began = performance.now();
@@ -144,7 +144,7 @@ describe('N and no more', () => {
     expect(accepted).toBeGreaterThan(quota * 0.8);
   });
 
-  it('one budget for all credentials and installations of an app, and another for another app', async () => {
+  it('RL-01 one budget for all credentials and installations of an app, and another for another app', async () => {
     const gateway = await fresh();
     const first = await issued({ perMinute: 1, burst: 4 });
     const second = await issued({ app: first.app });
@@ -155,7 +155,7 @@ describe('N and no more', () => {
     expect((await flood([gateway], other.token, 4)).accepted).toBe(4);
   });
 
-  it('a restart refills nothing', async () => {
+  it('RL-01 a restart refills nothing', async () => {
     const { token } = await issued({ perMinute: 1, burst: 20 });
     let accepted = 0;
     for (let restart = 0; restart < 8; restart++) accepted += (await flood([await fresh()], token, 5)).accepted;
@@ -165,8 +165,8 @@ describe('N and no more', () => {
   });
 });
 
-describe('429', () => {
-  it('says when to come back, and then it succeeds', async () => {
+describe('RL-02 RL-04 429', () => {
+  it('RL-02 says when to come back, and then it succeeds', async () => {
     const gateway = await fresh();
     for (const [perMinute, burst, path, wait] of [
       [60, 5, CHEAP, 1],
@@ -187,7 +187,7 @@ describe('429', () => {
     }
   });
 
-  it('comes before any work on data', async () => {
+  it('RL-04 comes before any work on data', async () => {
     const texts: string[] = [];
     const watched: Database = {
       ...database.db,
@@ -320,7 +320,7 @@ describe('a changed quota', () => {
   });
 });
 
-describe('a store that does not answer', () => {
+describe('RL-05 a store that does not answer', () => {
   let down: RegExp | undefined;
   const failing = (): Database => {
     const guard = (texts: readonly string[]): void => {
@@ -342,7 +342,7 @@ describe('a store that does not answer', () => {
   it.each([
     ['the bucket', /take_quota/],
     ['everything', /./],
-  ])('%s: 503, never a pass', async (_, what) => {
+  ])('RL-05 %s: 503, never a pass', async (_, what) => {
     const gateway = await fresh(failing());
     const { token } = await issued({ perMinute: 600, burst: 4 });
     const paths = [CHEAP, '/api/v1/context', REPORT, `${CHEAP}&nonsense=1`];

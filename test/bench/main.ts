@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import autocannon from 'autocannon';
 import postgres from 'postgres';
-import { packageRoot } from '../../src/core/package.ts';
+import { packageRoot } from '../../src/package.ts';
 import { importFiles } from '../../src/import/import.ts';
 import { openEmbedded } from '../../src/store/embedded.ts';
 import { openDatabase } from '../../src/store/postgres.ts';

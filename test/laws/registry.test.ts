@@ -1,10 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { jsonSchema } from '../../src/core/json-schema.ts';
-import { packageRoot } from '../../src/core/package.ts';
 import { SCOPES } from '../../src/core/scopes.ts';
 import { loadTools } from '../../src/gateway/load.ts';
 import { generated } from '../../src/generate.ts';
+import { packageRoot } from '../../src/package.ts';
 import { CONTRACT_READS } from './contract.ts';
 
 const registry = await loadTools();
@@ -17,6 +17,28 @@ interface Node {
   readonly description?: string;
   readonly properties?: Record<string, Node>;
   readonly additionalProperties?: unknown;
+  readonly items?: Node;
+  readonly prefixItems?: readonly Node[];
+  readonly anyOf?: readonly Node[];
+  readonly allOf?: readonly Node[];
+  readonly oneOf?: readonly Node[];
+  readonly $ref?: string;
+}
+
+/** Properties at any depth that say nothing about themselves. */
+function undescribed(node: Node, path: string): string[] {
+  const { properties = {}, items, additionalProperties: rest } = node;
+  // What a reference points to is not walked, so there may be none.
+  if (node.$ref !== undefined) return [`${path} -> ${node.$ref}`];
+  const values = typeof rest === 'object' && rest !== null ? [rest as Node] : [];
+  const inside = [...(node.prefixItems ?? []), ...(node.anyOf ?? []), ...(node.allOf ?? []), ...(node.oneOf ?? [])];
+  return [
+    ...Object.entries(properties).flatMap(([name, property]) => [
+      ...(property.description ? [] : [`${path}.${name}`]),
+      ...undescribed(property, `${path}.${name}`),
+    ]),
+    ...[...inside, ...values, ...(items ? [items] : [])].flatMap((one) => undescribed(one, path)),
+  ];
 }
 
 describe('every tool', () => {
@@ -67,6 +89,12 @@ describe('every tool', () => {
     const output = JSON.stringify(jsonSchema(tool.output, 'output'));
     expect(output.length).toBeGreaterThan(150);
     expect(output).not.toContain('"$ref":"#"');
+  });
+
+  it.each(registry.tools.map((tool) => [tool.name, tool] as const))('%s describes its output', (name, tool) => {
+    const output = jsonSchema(tool.output, 'output') as Node;
+    expect(Object.keys(output.properties ?? {}).length).toBeGreaterThan(0);
+    expect(undescribed(output, name)).toEqual([]);
   });
 });
 

@@ -4,12 +4,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { packageRoot } from '../../src/core/package.ts';
+import { packageRoot } from '../../src/package.ts';
 
 /** A forbidden import for each room, and the wall that must stop it; the last ones are allowed. */
 const PLANTED: [room: string, imported: string, forbidden: boolean][] = [
   ['src/core', '../store/read.ts', true],
   ['src/core', 'postgres', true],
+  ['src/core', 'node:fs', true],
+  ['src/core', '../config.ts', true],
+  ['src/core', '../../tools/ai/ai-feature-get.ts', true],
+  ['src/views', '../../tools/ai/ai-feature-get.ts', true],
+  ['src/gateway', '../../tools/ai/ai-feature-get.ts', true],
+  ['src/cli', '../../tools/ai/ai-feature-get.ts', true],
   ['src/views', '../store/read.ts', true],
   ['tools/discovery', '../../src/store/read.ts', true],
   ['tools/discovery', '../../src/gateway/call.ts', true],

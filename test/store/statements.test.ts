@@ -136,8 +136,8 @@ async function statementsOf(path: string, bearer: string, headers = {}): Promise
   return { status, own: ownOf(sent) };
 }
 
-describe('every statement', () => {
-  it('carries predicates on tenant and site for each platform table that it touches', async () => {
+describe('TN-06 every statement', () => {
+  it('TN-06 carries predicates on tenant and site for each platform table that it touches', async () => {
     const texts = new Map<string, string>();
     for (const bearer of [token, restricted]) {
       for (const [name, path] of PATHS()) {
@@ -174,7 +174,7 @@ describe('every statement', () => {
     expect(touched).toBeGreaterThan(150);
   });
 
-  it('is the only one of its call, and proves the authority it was built for', async () => {
+  it('TN-06 is the only one of its call, and proves the authority it was built for', async () => {
     const figures: Record<string, number> = {};
     await gateway.ask('/api/v1/context', { token });
     for (const [name, path] of PATHS()) {

@@ -53,8 +53,8 @@ const LISTS: readonly List[] = [
 
 const ask = (path: string) => gateway.ask(path, { token });
 
-describe('CU-03: what is no cursor of the list', () => {
-  it('is 400 invalid_cursor in one and the same wording, never 500', async () => {
+describe('CU-03 what is no cursor of the list', () => {
+  it('CU-03 is 400 invalid_cursor in one and the same wording, never 500', async () => {
     let tried = 0;
     for (const { path, prefix } of LISTS) {
       const other = prefix === 'cnv' ? 'msg' : 'cnv';
@@ -86,7 +86,7 @@ describe('CU-03: what is no cursor of the list', () => {
     expect(tried).toBeGreaterThan(300);
   });
 
-  it('an opaque cursor of the order of change is exact: no other text is taken for it', async () => {
+  it('CU-03 an opaque cursor of the order of change is exact: no other text is taken for it', async () => {
     const path = `/api/v1/conversations?${q}&order=updated_asc&limit=1`;
     const { body } = await ask(path);
     const cursor: string = body.data.next_cursor;
@@ -119,7 +119,7 @@ describe('CU-03: what is no cursor of the list', () => {
     expect((await ask(`/api/v1/conversations?${q}&cursor=${cursor}`)).body.code).toBe('invalid_cursor');
   });
 
-  it('an id of one’s own website that does not exist is a position like any other', async () => {
+  it('CU-03 an id of one’s own website that does not exist is a position like any other', async () => {
     for (const { path, prefix, member } of LISTS) {
       const all = (await ask(`${path}limit=100`)).body.data[member];
       const end = prefix === '' ? '2000000000' : `${prefix}_1_1_9223372036854775807`;
@@ -129,7 +129,7 @@ describe('CU-03: what is no cursor of the list', () => {
   });
 });
 
-describe('CU-04: a walk while rows come and go', () => {
+describe('CU-04 a walk while rows come and go', () => {
   const sql = (text: TemplateStringsArray, ...values: (string | number)[]) => gateway.database.sql(text, ...values);
 
   /** Rows with numbers of our own, far from the world's. */
@@ -174,7 +174,7 @@ describe('CU-04: a walk while rows come and go', () => {
     );
 
   it.each(WALKS)(
-    '%s: %s has no duplicates and skips nothing that was there throughout',
+    'CU-04 %s: %s has no duplicates and skips nothing that was there throughout',
     async (table, path, member) => {
       const change = fc.record({ add: fc.boolean(), id: fc.integer({ min: 1_000, max: 1_060 }) });
       await fc.assert(
@@ -235,7 +235,7 @@ describe('CU-04: a walk while rows come and go', () => {
     60_000,
   );
 
-  it('in the order of change: a row that changes meanwhile is met again, none is lost', async () => {
+  it('CU-04 in the order of change: a row that changes meanwhile is met again, none is lost', async () => {
     await gateway.database.sql`DELETE FROM platform.conversation WHERE tenant = 1 AND id >= 1000`;
     for (let id = 1_000; id < 1_020; id++) await tables.conversation(id);
     const path = `/api/v1/conversations?${q}&platform=api&order=updated_asc&limit=3`;
@@ -255,8 +255,8 @@ describe('CU-04: a walk while rows come and go', () => {
   });
 });
 
-describe('CU-05: what a cursor tells', () => {
-  it('is the last row’s id, or its moment and id: no text, nothing of other websites', async () => {
+describe('CU-05 what a cursor tells', () => {
+  it('CU-05 is the last row’s id, or its moment and id: no text, nothing of other websites', async () => {
     await gateway.database.sql`DELETE FROM platform.conversation WHERE tenant = 1 AND id >= 1000`;
     for (const table of ['contact', 'message', 'saved_link', 'note', 'ai_feature']) {
       await gateway.database

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Agent, request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -50,6 +51,7 @@ const PATIENT: Timeouts = {
   requestTimeout: 30_000,
   keepAliveTimeout: 30_000,
   connectionsCheckingInterval: 2_000,
+  timeout: 20_000,
 };
 
 const head = (line: string, ...fields: string[]): string =>
@@ -312,6 +314,7 @@ const SHORT: Timeouts = {
   requestTimeout: 1_200,
   keepAliveTimeout: 500,
   connectionsCheckingInterval: 100,
+  timeout: 1_500,
 };
 
 describe('HT-05 slow clients', () => {
@@ -344,6 +347,42 @@ describe('HT-05 slow clients', () => {
     for (const { text } of cut.slice(0, 100)) expect(parse(text).status).toBe(408);
     // Wide enough for a busy machine; a server that slow clients hold up stays above it.
     expect(times[Math.floor(times.length * 0.9)]).toBeLessThan(500);
+  });
+
+  it('F-17 readers that take nothing are cut off, and what they hold is bounded', async () => {
+    // 48 MiB a reply: two do not fit into what may be held at once.
+    const body = Buffer.alloc(48 * 1024 * 1024, 120);
+    const large: RestHandler = (request, response) => {
+      if (request.url !== '/large') return false;
+      response.end(body);
+      return true;
+    };
+    const { port } = await serverWith(SHORT, [large]);
+    const sockets = Array.from({ length: 5 }, () => {
+      const socket = connect({ host: '127.0.0.1', port });
+      socket.on('error', () => undefined); // being cut off is what is waited for
+      socket.pause();
+      socket.write(head('GET /large HTTP/1.1'));
+      return socket;
+    });
+    await sleep(300);
+    expect(await statusOf(port, '/api/v1/websites', { authorization: `Bearer ${token}` })).toBe(200);
+    await sleep(3_500);
+    // Whoever reads now gets what had left before the cut, and then the end: not the whole reply.
+    const taken = await Promise.all(
+      sockets.map(
+        (socket) =>
+          new Promise<number>((resolve) => {
+            let bytes = 0;
+            socket.on('data', (part: Buffer) => {
+              bytes += part.length;
+            });
+            socket.on('close', () => resolve(bytes));
+            socket.resume();
+          }),
+      ),
+    );
+    for (const bytes of taken) expect(bytes).toBeLessThan(body.length);
   });
 
   it('HT-05 an idle connection is closed after the keep-alive time, a working one is not', async () => {

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Failure } from '../../src/core/failures.ts';
 import { bearerOf, refuseAmbiguous } from '../../src/surfaces/http/request.ts';
-import { readBytesRequest } from '../../src/surfaces/rest/bytes.ts';
+import { readConditions } from '../../src/surfaces/rest/bytes.ts';
 import { readInput } from '../../src/surfaces/rest/query.ts';
 import { routesOf } from '../../src/surfaces/rest/routes.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -324,7 +324,7 @@ describe('parsers', () => {
     fc.assert(
       fc.property(range, match, authorization, (one, two, three) => {
         const request = incoming({ range: one, 'if-match': two, authorization: three });
-        const { bytes, problems } = readBytesRequest(request);
+        const { bytes, problems } = readConditions(request, true, {});
         expect(Number('range' in bytes) + Number('ifMatch' in bytes) + problems.length).toBe(2);
         for (const value of Object.values(bytes.range ?? {}))
           expect(value === undefined || (Number.isInteger(value) && value >= 0)).toBe(true);

@@ -301,3 +301,49 @@ describe('every read answers over REST with the demo’s data', () => {
     expect((await gateway.ask(`/api/v1/settings/item${q}&path=/ai/features/aif_1_2_1`, { token })).status).toBe(404);
   });
 });
+
+describe('what one parameter means to another', () => {
+  const q = `?website_id=${WEB}`;
+  const refused = async (path: string, headers: Record<string, string> = {}) => {
+    const { status, body } = await gateway.ask(path, { token, headers });
+    return [status, body.code];
+  };
+
+  it('If-Match stands for version on JSON, and a range excludes a chunk', async () => {
+    const [file] = await gateway.database.sql<{ id: string; version: string }[]>`
+      SELECT f.id, f.version FROM platform.file f JOIN platform.message m
+        ON m.tenant = f.tenant AND m.site = f.site AND m.id = f.message_id
+       WHERE f.tenant = 1 AND f.site = 1 AND m.visibility = 'public' LIMIT 1`;
+    const content = `/api/v1/files/fil_1_1_${file?.id}/content`;
+    expect((await gateway.ask(content, { token, headers: { 'if-match': `"${file?.version}"` } })).status).toBe(200);
+    expect(await refused(content, { 'if-match': `"${'0'.repeat(32)}"` })).toEqual([409, 'version_conflict']);
+    expect(await refused(content, { 'if-match': 'garbage' })).toEqual([400, 'invalid_parameter']);
+    const raw = { accept: 'application/octet-stream', range: 'bytes=0-1' };
+    expect(await refused(`${content}?chunk=0`, raw)).toEqual([400, 'invalid_parameter']);
+  });
+
+  it('a cursor has no meaning on one settings item', async () => {
+    const path = `/api/v1/settings/item${q}&path=/ai/features/aif_1_1_1`;
+    expect((await gateway.ask(path, { token })).status).toBe(200);
+    expect(await refused(`${path}&cursor=aif_1_1_1`)).toEqual([400, 'invalid_cursor']);
+  });
+
+  it('a language tag whose canonical form is longer is echoed whole', async () => {
+    const { data } = await get(`/api/v1/saved_responses${q}&language=sh-BA-ekavsk-ijekavsk`);
+    expect(data.language).toBe('sr-Latn-BA-ekavsk-ijekavsk');
+  });
+
+  it('a public answer to an internal message does not tell of it', async () => {
+    const { sql } = gateway.database;
+    const [pair] = await sql<{ inner: string; outer: string; conversation_id: string }[]>`
+      SELECT i.id AS inner, p.id AS outer, i.conversation_id FROM platform.message i JOIN platform.message p
+        ON p.tenant = i.tenant AND p.site = i.site AND p.conversation_id = i.conversation_id AND p.visibility = 'public'
+       WHERE i.tenant = 1 AND i.site = 1 AND i.visibility = 'internal' LIMIT 1`;
+    await sql`UPDATE platform.message SET in_reply_to = ${pair?.inner ?? null}
+      WHERE tenant = 1 AND site = 1 AND id = ${pair?.outer ?? null}`;
+    const path = `/api/v1/conversations/cnv_1_1_${pair?.conversation_id}/messages/msg_1_1_${pair?.outer}`;
+    expect((await get(path)).data.message.in_reply_to).toBe(`msg_1_1_${pair?.inner}`);
+    const outside = await gateway.issue({ dataAccess: ['message_content', 'pii'] });
+    expect((await gateway.ask(path, { token: outside.token })).body.data.message.in_reply_to).toBeNull();
+  });
+});

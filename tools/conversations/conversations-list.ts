@@ -60,6 +60,7 @@ export default defineTool({
       cursor: input.cursor,
       limit: input.limit,
       by: input.order === 'updated_asc' ? 'updated_at' : 'id',
+      scans: input.query !== undefined,
     });
     return { data: { conversations: rows, next_cursor, coverage: 'persisted_conversations' } };
   },

@@ -20,7 +20,8 @@ export default defineTool({
   page: { cursor: PlainId, limit: 25 },
   input: { query: { ...inWebsite, language: Language.default('en').describe('BCP 47 tag, matched exactly.') } },
   output: data({
-    language: Language.describe('The tag in its canonical form.'),
+    // Canonical tags can be longer than what was asked: sh becomes sr-Latn.
+    language: z.string().max(64).describe('The tag in its canonical form.'),
     scope: z.literal('website_global'),
     saved_responses: listOf(SavedResponseView.schema),
     next_cursor: NextCursor,

@@ -20,7 +20,7 @@ export default defineTool({
   input: { query: inWebsite },
   output: data({
     website_id: WebsiteId,
-    status: Status.describe('The worst of the components; a part this gateway does not bring counts as degraded.'),
+    status: Status.describe('ready when every component is, otherwise degraded.'),
     components: z.array(
       z.strictObject({
         name: z.enum(COMPONENTS),

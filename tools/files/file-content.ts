@@ -77,8 +77,10 @@ export default defineTool({
     const wanted = range ?? { first: input.chunk * CHUNK_SIZE, last: (input.chunk + 1) * CHUNK_SIZE - 1 };
     let first: number;
     let length: number;
+    let measured: string | undefined;
     if ('suffix' in wanted) {
-      const { size } = await read.fileBytes(input.file_id, { ...window, offset: 0, length: 0 });
+      const { size, version } = await read.fileBytes(input.file_id, { ...window, offset: 0, length: 0 });
+      measured = version;
       first = Math.max(0, size - wanted.suffix);
       length = wanted.suffix;
     } else {
@@ -92,7 +94,8 @@ export default defineTool({
       length: readable ? length : 0,
     });
     if (ifMatch !== undefined && ifMatch !== part.version) throw new Failure('precondition_failed');
-    if (input.version !== undefined && input.version !== part.version) throw new Failure('version_conflict');
+    const asked = input.version ?? measured;
+    if (asked !== undefined && asked !== part.version) throw new Failure('version_conflict');
     const empty = part.size === 0 && range === undefined && input.chunk === 0;
     if (!readable || (first >= part.size && !empty)) throw new Failure('range_not_satisfiable', { size: part.size });
     return part;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Failure } from '../../src/core/failures.ts';
 import { AiFeatureId } from '../../src/core/ids.ts';
 import { coverage, defineTool, inWebsite, listOf, NextCursor } from '../../src/core/tool.ts';
 import { AiFeatureView } from '../../src/views/ai-feature.ts';
@@ -35,7 +36,10 @@ export default defineTool({
     const { path, website_id, cursor, limit } = input;
     const coverage = 'configuration_metadata' as const;
     const item = itemOf(path, website_id);
-    if (item !== undefined) return { data: { path, item: await read.one(AiFeatureView, item), coverage } };
+    if (item !== undefined) {
+      if (cursor !== undefined) throw new Failure('invalid_cursor');
+      return { data: { path, item: await read.one(AiFeatureView, item), coverage } };
+    }
     const { rows, next_cursor } = await read.page(AiFeatureView, { cursor, limit });
     return { data: { path, items: rows, truncated: next_cursor !== null, next_cursor, coverage } };
   },

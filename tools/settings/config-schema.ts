@@ -4,6 +4,7 @@ import { coverage, data, defineTool, inWebsite } from '../../src/core/tool.ts';
 import { AiFeatureView } from '../../src/views/ai-feature.ts';
 import { itemOf, PlanChanges, SettingsPath } from '../../src/views/settings.ts';
 
+const DRAFT = 'https://json-schema.org/draft/2020-12/schema';
 const Schema = z.record(z.string(), z.unknown());
 
 export default defineTool({
@@ -28,8 +29,8 @@ export default defineTool({
     return {
       data: {
         path: input.path,
-        schema: { ...jsonSchema(AiFeatureView.schema, 'output') },
-        plan_schema: { ...jsonSchema(PlanChanges, 'input'), minProperties: 1 },
+        schema: { $schema: DRAFT, ...jsonSchema(AiFeatureView.schema, 'output') },
+        plan_schema: { $schema: DRAFT, ...jsonSchema(PlanChanges, 'input'), minProperties: 1 },
         coverage: 'configuration_schema' as const,
       },
     };

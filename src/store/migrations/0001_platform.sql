@@ -232,7 +232,7 @@ CREATE TABLE platform.file (
   sha256 text,
   disposition text NOT NULL DEFAULT 'attachment' CHECK (disposition IN ('inline', 'attachment')),
   created_at timestamptz NOT NULL,
-  width integer, height integer, duration_ms integer,
+  width integer CHECK (width > 0), height integer CHECK (height > 0), duration_ms integer CHECK (duration_ms >= 0),
   PRIMARY KEY (tenant, site, id),
   UNIQUE (tenant, external_id),
   FOREIGN KEY (tenant, site, message_id) REFERENCES platform.message ON DELETE CASCADE,

@@ -115,8 +115,11 @@ BEGIN
   q.tokens := q.tokens - granted;
   q.leased := q.leased + granted;
   IF granted > 0 THEN q.leased_until := greatest(q.leased_until, moment + lease); END IF;
-  UPDATE gateway.quota SET tokens = q.tokens, leased = q.leased, leased_until = q.leased_until, at = moment
-   WHERE app_id = p_app;
+  -- A refusal changes nothing: the row's tokens and moment say the same as before.
+  IF granted > 0 OR held > 0 OR unspent > 0 THEN
+    UPDATE gateway.quota SET tokens = q.tokens, leased = q.leased, leased_until = q.leased_until, at = moment
+     WHERE app_id = p_app;
+  END IF;
   remaining := q.tokens;
   per_minute := a.quota_per_minute;
   burst := a.burst;

@@ -68,7 +68,7 @@ export function sendProblem(
     ...headers,
     ...(failure.status === 401 && { 'WWW-Authenticate': challenge(context) }),
     ...(allow && { Allow: allow.join(', ') }),
-    ...((failure.status === 429 || failure.status === 503) && { 'Retry-After': String(retryAfter ?? 1) }),
+    ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
     ...(size !== undefined && { 'Content-Range': `bytes */${size}` }),
   });
 }

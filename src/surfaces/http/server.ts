@@ -27,6 +27,8 @@ const TIMEOUTS = {
   requestTimeout: 30_000,
   keepAliveTimeout: 30_000,
   connectionsCheckingInterval: 2_000,
+  /** A socket on which nothing moves: a client that does not read its reply, too. Longer than any read may take. */
+  timeout: 20_000,
 };
 /** With what follows it, the process ends within 10 s of SIGTERM (checks, F-18). */
 const SHUTDOWN = 8_000;
@@ -47,6 +49,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   // A missing Host is ours to refuse: Node's own reply has neither request id nor body.
   const settings = { ...(options.timeouts ?? TIMEOUTS), requireHostHeader: false };
   const server: Server = tls ? createTlsServer({ ...settings, ...tls }) : createServer(settings);
+  server.timeout = settings.timeout;
   const open = new Set<ServerResponse>();
   let closing = false;
 
@@ -86,7 +89,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   /** A reply to what was not understood as HTTP, or not wanted: written by hand, since there is no response object. */
   const refuse = (socket: Duplex, status: number, reason: string): void => {
     const requestId = newRequestId();
-    log.info({ request_id: requestId, operation: 'none', status, code: 'invalid_request', reason }, 'request');
+    const code = status === 405 ? 'method_not_allowed' : 'invalid_request';
+    log.info({ request_id: requestId, operation: 'none', status, code, reason }, 'request');
     const headers = {
       ...SECURITY_HEADERS,
       ...(tls && HSTS),
@@ -96,7 +100,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       Connection: 'close',
     };
     const title = STATUS_CODES[status] ?? '';
-    const problem = { type: 'about:blank', title, status, code: 'invalid_request', request_id: requestId };
+    const problem = { type: `/problems/${code}`, title, status, code, request_id: requestId };
     const body = JSON.stringify(problem);
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     const length = `Content-Length: ${Buffer.byteLength(body)}\r\n`;

@@ -6,10 +6,15 @@ import { type Parameter, TAGS, type Tool } from '../../core/tool.ts';
 import type { Registry } from '../../gateway/registry.ts';
 
 /** Codes that any operation may give; a tool's own come on top. */
-const COMMON: readonly FailureCode[] = FAILURE_CODES.filter((code) => {
-  const status = statusOf(code);
-  return status === 401 || status === 429 || status === 500 || status === 503 || code === 'not_permitted';
-});
+const COMMON: readonly FailureCode[] = [
+  'unauthenticated',
+  'token_expired',
+  'token_revoked',
+  'quota_exceeded',
+  'internal',
+  'service_unavailable',
+  'authority_unavailable',
+];
 
 /** The OpenAPI 3.1 document of the REST facade, derived from the registry (decisions, section 22). */
 export function openapi(registry: Registry, serverUrl: string): object {
@@ -106,6 +111,7 @@ function responses(tool: Tool): object {
   codes.push('invalid_request', 'unsupported_parameter', 'duplicate_parameter', 'not_acceptable');
   if (hasInput) codes.push('invalid_parameter', 'not_found');
   if (named('cursor')) codes.push('invalid_cursor');
+  if (refusable(tool)) codes.push('not_permitted');
   if (tool.bytes) codes.push('precondition_failed', 'range_not_satisfiable');
   const statuses = [...new Set(codes.map(statusOf))].sort();
   const failures = statuses.map((status): [string, object] => [
@@ -118,6 +124,10 @@ function responses(tool: Tool): object {
     ...failures,
   ]);
 }
+
+/** Whether there is a credential that may not call the operation, or not with every parameter. */
+const refusable = ({ required, restrictions, when }: Tool): boolean =>
+  required.scopes.length + required.dataAccess.length + when.length > 0 || restrictions === 'refused';
 
 const COMMON_HEADERS = {
   'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' },

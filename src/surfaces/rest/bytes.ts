@@ -5,16 +5,26 @@ import type { ParameterError } from '../../core/failures.ts';
 import type { FileBytes } from '../../core/reads.ts';
 import type { BytesRequest } from '../../core/tool.ts';
 
-/** Range and If-Match of a request for raw bytes (decisions, section 6; RFC 9110, sections 13 and 14). */
-export function readBytesRequest(request: IncomingMessage): { bytes: BytesRequest; problems: ParameterError[] } {
-  const { range: rangeHeader, 'if-match': matchHeader } = request.headers;
+/**
+ * Range and If-Match of a request for file content (decisions, section 6; RFC 9110, sections 13 and 14). Of JSON an
+ * entity tag asks what `version` asks, and Range means nothing; of bytes a range and a chunk number exclude each other.
+ */
+export function readConditions(
+  request: IncomingMessage,
+  wantsBytes: boolean,
+  input: Record<string, unknown>,
+): { bytes: BytesRequest; problems: ParameterError[] } {
+  const { 'if-match': matchHeader } = request.headers;
+  const rangeHeader = wantsBytes ? request.headers.range : undefined;
   const range = rangeHeader === undefined ? undefined : readRange(rangeHeader);
   // One strong entity tag. Weak tags, lists and `*` say nothing about bytes.
   const ifMatch = /^"([a-f0-9]{16,64})"$/.exec(matchHeader ?? '')?.[1];
+  if (!wantsBytes && ifMatch !== undefined) input['version'] ??= ifMatch;
   return {
     bytes: { ...(range && { range }), ...(ifMatch !== undefined && { ifMatch }) },
     problems: [
       ...(rangeHeader !== undefined && !range ? [unreadable('range')] : []),
+      ...(rangeHeader !== undefined && input['chunk'] !== undefined ? [unreadable('chunk')] : []),
       ...(matchHeader !== undefined && ifMatch === undefined ? [unreadable('if-match')] : []),
     ],
   };
@@ -34,7 +44,7 @@ function readRange(header: string): BytesRequest['range'] {
 export function bytesHeaders(part: FileBytes): OutgoingHttpHeaders {
   const last = part.offset + part.bytes.length - 1;
   return {
-    'Content-Range': part.bytes.length === 0 ? `bytes */${part.size}` : `bytes ${part.offset}-${last}/${part.size}`,
+    ...(part.bytes.length > 0 && { 'Content-Range': `bytes ${part.offset}-${last}/${part.size}` }),
     'Accept-Ranges': 'bytes',
     ETag: `"${part.version}"`,
     'X-Gateway-File-Version': part.version,

@@ -5,12 +5,14 @@ import type { Tool } from '../../core/tool.ts';
 import { asFailure, type Corridor, type Outcome } from '../../gateway/call.ts';
 import { rateLimit, send, sendProblem } from '../http/reply.ts';
 import { bearerOf, refuseAmbiguous, refuseBody } from '../http/request.ts';
-import { bytesHeaders, readBytesRequest } from './bytes.ts';
+import { bytesHeaders, readConditions } from './bytes.ts';
 import { readInput } from './query.ts';
 import { routesOf } from './routes.ts';
 
 const JSON_TYPE = 'application/json';
 const BYTES_TYPE = 'application/octet-stream';
+/** A page of messages can reach 10 MB; readers that take nothing must not fill the memory before they are cut off. */
+const HELD = 64 * 1024 * 1024;
 
 /** What the log says of a request: never a path, a query or a value. */
 export interface RequestRecord {
@@ -35,6 +37,9 @@ export function restSurface(corridor: Corridor, baseUrl: string): RestHandler {
   const find = routesOf(corridor.registry);
   const resource = `${new URL('/.well-known/oauth-protected-resource', baseUrl)}`;
 
+  // Bytes of replies that their readers have not taken yet, of all requests together.
+  let held = 0;
+
   return (request, response, { requestId, record }) => {
     const url = request.url ?? '';
     const cut = url.indexOf('?');
@@ -52,27 +57,39 @@ export function restSurface(corridor: Corridor, baseUrl: string): RestHandler {
       record.operation = tool.name;
       refuseAmbiguous(request);
       refuseBody(request, response);
-      const raw = negotiate(request, tool) ? readBytesRequest(request) : undefined;
+      const wantsBytes = negotiate(request, tool);
       const { input, problems } = readInput(tool, match.path, cut === -1 ? '' : url.slice(cut + 1));
+      const conditions = tool.bytes ? readConditions(request, wantsBytes, input) : undefined;
       const outcome = await corridor.call({
         tool,
         bearer: bearerOf(request),
         input,
-        problems: [...problems, ...(raw?.problems ?? [])],
-        ...(raw && { bytes: raw.bytes }),
+        problems: [...problems, ...(conditions?.problems ?? [])],
+        ...(wantsBytes && conditions && { bytes: conditions.bytes }),
       });
       if (outcome.authority) record.credential = outcome.authority.credentialId;
       render(outcome);
+    };
+    const reply = (status: number, type: string, body: string | Uint8Array, headers: OutgoingHttpHeaders): void => {
+      if (response.destroyed) return;
+      const length = Buffer.byteLength(body);
+      if (held > 0 && held + length > HELD) {
+        refuse(new Failure('service_unavailable', { retryAfter: 1 }), headers);
+        return;
+      }
+      held += length;
+      response.once('close', () => {
+        held -= length;
+      });
+      send(request, response, status, type, body, headers);
     };
     const render = (outcome: Outcome): void => {
       const headers = rateLimit(outcome.quota);
       if ('failure' in outcome) refuse(outcome.failure, headers);
       else if ('bytes' in outcome) {
-        send(request, response, outcome.bytes.size === 0 ? 200 : 206, BYTES_TYPE, outcome.bytes.bytes, {
-          ...headers,
-          ...bytesHeaders(outcome.bytes),
-        });
-      } else send(request, response, 200, JSON_TYPE, JSON.stringify(outcome.body), headers);
+        const status = outcome.bytes.size === 0 ? 200 : 206;
+        reply(status, BYTES_TYPE, outcome.bytes.bytes, { ...headers, ...bytesHeaders(outcome.bytes) });
+      } else reply(200, JSON_TYPE, JSON.stringify(outcome.body), headers);
     };
     answer().catch((error: unknown) => refuse(asFailure(error)));
     return true;

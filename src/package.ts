@@ -1,7 +1,12 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { z } from 'zod';
 
 /** Folder of this package's package.json, as a file: URL: the same from src/ (tests) and from dist/src/ (npm start). */
 export const packageRoot: URL = find(new URL('.', import.meta.url));
+
+export const packageVersion: string = z
+  .object({ version: z.string() })
+  .parse(JSON.parse(readFileSync(new URL('package.json', packageRoot), 'utf8'))).version;
 
 function find(folder: URL): URL {
   // dist/ holds no package.json of its own.
