@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Authority } from './authority.ts';
 import type { FailureCode } from './failures.ts';
+import type { GuideName } from './guides.ts';
 import { type IdKind, idKind, WebsiteId } from './ids.ts';
 import type { FileBytes, Reads } from './reads.ts';
 import type { DataAccess, Requirement, Scope } from './scopes.ts';
@@ -34,7 +35,7 @@ export interface Condition extends Requirement {
 export interface GatewayFacts {
   /** Operations that this authority may call on that website now. */
   operations(): OperationFacts[];
-  guides(): string[];
+  guides(): GuideName[];
   /** The text of a guide, or `null` where the authority is not given it. */
   guide(name: string): string | null;
 }
@@ -205,7 +206,8 @@ export const ofWebsite = {
 };
 
 /** The `{ data: … }` wrapper of a REST body. */
-export const data = <S extends Shape>(shape: S) => z.strictObject({ data: z.strictObject(shape) });
+export const data = <S extends Shape>(shape: S) =>
+  z.strictObject({ data: z.strictObject(shape).describe('The answer.') });
 
 export const NextCursor = z.string().nullable().describe('Cursor of the next page; null at the end.');
 

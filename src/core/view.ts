@@ -175,7 +175,9 @@ export const websiteId = (schema: z.ZodType): Field => field(schema, [], (_, { w
 
 /** Which classes of data the caller sees in this record: the reason why members are missing. */
 export function access(classes: Readonly<Record<string, Requirement>>): Field {
-  const shape = Object.fromEntries(Object.keys(classes).map((name) => [name, z.boolean()]));
+  const shape = Object.fromEntries(
+    Object.keys(classes).map((name) => [name, z.boolean().describe(`Whether ${name.replaceAll('_', ' ')} is shown.`)]),
+  );
   return field(
     z.strictObject(shape).describe('Which classes of data this credential sees here.'),
     [],

@@ -1,18 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { Authority } from '../core/authority.ts';
+import { GUIDE_NAMES, type GuideName } from '../core/guides.ts';
 import { holds, type Requirement, type Scope } from '../core/scopes.ts';
 import { packageRoot } from '../package.ts';
-
-export const GUIDES = [
-  'overview',
-  'investigation',
-  'contacts',
-  'reporting',
-  'configuration',
-  'agent_tasks',
-  'event_recovery',
-] as const;
-export type GuideName = (typeof GUIDES)[number];
 
 /** Which scopes, any one of them, give a guide (decisions, section 9); none: every credential has it. */
 const GIVEN_BY: Readonly<Record<GuideName, readonly Scope[]>> = {
@@ -52,12 +42,12 @@ export interface Guides {
 /** Reads the guides once. */
 export function openGuides(): Guides {
   const texts = new Map(
-    GUIDES.map((name) => [name, readFileSync(new URL(`resources/guides/${name}.md`, packageRoot), 'utf8')]),
+    GUIDE_NAMES.map((name) => [name, readFileSync(new URL(`resources/guides/${name}.md`, packageRoot), 'utf8')]),
   );
   return {
-    given: (authority) => GUIDES.filter((name) => gives(name, authority)),
+    given: (authority) => GUIDE_NAMES.filter((name) => gives(name, authority)),
     text: (name, authority) => {
-      const guide = GUIDES.find((known) => known === name);
+      const guide = GUIDE_NAMES.find((known) => known === name);
       return guide && gives(guide, authority) ? (texts.get(guide) ?? null) : null;
     },
   };

@@ -31,6 +31,7 @@ const metadata = {
   visible: raw('a.active_version IS NOT NULL'),
 } as const;
 
+const Type = z.enum(AI_TYPES).describe('What the feature does.');
 const Version = z.int().min(1).describe('Latest active version; expected_version of a write.');
 
 /** Contract, AI feature. Instructions, credentials and configuration are not stored here at all. */
@@ -40,7 +41,7 @@ export const AiFeatureView = f.defineView({
   fields: {
     id: f.ownId('a', AiFeatureId),
     name: f.text('a.name', 200, 'Name.'),
-    type: f.column('a.type', z.enum(AI_TYPES)),
+    type: f.column('a.type', Type),
     enabled: f.column('a.enabled', z.boolean().describe('Whether it is in use.')),
     version: f.column('a.active_version', Version),
   },
@@ -58,9 +59,9 @@ export const AiFeatureListView = f.defineView({
     application_execution: f.derived(
       z
         .strictObject({
-          available: z.boolean(),
-          reason: z.enum(['adapter_not_available', 'scope_denied']).optional(),
-          context_types: z.array(z.literal('text')).optional(),
+          available: z.boolean().describe('Whether ai_feature_execute takes it.'),
+          reason: z.enum(['adapter_not_available', 'scope_denied']).optional().describe('Why it is not available.'),
+          context_types: z.array(z.literal('text')).optional().describe('Kinds of input it takes.'),
         })
         .describe('Whether this credential can execute the feature.'),
       [],
@@ -81,7 +82,7 @@ export const AiFeatureMatchView = f.defineView({
       return `/ai/features/${AiFeatureId.format(website, String(id))}`;
     }),
     label: f.text('a.name', 200, 'Name.'),
-    type: f.column('a.type', z.enum(AI_TYPES)),
+    type: f.column('a.type', Type),
     version: f.column('a.active_version', Version),
   },
 });

@@ -23,7 +23,7 @@ export const OperatorView = f.defineView({
     id: f.ownId('o', OperatorId),
     name: f.text('o.name', 120, 'Display name.'),
     email: f.nullableText('o.email', 320, 'E-mail address.'),
-    role: f.column('o.role', z.enum(['owner', 'admin', 'operator', 'bot'])),
+    role: f.column('o.role', z.enum(['owner', 'admin', 'operator', 'bot']).describe('Role of the operator.')),
     enabled: f.column('o.enabled', Enabled),
     team_ids: f.derived(
       z.array(TeamId.schema).describe('Teams on this website that the credential may see.'),
@@ -95,8 +95,11 @@ export const OfferView = f.defineView({
   fields: {
     id: f.ownId('of', OfferId),
     name: f.text('of.name', LABEL, 'Name.'),
-    type: f.column('of.type', z.enum(['banner', 'popup', 'proactive_chat', 'link', 'other'])),
-    status: f.column('of.status', z.enum(['draft', 'active', 'paused', 'ended'])),
+    type: f.column(
+      'of.type',
+      z.enum(['banner', 'popup', 'proactive_chat', 'link', 'other']).describe('Kind of offer.'),
+    ),
+    status: f.column('of.status', z.enum(['draft', 'active', 'paused', 'ended']).describe('State of the offer.')),
     url: f.nullableText('of.url', 2048, 'http or https address.'),
     starts_at: f.nullableTime('of.starts_at', 'Begin.'),
     ends_at: f.nullableTime('of.ends_at', 'End.'),

@@ -42,7 +42,10 @@ export const ConversationView = f.defineView({
     language: f.nullableText('c.language', 35, 'BCP 47 tag.', { needs: PII }),
     ai: f.derived(
       z
-        .strictObject({ involved: z.boolean(), escalated: z.boolean() })
+        .strictObject({
+          involved: z.boolean().describe('Whether there is AI evidence.'),
+          escalated: z.boolean().describe('Whether an operator wrote after it.'),
+        })
         .describe('AI evidence, and whether an operator wrote after it.'),
       ['c.ai_involved', 'c.ai_escalated'],
       ([involved, escalated]) => ({ involved, escalated }),
@@ -56,9 +59,12 @@ export const ConversationView = f.defineView({
     closed_at: f.nullableTime('c.closed_at', 'End.'),
     rating: f.derived(
       z
-        .strictObject({ label: z.string().max(120), score: z.int().nullable() })
+        .strictObject({
+          label: z.string().max(120).describe('Rating in words.'),
+          score: z.int().nullable().describe('Rating as a number; null without one.'),
+        })
         .nullable()
-        .describe('The visitor’s rating.'),
+        .describe('The visitor’s rating; null when not rated.'),
       ['c.rating_label', 'c.rating_score'],
       ([label, score]) => (label === null ? null : { label: f.clip(label, 120), score }),
       { needs: MSG },

@@ -48,12 +48,24 @@ export const FileView = f.defineView({
         .string()
         .regex(/^[a-f0-9]{64}$/)
         .nullable()
-        .describe('SHA-256 of the whole file, hex.'),
+        .describe('SHA-256 of the whole file, hex; null until computed.'),
     ),
-    chunk_size: f.derived(z.literal(CHUNK_SIZE), [], () => CHUNK_SIZE),
-    chunk_count: f.derived(z.int().min(0), ['f.size'], ([size]) => Math.ceil(Number(size) / CHUNK_SIZE)),
-    disposition: f.column('f.disposition', z.enum(['inline', 'attachment'])),
-    visibility: f.column(raw(ofMessage('fm.visibility')), z.enum(['public', 'internal'])),
+    chunk_size: f.derived(
+      z.literal(CHUNK_SIZE).describe('Bytes of a chunk; the last may be shorter.'),
+      [],
+      () => CHUNK_SIZE,
+    ),
+    chunk_count: f.derived(z.int().min(0).describe('Chunks of the content; 0 when empty.'), ['f.size'], ([size]) =>
+      Math.ceil(Number(size) / CHUNK_SIZE),
+    ),
+    disposition: f.column(
+      'f.disposition',
+      z.enum(['inline', 'attachment']).describe('How it was shown in the conversation.'),
+    ),
+    visibility: f.column(
+      raw(ofMessage('fm.visibility')),
+      z.enum(['public', 'internal']).describe('That of its message.'),
+    ),
     created_at: f.time('f.created_at', 'Stored.'),
     width: optional('f.width', Dimension.describe('Pixels, for images.')),
     height: optional('f.height', Dimension.describe('Pixels, for images.')),

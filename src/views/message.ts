@@ -46,9 +46,9 @@ export const MessageView = f.defineView({
     author: f.derived(
       z
         .strictObject({
-          type: z.enum(AUTHORS),
-          id: z.string().nullable().optional(),
-          name: z.string().max(120).nullable().optional(),
+          type: z.enum(AUTHORS).describe('Kind of author.'),
+          id: z.string().nullable().optional().describe('Id of the visitor or operator; null when there is none.'),
+          name: z.string().max(120).nullable().optional().describe('Name shown; null when unknown.'),
         })
         .describe(
           'Who wrote it. An operator’s or bot’s id and name need directory_read; otherwise the type alone is given.',
@@ -64,8 +64,16 @@ export const MessageView = f.defineView({
         };
       },
     ),
-    visibility: f.column('m.visibility', z.enum(['public', 'internal'])),
-    kind: f.column('m.kind', z.enum(['text', 'html', 'event', 'form', 'voice_transcript', 'attachment_only'])),
+    visibility: f.column(
+      'm.visibility',
+      z.enum(['public', 'internal']).describe('internal: a note that the visitor never sees.'),
+    ),
+    kind: f.column(
+      'm.kind',
+      z
+        .enum(['text', 'html', 'event', 'form', 'voice_transcript', 'attachment_only'])
+        .describe('What the text was; html is converted to plain text.'),
+    ),
     text: f.nullableText(
       `CASE WHEN NOT m.redacted THEN ${f.longText('m.text', TEXT)} END`,
       TEXT,
@@ -79,12 +87,18 @@ export const MessageView = f.defineView({
     language: f.nullableText('m.language', 35, 'BCP 47 tag.'),
     created_at: f.time('m.created_at', 'Written.'),
     edited_at: f.nullableTime('m.edited_at', 'Last edited.'),
-    delivery_status: f.column('m.delivery_status', z.enum(['sent', 'delivered', 'read', 'failed', 'unknown'])),
+    delivery_status: f.column(
+      'm.delivery_status',
+      z.enum(['sent', 'delivered', 'read', 'failed', 'unknown']).describe('How far it got.'),
+    ),
     in_reply_to: f.reference(answered, MessageId),
     ai: f.derived(
       z
-        .strictObject({ generated: z.boolean(), feature_id: AiFeatureId.schema.nullable() })
-        .describe('Whether AI wrote it.'),
+        .strictObject({
+          generated: z.boolean().describe('Whether AI wrote it.'),
+          feature_id: AiFeatureId.schema.nullable().describe('AI feature that wrote it; null when none is known.'),
+        })
+        .describe('Part of AI in it.'),
       ['m.ai_generated', 'm.ai_feature_id'],
       ([generated, feature], { website }) => ({
         generated,

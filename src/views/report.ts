@@ -9,15 +9,15 @@ export const LABEL = 120;
 export const LABELS = 100;
 
 const count = (description: string) => z.int().min(0).describe(description);
-const contentCount = (description: string) => count(`${description} Null without message content.`).nullable();
+const contentCount = (description: string) =>
+  z.int().min(0).nullable().describe(`${description} Null without message content.`);
 const mean = (description: string) => z.number().nullable().describe(`${description} Null when there is none.`);
-const series = (description: string) =>
-  z
-    .array(z.tuple([z.string().max(LABEL), z.int().min(0)]))
-    .max(LABELS)
-    .describe(`${description} Pairs of label and count.`);
+const Pairs = z.array(z.tuple([z.string().max(LABEL), z.int().min(0)])).max(LABELS);
+const series = (description: string) => Pairs.describe(`${description} Pairs of label and count.`);
 const ranked = (description: string) => series(`${description} Most frequent first.`);
-const content = (description: string) => ranked(`${description} Null without message content.`).nullable();
+const granted = (description: string) =>
+  Pairs.nullable().describe(`${description} Most frequent first. Pairs of label and count.`);
+const content = (description: string) => granted(`${description} Null without message content.`);
 const Day = z.iso.date();
 
 const meta = z.strictObject({
@@ -91,10 +91,10 @@ const summary = z.strictObject({
       volume_hourly: series('Conversations by local hour, 00 to 23.'),
       platform: ranked('Conversations by platform.'),
       topics: content('AI results by topic.'),
-      language: ranked('Conversations by language tag. Null without personal data.').nullable(),
+      language: granted('Conversations by language tag. Null without personal data.'),
       sentiment: content('AI results by sentiment: negative (below -0.25), neutral, positive (above 0.25).'),
       resolution: content('AI results by resolution.'),
-      operators: ranked('Conversations by operator name. Null without directory and personal data.').nullable(),
+      operators: granted('Conversations by operator name. Null without directory and personal data.'),
     })
     .describe('Counts by label.'),
   metrics: metrics.describe('Counts and means; times in seconds.'),

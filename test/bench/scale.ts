@@ -6,11 +6,10 @@ import { openDatabase } from '../../src/store/postgres.ts';
 import { issue } from '../support/credentials.ts';
 
 /** Calls timed per read and size. */
-const CALLS = 1_500;
-const CONVERSATIONS_PER_SITE = 10_000;
+const CALLS = 1_000;
 const MESSAGES_PER_CONVERSATION = 20;
 
-/** Latency of every paged or addressed read at 40 thousand and at 4 million messages, interleaved, in one process. */
+/** Latency of reads in one website of 40 thousand and one of 4 million messages, interleaved, in one process. */
 export async function scale(store: EmbeddedStore, print: (line: string) => void): Promise<void> {
   const sizes = [40_000, 4_000_000];
   const worlds = await Promise.all(sizes.map((messages) => world(store, messages)));
@@ -27,11 +26,18 @@ export async function scale(store: EmbeddedStore, print: (line: string) => void)
       'conversations updated',
       () => ({ tool: 'conversations_list', input: { website_id: `web_1_${site}`, order: 'updated_asc' } }),
     ],
+    [
+      'conversations team',
+      () => ({ tool: 'conversations_list', input: { website_id: `web_1_${site}`, team_id: `tem_1_${site}_1` } }),
+    ],
     ['messages', (pick) => ({ tool: 'conversation_messages', input: { conversation_id: `cnv_1_${site}_${pick()}` } })],
     [
       'contacts prefix',
       (pick) => ({ tool: 'contacts_list', input: { website_id: `web_1_${site}`, query: `Person ${pick()}` } }),
     ],
+    ['contacts_list', () => ({ tool: 'contacts_list', input: { website_id: `web_1_${site}` } })],
+    ['visitor', (pick) => ({ tool: 'visitor', input: { visitor_id: `vis_1_${site}_${pick()}` } })],
+    ['visitor_notes', (pick) => ({ tool: 'visitor_notes', input: { visitor_id: `vis_1_${site}_${pick()}` } })],
     [
       'visitor_conversations',
       (pick) => ({ tool: 'visitor_conversations', input: { visitor_id: `vis_1_${site}_${pick()}` } }),
@@ -67,19 +73,19 @@ async function world(store: EmbeddedStore, messages: number) {
   await migrate(db);
   const sql = postgres({ ...target, database: name, max: 1, onnotice: () => undefined });
   const conversations = messages / MESSAGES_PER_CONVERSATION;
-  const sites = Math.max(1, conversations / CONVERSATIONS_PER_SITE);
   await sql.unsafe(`
     ALTER TABLE platform.message DISABLE TRIGGER USER;
     INSERT INTO platform.organization (external_id, name) VALUES ('scale', 'Scale');
-    INSERT INTO platform.website SELECT 1, s, 's' || s, 'Site ' || s, 'UTC' FROM generate_series(1, ${Math.ceil(sites)}) s;
-    CREATE TEMP TABLE c AS SELECT 1 + (n - 1) / ${CONVERSATIONS_PER_SITE} AS site, 1 + (n - 1) % ${CONVERSATIONS_PER_SITE} AS id, n
-      FROM generate_series(1, ${conversations}) n;
+    INSERT INTO platform.website VALUES (1, 1, 's', 'Site', 'UTC');
+    INSERT INTO platform.team SELECT 1, 1, t, 't' || t, 'Team ' || t FROM generate_series(1, 50) t;
+    CREATE TEMP TABLE c AS SELECT 1 AS site, n AS id, n FROM generate_series(1, ${conversations}) n;
     INSERT INTO platform.contact (tenant, site, id, external_id, name, email, created_at)
       SELECT 1, site, id, 'c' || n, 'Person ' || id, 'p' || n || '@mail.example', now() FROM c;
     INSERT INTO platform.visitor (tenant, site, id, external_id, created_at) SELECT 1, site, id, 'v' || n, now() FROM c;
-    INSERT INTO platform.conversation (tenant, site, id, external_id, visitor_id, status, platform, subject, created_at, updated_at)
-      SELECT 1, site, id, 'k' || n, id, (ARRAY['unassigned','assigned','pending','snoozed','closed'])[1 + id % 5], 'chat',
+    INSERT INTO platform.conversation (tenant, site, id, external_id, visitor_id, team_id, status, platform, subject, created_at, updated_at)
+      SELECT 1, site, id, 'k' || n, id, 1 + id % 50, (ARRAY['unassigned','assigned','pending','snoozed','closed'])[1 + id % 5], 'chat',
              'Subject ' || id, now() - id * interval '1 minute', now() - id * interval '30 seconds' FROM c;
+    INSERT INTO platform.note (tenant, site, id, external_id, visitor_id, text, created_at) SELECT 1, site, id, 'n' || n, id, 'A note', now() FROM c;
     INSERT INTO platform.message (tenant, site, id, external_id, conversation_id, author_type, visibility, kind, text, created_at)
       SELECT 1, site, (c.id - 1) * ${MESSAGES_PER_CONVERSATION} + m, n || '-' || m, c.id, 'visitor', 'public', 'text',
              'A message of ordinary length, number ' || m || ', in conversation ' || c.id || '.', now()

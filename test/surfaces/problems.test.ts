@@ -84,12 +84,8 @@ describe('PD-01 problem details', () => {
       expect(headers.get('content-length')).toBe(String(Buffer.byteLength(body)));
       const { request_id, ...rest } = JSON.parse(body);
       expect(request_id).toBe(headers.get('x-request-id'));
-      expect(rest).toEqual({
-        type: '/problems/invalid_request',
-        title: expect.any(String),
-        status,
-        code: 'invalid_request',
-      });
+      const code = status === 405 ? 'method_not_allowed' : 'invalid_request';
+      expect(rest).toEqual({ type: `/problems/${code}`, title: expect.any(String), status, code });
     }
   });
 

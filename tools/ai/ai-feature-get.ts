@@ -12,7 +12,10 @@ export default defineTool({
   scopes: ['ai_features_read'],
   restrictions: 'none',
   input: { path: { feature_id: AiFeatureId.schema }, query: ofWebsite },
-  output: data({ feature: AiFeatureView.schema, coverage: coverage('active_version_metadata') }),
+  output: data({
+    feature: AiFeatureView.schema.describe('The feature.'),
+    coverage: coverage('active_version_metadata'),
+  }),
   async handle({ input, read }) {
     return { data: { feature: await read.one(AiFeatureView, input.feature_id), coverage: 'active_version_metadata' } };
   },

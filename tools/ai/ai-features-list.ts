@@ -16,7 +16,7 @@ export default defineTool({
   page: { cursor: AiFeatureId, limit: 25 },
   input: { query: { ...inWebsite, type: z.enum(AI_TYPES).optional().describe('Only this type.') } },
   output: data({
-    features: listOf(AiFeatureListView.schema),
+    features: listOf(AiFeatureListView.schema).describe('Features by ascending id.'),
     truncated: z.boolean().describe('Whether there is a next page.'),
     next_cursor: NextCursor,
   }),

@@ -12,7 +12,7 @@ export default defineTool({
   scopes: ['contact_read'],
   restrictions: 'refused',
   input: { path: { contact_id: ContactId.schema }, query: ofWebsite },
-  output: data({ contact: ContactView.schema }),
+  output: data({ contact: ContactView.schema.describe('The contact.') }),
   async handle({ input, read }) {
     return { data: { contact: await read.one(ContactView, input.contact_id) } };
   },

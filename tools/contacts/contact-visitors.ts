@@ -17,7 +17,7 @@ export default defineTool({
   input: { path: { contact_id: ContactId.schema }, query: ofWebsite },
   output: data({
     contact_id: ContactId.schema,
-    visitors: listOf(VisitorView.schema),
+    visitors: listOf(VisitorView.schema).describe('Visitors, newest first.'),
     next_cursor: NextCursor,
     coverage: coverage('persisted_contact_visitors'),
   }),

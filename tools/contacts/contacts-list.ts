@@ -32,7 +32,7 @@ export default defineTool({
     },
   },
   output: data({
-    data: listOf(ContactView.schema),
+    data: listOf(ContactView.schema).describe('Contacts, newest first.'),
     next_cursor: NextCursor,
     coverage: coverage('stored_primary_contacts'),
   }),

@@ -17,7 +17,7 @@ export default defineTool({
   input: { path: { conversation_id: ConversationId.schema }, query: ofWebsite },
   output: data({
     conversation_id: ConversationId.schema,
-    contacts: listOf(ContactView.schema),
+    contacts: listOf(ContactView.schema).describe('Contacts, newest first.'),
     next_cursor: NextCursor,
     coverage: coverage('persisted_conversation_contacts'),
   }),

@@ -19,7 +19,7 @@ export default defineTool({
     path: { conversation_id: ConversationId.schema, message_id: MessageId.schema },
     query: { ...ofWebsite, include_internal: IncludeInternal },
   },
-  output: data({ message: MessageView.schema, coverage: coverage('persisted_messages') }),
+  output: data({ message: MessageView.schema.describe('The message.'), coverage: coverage('persisted_messages') }),
   untrusted: ['/data/message/text', '/data/message/author/name'],
   async handle({ input, read }) {
     const message = await read.one(MessageView, input.message_id, {

@@ -27,9 +27,9 @@ export default defineTool({
   },
   output: data({
     conversation_id: ConversationId.schema,
-    messages: listOf(MessageView.schema),
+    messages: listOf(MessageView.schema).describe('Messages in the order asked for.'),
     next_cursor: NextCursor,
-    include_internal: z.boolean(),
+    include_internal: z.boolean().describe('Whether internal notes were asked for.'),
     coverage: coverage('persisted_messages'),
   }),
   untrusted: ['/data/messages/*/text', '/data/messages/*/author/name'],

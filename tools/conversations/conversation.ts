@@ -12,7 +12,10 @@ export default defineTool({
   scopes: ['conversation_read'],
   restrictions: 'applied',
   input: { path: { conversation_id: ConversationId.schema }, query: ofWebsite },
-  output: data({ conversation: ConversationView.schema, coverage: coverage('persisted_conversations') }),
+  output: data({
+    conversation: ConversationView.schema.describe('The conversation.'),
+    coverage: coverage('persisted_conversations'),
+  }),
   untrusted: ['/data/conversation/subject'],
   async handle({ input, read }) {
     const conversation = await read.one(ConversationView, input.conversation_id);

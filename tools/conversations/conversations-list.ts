@@ -49,7 +49,7 @@ export default defineTool({
     },
   },
   output: data({
-    conversations: listOf(ConversationView.schema),
+    conversations: listOf(ConversationView.schema).describe('Conversations in the order asked for.'),
     next_cursor: NextCursor,
     coverage: coverage('persisted_conversations'),
   }),

@@ -14,7 +14,7 @@ export default defineTool({
   page: { cursor: DispositionId, limit: 25 },
   input: { query: inWebsite },
   output: data({
-    dispositions: listOf(DispositionView.schema),
+    dispositions: listOf(DispositionView.schema).describe('Dispositions, newest first.'),
     next_cursor: NextCursor,
     coverage: coverage('configured_dispositions'),
   }),

@@ -13,7 +13,11 @@ export default defineTool({
   restrictions: 'none',
   page: { cursor: OfferId, limit: 25 },
   input: { query: inWebsite },
-  output: data({ offers: listOf(OfferView.schema), next_cursor: NextCursor, coverage: coverage('configured_offers') }),
+  output: data({
+    offers: listOf(OfferView.schema).describe('Offers, newest first.'),
+    next_cursor: NextCursor,
+    coverage: coverage('configured_offers'),
+  }),
   async handle({ input, read }) {
     const { rows, next_cursor } = await read.page(OfferView, { cursor: input.cursor, limit: input.limit });
     return { data: { offers: rows, next_cursor, coverage: 'configured_offers' } };

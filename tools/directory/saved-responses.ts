@@ -22,8 +22,8 @@ export default defineTool({
   output: data({
     // Canonical tags can be longer than what was asked: sh becomes sr-Latn.
     language: z.string().max(64).describe('The tag in its canonical form.'),
-    scope: z.literal('website_global'),
-    saved_responses: listOf(SavedResponseView.schema),
+    scope: z.literal('website_global').describe('Only entries for every operator of the website.'),
+    saved_responses: listOf(SavedResponseView.schema).describe('Responses, newest first.'),
     next_cursor: NextCursor,
     coverage: coverage('website_global_saved_responses'),
   }),

@@ -13,7 +13,11 @@ export default defineTool({
   restrictions: 'applied',
   page: { cursor: TeamId, limit: 25 },
   input: { query: inWebsite },
-  output: data({ teams: listOf(TeamView.schema), next_cursor: NextCursor, coverage: coverage('configured_teams') }),
+  output: data({
+    teams: listOf(TeamView.schema).describe('Teams, newest first.'),
+    next_cursor: NextCursor,
+    coverage: coverage('configured_teams'),
+  }),
   async handle({ input, read }) {
     const { rows, next_cursor } = await read.page(TeamView, { cursor: input.cursor, limit: input.limit });
     return { data: { teams: rows, next_cursor, coverage: 'configured_teams' } };

@@ -14,18 +14,20 @@ export default defineTool({
   input: { query: inWebsite },
   output: data({
     website_id: WebsiteId,
-    operations: z.array(
-      z.strictObject({
-        operation: z.string().describe('Tool name.'),
-        method: z.string().describe('HTTP method.'),
-        path: z.string().describe('REST path.'),
-        kind: z.enum(['read', 'write']),
-        scopes: z.array(z.string()).describe('Scopes it always asks for.'),
-        data_access: z.array(z.string()).describe('Data-access flags it always asks for.'),
-        unrestricted_required: z.boolean().describe('Whether restricted credentials are refused.'),
-        author_required: z.boolean().describe('Whether it writes in the name of a mapped operator.'),
-      }),
-    ),
+    operations: z
+      .array(
+        z.strictObject({
+          operation: z.string().describe('Tool name.'),
+          method: z.string().describe('HTTP method.'),
+          path: z.string().describe('REST path.'),
+          kind: z.enum(['read', 'write']).describe('Whether it reads or writes.'),
+          scopes: z.array(z.string()).describe('Scopes it always asks for.'),
+          data_access: z.array(z.string()).describe('Data-access flags it always asks for.'),
+          unrestricted_required: z.boolean().describe('Whether restricted credentials are refused.'),
+          author_required: z.boolean().describe('Whether it writes in the name of a mapped operator.'),
+        }),
+      )
+      .describe('Granted operations.'),
     authority_revision: z.int().describe('Rises with every change of the credential.'),
     coverage: coverage('current_installation_capabilities'),
   }),

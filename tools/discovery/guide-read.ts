@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { Failure } from '../../src/core/failures.ts';
+import { GUIDE_NAMES } from '../../src/core/guides.ts';
 import { defineTool } from '../../src/core/tool.ts';
 
-const GuideName = z
-  .enum(['overview', 'investigation', 'contacts', 'reporting', 'configuration', 'agent_tasks', 'event_recovery'])
-  .describe('One of the guides that gateway_context lists.');
+const GuideName = z.enum(GUIDE_NAMES).describe('One of the guides that gateway_context lists.');
 
 export default defineTool({
   name: 'guide_read',
@@ -18,9 +17,9 @@ export default defineTool({
   input: { path: { guide: GuideName } },
   output: z.strictObject({
     guide: GuideName,
-    mime_type: z.literal('text/markdown'),
+    mime_type: z.literal('text/markdown').describe('Media type of content.'),
     content: z.string().max(65_536).describe('CommonMark.'),
-    coverage: z.literal('current_installation_guidance'),
+    coverage: z.literal('current_installation_guidance').describe('Guides given to this installation.'),
   }),
   async handle({ input, gateway }) {
     const content = gateway.guide(input.guide);

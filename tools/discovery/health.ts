@@ -21,20 +21,24 @@ export default defineTool({
   output: data({
     website_id: WebsiteId,
     status: Status.describe('ready when every component is, otherwise degraded.'),
-    components: z.array(
-      z.strictObject({
-        name: z.enum(COMPONENTS),
-        status: Status,
-        checked_at: z.int().describe('Unix milliseconds.'),
-      }),
-    ),
-    families: z.array(
-      z.strictObject({
-        family: z.enum(FAMILIES),
-        status: z.enum(['live', 'paused', 'unreported']),
-        last_event_at: z.int().nullable().describe('Unix milliseconds.'),
-      }),
-    ),
+    components: z
+      .array(
+        z.strictObject({
+          name: z.enum(COMPONENTS).describe('Name of the part.'),
+          status: Status.describe('State of the part.'),
+          checked_at: z.int().describe('Unix milliseconds.'),
+        }),
+      )
+      .describe('Parts that serve the website.'),
+    families: z
+      .array(
+        z.strictObject({
+          family: z.enum(FAMILIES).describe('Name of the event family.'),
+          status: z.enum(['live', 'paused', 'unreported']).describe('unreported: no event so far.'),
+          last_event_at: z.int().nullable().describe('Unix milliseconds; null when unreported.'),
+        }),
+      )
+      .describe('Event families of the website.'),
     coverage: coverage('website_readiness'),
   }),
   async handle({ input, read }) {

@@ -18,8 +18,12 @@ export default defineTool({
   output: data({
     operation_id: OperationId,
     website_id: WebsiteId,
-    operation: z.enum(['visitor_note_add', 'conversation_disposition_set', 'ai_feature_execute', 'config_plan']),
-    status: z.enum(['pending', 'acknowledged', 'outcome_unknown']),
+    operation: z
+      .enum(['visitor_note_add', 'conversation_disposition_set', 'ai_feature_execute', 'config_plan'])
+      .describe('The write.'),
+    status: z
+      .enum(['pending', 'acknowledged', 'outcome_unknown'])
+      .describe('outcome_unknown: the write may or may not have taken effect.'),
     coverage: coverage('gateway_command_receipt'),
   }),
   async handle({ input, read }) {

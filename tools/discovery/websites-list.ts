@@ -13,14 +13,16 @@ export default defineTool({
   restrictions: 'none',
   input: {},
   output: z.strictObject({
-    websites: z.array(
-      z.strictObject({
-        website_id: WebsiteId,
-        name: z.string().max(240).describe('Name of the website.'),
-        time_zone: z.string().describe('IANA time zone of its reports.'),
-        environment: z.enum(['live', 'test']).describe('Environment of the credential.'),
-      }),
-    ),
+    websites: z
+      .array(
+        z.strictObject({
+          website_id: WebsiteId,
+          name: z.string().max(240).describe('Name of the website.'),
+          time_zone: z.string().describe('IANA time zone of its reports.'),
+          environment: z.enum(['live', 'test']).describe('Environment of the credential.'),
+        }),
+      )
+      .describe('Granted websites.'),
   }),
   async handle({ authority, read }) {
     const websites = await read.websites();

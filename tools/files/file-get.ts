@@ -16,7 +16,7 @@ export default defineTool({
   restrictions: 'applied',
   when: [{ given: 'include_internal', is: true, ...INT }],
   input: { path: { file_id: FileId.schema }, query: { ...ofWebsite, include_internal: IncludeInternal } },
-  output: data({ file: FileView.schema, coverage: coverage('persisted_files') }),
+  output: data({ file: FileView.schema.describe('The file.'), coverage: coverage('persisted_files') }),
   untrusted: ['/data/file/name'],
   async handle({ input, read }) {
     const where = input.include_internal ? [] : [publicFilesOnly];

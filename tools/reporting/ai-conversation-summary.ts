@@ -31,7 +31,7 @@ export default defineTool({
       timezone: Zone.optional().describe('IANA time zone of days and hours; the website’s own where absent.'),
     },
   },
-  output: z.strictObject({ data: ReportSchema }),
+  output: z.strictObject({ data: ReportSchema.describe('The report.') }),
   untrusted: [
     '/data/summary/series/topics/*/0',
     '/data/summary/series/resolution/*/0',

@@ -14,19 +14,26 @@ export default defineTool({
   restrictions: 'none',
   input: { query: inWebsite },
   output: data({
-    areas: z.array(
-      z.strictObject({
-        path: z.string().describe('Path for config_get and config_schema.'),
-        title: z.string(),
-        description: z.string(),
-        item_path: z.string().describe('Path of one item.'),
-        readable: z.boolean(),
-        plannable_fields: z.array(z.string()).describe('Fields that config_plan takes.'),
-        types: z.array(z.enum(AI_TYPES)),
-      }),
-    ),
+    areas: z
+      .array(
+        z.strictObject({
+          path: z.string().describe('Path for config_get and config_schema.'),
+          title: z.string().describe('Name of the area.'),
+          description: z.string().describe('What the area holds.'),
+          item_path: z.string().describe('Path of one item.'),
+          readable: z.boolean().describe('Whether config_get reads it.'),
+          plannable_fields: z.array(z.string()).describe('Fields that config_plan takes.'),
+          types: z.array(z.enum(AI_TYPES)).describe('Types of its items.'),
+        }),
+      )
+      .describe('Areas of configuration.'),
     platforms: z
-      .array(z.strictObject({ id: z.int(), name: z.string() }))
+      .array(
+        z.strictObject({
+          id: z.int().describe('Value of platform_id.'),
+          name: z.string().describe('Name of the platform.'),
+        }),
+      )
       .describe('What platform_id of a saved response means.'),
     coverage: coverage('configuration_catalog'),
   }),

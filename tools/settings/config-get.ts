@@ -17,20 +17,22 @@ export default defineTool({
   page: { cursor: AiFeatureId, limit: 25 },
   input: { query: { ...inWebsite, path: SettingsPath } },
   output: z.strictObject({
-    data: z.union([
-      z.strictObject({
-        path: SettingsPath,
-        items: listOf(AiFeatureView.schema),
-        truncated: z.boolean().describe('Whether there is a next page.'),
-        next_cursor: NextCursor,
-        coverage: coverage('configuration_metadata'),
-      }),
-      z.strictObject({
-        path: SettingsPath,
-        item: AiFeatureView.schema,
-        coverage: coverage('configuration_metadata'),
-      }),
-    ]),
+    data: z
+      .union([
+        z.strictObject({
+          path: SettingsPath,
+          items: listOf(AiFeatureView.schema).describe('Features by ascending id.'),
+          truncated: z.boolean().describe('Whether there is a next page.'),
+          next_cursor: NextCursor,
+          coverage: coverage('configuration_metadata'),
+        }),
+        z.strictObject({
+          path: SettingsPath,
+          item: AiFeatureView.schema.describe('The feature.'),
+          coverage: coverage('configuration_metadata'),
+        }),
+      ])
+      .describe('A page of the area, or the item.'),
   }),
   async handle({ input, read }) {
     const { path, website_id, cursor, limit } = input;

@@ -16,7 +16,7 @@ export default defineTool({
   page: { cursor: AiFeatureId, limit: 25 },
   input: { query: { ...inWebsite, query: z.string().min(1).max(200).describe('Text to find; no wildcards.') } },
   output: data({
-    matches: listOf(AiFeatureMatchView.schema),
+    matches: listOf(AiFeatureMatchView.schema).describe('Features found, by ascending id.'),
     truncated: z.boolean().describe('Whether there is a next page.'),
     next_cursor: NextCursor,
   }),

@@ -16,7 +16,7 @@ export default defineTool({
   input: { path: { visitor_id: VisitorId.schema }, query: ofWebsite },
   output: data({
     visitor_id: VisitorId.schema,
-    conversations: listOf(ConversationView.schema),
+    conversations: listOf(ConversationView.schema).describe('Conversations, newest first.'),
     next_cursor: NextCursor,
     coverage: coverage('persisted_visitor_conversations'),
   }),

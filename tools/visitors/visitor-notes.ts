@@ -17,7 +17,7 @@ export default defineTool({
   input: { path: { visitor_id: VisitorId.schema }, query: ofWebsite },
   output: data({
     visitor_id: VisitorId.schema,
-    notes: listOf(NoteView.schema),
+    notes: listOf(NoteView.schema).describe('Notes, newest first.'),
     next_cursor: NextCursor,
     coverage: coverage('persisted_visitor_notes'),
   }),

@@ -12,7 +12,7 @@ export default defineTool({
   scopes: ['conversation_read'],
   restrictions: 'refused',
   input: { path: { visitor_id: VisitorId.schema }, query: ofWebsite },
-  output: data({ visitor: VisitorView.schema, coverage: coverage('persisted_visitors') }),
+  output: data({ visitor: VisitorView.schema.describe('The visitor.'), coverage: coverage('persisted_visitors') }),
   untrusted: ['/data/visitor/nickname'],
   async handle({ input, read }) {
     return { data: { visitor: await read.one(VisitorView, input.visitor_id), coverage: 'persisted_visitors' } };

@@ -1,0 +1,11 @@
+/** The guides there are (contract, Guides). What gives each is decided by the gateway. */
+export const GUIDE_NAMES = [
+  'overview',
+  'investigation',
+  'contacts',
+  'reporting',
+  'configuration',
+  'agent_tasks',
+  'event_recovery',
+] as const;
+export type GuideName = (typeof GUIDE_NAMES)[number];
