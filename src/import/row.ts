@@ -1,5 +1,6 @@
+import { canonicalLanguage } from '../views/catalogue.ts';
 import type { ImportRecord, RecordType } from './records.ts';
-import { canonicalLanguage, fileName, htmlToText, phoneToE164 } from './text.ts';
+import { fileName, htmlToText, phoneToE164 } from './text.ts';
 
 type Cell = string | number | boolean | null | undefined | readonly (string | number)[];
 

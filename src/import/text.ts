@@ -35,15 +35,6 @@ export function phoneToE164(number: string | undefined, country: string | undefi
   return number.includes('+') ? (parsePhoneNumberFromString(number)?.number ?? null) : null;
 }
 
-/** RFC 5646 canonical form; a tag that Intl does not take stays as it is. */
-export function canonicalLanguage(tag: string): string {
-  try {
-    return Intl.getCanonicalLocales(tag)[0] ?? tag;
-  } catch {
-    return tag;
-  }
-}
-
 /** A name without folders and control characters, at most 255 UTF-16 units and never half a surrogate pair. */
 export function fileName(name: string): string {
   const last = name.split(/[/\\]/).at(-1) ?? '';
