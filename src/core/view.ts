@@ -141,16 +141,16 @@ export const Time = z.iso.datetime({ precision: 3 });
 export const time = (expression: string, description: string, options?: Options): Field =>
   field(
     Time.describe(`${description} RFC 3339, UTC, milliseconds.`),
-    [expression],
-    ([value]) => rfc3339(value),
+    [`${expression}::text`],
+    ([value]) => rfc3339(String(value)),
     options,
   );
 
 export const nullableTime = (expression: string, description: string, options?: Options): Field =>
   field(
     Time.nullable().describe(`${description} RFC 3339, UTC, milliseconds.`),
-    [expression],
-    ([value]) => (value === null ? null : rfc3339(value)),
+    [`${expression}::text`],
+    ([value]) => (value === null ? null : rfc3339(String(value))),
     options,
   );
 
@@ -193,7 +193,12 @@ export function clip(value: unknown, max: number): string {
   return string.slice(0, last >= 0xd800 && last <= 0xdbff ? max - 1 : max);
 }
 
-function rfc3339(value: unknown): string {
-  if (value instanceof Date) return value.toISOString();
-  throw new TypeError('a time column did not arrive as a date');
+/**
+ * PostgreSQL's text of a timestamptz in UTC (`2026-11-21 11:48:25.87+00`) as RFC 3339 with milliseconds. Through a Date it
+ * took a tenth of a page of conversations.
+ */
+export function rfc3339(text: string): string {
+  if (text[10] !== ' ' || !text.endsWith('+00')) throw new TypeError('a time column is not in UTC, ISO style');
+  const fraction = text[19] === '.' ? text.slice(20, -3).padEnd(3, '0').slice(0, 3) : '000';
+  return `${text.slice(0, 10)}T${text.slice(11, 19)}.${fraction}Z`;
 }
