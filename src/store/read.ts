@@ -111,7 +111,7 @@ export async function readPage<Name extends string>(
     LEFT JOIN LATERAL (
       SELECT ${raw(alias)}.id AS native, ${order.key}, ${select} FROM ${raw(`${view.table} ${alias}`)}
        WHERE p.found AND ${scope(session, view, conditions)}
-       ORDER BY ${order.by} LIMIT ${request.limit + 1}
+       ORDER BY ${order.by} LIMIT ${raw(String(enough(request.limit)))}
     ) d ON true`,
   );
   if (rows[0]?.['found'] !== true) throw new Failure('not_found');
@@ -123,6 +123,13 @@ export async function readPage<Name extends string>(
     next_cursor: last && found.length > request.limit ? order.cursor(last) : null,
   };
 }
+
+/**
+ * Rows to ask for: the page and one more, rounded up to a few sizes. As a literal, because with a parameter PostgreSQL
+ * plans for a tenth of the website and then plans every call anew (lists took 1.6 to 1.9 times as long in a website of
+ * 4 million messages); of few sizes, because each text is prepared on every connection.
+ */
+const enough = (limit: number): number => [2, 11, 26, 51].find((size) => size > limit) ?? 101;
 
 interface Keyset {
   readonly by: Fragment;
