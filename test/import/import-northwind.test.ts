@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { importFiles } from '../../src/import/import.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
@@ -9,7 +10,8 @@ beforeAll(async () => {
 });
 afterAll(() => store.close());
 
-const northwind = '../shared/data/northwind-dev.ndjson';
+// Beside the checkout, and not in it: without it there is nothing to compare with.
+const northwind = fileURLToPath(new URL('../../../shared/data/northwind-dev.ndjson', import.meta.url));
 test.skipIf(!existsSync(northwind))('northwind-dev comes in whole', async () => {
   const lines = readFileSync(northwind, 'utf8')
     .trimEnd()
