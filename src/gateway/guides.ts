@@ -37,18 +37,21 @@ export interface Guides {
   given(authority: Authority): GuideName[];
   /** `null`: no such guide, or not given to this authority. */
   text(name: string, authority: Authority): string | null;
+  /** All of them, for the public documents: guides hold no one's data. */
+  readonly all: ReadonlyMap<GuideName, string>;
 }
 
 /** Reads the guides once. */
 export function openGuides(): Guides {
-  const texts = new Map(
+  const all = new Map(
     GUIDE_NAMES.map((name) => [name, readFileSync(new URL(`resources/guides/${name}.md`, packageRoot), 'utf8')]),
   );
   return {
+    all,
     given: (authority) => GUIDE_NAMES.filter((name) => gives(name, authority)),
     text: (name, authority) => {
       const guide = GUIDE_NAMES.find((known) => known === name);
-      return guide && gives(guide, authority) ? (texts.get(guide) ?? null) : null;
+      return guide && gives(guide, authority) ? (all.get(guide) ?? null) : null;
     },
   };
 }
