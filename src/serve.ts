@@ -6,11 +6,14 @@ import { isEmpty, loadDemo } from './cli/demo.ts';
 import { Refused } from './cli/output.ts';
 import type { Config } from './config.ts';
 import { sql } from './core/sql.ts';
+import { loadPrompts, loadResources } from './gateway/load.ts';
 import { openGateway } from './gateway/open.ts';
 import { openLog } from './log.ts';
+import { packageVersion } from './package.ts';
 import { openStore, type Store } from './store/open.ts';
 import { publicApp } from './surfaces/http/app.ts';
 import { startServer } from './surfaces/http/server.ts';
+import { mcpSurface } from './surfaces/mcp/mcp.ts';
 import { openapi } from './surfaces/openapi/openapi.ts';
 import { restSurface } from './surfaces/rest/rest.ts';
 
@@ -42,7 +45,15 @@ export async function serve({ config, out }: CommandContext, options: { demo: bo
       port,
       tls: config.tls,
       log,
-      handlers: [restSurface(corridor, baseUrl)],
+      handlers: [
+        mcpSurface(corridor, {
+          baseUrl,
+          version: packageVersion,
+          resources: await loadResources(),
+          prompts: await loadPrompts(),
+        }),
+        restSurface(corridor, baseUrl),
+      ],
       otherwise: publicApp({
         baseUrl,
         openapi: openapi(corridor.registry, baseUrl),

@@ -20,6 +20,7 @@ const TABLE = {
   token_revoked: [401, 'The token or its credential has been revoked.'],
   authority_changed: [401, 'The authority of the token has changed since it was given.'],
   wrong_resource: [401, 'The token was given for another resource.'],
+  origin_not_allowed: [403, 'Requests from this origin, or under this host name, are not accepted.'],
   not_found: [404, 'There is no such resource, or it lies outside the credential’s authority.'],
   not_permitted: [404, 'This credential does not hold what the operation requires.'],
   method_not_allowed: [405, 'This path does not answer to that method.'],

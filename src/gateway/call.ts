@@ -31,6 +31,11 @@ export type Outcome = {
   readonly quota?: QuotaState | undefined;
 } & ({ readonly body: unknown } | { readonly bytes: FileBytes } | { readonly failure: Failure });
 
+export interface Admission {
+  readonly authority: Authority;
+  readonly quota: QuotaState | undefined;
+}
+
 export interface CorridorOptions {
   readonly db: Database;
   /** Reports and searches run on connections of their own, so that they never stand before a fast read. */
@@ -58,6 +63,25 @@ export class Corridor {
 
   get registry(): Registry {
     return this.#options.registry;
+  }
+
+  /** What the gateway tells an authority about itself. */
+  facts(authority: Authority): GatewayFacts {
+    const { registry, guides } = this.#options;
+    return {
+      operations: () => registry.callableBy(authority).map(factsOf),
+      guides: () => guides.given(authority),
+      guide: (name) => guides.text(name, authority),
+    };
+  }
+
+  /** For a request that calls no operation: proves the bearer and charges one unit. Throws the Failure of a refusal. */
+  async admit(bearer: string | undefined): Promise<Admission> {
+    const { authorities, quota } = this.#options;
+    const known = await authorities.resolve(bearer);
+    const authority = known.fresh ? known.authority : await authorities.fresh(bearer ?? '');
+    await quota.charge(authority.appId, 1);
+    return { authority, quota: quota.state(authority.appId) };
   }
 
   async call(call: Call): Promise<Outcome> {
@@ -129,7 +153,7 @@ export class Corridor {
         input,
         authority,
         read: openReads(session, this.#options.slow),
-        gateway: this.#facts(authority),
+        gateway: this.facts(authority),
       };
       if (call.bytes && tool.bytes) return { bytes: await tool.bytes(context, call.bytes) };
       const body = await tool.handle(context);
@@ -148,15 +172,6 @@ export class Corridor {
     if (checked.success) return;
     onDefect(tool, checked.error);
     if (checkEvery === 1) throw new Failure('internal', { cause: checked.error });
-  }
-
-  #facts(authority: Authority): GatewayFacts {
-    const { registry, guides } = this.#options;
-    return {
-      operations: () => registry.callableBy(authority).map(factsOf),
-      guides: () => guides.given(authority),
-      guide: (name) => guides.text(name, authority),
-    };
   }
 }
 

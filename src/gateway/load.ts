@@ -1,20 +1,30 @@
 import { readdir } from 'node:fs/promises';
+import type { Prompt } from '../core/prompt.ts';
+import type { Resource } from '../core/resource.ts';
 import type { Tool } from '../core/tool.ts';
 import { Registry } from './registry.ts';
 
-const TOOLS = new URL('../../tools/', import.meta.url);
+const ROOT = new URL('../../', import.meta.url);
 
 /** Loads every declaration under tools/: adding an operation is adding its file. */
-export async function loadTools(folder: URL = TOOLS): Promise<Registry> {
+export const loadTools = async (folder = new URL('tools/', ROOT)): Promise<Registry> =>
+  new Registry(await declarations<Tool>(folder));
+
+/** The MCP resources under resources/, in the order of their file names. */
+export const loadResources = (): Promise<Resource[]> => declarations<Resource>(new URL('resources/', ROOT));
+
+/** The MCP prompts under prompts/, in the order of their file names. */
+export const loadPrompts = (): Promise<Prompt[]> => declarations<Prompt>(new URL('prompts/', ROOT));
+
+async function declarations<T>(folder: URL): Promise<T[]> {
   const names = (await readdir(folder, { recursive: true })).filter(
     (name) => /\.(ts|js)$/.test(name) && !name.endsWith('.d.ts'),
   );
-  const tools = await Promise.all(
+  return Promise.all(
     names.sort().map(async (name) => {
-      // A file under tools/ exports one declaration; the law tests hold every file to that.
-      const module = (await import(new URL(name.replaceAll('\\', '/'), folder).href)) as { default: Tool };
+      // A file of these folders exports one declaration; the law tests hold every file to that.
+      const module = (await import(new URL(name.replaceAll('\\', '/'), folder).href)) as { default: T };
       return module.default;
     }),
   );
-  return new Registry(tools);
 }

@@ -2,9 +2,11 @@ import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import pino from 'pino';
 import { expect } from 'vitest';
 import type { Corridor } from '../../src/gateway/call.ts';
+import { loadPrompts, loadResources } from '../../src/gateway/load.ts';
 import { openGateway } from '../../src/gateway/open.ts';
 import { publicApp } from '../../src/surfaces/http/app.ts';
 import { startServer } from '../../src/surfaces/http/server.ts';
+import { mcpSurface } from '../../src/surfaces/mcp/mcp.ts';
 import { openapi } from '../../src/surfaces/openapi/openapi.ts';
 import { restSurface } from '../../src/surfaces/rest/rest.ts';
 import { type Grant, type Issued, issue } from './credentials.ts';
@@ -59,7 +61,15 @@ export async function openTestGateway(
     port: 0,
     tls: undefined,
     log: pino({ level: 'trace', base: null }, { write: (line: string) => void log.push(line) }),
-    handlers: [restSurface(corridor, BASE_URL)],
+    handlers: [
+      mcpSurface(corridor, {
+        baseUrl: BASE_URL,
+        version: '0.0.0',
+        resources: await loadResources(),
+        prompts: await loadPrompts(),
+      }),
+      restSurface(corridor, BASE_URL),
+    ],
     otherwise: publicApp({ baseUrl: BASE_URL, openapi: document, ready: async () => true }),
   });
   const check = openOracle(document);

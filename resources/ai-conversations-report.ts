@@ -1,0 +1,15 @@
+import { defineResource } from '../src/core/resource.ts';
+
+const RANGES = ['today', 'last-7-days', 'last-month'] as const;
+
+export default defineResource({
+  uri: 'gateway://reports/ai-conversations/{website_id}/{range}',
+  name: 'ai-conversations-report',
+  title: 'AI conversation summary',
+  description: `Counts, response times and results of AI conversations; range is one of ${RANGES.join(', ')}.`,
+  mimeType: 'application/json',
+  tool: 'ai_conversation_summary',
+  // A range of dates needs two more parameters: it is the tool's, and the tool refuses it without them.
+  input: ({ website_id, range }) => ({ website_id, range }),
+  list: ({ websites }) => websites.flatMap((website_id) => RANGES.map((range) => ({ website_id, range }))),
+});

@@ -1,0 +1,12 @@
+import { defineResource } from '../src/core/resource.ts';
+
+export default defineResource({
+  uri: 'gateway://config/{website_id}/catalog',
+  name: 'config-catalog',
+  title: 'Configuration catalog',
+  description: 'Configuration areas, the fields a plan may change, and platforms.',
+  mimeType: 'application/json',
+  tool: 'config_catalog',
+  input: ({ website_id }) => ({ website_id }),
+  list: ({ websites }) => websites.map((website_id) => ({ website_id })),
+});

@@ -1,0 +1,13 @@
+import { defineResource } from '../src/core/resource.ts';
+
+export default defineResource({
+  uri: 'gateway://guides/{guide}',
+  name: 'guide',
+  title: 'Guide',
+  description: 'How to work with this gateway: calls in order, what masks and nulls mean, recovery.',
+  mimeType: 'text/markdown',
+  tool: 'guide_read',
+  input: ({ guide }) => ({ guide }),
+  text: (body) => (body as { content: string }).content, // the corridor has checked the body of guide_read
+  list: ({ guides }) => guides.map((guide) => ({ guide })),
+});

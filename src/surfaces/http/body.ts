@@ -1,0 +1,39 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Failure } from '../../core/failures.ts';
+
+/** The body, of at most `limit` bytes, as it was sent; throws `body_too_large` before more than that is kept. */
+export function readBody(request: IncomingMessage, response: ServerResponse, limit: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const parts: Buffer[] = [];
+    let length = 0;
+    const tooLarge = (): void => {
+      // The rest is not waited for, and the connection is of no use to anybody after that.
+      response.setHeader('Connection', 'close');
+      request.removeAllListeners('data').resume();
+      reject(new Failure('body_too_large'));
+    };
+    if (Number(request.headers['content-length'] ?? 0) > limit) {
+      tooLarge();
+      return;
+    }
+    if (request.headers.expect !== undefined) response.writeContinue();
+    request.on('data', (part: Buffer) => {
+      length += part.length;
+      if (length > limit) tooLarge();
+      else parts.push(part);
+    });
+    request.on('end', () => resolve(Buffer.concat(parts)));
+    // Nobody is there to be answered; the promise must not stay open for ever.
+    request.on('error', () => reject(new Failure('invalid_request')));
+    request.on('close', () => reject(new Failure('invalid_request')));
+  });
+}
+
+/** Throws `unsupported_media_type` for anything but uncompressed application/json in UTF-8 (checks, MC-06 and HT-06). */
+export function requireJson(request: IncomingMessage): void {
+  const { 'content-type': type = '', 'content-encoding': encoding } = request.headers;
+  const json = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i.test(type);
+  if (!json || (encoding !== undefined && encoding.toLowerCase() !== 'identity')) {
+    throw new Failure('unsupported_media_type');
+  }
+}

@@ -1,0 +1,60 @@
+import { parseJson } from '../http/json.ts';
+
+export type RequestId = string | number;
+
+export type Message =
+  | { readonly kind: 'request'; readonly id: RequestId; readonly method: string; readonly params: Params }
+  /** A notification, or an answer to a request that was never made: taken and dropped. */
+  | { readonly kind: 'notification' };
+
+export type Params = Readonly<Record<string, unknown>>;
+
+/** JSON-RPC codes that the contract names (Errors, MCP and A2A). */
+export const PARSE_ERROR = -32700;
+export const INVALID_REQUEST = -32600;
+export const INVALID_PARAMS = -32602;
+
+/** A JSON-RPC error as it goes onto the wire. The SDK's own McpError would prefix the message with its code. */
+export class RpcError extends Error {
+  override readonly name = 'RpcError';
+
+  constructor(
+    readonly code: number,
+    message: string,
+    readonly data?: unknown,
+    /** Id of the request, where it could be read. */
+    readonly id?: RequestId,
+  ) {
+    super(message);
+  }
+}
+
+const MEMBERS: ReadonlySet<string> = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error']);
+
+/** One JSON-RPC 2.0 message from the bytes of a body; throws the RpcError of what is none. */
+export function readMessage(bytes: Uint8Array): Message {
+  const parsed = parseJson(bytes);
+  if (!parsed) throw new RpcError(PARSE_ERROR, 'The body is not valid JSON in UTF-8.');
+  const { value } = parsed;
+  if (Array.isArray(value))
+    throw new RpcError(INVALID_REQUEST, 'Batches are not accepted: send one message a request.');
+  if (!isObject(value)) throw new RpcError(INVALID_REQUEST, 'The body is not a JSON-RPC message.');
+  const id = isId(value['id']) ? value['id'] : undefined;
+  const refuse = (message: string): RpcError => new RpcError(INVALID_REQUEST, message, undefined, id);
+  if (value['jsonrpc'] !== '2.0') throw refuse('The member jsonrpc must be "2.0".');
+  if (Object.keys(value).some((key) => !MEMBERS.has(key)))
+    throw refuse('The message has a member that JSON-RPC lacks.');
+  if ('id' in value && id === undefined) throw refuse('The member id must be a string or an integer.');
+  const { method, params = {} } = value;
+  const answer = 'result' in value || 'error' in value;
+  if (method === undefined && answer && id !== undefined) return { kind: 'notification' };
+  if (typeof method !== 'string' || method === '' || answer) throw refuse('The message is not a JSON-RPC request.');
+  if (!isObject(params)) throw refuse('The member params must be an object.');
+  return id === undefined ? { kind: 'notification' } : { kind: 'request', id, method, params };
+}
+
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const isId = (value: unknown): value is RequestId =>
+  typeof value === 'string' || (typeof value === 'number' && Number.isSafeInteger(value));

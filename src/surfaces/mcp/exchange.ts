@@ -1,0 +1,57 @@
+import type { Authority } from '../../core/authority.ts';
+import type { Failure } from '../../core/failures.ts';
+import type { Corridor } from '../../gateway/call.ts';
+import type { QuotaState } from '../../gateway/quota.ts';
+import type { Version } from './versions.ts';
+
+/** One HTTP request to `/mcp`, as its handler sees it. */
+export class Exchange {
+  /** What the RateLimit headers of the reply say. */
+  quota: QuotaState | undefined;
+  credential: string | undefined;
+  /** The operation that was called, for the log. */
+  operation: string | undefined;
+  /** A refusal that is an HTTP status and no JSON-RPC answer. */
+  refusal: Failure | undefined;
+  #admitted: Authority | undefined;
+
+  constructor(
+    readonly corridor: Corridor,
+    readonly bearer: string | undefined,
+    readonly requestId: string,
+    readonly version: Version,
+  ) {}
+
+  /**
+   * Proves the bearer and charges one unit, once a request. Every answer that does not come out of a call through the
+   * corridor stands behind this. Throws the Failure.
+   */
+  async admit(): Promise<Authority> {
+    if (this.#admitted) return this.#admitted;
+    const { authority, quota } = await this.corridor.admit(this.bearer);
+    this.quota = quota;
+    this.credential = authority.credentialId;
+    this.#admitted = authority;
+    return authority;
+  }
+
+  /** Calls an operation; throws what has to be an HTTP status: a bearer that is no good. */
+  async call(
+    name: string,
+    input: Readonly<Record<string, unknown>>,
+  ): Promise<{ body: unknown } | { failure: Failure }> {
+    const tool = this.corridor.registry.get(name);
+    if (!tool) throw new Error(`no tool ${name}`);
+    this.operation = name;
+    const outcome = await this.corridor.call({ tool, bearer: this.bearer, input });
+    this.quota = outcome.quota;
+    this.credential = outcome.authority?.credentialId;
+    this.#admitted = outcome.authority;
+    if ('failure' in outcome) {
+      if (outcome.failure.status === 401) throw outcome.failure;
+      return { failure: outcome.failure };
+    }
+    if ('bytes' in outcome) throw new Error(`${name} answered bytes to a call that asked for JSON`);
+    return { body: outcome.body };
+  }
+}

@@ -1,0 +1,131 @@
+import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
+import accepts from 'accepts';
+import { Failure } from '../../core/failures.ts';
+import { asFailure, type Corridor } from '../../gateway/call.ts';
+import { readBody, requireJson } from '../http/body.ts';
+import { rateLimit, send, sendProblem } from '../http/reply.ts';
+import { bearerOf, refuseAmbiguous } from '../http/request.ts';
+import type { RestHandler } from '../rest/rest.ts';
+import { INVALID_REQUEST, PARSE_ERROR, type RequestId, RpcError, readMessage } from './envelope.ts';
+import { Exchange } from './exchange.ts';
+import { openRpc, type RpcOptions } from './rpc.ts';
+import { ASSUMED, type Version, versionOf } from './versions.ts';
+
+/** Bytes of a request (contract, Limits). */
+const BODY = 65_536;
+
+export type McpOptions = Omit<RpcOptions, 'registry'>;
+
+/**
+ * The MCP endpoint: Streamable HTTP, POST only, plain JSON, no session (contract, MCP endpoint). This gate decides what
+ * is a message; the SDK behind it decides what a message means. Its order: origin, method, query, headers, body, and
+ * whatever is refused there or answered, the bearer is proved first.
+ */
+export function mcpSurface(corridor: Corridor, options: McpOptions): RestHandler {
+  const dispatch = openRpc({ ...options, registry: corridor.registry });
+  const own = new URL(options.baseUrl);
+  const resource = `${new URL('/.well-known/oauth-protected-resource/mcp', own)}`;
+
+  return (request, response, { requestId, record }) => {
+    const url = request.url ?? '';
+    if (url !== '/mcp' && !url.startsWith('/mcp?')) return false;
+    record.operation = 'mcp';
+    let exchange: Exchange | undefined;
+    const headers = (): OutgoingHttpHeaders => rateLimit(exchange?.quota);
+    const refuse = (failure: Failure): void => {
+      record.code = failure.code;
+      record.cause = failure.details.cause;
+      const tokenSent = request.headers.authorization !== undefined;
+      const context = { baseUrl: options.baseUrl, requestId, resource, tokenSent };
+      sendProblem(request, response, failure, context, headers());
+    };
+    const reply = (status: number, message: object): void =>
+      send(request, response, status, 'application/json', JSON.stringify(message), headers());
+    const replyError = (error: RpcError, id: RequestId | null): void => {
+      const status = error.code === PARSE_ERROR || error.code === INVALID_REQUEST ? 400 : 200;
+      record.code = String(error.code);
+      reply(status, {
+        jsonrpc: '2.0',
+        id,
+        error: { code: error.code, message: error.message, ...(error.data !== undefined && { data: error.data }) },
+      });
+    };
+
+    const answer = async (): Promise<void> => {
+      refuseAmbiguous(request);
+      refuseForeign(request, own);
+      if (request.method !== 'POST') throw new Failure('method_not_allowed', { allow: ['POST'] });
+      if (url !== '/mcp') throw new Failure('unsupported_parameter');
+      const version = versionOf(request.headers['mcp-protocol-version'] ?? ASSUMED);
+      const bearer = bearerOf(request);
+      // Without a token nobody's body is waited for.
+      if (bearer === undefined) throw new Failure('unauthenticated');
+      exchange = new Exchange(corridor, bearer, requestId, version ?? ASSUMED);
+      const current = exchange;
+      /** A refusal of the message waits for the proof of the bearer. */
+      const proved = async <T>(work: () => T | Promise<T>): Promise<T> => {
+        try {
+          return await work();
+        } catch (problem) {
+          await current.admit();
+          throw problem;
+        }
+      };
+      const message = await proved(async () => {
+        negotiate(request, version);
+        const body = await readBody(request, response, BODY).catch((error: unknown) => {
+          throw error instanceof Failure && error.code === 'body_too_large' ? tooLarge() : error;
+        });
+        return readMessage(body);
+      });
+      if (message.kind === 'notification') {
+        await current.admit();
+        if (!response.destroyed) response.writeHead(202, headers()).end();
+        return;
+      }
+      try {
+        const outcome = await dispatch(message.method, message.params, current);
+        if (current.refusal) throw current.refusal;
+        reply(200, { jsonrpc: '2.0', id: message.id, ...outcome });
+        if ('error' in outcome) record.code = String(outcome.error.code);
+      } catch (error) {
+        if (!(error instanceof RpcError)) throw error;
+        replyError(error, message.id);
+      } finally {
+        record.operation = current.operation ?? 'mcp';
+      }
+    };
+    answer()
+      .catch((error: unknown) => {
+        if (error instanceof RpcError) replyError(error, error.id ?? null);
+        else refuse(asFailure(error));
+      })
+      .finally(() => {
+        if (exchange?.credential !== undefined) record.credential = exchange.credential;
+      });
+    return true;
+  };
+}
+
+const tooLarge = (): RpcError => new RpcError(PARSE_ERROR, `The body is larger than ${BODY} bytes.`);
+
+/**
+ * Browsers name the page that asks: only our own pages may (checks, MC-03). Who comes over loopback must also call us
+ * by a name of loopback or our own, because a page whose name was rebound to 127.0.0.1 would not (MC-04).
+ */
+function refuseForeign(request: IncomingMessage, own: URL): void {
+  const { origin, host = '' } = request.headers;
+  if (origin !== undefined && origin !== own.origin) throw new Failure('origin_not_allowed');
+  const local = /^(::ffff:)?127\.|^::1$/.test(request.socket.localAddress ?? '');
+  if (!local || host === own.host) return;
+  if (!/^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i.test(host)) throw new Failure('origin_not_allowed');
+}
+
+function negotiate(request: IncomingMessage, version: Version | undefined): void {
+  // An absent Accept would mean anything (RFC 9110); the contract asks for both types to be named.
+  const wanted = accepts(request);
+  const both = wanted.type(['application/json']) !== false && wanted.type(['text/event-stream']) !== false;
+  if (request.headers.accept === undefined || !both) throw new Failure('not_acceptable');
+  requireJson(request);
+  if (!version) throw new RpcError(INVALID_REQUEST, 'MCP-Protocol-Version is not one that is served here.');
+}

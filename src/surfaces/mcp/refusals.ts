@@ -1,0 +1,15 @@
+import { type Failure, titleOf } from '../../core/failures.ts';
+import { INVALID_PARAMS, RpcError } from './envelope.ts';
+
+/** A refusal of what was asked for, as JSON-RPC knows it: parameters by name and code, never by value. */
+export function invalidParams(failure: Failure): RpcError {
+  const { errors, required } = failure.details;
+  const named = errors?.map(({ parameter, code }) => `${parameter} (${code})`).join(', ');
+  return new RpcError(INVALID_PARAMS, named ? `Invalid parameters: ${named}.` : titleOf(failure.code), {
+    code: failure.code,
+    ...(errors && { errors }),
+    ...(required && {
+      required: { scopes: required.scopes, data_access: required.dataAccess, unrestricted: required.unrestricted },
+    }),
+  });
+}

@@ -1,0 +1,95 @@
+import { Failure } from '../../core/failures.ts';
+import type { Resource } from '../../core/resource.ts';
+import { mayCall, type Registry } from '../../gateway/registry.ts';
+import type { Exchange } from './exchange.ts';
+import { invalidParams } from './refusals.ts';
+
+/** More websites than these are reached by template (decisions, section 19). */
+const LISTED_WEBSITES = 50;
+
+interface Description {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly mimeType: string;
+}
+
+/** Addresses that read an operation each, under the same authority. */
+export function mcpResources(resources: readonly Resource[], registry: Registry) {
+  const matchers = resources.map((resource) => ({ resource, match: matcher(resource.uri) }));
+  const readable = async (exchange: Exchange): Promise<Resource[]> => {
+    const authority = await exchange.admit();
+    return resources.filter(({ tool }) => {
+      const reads = registry.get(tool);
+      return reads !== undefined && mayCall(reads, authority);
+    });
+  };
+  return {
+    async list(exchange: Exchange): Promise<{ resources: (Description & { uri: string })[] }> {
+      const authority = await exchange.admit();
+      const websites = [...authority.websites.keys()].slice(0, LISTED_WEBSITES);
+      const guides = exchange.corridor.facts(authority).guides();
+      const listed = (await readable(exchange)).flatMap((resource) =>
+        (resource.list?.({ websites, guides }) ?? []).map((variables) => {
+          const values = Object.values(variables);
+          const { description, mimeType } = resource;
+          return {
+            uri: expand(resource.uri, variables),
+            name: [resource.name, ...values].join(' '),
+            title: [resource.title, ...values].join(' '),
+            description,
+            mimeType,
+          };
+        }),
+      );
+      return { resources: listed };
+    },
+
+    async templates(exchange: Exchange): Promise<{ resourceTemplates: (Description & { uriTemplate: string })[] }> {
+      const templates = (await readable(exchange)).filter(({ uri }) => uri.includes('{'));
+      return {
+        resourceTemplates: templates.map(({ uri, name, title, description, mimeType }) => ({
+          uriTemplate: uri,
+          name,
+          title,
+          description,
+          mimeType,
+        })),
+      };
+    },
+
+    async read(
+      exchange: Exchange,
+      uri: string,
+    ): Promise<{ contents: { uri: string; mimeType: string; text: string }[] }> {
+      for (const { resource, match } of matchers) {
+        const variables = match(uri);
+        if (!variables) continue;
+        const outcome = await exchange.call(resource.tool, resource.input(variables));
+        if ('body' in outcome) {
+          const text = resource.text?.(outcome.body) ?? JSON.stringify(outcome.body);
+          return { contents: [{ uri, mimeType: resource.mimeType, text }] };
+        }
+        // What is refused for its address or its reader is an error of the parameters; anything else is a status.
+        if (outcome.failure.status < 429) throw invalidParams(outcome.failure);
+        throw outcome.failure;
+      }
+      await exchange.admit();
+      throw invalidParams(new Failure('not_found'));
+    },
+  };
+}
+
+const VARIABLE = /\{(\w+)\}/g;
+
+/** Level 1 templates over values that need no escape: ids and names. */
+const expand = (template: string, variables: Readonly<Record<string, string>>): string =>
+  template.replace(VARIABLE, (_, name: string) => variables[name] ?? '');
+
+function matcher(template: string): (uri: string) => Readonly<Record<string, string>> | undefined {
+  const pattern = new RegExp(`^${template.replace(VARIABLE, '(?<$1>[A-Za-z0-9_-]{1,100})')}$`);
+  return (uri) => {
+    const match = pattern.exec(uri);
+    return match ? { ...match.groups } : undefined;
+  };
+}

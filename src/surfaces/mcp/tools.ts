@@ -1,0 +1,82 @@
+import { Failure, titleOf } from '../../core/failures.ts';
+import type { Tool } from '../../core/tool.ts';
+import { mayCall, type Registry } from '../../gateway/registry.ts';
+import { type Descriptor, describe } from './descriptors.ts';
+import type { Exchange } from './exchange.ts';
+import { invalidParams } from './refusals.ts';
+import { VERSIONS, type Version } from './versions.ts';
+
+export interface ToolResult {
+  readonly content: readonly { readonly type: 'text'; readonly text: string }[];
+  readonly structuredContent: Readonly<Record<string, unknown>>;
+  readonly isError: boolean;
+  readonly _meta?: Readonly<Record<string, unknown>>;
+  readonly [member: string]: unknown;
+}
+
+/** The registry as MCP tools: `list` is exactly what the credential can call now. */
+export function mcpTools(registry: Registry) {
+  const descriptors = new Map<Version, ReadonlyMap<string, Descriptor>>(
+    VERSIONS.map((version) => [version, new Map(registry.tools.map((tool) => [tool.name, describe(tool, version)]))]),
+  );
+  return {
+    async list(exchange: Exchange): Promise<{ tools: Descriptor[] }> {
+      const authority = await exchange.admit();
+      const known = descriptors.get(exchange.version);
+      return { tools: registry.callableBy(authority).flatMap((tool) => known?.get(tool.name) ?? []) };
+    },
+
+    async call(exchange: Exchange, name: string, input: Readonly<Record<string, unknown>>): Promise<ToolResult> {
+      const tool = registry.get(name);
+      if (!tool) {
+        await exchange.admit();
+        throw invalidParams(new Failure('not_permitted'));
+      }
+      const outcome = await exchange.call(name, input);
+      if ('body' in outcome) return success(tool, outcome.body);
+      const { failure } = outcome;
+      // Input that does not fit, and a tool that is not in the credential's list, are errors of the protocol.
+      if (failure.status === 400) throw invalidParams(failure);
+      if (failure.code === 'not_permitted' && !mayCall(tool, await exchange.admit())) throw invalidParams(failure);
+      return refused(failure, exchange.requestId);
+    },
+  };
+}
+
+function success(tool: Tool, body: unknown): ToolResult {
+  return {
+    content: [{ type: 'text', text: JSON.stringify(body) }],
+    structuredContent: { data: body },
+    isError: false,
+    ...(tool.untrusted.length > 0 && { _meta: { 'gateway/untrusted_fields': tool.untrusted } }),
+  };
+}
+
+/** A call that was understood and failed. The first text is for programs, the second for the model. */
+function refused(failure: Failure, requestId: string): ToolResult {
+  const { retryAfter, required, detail } = failure.details;
+  const error = {
+    code: failure.code,
+    status: failure.status,
+    request_id: requestId,
+    ...(retryAfter !== undefined && { retry_after: retryAfter }),
+  };
+  const lacking = required && [
+    ...required.scopes.map((scope) => `scope ${scope}`),
+    ...required.dataAccess.map((flag) => `data access ${flag}`),
+  ];
+  const sentence = [
+    titleOf(failure.code),
+    ...(detail === undefined ? [] : [detail]),
+    ...(lacking && lacking.length > 0 ? [`It lacks ${lacking.join(', ')}.`] : []),
+    ...(retryAfter === undefined ? [] : [`Retry after ${retryAfter} s.`]),
+  ].join(' ');
+  return {
+    content: [
+      { type: 'text', text: JSON.stringify({ error }) },
+      { type: 'text', text: sentence },
+    ],
+    structuredContent: { error },
+    isError: true,
+  };
+}
