@@ -1,18 +1,30 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { jsonSchema } from './core/json-schema.ts';
 import type { Tool } from './core/tool.ts';
+import { openGuides } from './gateway/guides.ts';
+import { loadPrompts, loadResources } from './gateway/load.ts';
 import type { Registry } from './gateway/registry.ts';
 import { factsOf } from './gateway/registry.ts';
-import { packageRoot } from './package.ts';
+import { packageRoot, packageVersion } from './package.ts';
+import { llms } from './surfaces/llms/llms.ts';
+import { serverJson } from './surfaces/mcp/server-json.ts';
 import { openapi } from './surfaces/openapi/openapi.ts';
 
 /** Address that stands in generated documents for the gateway's own. */
 const BASE_URL = 'http://127.0.0.1:8787';
 
+// Loaded here, so that `generated` stays a plain function of the registry.
+const resources = await loadResources();
+const prompts = await loadPrompts();
+
 /** Every generated file of the project: its path and its text. */
 export function generated(registry: Registry): Map<string, string> {
+  const { index, full } = llms({ registry, guides: openGuides().all, baseUrl: BASE_URL, resources, prompts });
   return new Map([
+    ['llms/llms.txt', index],
+    ['llms/llms-full.txt', full],
     ['llms/openapi.json', json(openapi(registry, BASE_URL))],
+    ['server.json', json(serverJson(packageVersion))],
     ...registry.tools.map((tool): [string, string] => [`test/golden/tools/${tool.name}.json`, json(golden(tool))]),
   ]);
 }

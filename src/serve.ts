@@ -6,6 +6,7 @@ import { isEmpty, loadDemo } from './cli/demo.ts';
 import { Refused } from './cli/output.ts';
 import type { Config } from './config.ts';
 import { sql } from './core/sql.ts';
+import { openGuides } from './gateway/guides.ts';
 import { loadPrompts, loadResources } from './gateway/load.ts';
 import { openGateway } from './gateway/open.ts';
 import { openLog } from './log.ts';
@@ -13,6 +14,7 @@ import { packageVersion } from './package.ts';
 import { openStore, type Store } from './store/open.ts';
 import { publicApp } from './surfaces/http/app.ts';
 import { startServer } from './surfaces/http/server.ts';
+import { llms } from './surfaces/llms/llms.ts';
 import { mcpSurface } from './surfaces/mcp/mcp.ts';
 import { openapi } from './surfaces/openapi/openapi.ts';
 import { restSurface } from './surfaces/rest/rest.ts';
@@ -39,6 +41,9 @@ export async function serve({ config, out }: CommandContext, options: { demo: bo
       checkEvery: CHECK_EVERY,
       onDefect: (tool, error) => log.error({ operation: tool.name, err: error }, 'answer does not fit its schema'),
     });
+    const { registry } = corridor;
+    const guides = openGuides().all;
+    const [resources, prompts] = await Promise.all([loadResources(), loadPrompts()]);
     const { port, baseUrl } = await address(config);
     const server = await startServer({
       host: config.host,
@@ -46,17 +51,13 @@ export async function serve({ config, out }: CommandContext, options: { demo: bo
       tls: config.tls,
       log,
       handlers: [
-        mcpSurface(corridor, {
-          baseUrl,
-          version: packageVersion,
-          resources: await loadResources(),
-          prompts: await loadPrompts(),
-        }),
+        mcpSurface(corridor, { baseUrl, version: packageVersion, resources, prompts }),
         restSurface(corridor, baseUrl),
       ],
       otherwise: publicApp({
         baseUrl,
-        openapi: openapi(corridor.registry, baseUrl),
+        openapi: openapi(registry, baseUrl),
+        llms: llms({ registry, guides, baseUrl, resources, prompts }),
         ready: () => answers(store, stop.signal),
       }),
     }).catch((error: unknown) => {

@@ -29,31 +29,43 @@ const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
-async function shoot(
-  port: number,
-  path: string,
-  token: string,
-  seconds: number,
-): Promise<{ rate: number; p99: number }> {
+/** One kind of request; with a body, a POST to the MCP endpoint. */
+interface Target {
+  readonly port: number;
+  readonly path: string;
+  readonly body?: string;
+}
+
+interface Shot {
+  readonly rate: number;
+  readonly p99: number;
+}
+
+async function shoot({ port, path, body }: Target, token: string, seconds: number): Promise<Shot> {
+  const mcp = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
   const result = await autocannon({
     url: `http://127.0.0.1:${port}${path}`,
     connections: CONNECTIONS,
     duration: seconds,
-    headers: { authorization: `Bearer ${token}` },
+    headers: { authorization: `Bearer ${token}`, ...(body !== undefined && mcp) },
+    ...(body !== undefined && { method: 'POST', body }),
+    // A tool that failed answers 200 all the same.
+    ...(body !== undefined && { verifyBody: (text) => String(text).includes('"isError":false') }),
   });
-  if (result.non2xx > 0 || result.errors > 0)
-    throw new Error(`${path}: ${result.non2xx} not 2xx, ${result.errors} errors`);
+  const { non2xx, errors, mismatches } = result;
+  if (non2xx + errors + mismatches > 0)
+    throw new Error(`${path}: ${non2xx} not 2xx, ${errors} errors, ${mismatches} failed calls`);
   return { rate: result.requests.average, p99: result.latency.p99 };
 }
 
-async function compare(name: string, path: string, token: string): Promise<void> {
-  const ours: { rate: number; p99: number }[] = [];
-  const peer: { rate: number; p99: number }[] = [];
-  await shoot(OURS, path, token, 1);
-  await shoot(PEER, path, token, 1);
+async function compare(name: string, target: Target, other: Target, token: string): Promise<void> {
+  const ours: Shot[] = [];
+  const peer: Shot[] = [];
+  await shoot(target, token, 1);
+  await shoot(other, token, 1);
   for (let round = 0; round < ROUNDS; round++) {
-    ours.push(await shoot(OURS, path, token, SECONDS));
-    peer.push(await shoot(PEER, path, token, SECONDS));
+    ours.push(await shoot(target, token, SECONDS));
+    peer.push(await shoot(other, token, SECONDS));
   }
   const ratios = ours.map(({ rate }, i) => rate / (peer[i]?.rate ?? 1));
   print(
@@ -63,6 +75,9 @@ async function compare(name: string, path: string, token: string): Promise<void>
       `  p99 ${median(ours.map((one) => one.p99))} ms / ${median(peer.map((one) => one.p99))} ms`,
   );
 }
+
+const call = (name: string, input: object): string =>
+  JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: input } });
 
 async function starts(dataDir: string): Promise<void> {
   const env = { GATEWAY_DATA_DIR: dataDir, PORT: String(OURS), LOG_LEVEL: 'silent' };
@@ -109,9 +124,19 @@ async function run(): Promise<void> {
     const [contact] = await sql`SELECT id FROM platform.contact WHERE tenant = 1 AND site = 1 AND NOT deleted LIMIT 1`;
     const [conversation] = await sql`SELECT conversation_id AS id FROM platform.message
       WHERE tenant = 1 AND site = 1 AND visibility = 'public' GROUP BY 1 ORDER BY count(*) DESC LIMIT 1`;
-    await compare('contact by id', `/api/v1/contacts/ctc_1_1_${contact?.['id']}`, token);
-    await compare('conversations page', '/api/v1/conversations?website_id=web_1_1', token);
-    await compare('messages page', `/api/v1/conversations/cnv_1_1_${conversation?.['id']}/messages`, token);
+    const both = (path: string): [Target, Target] => [
+      { port: OURS, path },
+      { port: PEER, path },
+    ];
+    const contactId = `ctc_1_1_${contact?.['id']}`;
+    const contactPath = `/api/v1/contacts/${contactId}`;
+    await compare('contact by id', ...both(contactPath), token);
+    await compare('conversations page', ...both('/api/v1/conversations?website_id=web_1_1'), token);
+    await compare('messages page', ...both(`/api/v1/conversations/cnv_1_1_${conversation?.['id']}/messages`), token);
+    const body = call('contact_get', { contact_id: contactId });
+    const mcp: Target = { port: OURS, path: '/mcp', body };
+    await compare('MCP contact_get', mcp, { port: PEER, path: '/mcp', body }, token);
+    await compare('MCP against our REST', mcp, { port: OURS, path: contactPath }, token);
     print(`resident memory after load ${Math.round(gateway.rss())} MB`);
     if (process.argv.includes('--scale')) await scale(store, print);
   } finally {

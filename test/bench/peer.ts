@@ -1,10 +1,14 @@
 import { createHash } from 'node:crypto';
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import express from 'express';
 import postgres from 'postgres';
+import { z } from 'zod';
 
 /**
  * The yardstick: what a careful developer writes by hand for three reads, express and `postgres`, a token look-up and
- * then the same query that the gateway runs. It knows no quota, restrictions or masks.
+ * then the same query that the gateway runs, and the first of them as an MCP tool in the pattern that the SDK documents
+ * for servers without sessions. It knows no quota, restrictions or masks.
  */
 const sql = postgres({
   host: process.env['PEER_HOST'] ?? '',
@@ -27,14 +31,40 @@ app.use(async (request, response, next) => {
 
 const parts = (id: string): string[] => id.split('_').slice(1);
 
-app.get('/api/v1/contacts/:id', async (request, response) => {
-  const [tenant = '', site = '', id = ''] = parts(request.params.id);
+async function contactOf(publicId: string): Promise<object | undefined> {
+  const [tenant = '', site = '', id = ''] = parts(publicId);
   const [contact] = await sql`
     SELECT id, blocked, name, first_name, last_name, email, mobile, mobile_e164, phone, phone_e164, company, language,
            country, time_zone, created_at, updated_at
       FROM platform.contact WHERE tenant = ${tenant} AND site = ${site} AND id = ${id} AND NOT deleted`;
-  if (!contact) response.status(404).json({ error: 'not found' });
-  else response.json({ data: { contact: { ...contact, id: request.params.id, access: { pii: true } } } });
+  return contact && { data: { contact: { ...contact, id: publicId, access: { pii: true } } } };
+}
+
+app.get('/api/v1/contacts/:id', async (request, response) => {
+  const body = await contactOf(request.params.id);
+  if (!body) response.status(404).json({ error: 'not found' });
+  else response.json(body);
+});
+
+app.post('/mcp', express.json(), async (request, response) => {
+  const server = new McpServer({ name: 'peer', version: '1.0.0' });
+  server.registerTool('contact_get', { inputSchema: { contact_id: z.string() } }, async ({ contact_id }) => {
+    const body = await contactOf(contact_id);
+    if (!body) return { content: [{ type: 'text', text: 'not found' }], isError: true };
+    return {
+      content: [{ type: 'text', text: JSON.stringify(body) }],
+      structuredContent: { data: body },
+      isError: false,
+    };
+  });
+  const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
+  response.on('close', () => {
+    void transport.close();
+    void server.close();
+  });
+  // The SDK's class and its interface disagree under exactOptionalPropertyTypes.
+  await server.connect(transport as Parameters<typeof server.connect>[0]);
+  await transport.handleRequest(request, response, request.body);
 });
 
 app.get('/api/v1/conversations', async (request, response) => {

@@ -2,10 +2,12 @@ import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import pino from 'pino';
 import { expect } from 'vitest';
 import type { Corridor } from '../../src/gateway/call.ts';
+import { openGuides } from '../../src/gateway/guides.ts';
 import { loadPrompts, loadResources } from '../../src/gateway/load.ts';
 import { openGateway } from '../../src/gateway/open.ts';
 import { publicApp } from '../../src/surfaces/http/app.ts';
 import { startServer } from '../../src/surfaces/http/server.ts';
+import { llms } from '../../src/surfaces/llms/llms.ts';
 import { mcpSurface } from '../../src/surfaces/mcp/mcp.ts';
 import { openapi } from '../../src/surfaces/openapi/openapi.ts';
 import { restSurface } from '../../src/surfaces/rest/rest.ts';
@@ -55,22 +57,25 @@ export async function openTestGateway(
     checkEvery: 1,
     onDefect: (tool, error) => log.push(`DEFECT ${tool.name} ${String(error)}`),
   });
-  const document = openapi(corridor.registry, BASE_URL);
+  const { registry } = corridor;
+  const guides = openGuides().all;
+  const [resources, prompts] = await Promise.all([loadResources(), loadPrompts()]);
+  const document = openapi(registry, BASE_URL);
   const server = await startServer({
     host: '127.0.0.1',
     port: 0,
     tls: undefined,
     log: pino({ level: 'trace', base: null }, { write: (line: string) => void log.push(line) }),
     handlers: [
-      mcpSurface(corridor, {
-        baseUrl: BASE_URL,
-        version: '0.0.0',
-        resources: await loadResources(),
-        prompts: await loadPrompts(),
-      }),
+      mcpSurface(corridor, { baseUrl: BASE_URL, version: '0.0.0', resources, prompts }),
       restSurface(corridor, BASE_URL),
     ],
-    otherwise: publicApp({ baseUrl: BASE_URL, openapi: document, ready: async () => true }),
+    otherwise: publicApp({
+      baseUrl: BASE_URL,
+      openapi: document,
+      llms: llms({ registry, guides, baseUrl: BASE_URL, resources, prompts }),
+      ready: async () => true,
+    }),
   });
   const check = openOracle(document);
   const ask = async (path: string, options: AskOptions = {}): Promise<Answer> => {

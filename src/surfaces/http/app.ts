@@ -1,4 +1,4 @@
-import express, { type ErrorRequestHandler, type Express } from 'express';
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import { Failure } from '../../core/failures.ts';
 import { asFailure } from '../../gateway/call.ts';
 import { send, sendProblem } from './reply.ts';
@@ -8,21 +8,35 @@ import { requestIdOf } from './server.ts';
 export interface AppOptions {
   readonly baseUrl: string;
   readonly openapi: object;
+  /** The texts for language models (llmstxt.org): the index, and everything in one text. */
+  readonly llms?: { readonly index: string; readonly full: string };
+  /** The developer pages; they pass on what they do not know. */
+  readonly docs?: RequestHandler;
   /** Whether requests can be served now: the store answers and no shutdown is under way. */
   ready(): Promise<boolean>;
 }
 
 /** Everything that is not an operation of the registry: public documents and probes. */
-export function publicApp({ baseUrl, openapi, ready }: AppOptions): Express {
+export function publicApp({ baseUrl, openapi, llms, docs, ready }: AppOptions): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
   app.set('query parser', false);
   app.set('case sensitive routing', true);
   app.set('strict routing', true);
-  const document = JSON.stringify(openapi);
+  // Plain text, which every browser shows; llmstxt.org names no media type, and Markdown is offered as a download.
+  const text = 'text/plain; charset=utf-8';
+  const texts = new Map([
+    ['/api/v1/openapi.json', { type: 'application/json', body: JSON.stringify(openapi) }],
+    ...(llms
+      ? [
+          ['/llms.txt', { type: text, body: llms.index }] as const,
+          ['/llms-full.txt', { type: text, body: llms.full }] as const,
+        ]
+      : []),
+  ]);
 
-  const documents = ['/livez', '/readyz', '/api/v1/openapi.json'];
+  const documents = ['/livez', '/readyz', ...texts.keys()];
   app.get(documents, (request, response, next) => {
     refuseAmbiguous(request);
     refuseBody(request, response);
@@ -35,12 +49,15 @@ export function publicApp({ baseUrl, openapi, ready }: AppOptions): Express {
       ...(!yes && { 'Retry-After': '1' }),
     });
   });
-  app.get('/api/v1/openapi.json', (request, response) =>
-    send(request, response, 200, 'application/json', document, { 'Cache-Control': 'public, max-age=300' }),
-  );
+  for (const [path, { type, body }] of texts) {
+    app.get(path, (request, response) =>
+      send(request, response, 200, type, body, { 'Cache-Control': 'public, max-age=300' }),
+    );
+  }
   app.all(documents, () => {
     throw new Failure('method_not_allowed', { allow: ['GET', 'HEAD'] });
   });
+  if (docs) app.use(docs);
   app.use(() => {
     throw new Failure('not_found');
   });

@@ -22,18 +22,18 @@ export function readBody(request: IncomingMessage, response: ServerResponse, lim
       if (length > limit) tooLarge();
       else parts.push(part);
     });
-    request.on('end', () => resolve(Buffer.concat(parts)));
-    // Nobody is there to be answered; the promise must not stay open for ever.
+    request.on('end', () => resolve(parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts)));
+    // Nobody is there to be answered; the promise must not stay open for ever. Node reports every aborted request so.
     request.on('error', () => reject(new Failure('invalid_request')));
-    request.on('close', () => reject(new Failure('invalid_request')));
   });
 }
+
+const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i;
 
 /** Throws `unsupported_media_type` for anything but uncompressed application/json in UTF-8 (checks, MC-06 and HT-06). */
 export function requireJson(request: IncomingMessage): void {
   const { 'content-type': type = '', 'content-encoding': encoding } = request.headers;
-  const json = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i.test(type);
-  if (!json || (encoding !== undefined && encoding.toLowerCase() !== 'identity')) {
+  if (!JSON_TYPE.test(type) || (encoding !== undefined && encoding.toLowerCase() !== 'identity')) {
     throw new Failure('unsupported_media_type');
   }
 }

@@ -2,6 +2,9 @@
 const DEPTH = 32;
 const MEMBERS = 1_000;
 
+/** Keeps a byte order mark in the text, where JSON does not allow it. */
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
 /**
  * A body as I-JSON (RFC 7493): UTF-8 without a byte order mark, no member twice, no number beyond a double, no
  * unpaired surrogate; at most 32 deep and 1,000 members. `undefined` for anything else: JSON.parse alone would keep
@@ -9,7 +12,7 @@ const MEMBERS = 1_000;
  */
 export function parseJson(bytes: Uint8Array): { readonly value: unknown } | undefined {
   try {
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    const text = UTF8.decode(bytes);
     const members = membersOf(text);
     if (members === undefined) return undefined;
     const value: unknown = JSON.parse(text);

@@ -12,6 +12,7 @@ export type Params = Readonly<Record<string, unknown>>;
 /** JSON-RPC codes that the contract names (Errors, MCP and A2A). */
 export const PARSE_ERROR = -32700;
 export const INVALID_REQUEST = -32600;
+export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 
 /** A JSON-RPC error as it goes onto the wire. The SDK's own McpError would prefix the message with its code. */

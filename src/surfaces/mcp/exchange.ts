@@ -11,8 +11,6 @@ export class Exchange {
   credential: string | undefined;
   /** The operation that was called, for the log. */
   operation: string | undefined;
-  /** A refusal that is an HTTP status and no JSON-RPC answer. */
-  refusal: Failure | undefined;
   #admitted: Authority | undefined;
 
   constructor(

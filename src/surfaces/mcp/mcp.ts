@@ -14,6 +14,11 @@ import { ASSUMED, type Version, versionOf } from './versions.ts';
 /** Bytes of a request (contract, Limits). */
 const BODY = 65_536;
 
+const JSON_TYPE = 'application/json';
+const STREAM_TYPE = 'text/event-stream';
+/** What nearly every client sends. */
+const BOTH = `${JSON_TYPE}, ${STREAM_TYPE}`;
+
 export type McpOptions = Omit<RpcOptions, 'registry'>;
 
 /**
@@ -40,7 +45,7 @@ export function mcpSurface(corridor: Corridor, options: McpOptions): RestHandler
       sendProblem(request, response, failure, context, headers());
     };
     const reply = (status: number, message: object): void =>
-      send(request, response, status, 'application/json', JSON.stringify(message), headers());
+      send(request, response, status, JSON_TYPE, JSON.stringify(message), headers());
     const replyError = (error: RpcError, id: RequestId | null): void => {
       const status = error.code === PARSE_ERROR || error.code === INVALID_REQUEST ? 400 : 200;
       record.code = String(error.code);
@@ -85,7 +90,6 @@ export function mcpSurface(corridor: Corridor, options: McpOptions): RestHandler
       }
       try {
         const outcome = await dispatch(message.method, message.params, current);
-        if (current.refusal) throw current.refusal;
         reply(200, { jsonrpc: '2.0', id: message.id, ...outcome });
         if ('error' in outcome) record.code = String(outcome.error.code);
       } catch (error) {
@@ -123,9 +127,10 @@ function refuseForeign(request: IncomingMessage, own: URL): void {
 
 function negotiate(request: IncomingMessage, version: Version | undefined): void {
   // An absent Accept would mean anything (RFC 9110); the contract asks for both types to be named.
-  const wanted = accepts(request);
-  const both = wanted.type(['application/json']) !== false && wanted.type(['text/event-stream']) !== false;
-  if (request.headers.accept === undefined || !both) throw new Failure('not_acceptable');
+  const { accept } = request.headers;
+  const wanted = accept === BOTH ? undefined : accepts(request);
+  const named = accept !== undefined && [JSON_TYPE, STREAM_TYPE].every((type) => wanted?.type([type]) !== false);
+  if (!named) throw new Failure('not_acceptable');
   requireJson(request);
   if (!version) throw new RpcError(INVALID_REQUEST, 'MCP-Protocol-Version is not one that is served here.');
 }

@@ -1,0 +1,110 @@
+import { readFileSync } from 'node:fs';
+import type { GuideName } from '../../core/guides.ts';
+import type { Prompt } from '../../core/prompt.ts';
+import type { Resource } from '../../core/resource.ts';
+import type { Registry } from '../../gateway/registry.ts';
+import { packageRoot } from '../../package.ts';
+import { operationsText } from './operations.ts';
+import { recordsOf } from './records.ts';
+import { errorsText, promptsText, resourcesText, scopesText } from './tables.ts';
+
+export interface LlmsOptions {
+  readonly registry: Registry;
+  readonly guides: ReadonlyMap<GuideName, string>;
+  /** What clients call this gateway, without a slash at the end. */
+  readonly baseUrl: string;
+  readonly resources: readonly Resource[];
+  readonly prompts: readonly Prompt[];
+}
+
+export interface LlmsTexts {
+  /** /llms.txt, in the form of llmstxt.org. */
+  readonly index: string;
+  /** /llms-full.txt: all that one needs, in one text. */
+  readonly full: string;
+}
+
+/** Guides of tasks that few agents have: what the form calls optional. */
+const OPTIONAL: ReadonlySet<GuideName> = new Set(['agent_tasks', 'event_recovery']);
+
+/** Both texts for agents, from llms/preamble.md and from what the gateway has declared. */
+export function llms({ registry, guides, baseUrl, resources, prompts }: LlmsOptions): LlmsTexts {
+  // Comments of the preamble are for those who edit it.
+  const preamble = readFileSync(new URL('llms/preamble.md', packageRoot), 'utf8').replace(/<!--.*?-->\n*/gs, '');
+  const { nameOf, text: records } = recordsOf(registry);
+  const parts: Readonly<Record<string, () => string>> = {
+    scopes: () => scopesText(registry),
+    errors: errorsText,
+    records: () => records,
+    resources: () => resourcesText(resources, registry),
+    prompts: () => promptsText(prompts, registry),
+    operations: () => operationsText(registry, nameOf, baseUrl),
+    guides: () =>
+      [...guides.values()].map((guide) => demoted(guide, 2).replaceAll('](/', () => `](${baseUrl}/`)).join('\n\n'),
+  };
+  const full = addressed(preamble, baseUrl).replace(/^\{\{(\w+)\}\}$/gm, (_, name: string) => {
+    const part = parts[name];
+    if (!part) throw new Error(`llms/preamble.md asks for an unknown part: ${name}`);
+    return part();
+  });
+  // What stands before the first heading of the second level opens both texts.
+  const opening = addressed(preamble, baseUrl).split(/^## /m, 1)[0] ?? '';
+  return { index: `${opening.trim()}\n\n${links({ registry, guides, baseUrl }, full)}\n`, full: `${full.trim()}\n` };
+}
+
+const addressed = (text: string, baseUrl: string): string => text.replaceAll('{base_url}', () => baseUrl);
+
+function links(
+  { registry, guides, baseUrl }: Pick<LlmsOptions, 'registry' | 'guides' | 'baseUrl'>,
+  full: string,
+): string {
+  const link = (name: string, path: string, notes: string): string => `- [${name}](${baseUrl}${path}): ${notes}`;
+  const guide = ([name, text]: [GuideName, string]): string =>
+    link(titleOf(text), `/docs/guides/${name}`, aboutOf(text));
+  const all = [...guides];
+  const kib = Math.ceil(Buffer.byteLength(full) / 1024);
+  const operations = `all ${registry.tools.length} operations with parameters, answers and examples`;
+  return [
+    '## Documents',
+    '',
+    link('Everything in one text', '/llms-full.txt', `rules, errors, ${operations}, and the guides (${kib} KiB).`),
+    link('OpenAPI document', '/api/v1/openapi.json', 'OpenAPI 3.1 of the REST operations, with all schemas.'),
+    '',
+    '## Endpoints',
+    '',
+    link('MCP', '/mcp', 'Streamable HTTP, POST only, with the bearer token. Every operation is a tool.'),
+    link('REST', '/api/v1/context', 'the first call, GET with the bearer token: what this credential may do.'),
+    '',
+    '## Guides',
+    '',
+    ...all.filter(([name]) => !OPTIONAL.has(name)).map(guide),
+    '',
+    '## Optional',
+    '',
+    link('Developer pages', '/docs', 'how to begin, in HTML for people, as all addresses under it.'),
+    link('Reference', '/docs/reference', 'all operations.'),
+    link('Errors', '/docs/errors', 'all failure codes.'),
+    ...all.filter(([name]) => OPTIONAL.has(name)).map(guide),
+  ].join('\n');
+}
+
+const titleOf = (guide: string): string => /^# (.+)$/m.exec(guide)?.[1] ?? '';
+
+/** The first sentence of a guide, after its heading and its note on what is not served. */
+function aboutOf(guide: string): string {
+  const paragraph = guide.split(/\n{2,}/).find((block) => !/^[#>]/.test(block)) ?? '';
+  return /^.*?\.(?=\s|$)/s.exec(paragraph)?.[0].replaceAll('\n', ' ') ?? paragraph;
+}
+
+/** A Markdown text with its headings so many levels deeper; code keeps its hashes. */
+function demoted(text: string, levels: number): string {
+  let fenced = false;
+  return text
+    .trim()
+    .split('\n')
+    .map((line) => {
+      if (line.trimStart().startsWith('```')) fenced = !fenced;
+      return !fenced && /^#+ /.test(line) ? '#'.repeat(levels) + line : line;
+    })
+    .join('\n');
+}

@@ -1,0 +1,87 @@
+import { type FailureCode, statusOf } from '../../core/failures.ts';
+import { jsonSchema } from '../../core/json-schema.ts';
+import { type Condition, type Parameter, TAGS, type Tool } from '../../core/tool.ts';
+import type { Registry } from '../../gateway/registry.ts';
+import { exampleArguments, exampleRequest } from './examples.ts';
+import { aboutText, code, codes, type NameOf, nodeOf, outline, outputOf, typeText } from './schema-text.ts';
+
+const RESTRICTIONS: Readonly<Record<Tool['restrictions'], string>> = {
+  refused: 'refused (`not_permitted`)',
+  applied: 'see only what their channels, teams and subsites allow',
+  none: 'no difference',
+};
+
+/** Every operation of the registry: groups under headings of the third level, operations under the fourth. */
+export function operationsText(registry: Registry, nameOf: NameOf, baseUrl: string): string {
+  return Object.entries(TAGS)
+    .map(([tag, description]) => {
+      const tools = registry.tools.filter((tool) => tool.tag === tag);
+      return [`### ${tag}`, '', description, ...tools.map((tool) => `\n${operation(tool, nameOf, baseUrl)}`)].join(
+        '\n',
+      );
+    })
+    .join('\n\n');
+}
+
+function operation(tool: Tool, nameOf: NameOf, baseUrl: string): string {
+  const { scopes, dataAccess } = tool.required;
+  const errors: FailureCode[] = [
+    ...tool.errors,
+    ...(tool.bytes ? (['precondition_failed', 'range_not_satisfiable'] as const) : []),
+  ];
+  const facts = [
+    `- REST: ${code(`${tool.method} ${tool.path}`)} (${tool.effect}, ${tool.cost} quota ${tool.cost === 1 ? 'unit' : 'units'})`,
+    `- Scopes: ${codes(scopes) || 'none'}. Data access: ${codes(dataAccess) || 'none'}.`,
+    ...tool.when.map(conditionText),
+    `- Restricted credentials: ${RESTRICTIONS[tool.restrictions]}.`,
+    ...(tool.author ? ['- Author: an enabled operator mapped to the credential on this website.'] : []),
+    ...(errors.length > 0 ? [`- Error codes of its own: ${errors.map(errorText).join(', ')}.`] : []),
+    ...(tool.untrusted.length > 0 ? [`- Untrusted text: ${codes(tool.untrusted)}.`] : []),
+    ...(tool.bytes ? [BYTES] : []),
+    `- REST example: ${code(exampleRequest(tool, baseUrl))}`,
+    `- MCP example: ${code({ name: tool.name, arguments: exampleArguments(tool) })}`,
+  ];
+  return [
+    `#### ${tool.name}`,
+    '',
+    `${tool.title}. ${tool.summary}`,
+    '',
+    ...facts,
+    '',
+    ...(tool.parameters.length === 0
+      ? ['Parameters: none.']
+      : ['Parameters:', '', ...tool.parameters.map((parameter) => parameterText(parameter, nameOf))]),
+    '',
+    ...answerText(tool, nameOf),
+  ].join('\n');
+}
+
+const BYTES =
+  '- Raw bytes: over REST with `Accept: application/octet-stream`. Then one `Range` of at most 65,536 bytes and ' +
+  '`If-Match` with the version as an entity tag are accepted, and the answer is 206 with `Content-Range`, `ETag` and ' +
+  '`Content-Digest`.';
+
+const errorText = (failure: FailureCode): string => `${code(failure)} (${statusOf(failure)})`;
+
+function conditionText({ given, is, scopes, dataAccess }: Condition): string {
+  const needs = [
+    ...(scopes.length > 0 ? [`scopes ${codes(scopes)}`] : []),
+    ...(dataAccess.length > 0 ? [`data access ${codes(dataAccess)}`] : []),
+  ];
+  return `- With ${code(is === undefined ? given : `${given}=${is}`)} also: ${needs.join('; ')}.`;
+}
+
+function parameterText({ name, in: place, schema, required }: Parameter, nameOf: NameOf): string {
+  const node = nodeOf(jsonSchema(schema, 'input'));
+  const standard = node.default === undefined ? '' : `, default ${code(node.default)}`;
+  return `- ${code(name)} (${place}${required ? ', required' : ''}): ${typeText(node, nameOf)}${standard}.${aboutText(node)}`;
+}
+
+/** What the operation answers: the members of `data` where that is all there is. */
+function answerText(tool: Tool, nameOf: NameOf): string[] {
+  const body = outputOf(tool);
+  const { data, ...others } = body.properties ?? {};
+  if (!data || Object.keys(others).length > 0) return ['Answer:', '', ...outline(body, nameOf)];
+  const name = nameOf(data);
+  return name === undefined ? ['Answer, in `data`:', '', ...outline(data, nameOf)] : [`Answer: \`data\` is a ${name}.`];
+}

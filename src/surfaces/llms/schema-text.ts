@@ -1,0 +1,123 @@
+import { type JsonSchema, jsonSchema } from '../../core/json-schema.ts';
+import type { Tool } from '../../core/tool.ts';
+
+/** The members of JSON Schema that our declarations give rise to. */
+export interface Node {
+  readonly type?: string | readonly string[];
+  readonly description?: string;
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly default?: unknown;
+  readonly format?: string;
+  readonly pattern?: string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly maxItems?: number;
+  readonly properties?: Readonly<Record<string, Node>>;
+  readonly required?: readonly string[];
+  readonly items?: Node;
+  readonly prefixItems?: readonly Node[];
+  readonly anyOf?: readonly Node[];
+  readonly oneOf?: readonly Node[];
+}
+
+/** What a shape that several operations answer with is called, if it has a name. */
+export type NameOf = (node: Node) => string | undefined;
+
+/** Longer patterns say in a worse way what the description says. The OpenAPI document has them all. */
+const PATTERN_MAX = 60;
+
+export const outputOf = (tool: Tool): Node => nodeOf(jsonSchema(tool.output, 'output'));
+
+// `jsonSchema` writes JSON Schema, and Node is the part of it that is read here.
+export const nodeOf = (schema: JsonSchema): Node => schema as Node;
+
+/** The type of a value in words: `string of at most 240 characters or null`. */
+export function typeText(node: Node, nameOf: NameOf): string {
+  const name = nameOf(node);
+  if (name !== undefined) return name;
+  if (node.const !== undefined) return code(node.const);
+  if (node.enum)
+    return node.enum
+      .map(code)
+      .join(', ')
+      .replace(/, ([^,]*)$/, ' or $1');
+  const alternatives = node.anyOf ?? node.oneOf;
+  if (alternatives) return either(alternatives.map((one) => typeText(one, nameOf)));
+  if (typeof node.type === 'object') return either(node.type.map((type) => typeText({ ...node, type }, nameOf)));
+  if (node.type === 'array') return arrayText(node, nameOf);
+  if (node.type === 'string') return stringText(node);
+  if (node.type === 'integer' || node.type === 'number') return node.type + range(node.minimum, node.maximum);
+  return node.type ?? 'any JSON value';
+}
+
+/** Null comes first where it could be taken for a value inside an array. */
+function either(types: readonly string[]): string {
+  const [different, others] = [[...new Set(types)], types.filter((type) => type !== 'null')];
+  if (others.length < types.length && others.some((type) => type.startsWith('array'))) {
+    return `null or ${others.join(' or ')}`;
+  }
+  return different.join(' or ');
+}
+
+function arrayText({ items, prefixItems, maxItems }: Node, nameOf: NameOf): string {
+  // What the places of a pair are limited to is noise here.
+  if (prefixItems) return `[${prefixItems.map(({ type }) => type ?? 'any').join(', ')}]`;
+  const size = maxItems === undefined ? '' : ` (at most ${maxItems})`;
+  return `array${size} of ${items ? typeText(items, nameOf) : 'any values'}`;
+}
+
+function stringText({ format, pattern = '', description = '', minLength, maxLength }: Node): string {
+  if (format !== undefined) return `${format} string`;
+  const [, prefix] = /^\^([a-z]+)_\[0-9\]/.exec(pattern) ?? [];
+  // The description of an id often shows its form already.
+  if (prefix !== undefined) return description.includes(`${prefix}_`) ? 'string' : `string ${code(`${prefix}_…`)}`;
+  const length = range(minLength, maxLength);
+  const size = length === '' ? '' : ` of${length} characters`;
+  return `string${size}${pattern !== '' && pattern.length <= PATTERN_MAX ? ` matching ${code(pattern)}` : ''}`;
+}
+
+function range(minimum?: number, maximum?: number): string {
+  if (minimum === undefined) return maximum === undefined ? '' : ` at most ${grouped(maximum)}`;
+  if (maximum === undefined) return minimum === 0 ? ' from 0' : ` at least ${grouped(minimum)}`;
+  return minimum === maximum ? ` ${grouped(minimum)}` : ` ${grouped(minimum)} to ${grouped(maximum)}`;
+}
+
+const grouped = (value: number): string => value.toLocaleString('en-US');
+
+/** As Markdown code; text without the quotes of JSON. */
+export const code = (value: unknown): string => `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
+
+export const codes = (values: readonly string[]): string => values.map(code).join(', ');
+
+/** The members of a value as a nested list. A name with `?` may be absent. */
+export function outline(node: Node, nameOf: NameOf, indent = ''): string[] {
+  const forms = objectsIn(node, nameOf);
+  return forms.flatMap((form, index) => {
+    if (forms.length === 1) return membersOf(form, nameOf, indent);
+    return [`${indent}- ${index === 0 ? 'either' : 'or'}:`, ...membersOf(form, nameOf, `${indent}  `)];
+  });
+}
+
+function membersOf({ properties = {}, required = [] }: Node, nameOf: NameOf, indent: string): string[] {
+  return Object.entries(properties).flatMap(([name, property]) => {
+    const optional = required.includes(name) ? '' : '?';
+    const line = `${indent}- ${code(name)}${optional}: ${typeText(property, nameOf)}.${aboutText(property)}`;
+    return [line, ...outline(property, nameOf, `${indent}  `)];
+  });
+}
+
+/** What a value says of itself, after a space. Markdown would take the underscores of `cnv_{tenant}_{site}` for emphasis. */
+export const aboutText = ({ description }: Node): string =>
+  description === undefined ? '' : ` ${description.replace(/\w+_\{\w+\}(_\{\w+\})*/g, code)}`;
+
+/** The objects with members of their own that a value is or holds, without going through another object. */
+function objectsIn(node: Node, nameOf: NameOf): Node[] {
+  if (nameOf(node) !== undefined) return [];
+  if (node.properties) return [node];
+  return [...(node.anyOf ?? node.oneOf ?? []), ...(node.items ? [node.items] : [])].flatMap((one) =>
+    objectsIn(one, nameOf),
+  );
+}

@@ -1,0 +1,64 @@
+import { FAILURE_CODES, statusOf, titleOf } from '../../core/failures.ts';
+import type { Prompt } from '../../core/prompt.ts';
+import type { Resource } from '../../core/resource.ts';
+import { DATA_ACCESS, type DataAccess, type Requirement, SCOPES, type Scope } from '../../core/scopes.ts';
+import type { Tool } from '../../core/tool.ts';
+import type { Registry } from '../../gateway/registry.ts';
+import { code, codes } from './schema-text.ts';
+
+/** Every failure code with its status and its sentence. */
+export const errorsText = (): string =>
+  [
+    '| Code | Status | Meaning |',
+    '|---|---|---|',
+    ...FAILURE_CODES.map((failure) => `| ${code(failure)} | ${statusOf(failure)} | ${titleOf(failure)} |`),
+  ].join('\n');
+
+/** What each scope and each data-access flag opens. */
+export const scopesText = (registry: Registry): string =>
+  [
+    'Scopes:',
+    '',
+    ...SCOPES.map((scope) => opened(scope, registry, ({ scopes }) => scopes)),
+    '',
+    'Data-access flags:',
+    '',
+    ...DATA_ACCESS.map((flag) => opened(flag, registry, ({ dataAccess }) => dataAccess)),
+  ].join('\n');
+
+type Grant = Scope | DataAccess;
+
+function opened(grant: Grant, { tools }: Registry, grantsOf: (requirement: Requirement) => readonly Grant[]): string {
+  const always = tools.filter((tool) => grantsOf(tool.required).includes(grant));
+  const sometimes = tools.flatMap((tool) => {
+    const given = tool.when.filter((condition) => grantsOf(condition).includes(grant));
+    return given.length > 0 && !always.includes(tool) ? [`${code(tool.name)} with ${orCodes(given)}`] : [];
+  });
+  const parts = [
+    ...(always.length > 0 ? [codes(always.map((tool) => tool.name))] : []),
+    ...(sometimes.length > 0 ? [sometimes.join(', ')] : []),
+  ];
+  return `- ${code(grant)}: ${parts.join('; ') || 'no operation of this version asks for it'}.`;
+}
+
+const orCodes = (conditions: Tool['when']): string => conditions.map(({ given }) => code(given)).join(' or ');
+
+/** MCP resources: each reads one operation, and is there when the operation is. */
+export const resourcesText = (resources: readonly Resource[], registry: Registry): string =>
+  resources
+    .filter(({ tool }) => registry.get(tool))
+    .map(
+      ({ uri, description, mimeType, tool }) =>
+        `- ${code(uri)} (${code(mimeType)}, reads ${code(tool)}): ${description}`,
+    )
+    .join('\n');
+
+/** MCP prompts: each leads through operations, and is there when all of them are. */
+export const promptsText = (prompts: readonly Prompt[], registry: Registry): string =>
+  prompts
+    .filter(({ tools }) => tools.every((tool) => registry.get(tool)))
+    .map(({ name, description, tools, arguments: all }) => {
+      const lines = all.map((one) => `  - ${code(one.name)}${one.required ? ' (required)' : ''}: ${one.description}`);
+      return [`- ${code(name)} (asks for ${codes(tools)}): ${description}`, ...lines].join('\n');
+    })
+    .join('\n');
