@@ -17,7 +17,7 @@ export default definePrompt({
       .enum(['today', 'last-7-days', 'last-month', 'date'])
       .describe('today, last-7-days, last-month, or date with start and end.'),
     start: Day.optional().describe('First day, YYYY-MM-DD; with range date.'),
-    end: Day.optional().describe('Last day, YYYY-MM-DD; with range date, at most 31 days after start.'),
+    end: Day.optional().describe('Last day, YYYY-MM-DD; included; with range date, at most 31 days with start.'),
     timezone: z
       .string()
       .regex(/^[A-Za-z0-9_+/-]{1,100}$/)

@@ -18,6 +18,7 @@ import { llms } from './surfaces/llms/llms.ts';
 import { mcpSurface } from './surfaces/mcp/mcp.ts';
 import { openapi } from './surfaces/openapi/openapi.ts';
 import { restSurface } from './surfaces/rest/rest.ts';
+import { type DemoAccess, welcome } from './welcome.ts';
 
 /** One answer in so many is checked against its schema in production; in tests every one. */
 const CHECK_EVERY = 256;
@@ -96,11 +97,6 @@ async function answers({ db }: Store, stopping: AbortSignal): Promise<boolean> {
   );
 }
 
-interface DemoAccess {
-  readonly token: string;
-  readonly website: string;
-}
-
 /** Loads the demo into an empty store; its token is kept for its owner alone, beside the data. */
 async function prepareDemo(store: Store, dataDir: string): Promise<DemoAccess | undefined> {
   const file = join(dataDir, 'demo-token.json');
@@ -109,22 +105,6 @@ async function prepareDemo(store: Store, dataDir: string): Promise<DemoAccess | 
   const access = { token: demo.full.token, website: demo.website_ids[0] ?? '' };
   await writeFile(file, `${JSON.stringify(access)}\n`, { mode: 0o600 });
   return access;
-}
-
-function welcome(baseUrl: string, { token, website }: DemoAccess): string {
-  return [
-    '',
-    'A demo organization was loaded. Its test token is shown this once and kept in the data folder (demo-token.json):',
-    '',
-    `  ${token}`,
-    '',
-    'A first read:',
-    '',
-    `  curl -s -H 'Authorization: Bearer ${token}' '${baseUrl}/api/v1/conversations?website_id=${website}&limit=3'`,
-    '',
-    `The API is described at ${baseUrl}/api/v1/openapi.json`,
-    '',
-  ].join('\n');
 }
 
 function refusedPort(error: unknown, host: string, port: number): Refused | undefined {

@@ -1,9 +1,15 @@
+import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { lexer, type Token, walkTokens } from 'marked';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadPrompts, loadResources, loadTools } from '../../src/gateway/load.ts';
+import type { Grant } from '../support/credentials.ts';
+import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 
 /**
  * The guides are prose, so nothing compiles them. Every name they put in backticks is held here against closed lists,
- * written by hand from the specification and apart from the tool declarations.
+ * written by hand from the specification and apart from the tool declarations. Their examples are calls: each is held
+ * against the declared tool, and those of served tools are made, with the demo's data.
  */
 
 const GUIDES = [
@@ -99,7 +105,12 @@ const FLAGS = words('message_content pii internal_notes');
 const SKILLS = words(`support_insights conversation_evidence configuration_inspection contact_inspection
   offline_language_detection`);
 const TASK_FAILURES = words('message_id_conflict artifact_too_large interrupted');
-const PROMPTS = words('performance_summary configuration_preview');
+/** Arguments of each prompt; those after `optional` may be left out. */
+const PROMPT_ARGUMENTS: Readonly<Record<string, string>> = {
+  performance_summary: 'website_id range optional start end timezone',
+  configuration_preview: 'feature_id optional name enabled',
+};
+const PROMPTS = Object.keys(PROMPT_ARGUMENTS);
 
 /** Every other snake_case word that the guides may use: fields, parameters and constants of the public contract. */
 const VOCABULARY = words(`
@@ -109,9 +120,9 @@ const VOCABULARY = words(`
   subscription_id session_id event_id event_type note_id platform_id
   created_at updated_at first_response_at last_message_at closed_at last_seen_at occurred_at recorded_at
   created_from created_to updated_since updated_asc message_count include_internal voice_transcript attachment_only
-  text_truncated attachment_count media_type chunk_size chunk_count next_chunk persisted_conversations
+  text_truncated attachment_count media_type chunk_size chunk_count next_chunk
   query_field query_match stored_primary_contacts first_name last_name mobile_e164 phone_e164 conversation_count
-  contact_linked ai_evidenced_conversations bucket_time_zone generated_at cache_seconds restriction_dimensions
+  contact_linked bucket_time_zone restriction_dimensions
   ai_conversations ai_touched_visitors ai_assisted_conversations ai_customer_facing_conversations human_escalations
   first_response_seconds first_response_count speed_response_seconds speed_response_count average_response_seconds
   duration_seconds sample_count average_seconds visitor_message_count bot_message_count operator_message_count
@@ -137,6 +148,34 @@ const FORMATS: Readonly<Record<string, RegExp>> = {
 };
 
 const WRITES_NEEDING_KEY = words('visitor_note_add conversation_disposition_set ai_feature_execute config_plan');
+/** Arguments of the tools that are not served yet; one that has come to be served is held against its own schema. */
+const PLANNED: Readonly<Record<string, { readonly needs: readonly string[]; readonly takes: readonly string[] }>> = {
+  visitor_note_add: { needs: words('visitor_id text idempotency_key'), takes: ['website_id'] },
+  conversation_disposition_set: {
+    needs: words('conversation_id disposition idempotency_key'),
+    takes: ['website_id'],
+  },
+  ai_feature_execute: { needs: words('feature_id expected_version context idempotency_key'), takes: ['website_id'] },
+  config_plan: { needs: words('website_id path expected_version changes idempotency_key'), takes: [] },
+  subscriptions_list: { needs: [], takes: [] },
+  subscription_create: {
+    needs: words('website_ids event_types payload_mode delivery start'),
+    takes: ['idempotency_key'],
+  },
+  subscription_get: { needs: ['subscription_id'], takes: [] },
+  subscription_replace: {
+    needs: words('subscription_id if_match website_ids event_types payload_mode delivery start'),
+    takes: ['idempotency_key'],
+  },
+  subscription_delete: { needs: words('subscription_id if_match'), takes: ['idempotency_key'] },
+  events_pull: { needs: words('subscription_id after'), takes: ['limit'] },
+};
+const RESOURCES = words(`gateway://context gateway://guides/{guide} gateway://capabilities/{website_id}
+  gateway://reports/ai-conversations/{website_id}/{range} gateway://config/{website_id}/catalog
+  gateway://config/{website_id}/schema gateway://config/{website_id}/ai/features
+  gateway://config/ai/features/{feature_id}`);
+/** What a guide may link to: pages and documents that the gateway serves itself. */
+const PAGES = words('/docs /docs/reference /docs/errors /llms.txt /llms-full.txt /api/v1/openapi.json');
 const A2A_METHODS = ['SendMessage', 'GetTask', 'ListTasks', 'CancelTask'];
 
 function words(text: string): string[] {
@@ -147,9 +186,20 @@ function read(guide: string): string {
   return readFileSync(new URL(`../../resources/guides/${guide}.md`, import.meta.url), 'utf8');
 }
 
-/** The text without fenced blocks. */
+/** The text without fenced blocks, which may stand inside a step of a list. */
 function prose(text: string): string {
-  return text.replace(/^```[\s\S]*?^```$/gm, '');
+  return text.replace(/^ *```[\s\S]*?^ *```$/gm, '');
+}
+
+function tokens(text: string): Token[] {
+  const all: Token[] = [];
+  walkTokens(lexer(text), (token) => void all.push(token));
+  return all;
+}
+
+/** Sections that tell how to do something. */
+function jobs(text: string): string[] {
+  return text.split(/^(?=## )/m).filter((section) => section.startsWith('## Job: '));
 }
 
 function spans(text: string): string[] {
@@ -173,9 +223,20 @@ interface Example {
 }
 
 function examples(text: string): Example[] {
-  return [...text.matchAll(/^```json\n([\s\S]*?)^```$/gm)].map((match) => JSON.parse(match[1] ?? '') as Example);
+  // Members that an example lacks are undefined, and every expectation below names the one that it reads.
+  return tokens(text).flatMap((token) =>
+    token.type === 'code' && token['lang'] === 'json' ? [JSON.parse(String(token['text'])) as Example] : [],
+  );
 }
 
+/** Every text inside a value, however deep. */
+function strings(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(strings) : [];
+}
+
+const registry = await loadTools();
+const served = (name: string | undefined): boolean => registry.get(name ?? '') !== undefined;
 const texts = new Map(GUIDES.map((guide) => [guide, read(guide)] as const));
 const codes = Object.values(CODES).flat();
 const known = new Set([
@@ -212,7 +273,10 @@ describe.each([...texts])('guide %s', (_guide, text) => {
     expect(lines.length).toBeLessThanOrEqual(300);
     expect(text.match(/<[a-z/!?][^>]*>/gi) ?? []).toEqual([]);
     expect(lines.filter((line) => line.trimStart().startsWith('|'))).toEqual([]);
-    expect((text.match(/^```/gm) ?? []).length % 2).toBe(0);
+    expect((text.match(/^ *```/gm) ?? []).length % 2).toBe(0);
+    expect(tokens(text).filter((token) => token.type === 'html')).toEqual([]);
+    // llms-full.txt holds all guides and the whole reference, and has a limit of its own.
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(12_288);
     expect(prose(text).match(/`/g)?.length ?? 0).toSatisfy((ticks: number) => ticks % 2 === 0);
   });
 
@@ -224,7 +288,7 @@ describe.each([...texts])('guide %s', (_guide, text) => {
   });
 
   it('names only paths of the contract, each with its own method and tool', () => {
-    const paths = [...text.matchAll(/(?:(GET|POST|PATCH|PUT|DELETE) )?[^\s`"]*\/api\/v1(\/[^\s`"'?]*)/g)];
+    const paths = [...text.matchAll(/(?:(GET|POST|PATCH|PUT|DELETE) )?[^\s`"]*\/api\/v1(\/[^\s`"'?)]*)/g)];
     expect(paths.length).toBeGreaterThan(0);
     const wrong = paths.filter(([, method, path]) => {
       const routes = routesOf(path ?? '');
@@ -257,8 +321,67 @@ describe.each([...texts])('guide %s', (_guide, text) => {
         if (name in values) expect(values[name], name).toMatch(format);
       }
       if (WRITES_NEEDING_KEY.includes(call.name ?? '')) expect(values).toHaveProperty('idempotency_key');
+      // A call is about one website: ids of two would be not_found.
+      const sites = strings(values).flatMap((value) => /\b[a-z]{3}_(\d+_\d+)(?:_\d+)?$/.exec(value)?.[1] ?? []);
+      expect(new Set(sites).size, JSON.stringify(call)).toBeLessThanOrEqual(1);
     }
     expect(calls.length).toBeGreaterThan(0);
+  });
+
+  it('gives examples whose arguments the tool takes', () => {
+    for (const { name = '', arguments: values = {} } of examples(text).filter((call) => call.method === undefined)) {
+      const tool = registry.get(name);
+      if (tool) {
+        expect(tool.input.safeParse(values).error?.issues ?? [], `${name} ${JSON.stringify(values)}`).toEqual([]);
+        continue;
+      }
+      const { needs = [], takes = [] } = PLANNED[name] ?? {};
+      expect(
+        needs.filter((member) => !(member in values)),
+        `${name} lacks`,
+      ).toEqual([]);
+      expect(
+        Object.keys(values).filter((member) => !needs.includes(member) && !takes.includes(member)),
+        `${name} does not take`,
+      ).toEqual([]);
+    }
+  });
+
+  it('explains every failure of its own of a tool that it shows', () => {
+    const names = spans(text);
+    for (const { name = '' } of examples(text)) {
+      for (const code of registry.get(name)?.errors ?? []) expect(names, `${name} can fail so`).toContain(code);
+    }
+    expect(names).toContain('quota_exceeded');
+  });
+
+  it('tells jobs in numbered steps, each with an end', () => {
+    expect(jobs(text).length).toBeGreaterThan(0);
+    for (const job of jobs(text)) {
+      const title = job.slice(0, job.indexOf('\n'));
+      const steps = lexer(job).flatMap((token) => (token.type === 'list' && token['ordered'] ? [token] : []));
+      expect(steps, title).toHaveLength(1);
+      expect(steps[0]?.['items'].length, title).toBeGreaterThan(1);
+      expect(prose(job), title).toMatch(/\b[Ss]top\b/);
+    }
+  });
+
+  it('says at its head what is not served, and of that nothing that is', () => {
+    const head = text.split('\n')[2] ?? '';
+    const missing = spans(text).filter((name) => name in TOOLS && !served(name));
+    if (missing.length > 0) expect(head).toMatch(/^> Not served by this version: /);
+    expect(text.match(/Not served by this version/g)?.length ?? 0).toBe(head.startsWith('> ') ? 1 : 0);
+    if (!head.startsWith('> ')) return;
+    expect(spans(head).filter(served)).toEqual([]);
+    expect(head).not.toMatch(/MCP|llms|\/docs/);
+  });
+
+  it('links only to what the gateway serves, and names only MCP resources that there are', () => {
+    const targets = tokens(text).flatMap((token) => (token.type === 'link' ? [String(token['href'])] : []));
+    const guides = GUIDES.map((guide) => `/docs/guides/${guide}`);
+    expect(targets.filter((target) => !PAGES.includes(target) && !guides.includes(target))).toEqual([]);
+    const uris = text.match(/gateway:\/\/[^\s`"]+/g) ?? [];
+    expect(uris.filter((uri) => !RESOURCES.includes(uri))).toEqual([]);
   });
 
   it('treats text as data and says what is excluded', () => {
@@ -272,6 +395,42 @@ describe('together', () => {
 
   it('name every tool, scope, skill and prompt', () => {
     expect([...Object.keys(TOOLS), ...SCOPES, ...SKILLS, ...PROMPTS].filter((name) => !all.includes(name))).toEqual([]);
+  });
+
+  it('pair every tool with its REST operation', () => {
+    const paired = [...texts.values()].flatMap((text) =>
+      [...prose(text).matchAll(/`\w+ \/api\/v1\/[^`]+`,\s+tool\s+`([^`]+)`/g)].map((match) => match[1]),
+    );
+    expect(Object.keys(TOOLS).filter((name) => !paired.includes(name))).toEqual([]);
+  });
+
+  it('show a call of every tool that is served, but for three', () => {
+    const shown = new Set([...texts.values()].flatMap((text) => examples(text).map(({ name }) => name)));
+    const silent = registry.tools.map(({ name }) => name).filter((name) => !shown.has(name));
+    // Two take what teams takes, which stands beside them; the third reads what a write left, and no write is served.
+    expect(silent.sort()).toEqual(['channels', 'operation_get', 'operators']);
+  });
+
+  it('keep arguments by hand only for tools that are not served', () => {
+    expect(Object.keys(PLANNED).sort()).toEqual(
+      Object.keys(TOOLS)
+        .filter((name) => !served(name))
+        .sort(),
+    );
+  });
+
+  it('the overview names every MCP resource, and every prompt with its arguments', async () => {
+    const overview = texts.get('overview') ?? '';
+    expect(RESOURCES.filter((uri) => !spans(overview).includes(uri))).toEqual([]);
+    expect((await loadResources()).map(({ uri }) => uri).sort()).toEqual([...RESOURCES].sort());
+    for (const prompt of await loadPrompts()) {
+      const listed = PROMPT_ARGUMENTS[prompt.name];
+      const names = (required: boolean) =>
+        prompt.arguments.filter((one) => one.required === required).map(({ name }) => name);
+      expect([...names(true), 'optional', ...names(false)].join(' '), prompt.name).toBe(listed);
+      const told = new RegExp(`\`${prompt.name}\`\\s+\\(([^)]*)\\)`).exec(overview)?.[1] ?? '';
+      expect(told.replaceAll(/[`,]/g, '').replaceAll(/\s+/g, ' '), prompt.name).toBe(listed);
+    }
   });
 
   it('the overview explains every error code', () => {
@@ -289,5 +448,134 @@ describe('together', () => {
         expect(item[0]).toMatch(/[Nn]ever\s+(?:use\s+a|send\s+the\s+note\s+under\s+a)\s+new\s+key/);
       }
     }
+  });
+});
+
+describe('followed with the demo’s data', () => {
+  let gateway: TestGateway;
+  let full: string;
+  beforeAll(async () => {
+    gateway = await openTestGateway();
+    ({ token: full } = await gateway.issue());
+  });
+  afterAll(() => gateway.close());
+
+  const call = async (name: string, input: Record<string, unknown>, bearer = full) => {
+    const tool = registry.get(name);
+    if (!tool) throw new Error(`${name} is not served`);
+    return gateway.corridor.call({ tool, bearer, input });
+  };
+  const tell = async (name: string, input: Record<string, unknown>, grant?: Grant): Promise<string> => {
+    const bearer = grant ? (await gateway.issue(grant)).token : full;
+    const outcome = await call(name, input, bearer);
+    return 'failure' in outcome ? outcome.failure.code : 'answered';
+  };
+  // The corridor has checked the body against the tool's schema; the tests below name the members that they read.
+  // biome-ignore lint/suspicious/noExplicitAny: see above
+  const body = async (name: string, input: Record<string, unknown>): Promise<any> => {
+    const outcome = await call(name, input);
+    if (!('body' in outcome)) throw new Error(`${name} ${JSON.stringify(input)} failed`);
+    return outcome.body;
+  };
+
+  it.each([...texts])('every example of %s that is served answers', async (_guide, text) => {
+    for (const { name = '', arguments: values = {} } of examples(text)) {
+      if (served(name)) expect(await tell(name, values), `${name} ${JSON.stringify(values)}`).toBe('answered');
+    }
+  });
+
+  it('investigation: the chunks of a file join to what its metadata says', async () => {
+    const file_id = 'fil_1_1_6';
+    const { file } = (await body('file_get', { file_id })).data;
+    const parts: Buffer[] = [];
+    for (let chunk: number | null = 0; chunk !== null; ) {
+      const { data } = await body('file_content', { file_id, chunk, version: file.version });
+      const bytes = Buffer.from(data.content, 'base64');
+      expect(createHash('sha256').update(bytes).digest('hex')).toBe(data.sha256);
+      if (data.next_chunk !== null) expect(data.content).toHaveLength(87_384);
+      parts.push(bytes);
+      chunk = data.next_chunk;
+    }
+    expect(parts).toHaveLength(file.chunk_count);
+    expect(createHash('sha256').update(Buffer.concat(parts)).digest('hex')).toBe(file.sha256);
+    expect(await tell('file_content', { file_id, chunk: file.chunk_count })).toBe('not_found');
+    expect(await tell('file_content', { file_id, version: '0123456789abcdef' })).toBe('version_conflict');
+  });
+
+  it('reporting: the conversations behind a headline are as many as it says', async () => {
+    const report = (
+      await body('ai_conversation_summary', {
+        website_id: 'web_1_1',
+        range: 'date',
+        start: '2026-11-01',
+        end: '2026-11-07',
+      })
+    ).data;
+    const between = examples(texts.get('reporting') ?? '').find(({ name }) => name === 'conversations_list')?.arguments;
+    const found = (await body('conversations_list', between ?? {})).data;
+    expect(found.next_cursor).toBe(null);
+    const evidenced = found.conversations.filter((one: { ai: { involved: boolean } }) => one.ai.involved);
+    expect(evidenced).toHaveLength(report.headline.ai_conversations);
+    expect(evidenced.filter((one: { ai: { escalated: boolean } }) => one.ai.escalated)).toHaveLength(
+      report.headline.human_escalations,
+    );
+    expect(evidenced.length).toBeGreaterThan(0);
+  });
+
+  it('contacts: search is case-sensitive and by prefix of the full name', async () => {
+    const find = async (query: string) =>
+      (await body('contacts_list', { website_id: 'web_1_1', query, query_field: 'name' })).data.data.length;
+    const { name } = (await body('contact_get', { contact_id: 'ctc_1_1_89' })).data.contact;
+    expect(await find(name.slice(0, 4))).toBeGreaterThan(0);
+    expect(await find(name.slice(0, 4).toLowerCase())).toBe(0);
+    expect(await find(name.slice(name.indexOf(' ') + 1))).toBe(0);
+  });
+
+  it('configuration: labels are searched as words', async () => {
+    const find = async (query: string) =>
+      (await body('config_search', { website_id: 'web_1_1', query })).data.matches.length;
+    expect(await find('LANGUAGE DET')).toBeGreaterThan(0);
+    expect(await find('language_detection')).toBe(0);
+  });
+
+  it('the grants that the guides name are the ones that decide', async () => {
+    const website_id = 'web_1_1';
+    const scopes = ['conversation_read', 'contact_read', 'contact_read_pii', 'config_read'] as const;
+    const contact_id = 'ctc_1_1_89';
+    // investigation: contact_id asks for two scopes and no flag; include_internal for scope and flag.
+    expect(await tell('conversations_list', { website_id, contact_id }, { scopes, dataAccess: [] })).toBe('answered');
+    expect(await tell('conversations_list', { website_id, contact_id }, { scopes: ['conversation_read'] })).toBe(
+      'not_permitted',
+    );
+    const conversation_id = 'cnv_1_1_11';
+    expect(
+      await tell(
+        'conversation_messages',
+        { conversation_id, include_internal: true },
+        { dataAccess: ['message_content', 'pii'] },
+      ),
+    ).toBe('not_permitted');
+    // contacts: a search without the personal grant is refused, not empty.
+    expect(await tell('contacts_list', { website_id, query: 'A' }, { scopes, dataAccess: [] })).toBe('not_permitted');
+    // overview: a guide outside the grants does not exist; configuration: a restricted credential may search.
+    expect(await tell('guide_read', { guide: 'reporting' }, { scopes })).toBe('not_found');
+    const restricted = { teams: ['tem_1_1_1'] };
+    expect(await tell('config_search', { website_id, query: 'translat' }, restricted)).toBe('answered');
+    expect(await tell('config_get', { website_id, path: '/ai/features' }, restricted)).toBe('not_permitted');
+  });
+
+  it('the cursors that the guides call wrong are refused', async () => {
+    const website_id = 'web_1_1';
+    for (const [name, input] of [
+      ['conversations_list', { cursor: 'cnv_1_2_5' }],
+      ['conversations_list', { cursor: 'cnv_1_1_5', order: 'updated_asc' }],
+      ['config_get', { cursor: 'aif_1_1_1', path: '/ai/features/aif_1_1_4' }],
+    ] as const) {
+      expect(await tell(name, { website_id, ...input }), name).toBe('invalid_cursor');
+    }
+  });
+
+  it('agent_tasks: what is not served is not there', async () => {
+    expect((await gateway.ask('/a2a', { method: 'POST', token: full, unchecked: true })).status).toBe(404);
   });
 });

@@ -5,7 +5,7 @@ import type { Prompt } from '../../core/prompt.ts';
 import { inputErrors } from '../../gateway/input-errors.ts';
 import { mayCall, type Registry } from '../../gateway/registry.ts';
 import type { Exchange } from './exchange.ts';
-import { invalidParams } from './refusals.ts';
+import { invalidParams, unusable } from './refusals.ts';
 
 /** Prompts, listed for credentials that can call every operation that the prompt asks for. */
 export function mcpPrompts(prompts: readonly Prompt[], registry: Registry) {
@@ -27,7 +27,7 @@ export function mcpPrompts(prompts: readonly Prompt[], registry: Registry) {
     async get(exchange: Exchange, name: string, values: Readonly<Record<string, string>>) {
       const authority = await exchange.admit();
       const prompt = prompts.find((one) => one.name === name && usable(one, authority));
-      if (!prompt) throw invalidParams(new Failure('not_permitted'));
+      if (!prompt) throw unusable('prompt');
       const parsed = prompt.input.safeParse(values);
       if (!parsed.success) {
         throw invalidParams(new Failure('invalid_parameter', { errors: inputErrors(parsed.error, values) }));

@@ -1,9 +1,9 @@
-import { Failure, titleOf } from '../../core/failures.ts';
+import { type Failure, titleOf } from '../../core/failures.ts';
 import type { Tool } from '../../core/tool.ts';
 import { mayCall, type Registry } from '../../gateway/registry.ts';
 import { type Descriptor, describe } from './descriptors.ts';
 import type { Exchange } from './exchange.ts';
-import { invalidParams } from './refusals.ts';
+import { invalidParams, unusable } from './refusals.ts';
 import { VERSIONS, type Version } from './versions.ts';
 
 export interface ToolResult {
@@ -30,7 +30,7 @@ export function mcpTools(registry: Registry) {
       const tool = registry.get(name);
       if (!tool) {
         await exchange.admit();
-        throw invalidParams(new Failure('not_permitted'));
+        throw unusable('tool');
       }
       const outcome = await exchange.call(name, input);
       if ('body' in outcome) return success(tool, outcome.body);
