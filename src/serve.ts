@@ -9,6 +9,7 @@ import { sql } from './core/sql.ts';
 import { openGuides } from './gateway/guides.ts';
 import { loadPrompts, loadResources } from './gateway/load.ts';
 import { openGateway } from './gateway/open.ts';
+import { startUpkeep } from './gateway/upkeep.ts';
 import { openLog } from './log.ts';
 import { packageVersion } from './package.ts';
 import { openStore, type Store } from './store/open.ts';
@@ -64,6 +65,11 @@ export async function serve({ config, out }: CommandContext, options: { demo: bo
     }).catch((error: unknown) => {
       throw refusedPort(error, config.host, config.port) ?? error;
     });
+    const rounds = startUpkeep({
+      db: store.slow,
+      registry,
+      onError: (error) => log.warn({ err: error }, 'upkeep of the ledger failed and is tried again'),
+    });
     out.note(`gateway ready on ${baseUrl}`);
     if (demo) out.note(welcome(baseUrl, demo));
     await new Promise<void>((resolve) => {
@@ -72,6 +78,7 @@ export async function serve({ config, out }: CommandContext, options: { demo: bo
     });
     out.note('gateway stopping');
     await server.close();
+    await rounds.stop();
   } finally {
     await store.close();
     flush();

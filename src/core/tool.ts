@@ -5,6 +5,7 @@ import type { GuideName } from './guides.ts';
 import { type IdKind, idKind, WebsiteId } from './ids.ts';
 import type { FileBytes, Reads } from './reads.ts';
 import type { DataAccess, Requirement, Scope } from './scopes.ts';
+import type { Writes } from './writes.ts';
 
 type Shape = Readonly<Record<string, z.ZodType>>;
 type Input<S extends Shape> = z.output<z.ZodObject<S>>;
@@ -58,47 +59,79 @@ export interface ReadContext<I> {
   readonly gateway: GatewayFacts;
 }
 
+export interface WriteContext<I> {
+  readonly input: I;
+  readonly authority: Authority;
+  readonly write: Writes;
+}
+
+/** What the corridor gives every handler; `write` is there for writes only. */
+export interface CallContext<I> extends ReadContext<I> {
+  readonly write: Writes | undefined;
+}
+
 /** A request for raw bytes: the Range header's numbers (both inclusive), absent for the first chunk. */
 export interface BytesRequest {
   readonly range?: { readonly first: number; readonly last: number | undefined } | { readonly suffix: number };
   readonly ifMatch?: string;
 }
 
-/**
- * One operation, declared once. REST route, validation, OpenAPI, MCP tool, capabilities and documentation are derived
- * from it. `handle` holds the domain only: who may call, from which website and how much of it is the corridor's work.
- */
-export interface ToolDeclaration<
-  P extends Shape,
-  Q extends Shape,
-  C extends { cursor: Cursor; limit: number } | undefined,
-  B,
-> {
+interface Declaration<P extends Shape, Q extends Shape> {
   /** The contract's name; the file's name is the same in kebab case. */
   readonly name: string;
   readonly title: string;
   /** One or two sentences for an agent that chooses between tools. */
   readonly summary: string;
-  readonly rest: `GET /api/v1/${string}`;
-  readonly effect: 'read';
   readonly tag: Tag;
   readonly scopes: readonly Scope[];
   readonly dataAccess?: readonly DataAccess[];
   /** refused: only for unrestricted credentials; applied: rows outside are invisible; none: restrictions do not concern it. */
   readonly restrictions: 'refused' | 'applied' | 'none';
   readonly when?: readonly Condition[];
-  readonly page?: C;
   /** Quota units of one call; 1 where absent. */
   readonly cost?: number;
   readonly input: { readonly path?: P; readonly query?: Q };
-  readonly output: z.ZodType<unknown, B>;
   /** Codes beside those that every operation may give (400, 401, 404, 429, 500, 503). */
   readonly errors?: readonly FailureCode[];
   /** Members that hold text written by visitors or operators, as JSON pointers with `*`. */
   readonly untrusted?: readonly string[];
+}
+
+/**
+ * One operation, declared once. REST route, validation, OpenAPI, MCP tool, capabilities and documentation are derived
+ * from it. `handle` holds the domain only: who may call, from which website and how much of it is the corridor's work.
+ */
+export interface ReadDeclaration<P extends Shape, Q extends Shape, C extends PageRule | undefined, B>
+  extends Declaration<P, Q> {
+  readonly effect: 'read';
+  readonly rest: `GET /api/v1/${string}`;
+  readonly page?: C;
+  readonly output: z.ZodType<unknown, B>;
   handle(context: ReadContext<Input<P> & Input<Q> & PageInput<C>>): Promise<B>;
   /** Present where the operation can also answer `Accept: application/octet-stream` (REST only). */
   readonly bytes?: (context: ReadContext<Input<P> & Input<Q>>, request: BytesRequest) => Promise<FileBytes>;
+}
+
+/**
+ * A reviewed write: its effect happens once for each Idempotency-Key. `handle` asks `write` for one command and makes
+ * the body of what that answers; it runs again, and must make the same body, whenever the answer is replayed.
+ */
+export interface WriteDeclaration<P extends Shape, Q extends Shape, D extends Shape, B> extends Declaration<P, Q> {
+  readonly effect: 'write';
+  readonly rest: `POST /api/v1/${string}`;
+  readonly input: { readonly path?: P; readonly query?: Q; readonly body: D };
+  /** Whether the write is made in the name of a mapped native author. */
+  readonly author: 'required' | 'none';
+  readonly idempotency: 'required';
+  /** Receipts that the change leaves in the journal. */
+  readonly emits: readonly string[];
+  readonly output: z.ZodType<unknown, B>;
+  handle(context: WriteContext<Input<P> & Input<Q> & Input<D>>): Promise<B>;
+}
+
+export interface PageRule {
+  readonly cursor: Cursor;
+  readonly limit: number;
 }
 
 /** A declaration with its types erased and what the gateway derives from it once, at load. */
@@ -116,18 +149,20 @@ export interface Tool {
   readonly when: readonly Condition[];
   readonly cost: number;
   readonly parameters: readonly Parameter[];
+  readonly idempotency: 'required' | 'none';
+  readonly emits: readonly string[];
   readonly input: z.ZodObject;
   readonly output: z.ZodType;
   readonly errors: readonly FailureCode[];
   readonly untrusted: readonly string[];
-  readonly paged: { readonly cursor: Cursor; readonly limit: number } | undefined;
-  handle(context: ReadContext<unknown>): Promise<unknown>;
+  readonly paged: PageRule | undefined;
+  handle(context: CallContext<unknown>): Promise<unknown>;
   readonly bytes: ((context: ReadContext<unknown>, request: BytesRequest) => Promise<FileBytes>) | undefined;
 }
 
 export interface Parameter {
   readonly name: string;
-  readonly in: 'path' | 'query';
+  readonly in: 'path' | 'query' | 'body';
   readonly schema: z.ZodType;
   readonly required: boolean;
   /** How the text of a URL becomes the value. */
@@ -135,52 +170,62 @@ export interface Parameter {
   readonly id: IdKind | undefined;
 }
 
-export function defineTool<
-  P extends Shape,
-  Q extends Shape,
-  C extends { cursor: Cursor; limit: number } | undefined,
-  B,
->(declaration: ToolDeclaration<P, Q, C, B>): Tool {
-  const { page, handle, bytes } = declaration;
+export function defineTool<P extends Shape, Q extends Shape, C extends PageRule | undefined, B>(
+  declaration: ReadDeclaration<P, Q, C, B>,
+): Tool;
+export function defineTool<P extends Shape, Q extends Shape, D extends Shape, B>(
+  declaration: WriteDeclaration<P, Q, D, B>,
+): Tool;
+export function defineTool<P extends Shape, Q extends Shape, D extends Shape, C extends PageRule | undefined, B>(
+  declaration: ReadDeclaration<P, Q, C, B> | WriteDeclaration<P, Q, D, B>,
+): Tool {
+  const write = declaration.effect === 'write' ? declaration : undefined;
+  const read = declaration.effect === 'read' ? declaration : undefined;
+  const { name, title, summary, effect, tag, restrictions, output } = declaration;
   const [method = '', path = ''] = declaration.rest.split(' ');
-  const query: Shape = { ...declaration.input.query, ...(page ? pageParameters(page) : {}) };
-  const parameters = [
-    ...Object.entries<z.ZodType>(declaration.input.path ?? {}).map(([name, schema]) => parameter(name, 'path', schema)),
-    ...Object.entries<z.ZodType>(query).map(([name, schema]) => parameter(name, 'query', schema)),
+  const page = read?.page;
+  const places: readonly ['path' | 'query' | 'body', Shape][] = [
+    ['path', declaration.input.path ?? {}],
+    ['query', { ...declaration.input.query, ...(page ? pageParameters(page) : {}) }],
+    ['body', write?.input.body ?? {}],
   ];
   return {
-    name: declaration.name,
-    title: declaration.title,
-    summary: declaration.summary,
+    name,
+    title,
+    summary,
     method,
     path,
-    effect: declaration.effect,
-    tag: declaration.tag,
+    effect,
+    tag,
     required: { scopes: declaration.scopes, dataAccess: declaration.dataAccess ?? [] },
-    restrictions: declaration.restrictions,
-    author: false,
+    restrictions,
+    author: write?.author === 'required',
     when: declaration.when ?? [],
     cost: declaration.cost ?? 1,
-    parameters,
-    input: z.strictObject({ ...declaration.input.path, ...query }),
-    output: declaration.output,
+    idempotency: write?.idempotency ?? 'none',
+    emits: write?.emits ?? [],
+    parameters: places.flatMap(([place, shape]) =>
+      Object.entries<z.ZodType>(shape).map(([parameterName, schema]) => parameter(parameterName, place, schema)),
+    ),
+    input: z.strictObject(Object.assign({}, ...places.map(([, shape]) => shape))),
+    output,
     errors: declaration.errors ?? [],
     untrusted: declaration.untrusted ?? [],
     paged: page,
-    // The corridor passes what `input` has accepted, so the handler's own input type holds here.
-    handle: handle as Tool['handle'],
-    bytes: bytes as Tool['bytes'], // as above
+    // The corridor passes what `input` has accepted and the context of this effect, so the handler's own types hold.
+    handle: declaration.handle as Tool['handle'],
+    bytes: read?.bytes as Tool['bytes'], // as above
   };
 }
 
-const pageParameters = (page: { cursor: Cursor; limit: number }): Shape => ({
+const pageParameters = (page: PageRule): Shape => ({
   limit: z.int().min(1).max(100).default(page.limit).describe('Most records to return.'),
   cursor: ('schema' in page.cursor ? page.cursor.schema : page.cursor)
     .optional()
     .describe('next_cursor of the page before.'),
 });
 
-function parameter(name: string, place: 'path' | 'query', schema: z.ZodType): Parameter {
+function parameter(name: string, place: Parameter['in'], schema: z.ZodType): Parameter {
   const core = unwrap(schema);
   return {
     name,

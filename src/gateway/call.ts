@@ -4,7 +4,7 @@ import { Failure, type FailureCode, type ParameterError } from '../core/failures
 import { parseId, type WebsiteKey } from '../core/ids.ts';
 import type { FileBytes } from '../core/reads.ts';
 import { holds, type Requirement } from '../core/scopes.ts';
-import type { BytesRequest, GatewayFacts, ReadContext, Tool } from '../core/tool.ts';
+import type { BytesRequest, CallContext, GatewayFacts, Tool } from '../core/tool.ts';
 import { StaleAuthority } from '../store/guard.ts';
 import { type Database, StoreUnreachable, sqlState } from '../store/postgres.ts';
 import type { ReadSession } from '../store/read.ts';
@@ -13,6 +13,7 @@ import type { Guides } from './guides.ts';
 import { inputErrors, unstorable } from './input-errors.ts';
 import type { Quota, QuotaState } from './quota.ts';
 import { factsOf, mayCall, type Registry } from './registry.ts';
+import type { Ledger, OperationState } from './writes.ts';
 
 /** One call as a surface has read it from the wire. */
 export interface Call {
@@ -22,6 +23,8 @@ export interface Call {
   readonly input: Readonly<Record<string, unknown>>;
   /** Problems that the surface found while reading the input; they take their turn after the authority. */
   readonly problems?: readonly ParameterError[];
+  /** Of a write: what makes its effect happen once. */
+  readonly idempotencyKey?: string | undefined;
   /** The caller wants raw bytes, where the tool has them. */
   readonly bytes?: BytesRequest;
 }
@@ -29,6 +32,8 @@ export interface Call {
 export type Outcome = {
   readonly authority?: Authority;
   readonly quota?: QuotaState | undefined;
+  /** The command that a write has entered into the ledger. */
+  readonly operation?: OperationState;
 } & ({ readonly body: unknown } | { readonly bytes: FileBytes } | { readonly failure: Failure });
 
 export interface Admission {
@@ -44,6 +49,7 @@ export interface CorridorOptions {
   readonly authorities: Authorities;
   readonly quota: Quota;
   readonly guides: Guides;
+  readonly ledger: Ledger;
   /** Checks every n-th answer against the tool's output schema; 1 in tests. */
   readonly checkEvery: number;
   readonly onDefect: (tool: Tool, error: unknown) => void;
@@ -125,8 +131,9 @@ export class Corridor {
     authority: Authority,
     state: { verified: boolean },
     charge: () => Promise<void>,
-  ): Promise<{ body: unknown } | { bytes: FileBytes } | { failure: Failure } | undefined> {
+  ): Promise<Ran | undefined> {
     const { tool } = call;
+    let operation: OperationState | undefined;
     try {
       // Every request of a valid token costs, also one that is refused for what it asks (decisions, section 21).
       await charge();
@@ -149,19 +156,26 @@ export class Corridor {
           state.verified = value;
         },
       };
-      const context: ReadContext<unknown> = {
+      const key = keyOf(call);
+      const context: CallContext<unknown> = {
         input,
         authority,
         read: openReads(session, this.#options.slow),
         gateway: this.facts(authority),
+        write:
+          key === undefined
+            ? undefined
+            : this.#options.ledger.writes({ session, tool, key, input }, (state) => {
+                operation = state;
+              }),
       };
       if (call.bytes && tool.bytes) return { bytes: await tool.bytes(context, call.bytes) };
       const body = await tool.handle(context);
       this.#check(tool, body);
-      return { body };
+      return { body, ...(operation && { operation }) };
     } catch (error) {
       if (error instanceof StaleAuthority) return undefined;
-      return { failure: asFailure(error) };
+      return { failure: asFailure(error), ...(operation && { operation }) };
     }
   }
 
@@ -173,6 +187,22 @@ export class Corridor {
     onDefect(tool, checked.error);
     if (checkEvery === 1) throw new Failure('internal', { cause: checked.error });
   }
+}
+
+/** How one run of a call ended. */
+type Ran = { readonly operation?: OperationState } & (
+  | { readonly body: unknown }
+  | { readonly bytes: FileBytes }
+  | { readonly failure: Failure }
+);
+
+/** The Idempotency-Key of a write; `undefined` for what is none (contract, Common rules 5). */
+function keyOf({ tool, idempotencyKey: key }: Call): string | undefined {
+  if (tool.idempotency === 'none') return undefined;
+  const parameter = 'Idempotency-Key';
+  if (key === undefined) throw new Failure('idempotency_key_required', { errors: [{ parameter, code: 'missing' }] });
+  if (/^[!-~]{1,128}$/.test(key)) return key;
+  throw new Failure('invalid_idempotency_key', { errors: [{ parameter, code: 'invalid_idempotency_key' }] });
 }
 
 function notPermitted(tool: Tool, authority: Authority, requirement: Requirement): Failure {
@@ -190,7 +220,7 @@ function parseInput(call: Call): Record<string, unknown> {
   const parsed = call.tool.input.safeParse(call.input);
   const errors = [
     ...(call.problems ?? []),
-    ...(parsed.success ? unstorable(call.input) : inputErrors(parsed.error, call.input)),
+    ...(parsed.success ? unstorable(call.tool, call.input) : inputErrors(call.tool, parsed.error, call.input)),
   ];
   const first = errors[0];
   if (first) throw new Failure(reasonOf(first.code), { errors: errors.slice(0, 20) });

@@ -1,30 +1,54 @@
 import type { z } from 'zod';
 import type { ParameterError } from '../core/failures.ts';
+import type { Tool } from '../core/tool.ts';
+
+type Input = Readonly<Record<string, unknown>>;
+type Path = readonly PropertyKey[];
 
 /**
  * What was wrong with an input, by name and code: never by value, and never with a library's own words. Names that
  * we do not know came from the caller and are repeated only where they look like a name.
  */
-export function inputErrors(error: z.ZodError, input: Readonly<Record<string, unknown>>): ParameterError[] {
+export function inputErrors(
+  tool: Pick<Tool, 'parameters'> | undefined,
+  error: z.ZodError,
+  input: Input,
+): ParameterError[] {
   const errors = error.issues.flatMap((issue): ParameterError[] => {
     if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => ({ parameter: printable(key), code: 'unsupported_parameter' }));
+      return issue.keys.map((key) => ({ ...placeOf(tool, [...issue.path, key]), code: 'unsupported_parameter' }));
     }
-    const parameter = String(issue.path[0] ?? '');
-    const missing = input[parameter] === undefined;
-    return [{ parameter, code: missing ? 'missing' : parameter === 'cursor' ? 'invalid_cursor' : 'invalid_parameter' }];
+    const missing = valueAt(input, issue.path) === undefined;
+    const code = missing ? 'missing' : issue.path[0] === 'cursor' ? 'invalid_cursor' : 'invalid_parameter';
+    return [{ ...placeOf(tool, issue.path), code }];
   });
-  // A value can break several rules of its schema; that is one error of one parameter.
-  return [...new Map(errors.map((one) => [one.parameter, one])).values()];
+  // A value can break several rules of its schema; that is one error of one place.
+  return [...new Map(errors.map((one) => [one.parameter ?? one.pointer, one])).values()];
+}
+
+/** A parameter by its name; a member of a JSON body by its pointer (RFC 6901). */
+function placeOf(tool: Pick<Tool, 'parameters'> | undefined, path: Path): Omit<ParameterError, 'code'> {
+  const names = path.map((part) => printable(String(part)));
+  const inBody = tool?.parameters.some((one) => one.in === 'body' && one.name === path[0]);
+  return inBody ? { pointer: `/${names.join('/')}` } : { parameter: names[0] ?? '' };
+}
+
+function valueAt(input: unknown, path: Path): unknown {
+  return path.reduce<unknown>(
+    (at, part) =>
+      typeof at === 'object' && at !== null ? Object.entries(at).find(([key]) => key === part)?.[1] : undefined,
+    input,
+  );
 }
 
 export const printable = (name: string): string => (/^[A-Za-z0-9_.[\]-]{1,64}$/.test(name) ? name : '(unprintable)');
 
 /** Text that no stored text can equal, and that PostgreSQL would refuse: U+0000 and unpaired surrogates. */
-export function unstorable(input: Readonly<Record<string, unknown>>): ParameterError[] {
-  return Object.entries(input).flatMap(([parameter, value]): ParameterError[] =>
-    typeof value === 'string' && (value.includes('\u0000') || !value.isWellFormed())
-      ? [{ parameter: printable(parameter), code: 'invalid_parameter' }]
-      : [],
-  );
+export const unstorable = (tool: Pick<Tool, 'parameters'> | undefined, input: Input): ParameterError[] =>
+  badTexts(input, []).map((path) => ({ ...placeOf(tool, path), code: 'invalid_parameter' }));
+
+function badTexts(value: unknown, path: Path): Path[] {
+  if (typeof value === 'string') return value.includes('\u0000') || !value.isWellFormed() ? [path] : [];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, inside]) => badTexts(inside, [...path, key]));
 }

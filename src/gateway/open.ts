@@ -1,20 +1,24 @@
 import { openAuthorities } from '../auth/authority.ts';
 import type { Tool } from '../core/tool.ts';
+import type { RemoteWriter } from '../core/writes.ts';
 import type { Store } from '../store/open.ts';
 import { Corridor } from './call.ts';
 import { openGuides } from './guides.ts';
 import { loadTools } from './load.ts';
 import { Quota } from './quota.ts';
+import { Ledger } from './writes.ts';
 
 export interface GatewayOptions {
   readonly store: Pick<Store, 'db' | 'slow'>;
   /** Checks every n-th answer against its schema; 1 in tests. */
   readonly checkEvery: number;
   readonly onDefect: (tool: Tool, error: unknown) => void;
+  /** Takes writes to conversations and visitors in place of the platform's own writer. */
+  readonly remote?: RemoteWriter;
 }
 
 /** Loads the tools and builds the corridor that every surface calls. */
-export async function openGateway({ store, checkEvery, onDefect }: GatewayOptions): Promise<Corridor> {
+export async function openGateway({ store, checkEvery, onDefect, remote }: GatewayOptions): Promise<Corridor> {
   return new Corridor({
     db: store.db,
     slow: store.slow,
@@ -22,6 +26,7 @@ export async function openGateway({ store, checkEvery, onDefect }: GatewayOption
     authorities: openAuthorities(store.db),
     quota: new Quota(store.db),
     guides: openGuides(),
+    ledger: new Ledger(store.db, remote),
     checkEvery,
     onDefect,
   });

@@ -41,7 +41,7 @@ function nativeId(session: ReadSession, view: View, id: string): string {
 }
 
 /** Whether each record of a chain exists for the caller, the second within the first and so on. */
-function exists(session: ReadSession, chain: readonly Within[]): Fragment {
+export function exists(session: ReadSession, chain: readonly Within[]): Fragment {
   const links = chain.map(({ view, id, where }, i) => {
     const before = chain[i - 1];
     const link = before ? [linkTo(session, view, before)] : [];

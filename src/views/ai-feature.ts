@@ -22,6 +22,9 @@ export const AI_TYPES = [
   'unsupported',
 ] as const;
 
+/** The one type that runs here: on supplied text, without provider or session. */
+const EXECUTABLE = 'language_detection';
+
 const metadata = {
   table: 'platform.ai_feature',
   alias: 'a',
@@ -33,6 +36,13 @@ const metadata = {
 
 const Type = z.enum(AI_TYPES).describe('What the feature does.');
 const Version = z.int().min(1).describe('Latest active version; expected_version of a write.');
+
+/** What a write sends back, so that it acts on what its caller has seen. */
+export const ExpectedVersion = z
+  .int()
+  .min(1)
+  .max(2_147_483_647)
+  .describe('version of the feature as it was read; another one is a conflict.');
 
 /** Contract, AI feature. Instructions, credentials and configuration are not stored here at all. */
 export const AiFeatureView = f.defineView({
@@ -47,10 +57,7 @@ export const AiFeatureView = f.defineView({
   },
 });
 
-/**
- * The same in the list, with whether this credential could execute the feature; never a grant by itself. No adapter
- * executes features yet, so none is available.
- */
+/** The same in the list, with whether this credential could execute the feature; never a grant by itself. */
 export const AiFeatureListView = f.defineView({
   ...metadata,
   name: 'AiFeatureEntry',
@@ -64,11 +71,12 @@ export const AiFeatureListView = f.defineView({
           context_types: z.array(z.literal('text')).optional().describe('Kinds of input it takes.'),
         })
         .describe('Whether this credential can execute the feature.'),
-      [],
-      (_, { grants }) => ({
-        available: false,
-        reason: grants.scopes.has('ai_execute') ? 'adapter_not_available' : 'scope_denied',
-      }),
+      ['a.type'],
+      ([type], { grants }) => {
+        if (type !== EXECUTABLE) return { available: false, reason: 'adapter_not_available' };
+        if (!grants.scopes.has('ai_execute')) return { available: false, reason: 'scope_denied' };
+        return { available: true, context_types: ['text'] };
+      },
     ),
   },
 });

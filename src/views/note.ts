@@ -46,3 +46,13 @@ export const NoteView = f.defineView({
     text_truncated: f.truncated('n.text', TEXT),
   },
 });
+
+/** A note as the write that adds it answers (contract, Visitors). */
+export const NoteAddedSchema = z.strictObject({
+  id: NoteId,
+  note_id: z.int().min(1).max(2_147_483_647).describe('The id as a number.'),
+  text: z.string().max(4000).describe('The text as it was sent.'),
+  title: z.string().max(240).nullable().describe('Heading; a note that is added has none.'),
+  author: z.string().max(120).describe('Name of the operator in whose name it was written.'),
+  created_at: f.Time.describe('Written. RFC 3339, UTC, milliseconds.'),
+});

@@ -52,7 +52,10 @@ export const PLATFORM_NUMBERS = [
 ] as const;
 
 /** What a plan may change (decisions, section 11). */
-export const PlanChanges = z.strictObject({
-  name: z.string().min(1).max(200).optional().describe('New name.'),
-  enabled: z.boolean().optional().describe('Whether it is in use.'),
-});
+export const PlanChanges = z
+  .strictObject({
+    name: z.string().min(1).max(200).optional().describe('New name.'),
+    enabled: z.boolean().optional().describe('Whether it is in use.'),
+  })
+  .refine(({ name, enabled }) => name !== undefined || enabled !== undefined)
+  .meta({ minProperties: 1 });

@@ -1,13 +1,15 @@
-/** The contract's reads, written by hand from its endpoint tables: apart from the declarations that they judge. */
-export interface ContractRead {
+/** The contract's operations, written by hand from its endpoint tables: apart from the declarations that they judge. */
+export interface ContractOperation {
   readonly path: string;
   readonly scopes: readonly string[];
   readonly dataAccess?: readonly string[];
   readonly unrestricted?: true;
+  /** Of a write: whether it needs a mapped native author, and the members of its body. */
+  readonly write?: { readonly author: boolean; readonly body: readonly string[] };
   readonly when?: [given: string, is: boolean | undefined, scopes: string[], dataAccess: string[]][];
 }
 
-const INTERNAL: ContractRead['when'] = [['include_internal', true, ['internal_notes_read'], ['internal_notes']]];
+const INTERNAL: ContractOperation['when'] = [['include_internal', true, ['internal_notes_read'], ['internal_notes']]];
 const MESSAGES = {
   scopes: ['conversation_read', 'message_content_read', 'contact_read_pii'],
   dataAccess: ['message_content', 'pii'],
@@ -16,7 +18,7 @@ const MESSAGES = {
 const FILES = { ...MESSAGES, scopes: ['file_read', ...MESSAGES.scopes] };
 const ALL_FLAGS = ['message_content', 'pii', 'internal_notes'];
 
-export const CONTRACT_READS: Readonly<Record<string, ContractRead>> = {
+export const CONTRACT_READS: Readonly<Record<string, ContractOperation>> = {
   operation_get: { path: '/api/v1/operations/{operation_id}', scopes: [] },
   websites_list: { path: '/api/v1/websites', scopes: ['website_read'] },
   capabilities_list: { path: '/api/v1/capabilities', scopes: [] },
@@ -93,3 +95,32 @@ export const CONTRACT_READS: Readonly<Record<string, ContractRead>> = {
   config_get: { path: '/api/v1/settings/item', scopes: ['config_read'], unrestricted: true },
   config_search: { path: '/api/v1/settings/search', scopes: ['config_read'] },
 };
+
+export const CONTRACT_WRITES: Readonly<Record<string, ContractOperation>> = {
+  conversation_disposition_set: {
+    path: '/api/v1/conversations/{conversation_id}/disposition',
+    scopes: ['conversation_read', 'conversation_update'],
+    write: { author: true, body: ['disposition'] },
+  },
+  visitor_note_add: {
+    path: '/api/v1/visitors/{visitor_id}/notes',
+    scopes: ['conversation_read', 'visitor_notes_write', 'message_content_read', 'contact_read_pii'],
+    dataAccess: ALL_FLAGS,
+    unrestricted: true,
+    write: { author: true, body: ['text'] },
+  },
+  ai_feature_execute: {
+    path: '/api/v1/ai/features/{feature_id}/execute',
+    scopes: ['ai_features_read', 'ai_execute'],
+    unrestricted: true,
+    write: { author: false, body: ['context', 'expected_version'] },
+  },
+  config_plan: {
+    path: '/api/v1/settings/plans',
+    scopes: ['config_read', 'config_plan'],
+    unrestricted: true,
+    write: { author: false, body: ['changes', 'expected_version', 'path'] },
+  },
+};
+
+export const CONTRACT: Readonly<Record<string, ContractOperation>> = { ...CONTRACT_READS, ...CONTRACT_WRITES };

@@ -5,7 +5,7 @@ import { SCOPES } from '../../src/core/scopes.ts';
 import { loadTools } from '../../src/gateway/load.ts';
 import { generated } from '../../src/generate.ts';
 import { packageRoot } from '../../src/package.ts';
-import { CONTRACT_READS } from './contract.ts';
+import { CONTRACT } from './contract.ts';
 
 const registry = await loadTools();
 const files = (await readdir(new URL('tools/', packageRoot), { recursive: true })).filter((name) =>
@@ -42,25 +42,33 @@ function undescribed(node: Node, path: string): string[] {
 }
 
 describe('every tool', () => {
-  it('is one of the contract’s reads, and every one of them is served', () => {
-    expect(registry.tools.map((tool) => tool.name).sort()).toEqual(Object.keys(CONTRACT_READS).sort());
-    expect(registry.tools.length).toBe(35);
+  it('is one of the contract’s operations, and every one of them is served', () => {
+    expect(registry.tools.map((tool) => tool.name).sort()).toEqual(Object.keys(CONTRACT).sort());
+    expect(registry.tools.length).toBe(39);
   });
 
   it.each(registry.tools.map((tool) => [tool.name, tool] as const))(
     '%s is declared as the contract says',
     (name, tool) => {
-      const contract = CONTRACT_READS[name];
+      const contract = CONTRACT[name];
       expect({
         path: tool.path,
         scopes: [...tool.required.scopes].sort(),
         dataAccess: [...tool.required.dataAccess].sort(),
         unrestricted: tool.restrictions === 'refused',
+        method: tool.method,
+        author: tool.author,
+        key: tool.idempotency,
+        body: tool.parameters.flatMap((one) => (one.in === 'body' ? [one.name] : [])).sort(),
       }).toEqual({
         path: contract?.path,
         scopes: [...(contract?.scopes ?? [])].sort(),
         dataAccess: [...(contract?.dataAccess ?? [])].sort(),
         unrestricted: contract?.unrestricted ?? false,
+        method: contract?.write ? 'POST' : 'GET',
+        author: contract?.write?.author ?? false,
+        key: contract?.write ? 'required' : 'none',
+        body: contract?.write?.body ?? [],
       });
       expect(
         tool.when
@@ -150,7 +158,7 @@ describe('files', () => {
 
   it('are what `npm run generate` writes', async () => {
     const all = generated(registry);
-    expect(all.size).toBeGreaterThan(35);
+    expect(all.size).toBeGreaterThan(39);
     for (const [path, text] of all) {
       const committed = await readFile(new URL(path, packageRoot), 'utf8').catch(() => '(missing)');
       expect(committed === text, `${path} differs: npm run generate`).toBe(true);

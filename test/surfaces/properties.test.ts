@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Failure } from '../../src/core/failures.ts';
 import { bearerOf, refuseAmbiguous } from '../../src/surfaces/http/request.ts';
 import { readConditions } from '../../src/surfaces/rest/bytes.ts';
-import { readInput } from '../../src/surfaces/rest/query.ts';
+import { readInput } from '../../src/surfaces/rest/input.ts';
 import { routesOf } from '../../src/surfaces/rest/routes.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { type Example, examples } from './wire.support.ts';

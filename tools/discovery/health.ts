@@ -5,7 +5,7 @@ import { coverage, data, defineTool, inWebsite } from '../../src/core/tool.ts';
 const FAMILIES = ['conversation', 'visitor', 'operator', 'queue', 'website', 'privacy', 'capture'] as const;
 const COMPONENTS = ['store', 'journal', 'native_writes', 'files', 'ai_language_detection', 'realtime'] as const;
 /** Parts that this gateway does not bring yet: it says so instead of calling them ready. */
-const ABSENT: ReadonlySet<string> = new Set(['native_writes', 'ai_language_detection', 'realtime']);
+const ABSENT: ReadonlySet<string> = new Set(['realtime']);
 const Status = z.enum(['ready', 'degraded', 'unavailable']);
 
 export default defineTool({

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Failure } from '../../src/core/failures.ts';
 import { OperationId, WebsiteId } from '../../src/core/ids.ts';
 import { coverage, data, defineTool } from '../../src/core/tool.ts';
 
@@ -26,8 +27,10 @@ export default defineTool({
       .describe('outcome_unknown: the write may or may not have taken effect.'),
     coverage: coverage('gateway_command_receipt'),
   }),
-  async handle({ input, read }) {
+  async handle({ input, read, gateway }) {
     const receipt = await read.operation(input.operation_id);
+    // Whoever may not make the write any more does not hear of it either (contract, Discovery).
+    if (!gateway.operations().some(({ operation }) => operation === receipt.operation)) throw new Failure('not_found');
     return { data: { ...input, ...receipt, coverage: 'gateway_command_receipt' } };
   },
 });

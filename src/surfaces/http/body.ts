@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Failure } from '../../core/failures.ts';
+import { parseJson } from './json.ts';
 
 /** The body, of at most `limit` bytes, as it was sent; throws `body_too_large` before more than that is kept. */
 export function readBody(request: IncomingMessage, response: ServerResponse, limit: number): Promise<Buffer> {
@@ -26,6 +27,17 @@ export function readBody(request: IncomingMessage, response: ServerResponse, lim
     // Nobody is there to be answered; the promise must not stay open for ever. Node reports every aborted request so.
     request.on('error', () => reject(new Failure('invalid_request')));
   });
+}
+
+/** Bytes of a JSON body (contract, Limits: that of MCP; REST has the same). */
+export const BODY_LIMIT = 65_536;
+
+/** The JSON body of a request; throws 415, `body_too_large` or `invalid_json`. */
+export async function readJson(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
+  requireJson(request);
+  const parsed = parseJson(await readBody(request, response, BODY_LIMIT));
+  if (!parsed) throw new Failure('invalid_json');
+  return parsed.value;
 }
 
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i;

@@ -13,6 +13,20 @@ const VALUES: Readonly<Record<string, unknown>> = {
   query: 'translat',
 };
 
+/** Values that differ from those, or are members of a body. */
+const OF_TOOL: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  visitor_note_add: { text: 'Asked for a refund on order 1042.' },
+  conversation_disposition_set: { disposition: 'Resolved' },
+  ai_feature_execute: {
+    expected_version: 3,
+    context: { type: 'text', text: 'Wo ist mein Paket?', default_language: 'en' },
+  },
+  config_plan: { path: '/ai/features/aif_1_1_5', expected_version: 3, changes: { enabled: false } },
+};
+
+/** The key of a write: any text of the caller's own that it keeps for retries. */
+const KEY = 'refund-1042-1';
+
 /** Optional parameters that an example shows because calls without them are rare. */
 const SHOWN: Readonly<Record<string, unknown>> = { limit: 10, status: 'unassigned,pending', range: 'last-7-days' };
 
@@ -27,18 +41,27 @@ export function exampleArguments(tool: Tool): Record<string, unknown> {
   return Object.fromEntries(given);
 }
 
+/** The same as arguments of the MCP tool. */
+export const exampleToolArguments = (tool: Tool): Record<string, unknown> => ({
+  ...exampleArguments(tool),
+  ...(tool.idempotency === 'required' && { idempotency_key: KEY }),
+});
+
 function requiredValue(tool: Tool, { name, id }: Parameter): unknown {
-  const value = id ? idExample(id) : VALUES[name];
+  const value = id ? idExample(id) : (OF_TOOL[tool.name]?.[name] ?? VALUES[name]);
   if (value === undefined) throw new Error(`${tool.name}: examples.ts has no value for ${name}`);
   return value;
 }
 
-/** The request line of the same call over REST. */
+/** The request of the same call over REST: its line and, of a write, header and body. */
 export function exampleRequest(tool: Tool, baseUrl: string): string {
   const example = exampleArguments(tool);
   const path = tool.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(example[name])));
   const query = tool.parameters
     .filter((parameter) => parameter.in === 'query' && parameter.name in example)
     .map(({ name }) => `${name}=${encodeURIComponent(String(example[name]))}`);
-  return `${tool.method} ${baseUrl}${path}${query.length > 0 ? `?${query.join('&')}` : ''}`;
+  const line = `${tool.method} ${baseUrl}${path}${query.length > 0 ? `?${query.join('&')}` : ''}`;
+  if (tool.effect === 'read') return line;
+  const body = tool.parameters.filter((one) => one.in === 'body').map(({ name }) => [name, example[name]]);
+  return `${line} Idempotency-Key: ${KEY} ${JSON.stringify(Object.fromEntries(body))}`;
 }

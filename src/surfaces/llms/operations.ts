@@ -2,7 +2,7 @@ import { type FailureCode, statusOf } from '../../core/failures.ts';
 import { jsonSchema } from '../../core/json-schema.ts';
 import { type Condition, type Parameter, TAGS, type Tool } from '../../core/tool.ts';
 import type { Registry } from '../../gateway/registry.ts';
-import { exampleArguments, exampleRequest } from './examples.ts';
+import { exampleRequest, exampleToolArguments } from './examples.ts';
 import { aboutText, code, codes, type NameOf, nodeOf, outline, outputOf, typeText } from './schema-text.ts';
 
 const RESTRICTIONS: Readonly<Record<Tool['restrictions'], string>> = {
@@ -35,11 +35,15 @@ function operation(tool: Tool, nameOf: NameOf, baseUrl: string): string {
     ...tool.when.map(conditionText),
     `- Restricted credentials: ${RESTRICTIONS[tool.restrictions]}.`,
     ...(tool.author ? ['- Author: an enabled operator mapped to the credential on this website.'] : []),
+    ...(tool.idempotency === 'required'
+      ? ['- Needs an idempotency key of your own: header `Idempotency-Key`, argument `idempotency_key`.']
+      : []),
+    ...(tool.emits.length > 0 ? [`- Leaves in the event journal: ${codes(tool.emits)}.`] : []),
     ...(errors.length > 0 ? [`- Error codes of its own: ${errors.map(errorText).join(', ')}.`] : []),
     ...(tool.untrusted.length > 0 ? [`- Untrusted text: ${codes(tool.untrusted)}.`] : []),
     ...(tool.bytes ? [BYTES] : []),
     `- REST example: ${code(exampleRequest(tool, baseUrl))}`,
-    `- MCP example: ${code({ name: tool.name, arguments: exampleArguments(tool) })}`,
+    `- MCP example: ${code({ name: tool.name, arguments: exampleToolArguments(tool) })}`,
   ];
   return [
     `#### ${tool.name}`,

@@ -24,7 +24,7 @@ export function describe(tool: Tool, version: Version): Descriptor {
     name: tool.name,
     title: tool.title,
     description: tool.summary,
-    inputSchema: { type: 'object', ...without(jsonSchema(tool.input, 'input')) },
+    inputSchema: inputSchema(tool),
     // 2025-03-26 knows neither output schemas nor titles beside the annotations.
     ...(!first && { outputSchema: outputSchema(tool) }),
     annotations: first ? { title: tool.title, ...hints(tool) } : hints(tool),
@@ -42,9 +42,30 @@ const hints = (tool: Tool): Readonly<Record<string, boolean>> => ({
 /** Admits a body and a failure: the SDK's client holds the answers of failed calls to it as well (decisions, section 19). */
 const outputSchema = (tool: Tool): ObjectSchema => ({
   type: 'object',
-  properties: { data: outline(jsonSchema(tool.output, 'output')), error: { type: 'object' } },
+  properties: {
+    data: outline(jsonSchema(tool.output, 'output')),
+    error: { type: 'object' },
+    ...(tool.effect === 'write' && { operation_id: { type: 'string' } }),
+  },
   additionalProperties: false,
 });
+
+const KEY = {
+  type: 'string',
+  description: 'Your own key for this write, 1 to 128 printable characters: keep it for retries.',
+};
+
+function inputSchema(tool: Tool): ObjectSchema {
+  const schema = without(jsonSchema(tool.input, 'input'));
+  if (tool.idempotency === 'none') return { type: 'object', ...schema };
+  const { properties = {}, required = [] } = schema as { properties?: object; required?: readonly string[] }; // as below
+  return {
+    type: 'object',
+    ...schema,
+    properties: { ...properties, idempotency_key: KEY },
+    required: [...required, 'idempotency_key'],
+  };
+}
 
 const VERBOSE: ReadonlySet<string> = new Set(['pattern', 'minLength', 'maxLength']);
 

@@ -2,7 +2,14 @@ import type { Authority } from '../../core/authority.ts';
 import type { Failure } from '../../core/failures.ts';
 import type { Corridor } from '../../gateway/call.ts';
 import type { QuotaState } from '../../gateway/quota.ts';
+import type { OperationState } from '../../gateway/writes.ts';
 import type { Version } from './versions.ts';
+
+/** How a call ended, as far as it is not an HTTP status. */
+export type Called = { readonly operation: OperationState | undefined } & (
+  | { readonly body: unknown }
+  | { readonly failure: Failure }
+);
 
 /** One HTTP request to `/mcp`, as its handler sees it. */
 export class Exchange {
@@ -34,22 +41,19 @@ export class Exchange {
   }
 
   /** Calls an operation; throws what has to be an HTTP status: a bearer that is no good. */
-  async call(
-    name: string,
-    input: Readonly<Record<string, unknown>>,
-  ): Promise<{ body: unknown } | { failure: Failure }> {
+  async call(name: string, input: Readonly<Record<string, unknown>>, idempotencyKey?: string): Promise<Called> {
     const tool = this.corridor.registry.get(name);
     if (!tool) throw new Error(`no tool ${name}`);
     this.operation = name;
-    const outcome = await this.corridor.call({ tool, bearer: this.bearer, input });
+    const outcome = await this.corridor.call({ tool, bearer: this.bearer, input, idempotencyKey });
     this.quota = outcome.quota;
     this.credential = outcome.authority?.credentialId;
     this.#admitted = outcome.authority;
     if ('failure' in outcome) {
       if (outcome.failure.status === 401) throw outcome.failure;
-      return { failure: outcome.failure };
+      return { failure: outcome.failure, operation: outcome.operation };
     }
     if ('bytes' in outcome) throw new Error(`${name} answered bytes to a call that asked for JSON`);
-    return { body: outcome.body };
+    return { body: outcome.body, operation: outcome.operation };
   }
 }

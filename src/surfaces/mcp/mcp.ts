@@ -2,7 +2,7 @@ import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import accepts from 'accepts';
 import { Failure } from '../../core/failures.ts';
 import { asFailure, type Corridor } from '../../gateway/call.ts';
-import { readBody, requireJson } from '../http/body.ts';
+import { BODY_LIMIT, readBody, requireJson } from '../http/body.ts';
 import { rateLimit, send, sendProblem } from '../http/reply.ts';
 import { bearerOf, refuseAmbiguous } from '../http/request.ts';
 import type { RestHandler } from '../rest/rest.ts';
@@ -10,9 +10,6 @@ import { INVALID_REQUEST, PARSE_ERROR, type RequestId, RpcError, readMessage } f
 import { Exchange } from './exchange.ts';
 import { openRpc, type RpcOptions } from './rpc.ts';
 import { ASSUMED, type Version, versionOf } from './versions.ts';
-
-/** Bytes of a request (contract, Limits). */
-const BODY = 65_536;
 
 const JSON_TYPE = 'application/json';
 const STREAM_TYPE = 'text/event-stream';
@@ -78,7 +75,7 @@ export function mcpSurface(corridor: Corridor, options: McpOptions): RestHandler
       };
       const message = await proved(async () => {
         negotiate(request, version);
-        const body = await readBody(request, response, BODY).catch((error: unknown) => {
+        const body = await readBody(request, response, BODY_LIMIT).catch((error: unknown) => {
           throw error instanceof Failure && error.code === 'body_too_large' ? tooLarge() : error;
         });
         return readMessage(body);
@@ -111,7 +108,7 @@ export function mcpSurface(corridor: Corridor, options: McpOptions): RestHandler
   };
 }
 
-const tooLarge = (): RpcError => new RpcError(PARSE_ERROR, `The body is larger than ${BODY} bytes.`);
+const tooLarge = (): RpcError => new RpcError(PARSE_ERROR, `The body is larger than ${BODY_LIMIT} bytes.`);
 
 /**
  * Browsers name the page that asks: only our own pages may (checks, MC-03). Who comes over loopback must also call us

@@ -30,7 +30,7 @@ export function mcpPrompts(prompts: readonly Prompt[], registry: Registry) {
       if (!prompt) throw unusable('prompt');
       const parsed = prompt.input.safeParse(values);
       if (!parsed.success) {
-        throw invalidParams(new Failure('invalid_parameter', { errors: inputErrors(parsed.error, values) }));
+        throw invalidParams(new Failure('invalid_parameter', { errors: inputErrors(undefined, parsed.error, values) }));
       }
       for (const value of Object.values(values)) {
         const website = websiteOf(value);

@@ -3,7 +3,11 @@ import { INVALID_PARAMS, RpcError } from './envelope.ts';
 
 /** A refusal of what was asked for, as JSON-RPC knows it: parameters by name and code, never by value. */
 export function invalidParams(failure: Failure): RpcError {
-  const { errors, required } = failure.details;
+  const { required } = failure.details;
+  const errors = failure.details.errors?.map(({ parameter, pointer = '', code }) => ({
+    parameter: parameter === undefined ? pointer.slice(1).replaceAll('/', '.') : argumentOf(parameter),
+    code,
+  }));
   const named = errors?.map(({ parameter, code }) => `${parameter} (${code})`).join(', ');
   return new RpcError(INVALID_PARAMS, named ? `Invalid parameters: ${named}.` : titleOf(failure.code), {
     code: failure.code,
@@ -13,6 +17,9 @@ export function invalidParams(failure: Failure): RpcError {
     }),
   });
 }
+
+/** Headers of REST are arguments here. */
+const argumentOf = (name: string): string => (name === 'Idempotency-Key' ? 'idempotency_key' : name);
 
 /** Something named that does not exist, or that this credential may not use; nothing tells which. */
 export const unusable = (noun: 'tool' | 'prompt'): RpcError =>

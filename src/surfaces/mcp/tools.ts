@@ -1,6 +1,7 @@
 import { type Failure, titleOf } from '../../core/failures.ts';
 import type { Tool } from '../../core/tool.ts';
 import { mayCall, type Registry } from '../../gateway/registry.ts';
+import type { OperationState } from '../../gateway/writes.ts';
 import { type Descriptor, describe } from './descriptors.ts';
 import type { Exchange } from './exchange.ts';
 import { invalidParams, unusable } from './refusals.ts';
@@ -32,28 +33,39 @@ export function mcpTools(registry: Registry) {
         await exchange.admit();
         throw unusable('tool');
       }
-      const outcome = await exchange.call(name, input);
-      if ('body' in outcome) return success(tool, outcome.body);
-      const { failure } = outcome;
+      const outcome = await exchange.call(name, ...argumentsOf(tool, input));
+      if ('body' in outcome) return success(tool, outcome.body, outcome.operation);
+      const { failure, operation } = outcome;
       // Input that does not fit, and a tool that is not in the credential's list, are errors of the protocol.
       if (failure.status === 400) throw invalidParams(failure);
       if (failure.code === 'not_permitted' && !mayCall(tool, await exchange.admit())) throw invalidParams(failure);
-      return refused(failure, exchange.requestId);
+      return refused(failure, exchange.requestId, operation);
     },
   };
 }
 
-function success(tool: Tool, body: unknown): ToolResult {
+/** The operation's input, and the key of a write, which REST has in a header. */
+function argumentsOf(
+  tool: Tool,
+  values: Readonly<Record<string, unknown>>,
+): [input: Readonly<Record<string, unknown>>, key?: string] {
+  if (tool.idempotency === 'none') return [values];
+  const { idempotency_key: key, ...input } = values;
+  // What is no text can be no key: the corridor refuses the empty one in its turn.
+  return key === undefined ? [input] : [input, typeof key === 'string' ? key : ''];
+}
+
+function success(tool: Tool, body: unknown, operation: OperationState | undefined): ToolResult {
   return {
     content: [{ type: 'text', text: JSON.stringify(body) }],
-    structuredContent: { data: body },
+    structuredContent: { data: body, ...(operation && { operation_id: operation.id }) },
     isError: false,
     ...(tool.untrusted.length > 0 && { _meta: { 'gateway/untrusted_fields': tool.untrusted } }),
   };
 }
 
 /** A call that was understood and failed. The first text is for programs, the second for the model. */
-function refused(failure: Failure, requestId: string): ToolResult {
+function refused(failure: Failure, requestId: string, operation: OperationState | undefined): ToolResult {
   const { retryAfter, required, detail } = failure.details;
   const error = {
     code: failure.code,
@@ -71,12 +83,13 @@ function refused(failure: Failure, requestId: string): ToolResult {
     ...(lacking && lacking.length > 0 ? [`It lacks ${lacking.join(', ')}.`] : []),
     ...(retryAfter === undefined ? [] : [`Retry after ${retryAfter} s.`]),
   ].join(' ');
+  const structuredContent = { error, ...(operation && { operation_id: operation.id }) };
   return {
     content: [
-      { type: 'text', text: JSON.stringify({ error }) },
+      { type: 'text', text: JSON.stringify(structuredContent) },
       { type: 'text', text: sentence },
     ],
-    structuredContent: { error },
+    structuredContent,
     isError: true,
   };
 }

@@ -29,7 +29,8 @@ export function openapi(registry: Registry, serverUrl: string): object {
       version: '1.0.0',
       summary: 'Stored customer-support data for installed applications and agents.',
       description:
-        'Reads stored conversations, visitors, contacts, catalogues, reports and AI feature metadata. Every request ' +
+        'Reads stored conversations, visitors, contacts, catalogues, reports and AI feature metadata, and makes a few ' +
+        'reviewed writes that happen once for each Idempotency-Key. Every request ' +
         'rechecks the authority of its credential; fields that are not granted are left out.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
@@ -60,7 +61,12 @@ function operation(tool: Tool): object {
     summary: tool.title,
     description: describe(tool),
     tags: [tool.tag],
-    parameters: [...tool.parameters.map(parameter), ...(tool.bytes ? BYTES_PARAMETERS : [])],
+    parameters: [
+      ...tool.parameters.flatMap((one) => (one.in === 'body' ? [] : [parameter(one)])),
+      ...(tool.bytes ? BYTES_PARAMETERS : []),
+      ...(tool.idempotency === 'required' ? [IDEMPOTENCY_KEY] : []),
+    ],
+    ...(tool.effect === 'write' && { requestBody: requestBody(tool) }),
     responses: responses(tool),
     'x-required-scopes': scopes,
     'x-required-data-access': dataAccess,
@@ -85,6 +91,20 @@ function describe(tool: Tool): string {
 function parameter({ name, in: place, schema, required }: Parameter): object {
   const { description, ...rest } = jsonSchema(schema, 'input');
   return { name, in: place, required, ...(description !== undefined && { description }), schema: rest };
+}
+
+const IDEMPOTENCY_KEY = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: true,
+  description: 'Your own key for this write. The same key with the same input never acts twice; keep it for retries.',
+  schema: { type: 'string', pattern: '^[!-~]{1,128}$' },
+};
+
+function requestBody(tool: Tool): object {
+  const members = tool.parameters.filter((one) => one.in === 'body').map(({ name, schema }) => [name, schema]);
+  const schema = jsonSchema(z.strictObject(Object.fromEntries(members)), 'input');
+  return { required: true, content: { 'application/json': { schema } } };
 }
 
 const BYTES_PARAMETERS = [
@@ -113,6 +133,8 @@ function responses(tool: Tool): object {
   if (named('cursor')) codes.push('invalid_cursor');
   if (refusable(tool)) codes.push('not_permitted');
   if (tool.bytes) codes.push('precondition_failed', 'range_not_satisfiable');
+  if (tool.effect === 'write') codes.push('invalid_json', 'body_too_large', 'unsupported_media_type');
+  if (tool.idempotency === 'required') codes.push(...LEDGER);
   const statuses = [...new Set(codes.map(statusOf))].sort();
   const failures = statuses.map((status): [string, object] => [
     String(status),
@@ -124,6 +146,15 @@ function responses(tool: Tool): object {
     ...failures,
   ]);
 }
+
+/** What the ledger of writes may answer. */
+const LEDGER: readonly FailureCode[] = [
+  'idempotency_key_required',
+  'invalid_idempotency_key',
+  'idempotency_conflict',
+  'operation_in_progress',
+  'outcome_unknown',
+];
 
 /** Whether there is a credential that may not call the operation, or not with every parameter. */
 const refusable = ({ required, restrictions, when }: Tool): boolean =>
@@ -137,7 +168,13 @@ const COMMON_HEADERS = {
 
 const success = (tool: Tool): object => ({
   description: tool.title,
-  headers: COMMON_HEADERS,
+  headers: {
+    ...COMMON_HEADERS,
+    ...(tool.effect === 'write' && {
+      'X-Gateway-Operation-Id': { $ref: '#/components/headers/X-Gateway-Operation-Id' },
+      'Idempotency-Replayed': { $ref: '#/components/headers/Idempotency-Replayed' },
+    }),
+  },
   content: {
     'application/json': { schema: jsonSchema(tool.output, 'output') },
     ...(tool.bytes && { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } }),
@@ -164,6 +201,9 @@ function failure(codes: readonly FailureCode[]): object {
     headers: {
       'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' },
       ...(status === 401 && { 'WWW-Authenticate': { $ref: '#/components/headers/WWW-Authenticate' } }),
+      ...(status === 409 && {
+        'X-Gateway-Operation-Id': { $ref: '#/components/headers/X-Gateway-Operation-Id' },
+      }),
       ...((status === 429 || status === 503) && { 'Retry-After': { $ref: '#/components/headers/Retry-After' } }),
     },
     content: {
@@ -187,6 +227,14 @@ const HEADERS = {
   RateLimit: { description: 'Units left in the app’s quota.', schema: { type: 'string' } },
   'RateLimit-Policy': { description: 'The app’s quota a minute.', schema: { type: 'string' } },
   'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer', minimum: 1 } },
+  'X-Gateway-Operation-Id': {
+    description: 'Id of the write: operation_get tells its status.',
+    schema: { type: 'string', pattern: '^op_[a-f0-9]{64}$' },
+  },
+  'Idempotency-Replayed': {
+    description: 'true where an earlier request with this key made the answer.',
+    schema: { const: 'true' },
+  },
   'WWW-Authenticate': {
     description: 'Challenge with the address of the resource metadata.',
     schema: { type: 'string' },

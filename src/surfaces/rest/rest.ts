@@ -3,10 +3,12 @@ import accepts from 'accepts';
 import { Failure } from '../../core/failures.ts';
 import type { Tool } from '../../core/tool.ts';
 import { asFailure, type Corridor, type Outcome } from '../../gateway/call.ts';
+import type { OperationState } from '../../gateway/writes.ts';
+import { readJson } from '../http/body.ts';
 import { rateLimit, send, sendProblem } from '../http/reply.ts';
 import { bearerOf, refuseAmbiguous, refuseBody } from '../http/request.ts';
 import { bytesHeaders, readConditions } from './bytes.ts';
-import { readInput } from './query.ts';
+import { addBody, readInput } from './input.ts';
 import { routesOf } from './routes.ts';
 
 const JSON_TYPE = 'application/json';
@@ -56,14 +58,19 @@ export function restSurface(corridor: Corridor, baseUrl: string): RestHandler {
       if (!tool) throw new Failure('method_not_allowed', { allow: allowed(match.methods) });
       record.operation = tool.name;
       refuseAmbiguous(request);
-      refuseBody(request, response);
       const wantsBytes = negotiate(request, tool);
       const { input, problems } = readInput(tool, match.path, cut === -1 ? '' : url.slice(cut + 1));
+      const bearer = bearerOf(request);
+      if (tool.effect === 'read') refuseBody(request, response);
+      // Without a token nobody's body is waited for.
+      else if (bearer === undefined) throw new Failure('unauthenticated');
+      else problems.push(...addBody(tool, input, await readJson(request, response)));
       const conditions = tool.bytes ? readConditions(request, wantsBytes, input) : undefined;
       const outcome = await corridor.call({
         tool,
-        bearer: bearerOf(request),
+        bearer,
         input,
+        idempotencyKey: header(request, 'idempotency-key'),
         problems: [...problems, ...(conditions?.problems ?? [])],
         ...(wantsBytes && conditions && { bytes: conditions.bytes }),
       });
@@ -84,7 +91,7 @@ export function restSurface(corridor: Corridor, baseUrl: string): RestHandler {
       send(request, response, status, type, body, headers);
     };
     const render = (outcome: Outcome): void => {
-      const headers = rateLimit(outcome.quota);
+      const headers = { ...rateLimit(outcome.quota), ...operationHeaders(outcome.operation) };
       if ('failure' in outcome) refuse(outcome.failure, headers);
       else if ('bytes' in outcome) {
         const status = outcome.bytes.size === 0 ? 200 : 206;
@@ -94,6 +101,17 @@ export function restSurface(corridor: Corridor, baseUrl: string): RestHandler {
     answer().catch((error: unknown) => refuse(asFailure(error)));
     return true;
   };
+}
+
+const operationHeaders = (operation: OperationState | undefined): OutgoingHttpHeaders =>
+  operation
+    ? { 'X-Gateway-Operation-Id': operation.id, ...(operation.replayed && { 'Idempotency-Replayed': 'true' }) }
+    : {};
+
+/** A header that Node has not joined: it is refused where it is sent twice. */
+function header(request: IncomingMessage, name: string): string | undefined {
+  const value = request.headers[name];
+  return typeof value === 'string' ? value : undefined;
 }
 
 const allowed = (methods: ReadonlyMap<string, Tool>): string[] =>

@@ -4,7 +4,7 @@ import { printable } from '../../gateway/input-errors.ts';
 
 export interface RawInput {
   readonly input: Record<string, unknown>;
-  readonly problems: readonly ParameterError[];
+  readonly problems: ParameterError[];
 }
 
 /**
@@ -31,6 +31,18 @@ export function readInput(tool: Tool, path: Readonly<Record<string, string>>, qu
     }
   }
   return { input, problems };
+}
+
+/** Adds the members of a JSON body to the input; what is no member of this operation's body is a problem. */
+export function addBody(tool: Tool, input: Record<string, unknown>, body: unknown): ParameterError[] {
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    return [{ pointer: '', code: 'invalid_request' }];
+  return Object.entries(body).flatMap(([name, value]): ParameterError[] => {
+    const parameter = tool.parameters.find((one) => one.in === 'body' && one.name === name);
+    if (!parameter) return [{ pointer: `/${printable(name)}`, code: 'unsupported_parameter' }];
+    input[parameter.name] = value;
+    return [];
+  });
 }
 
 /** application/x-www-form-urlencoded text as UTF-8; `undefined` where an escape or the UTF-8 is broken. */

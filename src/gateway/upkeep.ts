@@ -1,0 +1,45 @@
+import type { RemoteWriter } from '../core/writes.ts';
+import { eraseOutcomes, settle, takeLapsed } from '../store/ledger.ts';
+import type { Database } from '../store/postgres.ts';
+import type { Registry } from './registry.ts';
+
+export interface UpkeepOptions {
+  readonly db: Database;
+  readonly registry: Registry;
+  readonly remote?: RemoteWriter | undefined;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Rows of one statement: short locks, and other replicas skip them. */
+const BATCH = 500;
+const EVERY = 5_000;
+
+/**
+ * One round of the ledger's upkeep, on any replica: finds out what became of remote commands that their replica did not
+ * settle, and erases outcomes after 24 hours. Returns how many rows it changed.
+ */
+export async function upkeep({ db, registry, remote }: Omit<UpkeepOptions, 'onError'>): Promise<number> {
+  let changed = await eraseOutcomes(db, BATCH);
+  if (!remote) return changed;
+  for (const { operationId, epoch, website, operation } of await takeLapsed(db, BATCH)) {
+    // Where the other system cannot tell either, the outcome is unknown, and will be asked for again.
+    const outcome = (await remote.find(operationId, website).catch(() => undefined)) ?? null;
+    const receipts = registry.get(operation)?.emits ?? [];
+    if (await settle(db, { operationId, epoch, receipts }, outcome)) changed++;
+  }
+  return changed;
+}
+
+/** Rounds every 5 s until `stop` is called, which waits for the round under way. */
+export function startUpkeep(options: UpkeepOptions): { stop(): Promise<void> } {
+  let under: Promise<unknown> = Promise.resolve();
+  const timer = setInterval(() => {
+    under = under.then(() => upkeep(options)).catch(options.onError);
+  }, EVERY);
+  return {
+    stop: async () => {
+      clearInterval(timer);
+      await under;
+    },
+  };
+}

@@ -1,0 +1,162 @@
+import { createHash, createHmac } from 'node:crypto';
+import { stringify } from 'safe-stable-stringify';
+import { z } from 'zod';
+import { Failure } from '../core/failures.ts';
+import { native } from '../core/ids.ts';
+import type { Within } from '../core/reads.ts';
+import type { Tool } from '../core/tool.ts';
+import { rfc3339 } from '../core/view.ts';
+import type { Command, Ending, RemoteCommand, RemoteWriter, Writes } from '../core/writes.ts';
+import { detectLanguage } from '../native/language.ts';
+import { type Entry, enter, LEASE, ledgerKey, settle } from '../store/ledger.ts';
+import type { Database } from '../store/postgres.ts';
+import type { ReadSession } from '../store/read.ts';
+import { AiFeatureView } from '../views/ai-feature.ts';
+import { ConversationView } from '../views/conversation.ts';
+import { VisitorView } from '../views/visitor.ts';
+
+/** The command that a call has entered, as its surface tells of it. */
+export interface OperationState {
+  readonly id: string;
+  /** Whether an earlier call made the answer. */
+  readonly replayed: boolean;
+}
+
+export interface WriteCall {
+  readonly session: ReadSession;
+  readonly tool: Tool;
+  readonly key: string;
+  readonly input: Readonly<Record<string, unknown>>;
+}
+
+const NoteDone = z.object({ note_id: z.int(), author: z.string(), created_at: z.string() });
+const LanguageDone = z.object({ version: z.int(), language: z.string().nullable() });
+const Value = z.union([z.string(), z.boolean()]);
+const PlanDone = z.object({
+  version: z.int(),
+  changes: z.array(z.object({ field: z.string(), from: Value, to: Value })),
+});
+
+/**
+ * Enters commands into the ledger (contract, Common rules 5 and 6; decisions, section 10). The platform's own writer runs
+ * inside the ledger's statement; a remote one is called between reservation and settlement, and where its answer does
+ * not come the outcome is unknown and stays so until the reconciler has found it out.
+ */
+export class Ledger {
+  readonly #db: Database;
+  readonly #remote: RemoteWriter | undefined;
+  #key: Promise<Uint8Array> | undefined;
+
+  constructor(db: Database, remote?: RemoteWriter) {
+    this.#db = db;
+    this.#remote = remote;
+  }
+
+  /** The writes of one call. `state` is told as soon as the ledger has answered. */
+  writes(call: WriteCall, state: (operation: OperationState) => void): Writes {
+    const run = (command: Command, about: Within): Promise<Readonly<Record<string, unknown>>> =>
+      this.#run(call, command, about, state);
+    return {
+      addNote: async ({ visitor, text }) => {
+        const command = { operation: 'visitor_note_add', visitor: native(visitor), text } as const;
+        const done = NoteDone.parse(await run(command, { view: VisitorView, id: visitor }));
+        return { ...done, created_at: rfc3339(done.created_at) };
+      },
+      setDisposition: async ({ conversation, disposition }) => {
+        const id = native(conversation);
+        const command = { operation: 'conversation_disposition_set', conversation: id, disposition } as const;
+        await run(command, { view: ConversationView, id: conversation });
+      },
+      detectLanguage: async ({ feature, expectedVersion: expected_version, text, fallback }) => {
+        const language = detectLanguage(text) ?? fallback;
+        const command = {
+          operation: 'ai_feature_execute',
+          feature: native(feature),
+          expected_version,
+          language,
+        } as const;
+        return LanguageDone.parse(await run(command, { view: AiFeatureView, id: feature }));
+      },
+      planChanges: async ({ feature, expectedVersion: expected_version, changes }) => {
+        const command = { operation: 'config_plan', feature: native(feature), expected_version, changes } as const;
+        return PlanDone.parse(await run(command, { view: AiFeatureView, id: feature }));
+      },
+    };
+  }
+
+  async #run(
+    call: WriteCall,
+    command: Command,
+    about: Within,
+    state: (operation: OperationState) => void,
+  ): Promise<Readonly<Record<string, unknown>>> {
+    const { session, tool, input, key } = call;
+    const operationId = await this.#operationId(session.authority.credentialId, tool.name, key);
+    const fingerprint = fingerprintOf({ input, revision: session.authority.revision });
+    // What only computes has nothing to do in another system.
+    const remote = tool.author ? this.#remote : undefined;
+    const keyed = { operationId, fingerprint, command, about, receipts: tool.emits };
+    let entry = await enter(session, keyed, remote !== undefined);
+    if (entry.state === 'reserved' && remote) {
+      const work = { operationId, website: session.website.id, author: entry.author, command };
+      entry = await this.#perform(remote, work, entry.epoch, tool.emits);
+    }
+    // A refusal has left nothing behind, and so there is no operation to tell of.
+    const refused = entry.state === 'new' && 'refused' in entry.outcome;
+    if (!refused) state({ id: operationId, replayed: entry.state === 'settled' });
+    return doneOf(entry);
+  }
+
+  /** The effect of a remote command, and its settlement under the epoch that this replica holds. */
+  async #perform(
+    remote: RemoteWriter,
+    work: RemoteCommand,
+    epoch: number,
+    receipts: readonly string[],
+  ): Promise<Entry> {
+    // Two seconds of the lease are left for the settlement.
+    const signal = AbortSignal.timeout(LEASE - 2_000);
+    const outcome = await remote.perform(work, signal).catch(() => null);
+    const settled = await settle(this.#db, { operationId: work.operationId, epoch, receipts }, outcome);
+    // Whoever comes too late knows nothing: the replica that took the command over has the word.
+    return settled && outcome ? { state: 'new', outcome } : { state: 'unknown' };
+  }
+
+  async #operationId(credential: string, operation: string, key: string): Promise<string> {
+    this.#key ??= ledgerKey(this.#db).catch((error: unknown) => {
+      this.#key = undefined;
+      throw error;
+    });
+    // None of the three holds a space.
+    return `op_${createHmac('sha256', await this.#key)
+      .update(`${credential} ${operation} ${key}`)
+      .digest('hex')}`;
+  }
+}
+
+/** RFC 8785 for plain JSON: the same input gives the same bytes, however its members were ordered. */
+const fingerprintOf = (value: object): Uint8Array =>
+  createHash('sha256')
+    .update(stringify(value) ?? '')
+    .digest();
+
+const CODES = {
+  pending: 'operation_in_progress',
+  reserved: 'operation_in_progress',
+  unknown: 'outcome_unknown',
+  forgotten: 'outcome_unknown',
+  conflict: 'idempotency_conflict',
+} as const;
+
+function doneOf(entry: Entry): Readonly<Record<string, unknown>> {
+  if (entry.state !== 'new' && entry.state !== 'settled') {
+    const code = CODES[entry.state];
+    throw new Failure(code, code === 'operation_in_progress' ? { retryAfter: 1 } : {});
+  }
+  return resultOf(entry.outcome);
+}
+
+function resultOf(outcome: Ending): Readonly<Record<string, unknown>> {
+  if ('done' in outcome) return outcome.done;
+  throw new Failure('rejected' in outcome ? outcome.rejected : outcome.refused);
+}

@@ -1,0 +1,1 @@
+export const detectLanguage = (_text: string): string | null => null;

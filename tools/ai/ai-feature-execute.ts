@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import { AiFeatureId } from '../../src/core/ids.ts';
+import { data, defineTool, ofWebsite } from '../../src/core/tool.ts';
+import { ExpectedVersion } from '../../src/views/ai-feature.ts';
+
+const Language = z.string().regex(/^[a-z]{2}$/);
+
+export default defineTool({
+  name: 'ai_feature_execute',
+  title: 'Detect the language of a text',
+  summary: 'Run a language_detection feature on the text given; nothing but that text is looked at or kept.',
+  rest: 'POST /api/v1/ai/features/{feature_id}/execute',
+  effect: 'write',
+  tag: 'AI features',
+  scopes: ['ai_features_read', 'ai_execute'],
+  restrictions: 'refused',
+  author: 'none',
+  idempotency: 'required',
+  emits: [],
+  errors: ['operation_conflict', 'adapter_not_available'],
+  input: {
+    path: { feature_id: AiFeatureId.schema },
+    query: ofWebsite,
+    body: {
+      expected_version: ExpectedVersion,
+      context: z
+        .strictObject({
+          type: z.literal('text').describe('Kind of input.'),
+          text: z.string().min(1).max(4000).describe('Text whose language is asked for, 1 to 4,000 characters.'),
+          default_language: Language.optional().describe('Answered where the text does not tell, such as en.'),
+        })
+        .describe('What the feature runs on.'),
+    },
+  },
+  output: data({
+    feature_id: AiFeatureId.schema,
+    version: z.int().min(1).describe('Version that ran.'),
+    type: z.literal('language_detection').describe('What ran.'),
+    output: z
+      .strictObject({ language: Language.nullable().describe('ISO 639-1 code; null where the text does not tell.') })
+      .describe('The result.'),
+  }),
+  async handle({ input: { feature_id, expected_version, context }, write }) {
+    const { version, language } = await write.detectLanguage({
+      feature: feature_id,
+      expectedVersion: expected_version,
+      text: context.text,
+      fallback: context.default_language ?? null,
+    });
+    return { data: { feature_id, version, type: 'language_detection' as const, output: { language } } };
+  },
+});

@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import { ConversationId } from '../../src/core/ids.ts';
+import { data, defineTool, ofWebsite } from '../../src/core/tool.ts';
+import { trimmed, writtenText } from '../../src/views/written.ts';
+
+export default defineTool({
+  name: 'conversation_disposition_set',
+  title: 'Set a disposition',
+  summary: 'Set one of the website’s configured dispositions on a conversation. Its status does not change.',
+  rest: 'POST /api/v1/conversations/{conversation_id}/disposition',
+  effect: 'write',
+  tag: 'Conversations',
+  scopes: ['conversation_read', 'conversation_update'],
+  restrictions: 'applied',
+  author: 'required',
+  idempotency: 'required',
+  emits: ['conversation.changed'],
+  errors: ['enrollment_unavailable', 'operation_conflict'],
+  input: {
+    path: { conversation_id: ConversationId.schema },
+    query: ofWebsite,
+    body: { disposition: writtenText(200).describe('Value of an enabled disposition; spaces around it do not count.') },
+  },
+  output: data({ success: z.literal(true).describe('The disposition is set.') }),
+  async handle({ input: { conversation_id, disposition }, write }) {
+    await write.setDisposition({ conversation: conversation_id, disposition: trimmed(disposition) });
+    return { data: { success: true as const } };
+  },
+});

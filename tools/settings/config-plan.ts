@@ -1,0 +1,69 @@
+import { z } from 'zod';
+import { Failure } from '../../src/core/failures.ts';
+import { data, defineTool, inWebsite } from '../../src/core/tool.ts';
+import { ExpectedVersion } from '../../src/views/ai-feature.ts';
+import { itemOf, PlanChanges, SettingsPath } from '../../src/views/settings.ts';
+
+const Value = z.union([z.string(), z.boolean()]);
+
+export default defineTool({
+  name: 'config_plan',
+  title: 'Preview a configuration change',
+  summary: 'Show what a change of one AI feature would do. Nothing is changed, and nothing can be applied from here.',
+  rest: 'POST /api/v1/settings/plans',
+  effect: 'write',
+  tag: 'Configuration',
+  scopes: ['config_read', 'config_plan'],
+  restrictions: 'refused',
+  author: 'none',
+  idempotency: 'required',
+  emits: [],
+  errors: ['operation_conflict'],
+  input: {
+    query: inWebsite,
+    body: {
+      path: SettingsPath.describe('Settings path of one item: /ai/features/{feature_id}.'),
+      expected_version: ExpectedVersion,
+      changes: PlanChanges.describe('What would be changed: name, enabled, or both.'),
+    },
+  },
+  output: data({
+    preview: z
+      .strictObject({
+        path: SettingsPath,
+        version: z.int().min(1).describe('Version that the preview is of.'),
+        changes: z
+          .array(
+            z.strictObject({
+              field: z.enum(['name', 'enabled']).describe('Member that would change.'),
+              from: Value.describe('Present value.'),
+              to: Value.describe('Value it would have.'),
+            }),
+          )
+          .describe('What would change; members that would stay the same are left out.'),
+        approval_required: z.literal(true).describe('Always: people apply changes.'),
+        apply_available: z.literal(false).describe('Never: applications cannot apply them.'),
+        status: z.literal('preview_only').describe('What this is.'),
+      })
+      .describe('The preview.'),
+  }),
+  untrusted: ['/data/preview/changes/*/from', '/data/preview/changes/*/to'],
+  async handle({ input: { website_id, path, expected_version, changes }, write }) {
+    const feature = itemOf(path, website_id);
+    if (feature === undefined) {
+      throw new Failure('invalid_parameter', { errors: [{ pointer: '/path', code: 'invalid_parameter' }] });
+    }
+    const plan = await write.planChanges({ feature, expectedVersion: expected_version, changes });
+    const preview = {
+      path,
+      version: plan.version,
+      changes: plan.changes.map(({ field, ...values }) => ({ field: Field.parse(field), ...values })),
+      approval_required: true as const,
+      apply_available: false as const,
+      status: 'preview_only' as const,
+    };
+    return { data: { preview } };
+  },
+});
+
+const Field = z.enum(['name', 'enabled']);

@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { VisitorId } from '../../src/core/ids.ts';
+import { data, defineTool, ofWebsite } from '../../src/core/tool.ts';
+import { clip } from '../../src/core/view.ts';
+import { NoteAddedSchema } from '../../src/views/note.ts';
+import { writtenText } from '../../src/views/written.ts';
+
+export default defineTool({
+  name: 'visitor_note_add',
+  title: 'Add a visitor note',
+  summary: 'Add an internal note to a visitor in the name of the mapped operator.',
+  rest: 'POST /api/v1/visitors/{visitor_id}/notes',
+  effect: 'write',
+  tag: 'Visitors',
+  scopes: ['conversation_read', 'visitor_notes_write', 'message_content_read', 'contact_read_pii'],
+  dataAccess: ['message_content', 'pii', 'internal_notes'],
+  restrictions: 'refused',
+  author: 'required',
+  idempotency: 'required',
+  emits: ['visitor.changed'],
+  errors: ['enrollment_unavailable'],
+  input: {
+    path: { visitor_id: VisitorId.schema },
+    query: ofWebsite,
+    body: { text: writtenText(4000).describe('The note, 1 to 4,000 UTF-16 code units, kept as it is sent.') },
+  },
+  output: data({
+    success: z.literal(true).describe('The note is stored.'),
+    visitor_id: VisitorId.schema,
+    note: NoteAddedSchema.describe('The note as it was stored.'),
+  }),
+  untrusted: ['/data/note/text'],
+  async handle({ input: { visitor_id, text }, write }) {
+    const { note_id, author, created_at } = await write.addNote({ visitor: visitor_id, text });
+    const note = { id: String(note_id), note_id, text, title: null, author: clip(author, 120), created_at };
+    return { data: { success: true as const, visitor_id, note } };
+  },
+});
