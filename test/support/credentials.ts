@@ -17,6 +17,8 @@ export interface Grant {
   readonly perMinute?: number;
   readonly burst?: number;
   readonly app?: string;
+  /** Operators in whose name it writes, one a website; none where absent. */
+  readonly authors?: readonly string[];
 }
 
 export interface Issued {
@@ -48,6 +50,11 @@ export async function issue(sql: postgres.Sql, tenant: number, grant: Grant = {}
       ${grant.channels ? [...grant.channels] : null}, ${grant.teams ? [...grant.teams] : null},
       ${grant.subsites ? [...grant.subsites] : null}, now() + ${expires}::interval)`;
   await sql`INSERT INTO gateway.token (digest, credential_id, kind) VALUES (${digestOf(token)}, ${credential}, 'installation')`;
+  for (const author of grant.authors ?? []) {
+    const [, of = '', site = '', operator = ''] = author.split('_');
+    await sql`INSERT INTO gateway.native_author (credential_id, tenant, site, operator_id)
+      VALUES (${credential}, ${of}, ${site}, ${operator})`;
+  }
   return { token, credential, installation, app };
 }
 

@@ -31,6 +31,10 @@ export interface AskOptions {
   readonly token?: string | undefined;
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string | string[]>>;
+  /** Sent as JSON, with its Content-Type and its length; the method is POST then, where none is given. */
+  readonly body?: unknown;
+  /** The body as it goes onto the wire, for what no JSON value can say; headers are the test's own affair. */
+  readonly raw?: string | Uint8Array;
   /** For requests that are meant to break the protocol: no check against the OpenAPI document. */
   readonly unchecked?: boolean;
 }
@@ -79,8 +83,9 @@ export async function openTestGateway(
   });
   const check = openOracle(document);
   const ask = async (path: string, options: AskOptions = {}): Promise<Answer> => {
-    const answer = await exchange(server.port, path, options);
-    if (options.unchecked !== true) check(options.method ?? 'GET', path, answer);
+    const sent = wire(options);
+    const answer = await exchange(server.port, path, sent);
+    if (options.unchecked !== true) check(sent.method, path, answer);
     return answer;
   };
   return {
@@ -98,35 +103,51 @@ export async function openTestGateway(
   };
 }
 
-function exchange(port: number, path: string, { token, method = 'GET', headers = {} }: AskOptions): Promise<Answer> {
+interface Wire {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string | string[]>>;
+  readonly bytes: Buffer | undefined;
+}
+
+function wire({ token, body, raw, method, headers = {} }: AskOptions): Wire {
+  const content = raw ?? (body === undefined ? undefined : JSON.stringify(body));
+  const bytes = content === undefined ? undefined : Buffer.from(content);
+  return {
+    method: method ?? (bytes ? 'POST' : 'GET'),
+    bytes,
+    headers: {
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      // A test that sets how the body is framed has said so itself.
+      ...(bytes && !framed(headers) && { 'content-length': String(bytes.length) }),
+      ...headers,
+    },
+  };
+}
+
+const framed = (headers: AskOptions['headers']): boolean =>
+  Object.keys(headers ?? {}).some((name) => /^(content-length|transfer-encoding)$/i.test(name));
+
+function exchange(port: number, path: string, { method, headers, bytes: body }: Wire): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const request = httpRequest(
-      {
-        host: '127.0.0.1',
-        port,
-        path,
-        method,
-        headers: { ...(token !== undefined && { authorization: `Bearer ${token}` }), ...headers },
-      },
-      (response) => {
-        const parts: Buffer[] = [];
-        response.on('data', (part: Buffer) => parts.push(part));
-        response.on('error', reject);
-        response.on('end', () => {
-          const bytes = Buffer.concat(parts);
-          const text = bytes.toString('utf8');
-          const json = /json/.test(response.headers['content-type'] ?? '') && text !== '';
-          resolve({
-            status: response.statusCode ?? 0,
-            headers: response.headers,
-            text,
-            bytes,
-            body: json ? JSON.parse(text) : undefined,
-          });
+    const request = httpRequest({ host: '127.0.0.1', port, path, method, headers }, (response) => {
+      const parts: Buffer[] = [];
+      response.on('data', (part: Buffer) => parts.push(part));
+      response.on('error', reject);
+      response.on('end', () => {
+        const bytes = Buffer.concat(parts);
+        const text = bytes.toString('utf8');
+        const json = /json/.test(response.headers['content-type'] ?? '') && text !== '';
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          text,
+          bytes,
+          body: json ? JSON.parse(text) : undefined,
         });
-      },
-    );
+      });
+    });
     request.on('error', reject);
-    request.end();
+    request.end(body);
   });
 }

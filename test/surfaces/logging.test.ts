@@ -13,7 +13,7 @@ import { publicApp } from '../../src/surfaces/http/app.ts';
 import { type RunningServer, startServer } from '../../src/surfaces/http/server.ts';
 import { restSurface } from '../../src/surfaces/rest/rest.ts';
 import { BASE_URL, openTestGateway, type TestGateway } from '../support/gateway.ts';
-import { type Example, examples, parse, raw, withQuery } from './wire.support.ts';
+import { bytesOf, type Example, examples, parse, raw, withQuery, writer } from './wire.support.ts';
 
 let gateway: TestGateway;
 let token: string;
@@ -34,7 +34,7 @@ const serverOver = (corridor: Corridor, log: Logger): Promise<RunningServer> =>
 
 beforeAll(async () => {
   gateway = await openTestGateway();
-  ({ token } = await gateway.issue());
+  ({ token } = await writer(gateway));
   calls = await examples(gateway);
   server = await serverOver(gateway.corridor, pino(logSettings('trace'), { write: (line) => void lines.push(line) }));
 });
@@ -43,6 +43,12 @@ afterAll(async () => {
   await server.close();
   await gateway.close();
 });
+
+/** The call of an example, of a write with its body and a key. */
+async function send(call: Example, fields: readonly string[], port = server.port) {
+  const bytes = bytesOf(call, ...fields, 'Connection: close');
+  return parse((await raw(port, bytes, { patience: 5_000 })).text);
+}
 
 async function get(path: string, fields: readonly string[] = [], port = server.port) {
   const bytes = [`GET ${path} HTTP/1.1`, 'Host: a', ...fields, 'Connection: close', '', ''].join('\r\n');
@@ -131,13 +137,17 @@ describe('LG-01 what the log holds', () => {
     const bearer = `Authorization: Bearer ${token}`;
     const texts: string[] = [];
     let asked = 0;
-    for (const { url, path } of calls) {
-      const good = await get(url, [bearer]);
+    for (const call of calls) {
+      const { url, path } = call;
+      const at = (other: string): Example => ({ ...call, url: other });
+      const good = await send(call, [bearer]);
+      if (call.body) expect(good.status, call.tool.name).toBe(200);
       if (good.status === 200) for (const [, text = ''] of good.body.matchAll(/"([^"\\]{8,})"/g)) texts.push(text);
-      await get(withQuery(url, `token=${token}&${MARK}=${MARK}&email=${MARK}@example.com`), [bearer]);
+      const personal = `token=${token}&${MARK}=${MARK}&email=${MARK}@example.com`;
+      await send(at(withQuery(url, personal)), [bearer]);
       await get(`${path}/${MARK}?${MARK}`, [bearer, `X-Request-Id: ${MARK}`, `Idempotency-Key: ${MARK}`]);
-      await get(url, [`Authorization: Bearer ${MARK}${token}`, `Cookie: ${MARK}`, `User-Agent: ${MARK}`]);
-      await get(url, [`Authorization: Bearer ${token}x`, `Referer: https://${MARK}.example/?${MARK}`]);
+      await send(call, [`Authorization: Bearer ${MARK}${token}`, `Cookie: ${MARK}`, `User-Agent: ${MARK}`]);
+      await send(call, [`Authorization: Bearer ${token}x`, `Referer: https://${MARK}.example/?${MARK}`]);
       await raw(server.port, `GET ${url} HTTP/1.1\r\nHost: ${MARK}\r\n${bearer}\r\n ${MARK}: fold\r\n\r\n`);
       await raw(server.port, `${MARK} ${url} HTTP/1.1\r\n${bearer}\r\n\r\n`);
       asked += 7;
@@ -150,6 +160,56 @@ describe('LG-01 what the log holds', () => {
     const stored = [...new Set(texts)].filter((text) => !/^([a-z_]+|[0-9-]{10}|req_[a-f0-9]+)$/.test(text));
     expect(stored.length).toBeGreaterThan(300);
     expect(stored.filter((text) => all.includes(text))).toEqual([]);
+  });
+
+  it('LG-01 no note, disposition, text for an AI feature, plan or key of a write, whatever becomes of it', async () => {
+    const { sql } = gateway.database;
+    await sql`INSERT INTO platform.disposition (tenant, site, id, external_id, value, label)
+      VALUES (1, 1, 9001, ${MARK}, ${`${MARK} ok`}, 'Marked')`;
+    const { token: authorless } = await gateway.issue();
+    const bodies: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+      visitor_note_add: { text: `${MARK} note` },
+      conversation_disposition_set: { disposition: `${MARK} ok` },
+      ai_feature_execute: { context: { type: 'text', text: `${MARK} text` } },
+      config_plan: { changes: { name: `${MARK} name` } },
+    };
+    const ends: number[] = [];
+    for (const call of calls.filter((one) => one.body)) {
+      const body = { ...call.body, ...bodies[call.tool.name] };
+      const post = async (bearer: string, content: string, key: string, at = call.url): Promise<void> => {
+        const fields = [
+          `POST ${at} HTTP/1.1`,
+          'Host: a',
+          `Authorization: Bearer ${bearer}`,
+          'Content-Type: application/json',
+          `Content-Length: ${Buffer.byteLength(content)}`,
+          `Idempotency-Key: ${key}`,
+          'Connection: close',
+        ];
+        const bytes = `${fields.join('\r\n')}\r\n\r\n${content}`;
+        ends.push(parse((await raw(server.port, bytes, { patience: 5_000 })).text).status);
+      };
+      const good = JSON.stringify(body);
+      // Done, replayed, in conflict, refused by the stored state, without author, not there, and wrong in many ways.
+      await post(token, good, `${MARK}-1`);
+      await post(token, good, `${MARK}-1`);
+      await post(token, good.replace(/ (ok|note|text|name)"/, ' other"'), `${MARK}-1`);
+      await post(
+        token,
+        good.replace(/ ok"/, ' none"').replace(/"expected_version":/, '"expected_version":9'),
+        `${MARK}-2`,
+      );
+      await post(authorless, good, `${MARK}-3`);
+      await post(token, good, `${MARK}-4`, call.url.replace(/_[0-9]+(?=\/[a-z]+$)/, '_9223372036854775807'));
+      await post(token, good.replace('{', `{"${MARK}":"${MARK}",`), `${MARK}-5`);
+      await post(token, good.slice(0, -1), `${MARK}-6`);
+      await post(token, good, `${MARK} ${MARK}`);
+      await post('x', good, `${MARK}-7`);
+    }
+    const logged = await entriesOf(ends.length);
+    expect(new Set(ends)).toEqual(new Set([200, 400, 401, 404, 409, 503]));
+    expect(new Set(logged.map(({ operation }) => operation))).toEqual(new Set(Object.keys(bodies)));
+    expect(lines.join('').includes(MARK)).toBe(false);
   });
 
   it('LG-01 500s and 503s carry the kind and place of their cause, never its message', async () => {
@@ -175,7 +235,7 @@ describe('LG-01 what the log holds', () => {
       const log = pino(logSettings('info'), { write: (line) => void lines.push(line) });
       const broken = await serverOver(await failing(error), log);
       const answers = [];
-      for (const { url } of calls) answers.push(await get(url, [`Authorization: Bearer ${token}`], broken.port));
+      for (const call of calls) answers.push(await send(call, [`Authorization: Bearer ${token}`], broken.port));
       const logged = await entriesOf(calls.length);
       for (const [i, answer] of answers.entries()) {
         expect(answer.status).toBe(status);

@@ -7,8 +7,19 @@ import { StoreUnreachable } from '../../src/store/postgres.ts';
 import { problem } from '../../src/surfaces/http/reply.ts';
 import { startServer } from '../../src/surfaces/http/server.ts';
 import { restSurface } from '../../src/surfaces/rest/rest.ts';
-import { type Answer, BASE_URL, openTestGateway, type TestGateway } from '../support/gateway.ts';
-import { type Example, examples, parse, raw, urlOf, WEB, withQuery } from './wire.support.ts';
+import { type Answer, type AskOptions, BASE_URL, openTestGateway, type TestGateway } from '../support/gateway.ts';
+import {
+  bytesOf,
+  type Example,
+  examples,
+  parse,
+  raw,
+  requestOf,
+  urlOf,
+  WEB,
+  withQuery,
+  writer,
+} from './wire.support.ts';
 
 let gateway: TestGateway;
 let token: string;
@@ -16,7 +27,7 @@ let calls: Example[];
 
 beforeAll(async () => {
   gateway = await openTestGateway();
-  ({ token } = await gateway.issue());
+  ({ token } = await writer(gateway));
   calls = await examples(gateway);
 });
 afterAll(() => gateway.close());
@@ -61,10 +72,12 @@ describe('PD-01 problem details', () => {
 
   it('PD-01 every operation: unauthenticated, not permitted, unsupported and not found in one form', async () => {
     const bare = await gateway.issue({ scopes: [], dataAccess: [] });
-    for (const { tool, url } of calls) {
-      expectProblem(await gateway.ask(url), 'unauthenticated', tool.name);
-      expectProblem(await gateway.ask(withQuery(url, 'x=1'), { token }), 'unsupported_parameter', tool.name);
-      const denied = await gateway.ask(url, { token: bare.token });
+    for (const call of calls) {
+      const { tool, url } = call;
+      expectProblem(await gateway.ask(url, requestOf(call)), 'unauthenticated', tool.name);
+      const unsupported = await gateway.ask(withQuery(url, 'x=1'), requestOf(call, { token }));
+      expectProblem(unsupported, 'unsupported_parameter', tool.name);
+      const denied = await gateway.ask(url, requestOf(call, { token: bare.token }));
       if (tool.required.scopes.length === 0) continue;
       expectProblem(denied, 'not_permitted', tool.name);
       expect([...denied.body.required.scopes].sort()).toEqual([...tool.required.scopes].sort());
@@ -145,12 +158,14 @@ describe('PD-02 absent or not visible', () => {
   it('PD-02 a website that is not granted and one that does not exist', async () => {
     const { token: narrow } = await gateway.issue({ websites: [WEB] });
     await gateway.ask('/api/v1/websites', { token: narrow });
-    for (const { tool, path, query } of calls.filter((one) => one.query.length > 0)) {
+    for (const call of calls.filter((one) => one.query.length > 0)) {
+      const { tool, path, query } = call;
       const answers = await Promise.all(
         ['web_1_2', 'web_1_99', 'web_9_1', 'web_1_9223372036854775808'].map((id) =>
-          gateway.ask(urlOf(path, [['website_id', id], ...query.filter(([name]) => name !== 'website_id')]), {
-            token: narrow,
-          }),
+          gateway.ask(
+            urlOf(path, [['website_id', id], ...query.filter(([name]) => name !== 'website_id')]),
+            requestOf(call, { token: narrow }),
+          ),
         ),
       );
       for (const answer of answers) {
@@ -202,7 +217,8 @@ describe('PD-03 nothing sent comes back', () => {
 
   it('PD-03 no value of any parameter, header, path or token is in an error', async () => {
     let errors = 0;
-    for (const { tool, path, query } of calls) {
+    for (const call of calls) {
+      const { tool, path, query } = call;
       const urls = NASTY.flatMap((text) => {
         const value = encodeURIComponent(text);
         return [
@@ -218,7 +234,7 @@ describe('PD-03 nothing sent comes back', () => {
         ];
       });
       for (const url of urls) {
-        const answer = await gateway.ask(url, { token });
+        const answer = await gateway.ask(url, requestOf(call, { token }));
         if (answer.status < 400) continue;
         errors++;
         expect(answer.text.includes(MARK), `${tool.name} ${url} ${answer.text}`).toBe(false);
@@ -227,6 +243,31 @@ describe('PD-03 nothing sent comes back', () => {
       }
     }
     expect(errors).toBeGreaterThan(500);
+    let refused = 0;
+    for (const call of calls.filter((one) => one.body)) {
+      for (const text of NASTY) {
+        // As a value of each member, as a member's name, behind a wrong key, and as the key itself.
+        const bodies = [
+          ...Object.keys(call.body ?? {}).map((name) => ({ ...call.body, [name]: [text] })),
+          { ...call.body, [text]: text },
+          { ...call.body, context: { type: 'text', text: `${text}\0`, [text]: 1 } },
+        ];
+        for (const body of bodies) {
+          const answer = await gateway.ask(call.url, requestOf({ body }, { token }));
+          expect(answer.status, `${call.tool.name} ${JSON.stringify(body)}`).toBe(400);
+          expect(answer.text.includes(MARK), `${call.tool.name} ${answer.text}`).toBe(false);
+          refused++;
+        }
+        const key = `${text} `.replaceAll(/[^ -~]/g, ' ');
+        const answer = await gateway.ask(
+          call.url,
+          requestOf(call, { token, headers: { 'idempotency-key': `a ${key}b` } }),
+        );
+        expect(answer.body.code, call.tool.name).toBe('invalid_idempotency_key');
+        expect(answer.text.includes(MARK)).toBe(false);
+      }
+    }
+    expect(refused).toBeGreaterThan(80);
     for (const headers of [
       { authorization: `Bearer ${MARK}` },
       { authorization: `Basic ${MARK}` },
@@ -254,9 +295,12 @@ describe('PD-04 headers that go with a status', () => {
   const RESOURCE = `resource_metadata="${BASE_URL}/.well-known/oauth-protected-resource"`;
 
   it('PD-04 401: a Bearer challenge, with error only where a token was sent', async () => {
-    for (const { url, tool } of calls) {
-      expect((await gateway.ask(url)).headers['www-authenticate'], tool.name).toBe(`Bearer ${RESOURCE}`);
-      const wrong = await gateway.ask(url, { token: 'igw_live_x' });
+    for (const call of calls) {
+      const { url, tool } = call;
+      expect((await gateway.ask(url, requestOf(call))).headers['www-authenticate'], tool.name).toBe(
+        `Bearer ${RESOURCE}`,
+      );
+      const wrong = await gateway.ask(url, requestOf(call, { token: 'igw_live_x' }));
       expect(wrong.headers['www-authenticate'], tool.name).toBe(`Bearer error="invalid_token", ${RESOURCE}`);
     }
   });
@@ -312,8 +356,9 @@ describe('PD-04 headers that go with a status', () => {
       handlers: [restSurface(corridor, BASE_URL)],
       otherwise: (_, response) => void response.writeHead(404).end(),
     });
-    for (const { url, tool } of calls) {
-      const bytes = `GET ${url} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\nConnection: close\r\n\r\n`;
+    for (const call of calls) {
+      const { tool } = call;
+      const bytes = bytesOf(call, `Authorization: Bearer ${token}`, 'Connection: close');
       const { status, headers, body } = parse((await raw(server.port, bytes)).text);
       expect(status, tool.name).toBe(503);
       expect(headers.get('retry-after')).toMatch(/^[1-9][0-9]*$/);
@@ -327,32 +372,48 @@ describe('PD-04 headers that go with a status', () => {
 describe('precedence of failures', () => {
   it('every operation: path, method, HTTP, token, permission, parameters, website, quota', async () => {
     const bare = await gateway.issue({ scopes: [], dataAccess: [] });
-    for (const { tool, path, url, query } of calls) {
+    for (const call of calls) {
+      const { tool, path, url, query } = call;
       const twice = { range: 'bytes=0-1', 'if-match': ['"0123456789abcdef"', '"x"'] };
       const bad = withQuery(url, 'unknown=1');
+      const wrong = tool.name === 'visitor_notes' || tool.name === 'visitor_note_add' ? 'DELETE' : 'PUT';
       // Everything is wrong at once; one thing after another is then put right.
-      expect(await codeOf(`${path}/x/y/z?unknown=1`, { method: 'POST', headers: twice }), tool.name).toBe('not_found');
-      expect(await codeOf(bad, { method: 'POST', headers: twice }), tool.name).toBe('method_not_allowed');
-      const { text } = await raw(
-        gateway.port,
-        `GET ${bad} HTTP/1.1\r\nHost: a\r\nRange: bytes=0-1\r\nRange: bytes=0-1\r\nAccept: text/html\r\nConnection: close\r\n\r\n`,
-      );
+      expect(await codeOf(`${path}/x/y/z?unknown=1`, { method: wrong, headers: twice }), tool.name).toBe('not_found');
+      expect(await codeOf(bad, { method: wrong, headers: twice }), tool.name).toBe('method_not_allowed');
+      const doubled = ['Range: bytes=0-1', 'Range: bytes=0-1', 'Accept: text/html', 'Connection: close'];
+      const { text } = await raw(gateway.port, bytesOf({ ...call, url: bad }, ...doubled));
       expect(JSON.parse(parse(text).body).code, tool.name).toBe('duplicate_parameter');
-      expect(await codeOf(bad, { headers: { accept: 'text/html' } }), tool.name).toBe('not_acceptable');
-      expect(await codeOf(bad), tool.name).toBe('unauthenticated');
+      const send = (options: AskOptions, at = bad) => codeOf(at, requestOf(call, options));
+      expect(await send({ headers: { accept: 'text/html' } }), tool.name).toBe('not_acceptable');
+      if (call.body) {
+        // Who sends no token is not told what is wrong with the body, which nobody has waited for.
+        expect(await send({ body: undefined, raw: '{', headers: { 'content-type': 'text/plain' } })).toBe(
+          'unauthenticated',
+        );
+        const sent = { body: undefined, raw: '{', method: 'POST' };
+        for (const [bearer, type, code] of [
+          ['igw_live_x', 'text/plain', 'unauthenticated'],
+          [bare.token, 'text/plain', 'unsupported_media_type'],
+          [bare.token, 'application/json', 'invalid_json'],
+        ] as const)
+          expect(await send({ ...sent, token: bearer, headers: { 'content-type': type } }), tool.name).toBe(code);
+      }
+      expect(await send({}), tool.name).toBe('unauthenticated');
       const needs = tool.required.scopes.length > 0;
-      expect(await codeOf(bad, { token: bare.token }), tool.name).toBe(
-        needs ? 'not_permitted' : 'unsupported_parameter',
-      );
-      expect(await codeOf(bad, { token }), tool.name).toBe('unsupported_parameter');
+      expect(await send({ token: bare.token }), tool.name).toBe(needs ? 'not_permitted' : 'unsupported_parameter');
+      expect(await send({ token }), tool.name).toBe('unsupported_parameter');
+      const keyless = { token, headers: { 'idempotency-key': ' ' } };
+      if (call.body) expect(await send(keyless), tool.name).toBe('unsupported_parameter');
       if (query.some(([name]) => name === 'website_id')) {
         const elsewhere: [string, string][] = query.map(([name, value]) => [
           name,
           name === 'website_id' ? 'web_9_9' : value,
         ]);
-        expect(await codeOf(withQuery(urlOf(path, elsewhere), 'x=1'), { token })).toBe('unsupported_parameter');
-        expect(await codeOf(urlOf(path, elsewhere), { token }), tool.name).toBe('not_found');
+        expect(await send({ token }, withQuery(urlOf(path, elsewhere), 'x=1'))).toBe('unsupported_parameter');
+        expect(await send({ token }, urlOf(path, elsewhere)), tool.name).toBe('not_found');
+        if (call.body) expect(await send(keyless, urlOf(path, elsewhere)), tool.name).toBe('not_found');
       }
+      if (call.body) expect(await send(keyless, url), tool.name).toBe('invalid_idempotency_key');
     }
   });
 

@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import type { Tool } from '../../src/core/tool.ts';
-import type { TestGateway } from '../support/gateway.ts';
+import type { Grant, Issued } from '../support/credentials.ts';
+import type { AskOptions, TestGateway } from '../support/gateway.ts';
 
 /** A website of the demo organization, granted by default. */
 export const WEB = 'web_1_1';
@@ -61,12 +62,14 @@ export function parse(text: string): { status: number; headers: Map<string, stri
   return { status: Number(status), headers, body };
 }
 
-/** A call of every operation that succeeds, from the demo's data. */
+/** A call of every operation that succeeds, from the demo's data. Writes need a token of `writer`. */
 export interface Example {
   readonly tool: Tool;
   readonly path: string;
   readonly query: readonly (readonly [name: string, value: string])[];
   readonly url: string;
+  /** Members of the body of a write. */
+  readonly body: Readonly<Record<string, unknown>> | undefined;
 }
 
 const OPERATION = `op_${'0'.repeat(64)}`;
@@ -75,10 +78,14 @@ export async function examples({ database: { sql }, corridor }: TestGateway): Pr
   const [row] = await sql<Record<'conversation' | 'message' | 'file' | 'contact' | 'visitor' | 'feature', string>[]>`
     SELECT f.conversation_id AS conversation, f.message_id AS message, f.id AS file,
            (SELECT min(id) FROM platform.contact WHERE tenant = 1 AND site = 1) AS contact,
-           (SELECT min(id) FROM platform.visitor WHERE tenant = 1 AND site = 1) AS visitor,
-           (SELECT min(id) FROM platform.ai_feature WHERE tenant = 1 AND site = 1) AS feature
+           (SELECT min(visitor_id) FROM platform.conversation WHERE tenant = 1 AND site = 1) AS visitor,
+           (SELECT min(id) FROM platform.ai_feature WHERE tenant = 1 AND site = 1 AND type = 'language_detection') AS feature
       FROM platform.file f JOIN platform.message m ON m.tenant = f.tenant AND m.site = f.site AND m.id = f.message_id
      WHERE f.tenant = 1 AND f.site = 1 AND m.visibility = 'public' AND f.size > 10 ORDER BY f.id LIMIT 1`;
+  const [of] = await sql<{ version: number; disposition: string }[]>`
+    SELECT active_version AS version,
+           (SELECT min(value) FROM platform.disposition WHERE tenant = 1 AND site = 1 AND enabled) AS disposition
+      FROM platform.ai_feature WHERE tenant = 1 AND site = 1 AND id = ${row?.feature ?? ''}`;
   const path: Readonly<Record<string, string>> = {
     conversation_id: `cnv_1_1_${row?.conversation}`,
     message_id: `msg_1_1_${row?.message}`,
@@ -90,13 +97,52 @@ export async function examples({ database: { sql }, corridor }: TestGateway): Pr
     operation_id: OPERATION,
   };
   const query: Readonly<Record<string, string>> = { website_id: WEB, path: '/ai/features', query: 'a' };
+  const body: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+    visitor_note_add: { text: 'Asked for an invoice copy by post.' },
+    conversation_disposition_set: { disposition: of?.disposition },
+    ai_feature_execute: { expected_version: of?.version, context: { type: 'text', text: 'Wo ist mein Paket?' } },
+    config_plan: {
+      path: `/ai/features/${path['feature_id']}`,
+      expected_version: of?.version,
+      changes: { enabled: false },
+    },
+  };
   return corridor.registry.tools.map((tool) => {
     const filled = tool.path.replace(/\{(\w+)\}/g, (_, name: string) => path[name] ?? '');
     const given = tool.parameters
       .filter((one) => one.in === 'query' && one.required)
       .map(({ name }) => [name, query[name] ?? ''] as const);
-    return { tool, path: filled, query: given, url: urlOf(filled, given) };
+    return { tool, path: filled, query: given, url: urlOf(filled, given), body: body[tool.name] };
   });
+}
+
+/** A full credential that can also write: in the name of an enabled operator of each of the demo's websites. */
+export async function writer(gateway: TestGateway, grant: Grant = {}): Promise<Issued> {
+  const rows = await gateway.database.sql<{ id: string }[]>`
+    SELECT 'opr_1_' || site || '_' || min(id) AS id FROM platform.operator WHERE tenant = 1 AND enabled GROUP BY site`;
+  return gateway.issue({ authors: rows.map(({ id }) => id), ...grant });
+}
+
+let keys = 0;
+/** A key that no call has used. */
+export const freshKey = (): string => `key-${++keys}`;
+
+/** What `ask` needs to make the call of an example: of a write its body, and a key of its own each time. */
+export function requestOf({ body }: Pick<Example, 'body'>, options: AskOptions = {}): AskOptions {
+  if (body === undefined) return options;
+  return { body, ...options, headers: { 'idempotency-key': freshKey(), ...options.headers } };
+}
+
+/** The same as bytes; fields of the same name as one of its own come second. */
+export function bytesOf({ tool, url, body }: Pick<Example, 'tool' | 'url' | 'body'>, ...fields: string[]): string {
+  const content = body === undefined ? '' : JSON.stringify(body);
+  const own = [
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(content)}`,
+    `Idempotency-Key: ${freshKey()}`,
+  ];
+  const lines = [`${tool.method} ${url} HTTP/1.1`, 'Host: 127.0.0.1', ...(body === undefined ? [] : own), ...fields];
+  return `${lines.join('\r\n')}\r\n\r\n${content}`;
 }
 
 export const urlOf = (path: string, query: readonly (readonly [string, string])[]): string =>

@@ -165,6 +165,8 @@ DECLARE
   author platform.operator;
   answer json;
 BEGIN
+  -- Before the key: what the caller may not see any more is not replayed to it either.
+  IF NOT p_found THEN RETURN '{"state": "new", "outcome": {"refused": "not_found"}}'; END IF;
   SELECT * INTO r FROM gateway.reserve_operation(
     p_id, p_credential, p_revision, p_tenant, p_site, p_operation, p_fingerprint, p_lease);
   IF r.state <> 'reserved' THEN RETURN json_build_object('state', r.state, 'outcome', r.outcome); END IF;
@@ -172,7 +174,6 @@ BEGIN
     author := gateway.author_of(p_credential, p_tenant, p_site);
   END IF;
   answer := CASE
-    WHEN NOT p_found THEN '{"refused": "not_found"}'::json
     WHEN p_lease IS NOT NULL THEN CASE WHEN author.id IS NULL THEN '{"refused": "enrollment_unavailable"}'::json END
     WHEN p_operation = 'visitor_note_add' THEN platform.add_note(p_tenant, p_site, author, p_id, p_command)
     WHEN p_operation = 'conversation_disposition_set' THEN platform.set_disposition(p_tenant, p_site, author, p_command)

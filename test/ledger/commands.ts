@@ -1,0 +1,88 @@
+/** The four reviewed writes as their callers send them. Imports nothing: the long fault run uses it without vitest. */
+export const WRITES = ['visitor_note_add', 'conversation_disposition_set', 'ai_feature_execute', 'config_plan'] as const;
+export type WriteName = (typeof WRITES)[number];
+
+/** One command: a tool and its flat arguments, which are path, query and body members of REST under the same names. */
+export interface Command {
+  readonly tool: WriteName;
+  readonly input: Readonly<Record<string, unknown>>;
+}
+
+const PATHS: Readonly<Record<WriteName, string>> = {
+  visitor_note_add: '/api/v1/visitors/{visitor_id}/notes',
+  conversation_disposition_set: '/api/v1/conversations/{conversation_id}/disposition',
+  ai_feature_execute: '/api/v1/ai/features/{feature_id}/execute',
+  config_plan: '/api/v1/settings/plans',
+};
+
+/** Receipts that each write leaves in the journal. */
+export const RECEIPTS: Readonly<Record<WriteName, readonly string[]>> = {
+  visitor_note_add: ['visitor.changed'],
+  conversation_disposition_set: ['conversation.changed'],
+  ai_feature_execute: [],
+  config_plan: [],
+};
+
+export function restOf({ tool, input }: Command): { path: string; body: Record<string, unknown> } {
+  const { website_id, ...rest } = input;
+  const body = { ...rest };
+  const path = PATHS[tool].replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = String(body[name]);
+    delete body[name];
+    return value;
+  });
+  return { path: website_id === undefined ? path : `${path}?website_id=${String(website_id)}`, body };
+}
+
+export const mcpOf = ({ tool, input }: Command, key: string | undefined): object => ({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'tools/call',
+  params: { name: tool, arguments: { ...input, ...(key !== undefined && { idempotency_key: key }) } },
+});
+
+export const MCP_HEADERS = {
+  accept: 'application/json, text/event-stream',
+  'mcp-protocol-version': '2025-11-25',
+} as const;
+
+// Records of the demo organization.
+export const SITE = 'web_1_1';
+export const VISITOR = 'vis_1_1_4';
+export const CONVERSATION = 'cnv_1_1_2';
+/** Of a website that is integrated with a CRM, which alone sets dispositions there. */
+export const CRM_CONVERSATION = 'cnv_1_2_2';
+/** Its active version is 3. */
+export const DETECTION = 'aif_1_1_5';
+export const DISPOSITIONS = ['resolved', 'refund-issued', 'follow-up', 'duplicate', 'spam'] as const;
+
+export const note = (text: string, visitor = VISITOR): Command => ({
+  tool: 'visitor_note_add',
+  input: { visitor_id: visitor, text },
+});
+export const disposition = (value: string, conversation = CONVERSATION): Command => ({
+  tool: 'conversation_disposition_set',
+  input: { conversation_id: conversation, disposition: value },
+});
+export const detection = (text: string, version = 3, feature = DETECTION): Command => ({
+  tool: 'ai_feature_execute',
+  input: { feature_id: feature, expected_version: version, context: { type: 'text', text, default_language: 'en' } },
+});
+export const plan = (name: string, version = 3, feature = DETECTION): Command => ({
+  tool: 'config_plan',
+  input: {
+    website_id: feature.replace(/^aif_(\d+_\d+)_.*/, 'web_$1'),
+    path: `/ai/features/${feature}`,
+    expected_version: version,
+    changes: { name, enabled: false },
+  },
+});
+
+/** A command of each kind; `n` makes its content differ from every other. */
+export const sample = (tool: WriteName, n: number | string): Command => {
+  if (tool === 'visitor_note_add') return note(`Wants a call back, case ${n}`);
+  if (tool === 'conversation_disposition_set') {
+    return disposition(DISPOSITIONS[Number(n) % DISPOSITIONS.length] ?? 'spam');
+  }
+  return tool === 'ai_feature_execute' ? detection(`A sentence, number ${n}`) : plan(`Detection ${n}`);
+};
