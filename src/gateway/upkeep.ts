@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { RemoteWriter } from '../core/writes.ts';
 import { eraseOutcomes, settle, takeLapsed } from '../store/ledger.ts';
 import type { Database } from '../store/postgres.ts';
@@ -13,6 +14,10 @@ export interface UpkeepOptions {
 /** Rows of one statement: short locks, and other replicas skip them. */
 const BATCH = 500;
 const EVERY = 5_000;
+/** Commands that one round asks the other system for, at the same time. */
+const ASKED = 25;
+/** Milliseconds that a round waits for the other system, well within the lease that it holds. */
+const PATIENCE = 3_000;
 
 /**
  * One round of the ledger's upkeep, on any replica: finds out what became of remote commands that their replica did not
@@ -23,12 +28,16 @@ export async function upkeep({ db, registry, remote }: Omit<UpkeepOptions, 'onEr
   // All that is due: with a batch a round, more than a hundred writes a second would be kept ever longer than 24 hours.
   for (let erased = BATCH; erased === BATCH; changed += erased) erased = await eraseOutcomes(db, BATCH);
   if (!remote) return changed;
-  for (const { operationId, epoch, website, operation } of await takeLapsed(db, BATCH)) {
-    // Where the other system cannot tell either, the outcome is unknown, and will be asked for again.
-    const outcome = (await remote.find(operationId, website).catch(() => undefined)) ?? null;
-    const receipts = registry.get(operation)?.emits ?? [];
-    if (await settle(db, { operationId, epoch, receipts }, outcome)) changed++;
-  }
+  const lapsed = await takeLapsed(db, ASKED);
+  await Promise.all(
+    lapsed.map(async ({ operationId, epoch, website, operation }) => {
+      const found = remote.find(operationId, website).catch(() => undefined);
+      // Where the other system cannot tell either, or does not answer, the outcome is unknown, and asked for again.
+      const outcome = (await Promise.race([found, pause(PATIENCE, undefined, { ref: false })])) ?? null;
+      const receipts = registry.get(operation)?.emits ?? [];
+      if (await settle(db, { operationId, epoch, receipts }, outcome)) changed++;
+    }),
+  );
   return changed;
 }
 

@@ -35,15 +35,15 @@ export interface Grants {
 }
 export const FULL: Grants = { scopes: ALL_SCOPES, flags: ALL_FLAGS };
 
-/** A grant that a single member may need on top of its operation's. */
-export type Need = Scope | Flag;
+/** A grant that a single member may need on top of its operation's; `!` for a member that is there only without it. */
+export type Need = Scope | Flag | '!ai_execute';
 const PII: readonly Need[] = ['contact_read_pii', 'pii'];
 const MSG: readonly Need[] = ['message_content_read', 'message_content'];
 const DIRECTORY: readonly Need[] = ['directory_read'];
 
 export const holdsAll = (grants: Grants, needs: readonly Need[]): boolean => {
   const held: readonly string[] = [...grants.scopes, ...grants.flags];
-  return needs.every((need) => held.includes(need));
+  return needs.every((need) => (need === '!ai_execute' ? !held.includes('ai_execute') : held.includes(need)));
 };
 
 /** Members of an object and what each needs; an empty list: every caller of the operation. */
@@ -104,7 +104,8 @@ const FILE = plain(
 );
 const FEATURE = plain('id', 'name', 'type', 'enabled', 'version');
 const page = (member: string): Members => plain(member, 'next_cursor', 'coverage');
-const EXECUTION: Members = plain('available', 'reason');
+/** Of a feature that can be executed: with the scope what it takes, without it the reason. */
+const EXECUTION: Members = { available: [], context_types: ['ai_execute'], reason: ['!ai_execute'] };
 
 /** What the credential is restricted to, in one dimension. */
 export interface Restricted {
@@ -151,6 +152,8 @@ export interface Operation {
   readonly list?: readonly [pointer: string, idMember: string, rows: Rows];
   /** Addressed by what is reached through conversation 1: not there for who may not see that conversation. */
   readonly ofConversation?: true;
+  /** Not there, rather than not permitted, for who lacks one of these or, where it says so, is restricted. */
+  readonly hidden?: { readonly scopes: readonly Scope[]; readonly unrestricted: true };
   /** Members that are null, never absent, without the grant. */
   readonly nulls?: Members;
 }
@@ -213,6 +216,8 @@ export const OPERATIONS: readonly Operation[] = [
     tool: 'operation_get',
     path: '/operations/{receipt}?website_id={web}',
     ...none,
+    // The planted receipt is of config_plan: who may not plan does not hear of it (contract, Discovery).
+    hidden: { scopes: ['config_read', 'config_plan'], unrestricted: true },
     website: 'required',
     members: {
       '': plain('data'),
@@ -628,7 +633,8 @@ export const OPERATIONS: readonly Operation[] = [
       '': plain('data'),
       data: plain('features', 'truncated', 'next_cursor'),
       'data.features.*': { ...FEATURE, application_execution: [] },
-      'data.features.*.application_execution': EXECUTION,
+      'data.features.0.application_execution': EXECUTION,
+      'data.features.1.application_execution': plain('available', 'reason'),
     },
     list: ['data.features', 'id', always(1, 3)],
   },
@@ -755,6 +761,8 @@ export function refusalOf(
     if (denied(required)) return { status: 404, code: 'not_permitted', required };
   }
   if (operation.tool === 'guide_read' && !givesGuide(operation.variant ?? '', grants)) return NOT_FOUND;
+  const { hidden } = operation;
+  if (hidden && (restricted || hidden.scopes.some((scope) => !grants.scopes.includes(scope)))) return NOT_FOUND;
   if (operation.ofConversation && restricted && !restricted.ids.includes(1)) return NOT_FOUND;
   return undefined;
 }

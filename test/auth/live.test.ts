@@ -18,6 +18,7 @@ import {
   type Scope,
   valuesAt,
 } from './expected.ts';
+import { WRITES, type Write } from './expected-writes.ts';
 import { plantReceipt, receiptId, World, webId } from './world.ts';
 
 /** Checks TN-05: two gateways on one database, both with the authority in memory; every change acts on the next request. */
@@ -239,14 +240,58 @@ describe('TN-05 a narrower or wider authority acts at the very next request', ()
         for (const n of [0, 1]) await probe(n, one, holder, WHOLE);
         felt++;
       }
-      if (
-        !['scope ai_execute', 'scope config_plan', 'scope visitor_notes_write', 'scope conversation_update'].includes(
-          name,
-        )
-      )
+      // Of these only writes make use.
+      if (!['scope config_plan', 'scope visitor_notes_write', 'scope conversation_update'].includes(name))
         expect(concerned.length, name).toBeGreaterThan(0);
     }
     expect(felt).toBeGreaterThan(60);
+  }, 120_000);
+
+  it('TN-05 the same for every write: whoever has lost the right leaves no trace, and the key is as good as new', async () => {
+    const holder = await gateway(0).issue({ authors: ['opr_1_1_1'] });
+    await database.sql`INSERT INTO platform.disposition (tenant, site, id, external_id, value, label)
+      VALUES (1, 1, 9001, 'settled', 'settled', 'Settled')`;
+    const [first] = await database.sql<{ disposition: string; updated_at: Date }[]>`
+      SELECT disposition, updated_at FROM platform.conversation WHERE tenant = 1 AND site = 1 AND id = 1`;
+    const traces = async () => {
+      const [row] = await database.sql<{ all: string }[]>`
+        SELECT (SELECT count(*) FROM platform.note) || ' ' || (SELECT count(*) FROM gateway.journal) || ' ' ||
+               (SELECT count(*) FROM gateway.operation WHERE credential_id = ${holder.credential}) AS all`;
+      return row?.all;
+    };
+    const write = (n: number, one: Write, key: string) =>
+      gateway(n).ask(pathOf(one, WEB), { ...holder, body: one.body(WEB), headers: { 'idempotency-key': key } });
+    const ended = ENDINGS.map(([name]): [string, State] => [name, { ...WHOLE, ended: name }]);
+    let denied = 0;
+    for (const [name, state] of [...changes, ...ended]) {
+      const concerned = WRITES.filter((one) => expected(one, state)[0] !== 200);
+      for (const [i, one] of concerned.entries()) {
+        const key = `${name.replaceAll(' ', '-')}-${i}`;
+        // Both gateways remember the whole authority.
+        await put(holder, WHOLE);
+        for (const n of [0, 1]) expect((await write(n, one, `${key}-before-${n}`)).status, name).toBe(200);
+        const before = await traces();
+        await put(holder, state);
+        for (const n of [0, 1]) {
+          const { status, body, text } = await write(n, one, key);
+          expect([status, body.code], `${one.tool} ${name} on gateway ${n}: ${text}`).toEqual(expected(one, state));
+          // A stored answer is not given out either (ID-08).
+          const replay = await write(n, one, `${key}-before-${n}`);
+          expect(replay.status, `${one.tool} ${name}`).toBe(expected(one, state)[0]);
+          expect(replay.headers['idempotency-replayed']).toBeUndefined();
+          denied += 2;
+        }
+        expect(await traces(), `${one.tool} ${name}`).toBe(before);
+        await put(holder, WHOLE);
+        expect((await write(1, one, key)).status, `${one.tool} after ${name}`).toBe(200);
+      }
+    }
+    expect(denied).toBeGreaterThan(150);
+    // As it was, for the tests of reads below.
+    await database.sql`UPDATE platform.conversation
+      SET disposition = ${first?.disposition ?? null}, updated_at = ${first?.updated_at ?? null}
+      WHERE tenant = 1 AND site = 1 AND id = 1`;
+    await database.sql`DELETE FROM platform.note WHERE id > 100`;
   }, 120_000);
 
   const maskOf = (one: Operation, state: State) => [

@@ -23,6 +23,7 @@ import {
   refusalOf,
   valuesAt,
 } from './expected.ts';
+import { WRITES } from './expected-writes.ts';
 import { plantReceipt, receiptId, World, webId } from './world.ts';
 
 /** Checks TN-01 and MC-10: every read under every missing grant, restriction, website and credential state. */
@@ -133,9 +134,9 @@ describe('TN-01 every read, by what a credential holds', () => {
 
   it('TN-01 the operations’ bare necessities are enough, and show nothing that was not asked for', async () => {
     for (const operation of OPERATIONS) {
-      const { scopes, flags, given } = operation;
+      const { scopes, flags, given, hidden } = operation;
       const bare = {
-        scopes: [...new Set([...scopes, ...(given?.scopes ?? [])])],
+        scopes: [...new Set([...scopes, ...(given?.scopes ?? []), ...(hidden?.scopes ?? [])])],
         flags: [...new Set([...flags, ...(given?.flags ?? [])])],
       };
       await judge(operation, await hold(bare), 'with its bare necessities');
@@ -256,13 +257,23 @@ describe('TN-01 every read, by what a credential holds', () => {
           if (refusalOf(operation, holder.grants, restricted)?.code !== 'not_permitted') granted.add(operation.tool);
           cells++;
         }
+        for (const write of WRITES) {
+          // None of them has an author, so that nothing is written in somebody's name here.
+          const sent = { body: write.body(website), headers: { 'idempotency-key': `k${cells}` } };
+          const answer = await gateway.ask(pathOf(write, website), { ...sent, token: holder.token });
+          expect([200, 404, 503], `${where} ${nameOf(write)}: ${answer.text}`).toContain(answer.status);
+          (answer.body.code === 'not_permitted' ? deniedOnce : answered).add(write.tool);
+          if (refusalOf(write, holder.grants, restricted)?.code !== 'not_permitted') granted.add(write.tool);
+          cells++;
+        }
         expect(listed, `listed, not as answered: ${where}`).toEqual([...answered].sort());
         expect(listed, `listed, not as granted: ${where}`).toEqual([...granted].sort());
         for (const tool of listed) listedOnce.add(tool);
       }
     }
-    const needy = OPERATIONS.filter(({ scopes, unrestricted }) => scopes.length > 0 || unrestricted);
-    expect([...listedOnce].sort()).toEqual([...new Set(OPERATIONS.map(({ tool }) => tool))].sort());
+    const all: readonly Operation[] = [...OPERATIONS, ...WRITES];
+    const needy = all.filter(({ scopes, unrestricted }) => scopes.length > 0 || unrestricted);
+    expect([...listedOnce].sort()).toEqual([...new Set(all.map(({ tool }) => tool))].sort());
     expect([...deniedOnce].sort()).toEqual([...new Set(needy.map(({ tool }) => tool))].sort());
   }, 60_000);
 });
@@ -320,7 +331,9 @@ describe('TN-01 every read, by the state of its credential', () => {
 });
 
 it('TN-01 every operation of the contract was judged, in as many cells as there should be', () => {
-  const served = gateway.corridor.registry.tools.map(({ name }) => name);
+  // Writes are judged by writes.test.ts.
+  const reads = gateway.corridor.registry.tools.filter(({ effect }) => effect === 'read');
+  const served = reads.map(({ name }) => name);
   expect([...new Set(OPERATIONS.map(({ tool }) => tool))].sort()).toEqual(served);
   console.info(`TN-01: ${OPERATIONS.length} cases of ${served.length} operations, ${cells} cells`);
   expect(cells).toBeGreaterThan(4_000);

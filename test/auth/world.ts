@@ -64,6 +64,9 @@ export class World {
     await this.#plant(tenant, site, 'base');
     await this.#sql`INSERT INTO gateway.journal (tenant, site, position, event_type, occurred_at)
       VALUES (${tenant}, ${site}, 1, 'conversation.changed', ${at(1)})`;
+    // What is written later counts on from here.
+    await this.#sql`INSERT INTO gateway.journal_head (tenant, site, position) VALUES (${tenant}, ${site}, 1)`;
+    await this.#sql`INSERT INTO platform.native_id (tenant, site, kind, last) VALUES (${tenant}, ${site}, 'note', 100)`;
   }
 
   /** Conversation 2 with all that hangs on it: channel 2, team 2, subsite 2. And conversation 5, in none of them. */

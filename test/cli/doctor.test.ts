@@ -2,6 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { newSecret } from '../../src/auth/tokens.ts';
 import { demoAccess } from '../../src/cli/demo.ts';
 import type { TestDatabase } from '../support/database.ts';
+import { openTestGateway } from '../support/gateway.ts';
+import { examples, requestOf, writer } from '../surfaces/wire.support.ts';
 import { cliDatabase, gateway, parse } from './support.ts';
 
 // One defect a database: each test shows that its check sees it, and that no other check does.
@@ -84,6 +86,33 @@ describe('journal', () => {
     await database.sql.unsafe(defect);
     expect(await findings()).toEqual(finding('journal', 'error', 1, 'web_1_1'));
   });
+});
+
+test('reviewed writes leave a store in order: done, refused by the stored state, without an author, in conflict', async () => {
+  const served = await openTestGateway('demo', { ...database, close: async () => undefined });
+  const calls = (await examples(served)).filter(({ body }) => body !== undefined);
+  expect(calls).toHaveLength(4);
+  const { token } = await writer(served);
+  const { token: authorless } = await served.issue();
+  const statuses = new Set<number>();
+  for (const call of calls) {
+    const headers = { 'idempotency-key': `doctor-${call.tool.name}` };
+    for (const options of [
+      { token, headers },
+      { token, headers },
+      {
+        token,
+        headers,
+        body: { ...call.body, ...('text' in Object(call.body) ? { text: 'other' } : { disposition: 'other' }) },
+      },
+      { token, body: { ...call.body, ...(call.tool.name.endsWith('set') ? { disposition: 'nonsense' } : {}) } },
+      { token: authorless },
+    ])
+      statuses.add((await served.ask(call.url, requestOf(call, options))).status);
+  }
+  await served.close();
+  expect([...statuses].sort()).toEqual([200, 400, 409, 503]);
+  expect(await findings()).toEqual({ code: 0, findings: [] });
 });
 
 test('operations', async () => {

@@ -1,5 +1,10 @@
 /** The four reviewed writes as their callers send them. Imports nothing: the long fault run uses it without vitest. */
-export const WRITES = ['visitor_note_add', 'conversation_disposition_set', 'ai_feature_execute', 'config_plan'] as const;
+export const WRITES = [
+  'visitor_note_add',
+  'conversation_disposition_set',
+  'ai_feature_execute',
+  'config_plan',
+] as const;
 export type WriteName = (typeof WRITES)[number];
 
 /** One command: a tool and its flat arguments, which are path, query and body members of REST under the same names. */

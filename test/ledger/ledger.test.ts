@@ -76,7 +76,10 @@ describe('ID-01 the key', () => {
 
   it('is no number, null or object on MCP', async () => {
     for (const key of [1, null, {}, ['a'], true]) {
-      const message = mcpOf({ tool: 'visitor_note_add', input: { ...note('No').input, idempotency_key: key } }, undefined);
+      const message = mcpOf(
+        { tool: 'visitor_note_add', input: { ...note('No').input, idempotency_key: key } },
+        undefined,
+      );
       const answer = await world.gateway.ask('/mcp', { token: writer.token, body: message, headers: MCP_HEADERS });
       expect(answer.body.error?.code, JSON.stringify(key)).toBe(-32602);
     }
@@ -88,7 +91,10 @@ describe('ID-01 the key', () => {
     const keys = ['x', 'y'.repeat(128), all, '"x"', `'x'`, '__proto__', '%20'];
     const ids = await Promise.all(
       keys.map(async (key) => {
-        const { status, operationId, replayed } = await world.write('REST', detection(`Key ${key}`), { ...writer, key });
+        const { status, operationId, replayed } = await world.write('REST', detection(`Key ${key}`), {
+          ...writer,
+          key,
+        });
         expect([status, replayed]).toEqual([200, false]);
         return operationId;
       }),
@@ -144,7 +150,8 @@ describe('ID-02 and ID-10 one ledger behind both doors', () => {
   it('makes operation ids of credential, operation and key alone', async () => {
     const key = fresh();
     const ids = [];
-    for (const tool of WRITES) ids.push((await world.write('REST', sample(tool, ++count), { ...writer, key })).operationId);
+    for (const tool of WRITES)
+      ids.push((await world.write('REST', sample(tool, ++count), { ...writer, key })).operationId);
     expect(new Set(ids).size).toBe(WRITES.length);
     expect(ids.join()).not.toContain(key);
   });
@@ -154,7 +161,11 @@ describe('ID-03 the same key with anything else', () => {
   const changed: [string, Command, Command][] = [
     ['another body', note('First body'), note('Second body')],
     ['another path', note('Same text', 'vis_1_1_4'), note('Same text', 'vis_1_1_47')],
-    ['another query', note('With a query'), { tool: 'visitor_note_add', input: { ...note('With a query').input, website_id: SITE } }],
+    [
+      'another query',
+      note('With a query'),
+      { tool: 'visitor_note_add', input: { ...note('With a query').input, website_id: SITE } },
+    ],
     ['spaces that are trimmed away', disposition('follow-up'), disposition('follow-up ')],
     ['another conversation', disposition('resolved'), disposition('resolved', 'cnv_1_1_4')],
     ['another version', detection('Text', 3), detection('Text', 2)],
@@ -186,7 +197,11 @@ describe('ID-03 the same key with anything else', () => {
     await world.change(own.credential, {});
     for (const surface of SURFACES) {
       const refused = await world.write(surface, command, { ...own, key });
-      expect([refused.status, refused.code, refused.operationId]).toEqual([409, 'idempotency_conflict', done.operationId]);
+      expect([refused.status, refused.code, refused.operationId]).toEqual([
+        409,
+        'idempotency_conflict',
+        done.operationId,
+      ]);
     }
   });
 });
@@ -209,7 +224,7 @@ describe('ID-04 another credential', () => {
 
 describe('ID-05 at the same moment', () => {
   it.each(WRITES)('%s: 50 callers at two gateways make one effect', async (tool) => {
-   openTestGateway('demo', { ...world.gateway.database, close: async () => undefined });
+    openTestGateway('demo', { ...world.gateway.database, close: async () => undefined });
     const [key, command] = [fresh(), sample(tool, ++count)];
     const journal = (await world.journal()).length;
     const replies = await Promise.all(

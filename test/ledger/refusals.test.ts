@@ -36,7 +36,11 @@ describe('ID-06 what is refused consumes nothing', () => {
   it.each(SURFACES)('%s: 404, until the record is there', async (surface) => {
     const { sql } = world.gateway.database;
     const key = fresh();
-    for (const unknown of [note('x', 'vis_1_1_999999'), disposition('resolved', 'cnv_1_1_999999'), detection('x', 1, 'aif_1_1_999')]) {
+    for (const unknown of [
+      note('x', 'vis_1_1_999999'),
+      disposition('resolved', 'cnv_1_1_999999'),
+      detection('x', 1, 'aif_1_1_999'),
+    ]) {
       const rows = await world.rows();
       const refused = await world.write(surface, unknown, { ...writer, key });
       expect([refused.status, refused.code, refused.operationId]).toEqual([404, 'not_found', undefined]);
@@ -95,12 +99,32 @@ describe('ID-06 what is refused consumes nothing', () => {
 
 describe('what the native state rejects is an outcome', () => {
   const rejected: [string, Command, string][] = [
-    ['an unknown disposition', disposition('brand-new'), `UPDATE platform.disposition SET value = 'brand-new' WHERE site = 1 AND value = 'spam'`],
+    [
+      'an unknown disposition',
+      disposition('brand-new'),
+      `UPDATE platform.disposition SET value = 'brand-new' WHERE site = 1 AND value = 'spam'`,
+    ],
     ['a disabled disposition', disposition('callback-2023'), 'UPDATE platform.disposition SET enabled = true'],
-    ['a website under a CRM', disposition('resolved', CRM_CONVERSATION), 'UPDATE platform.website SET crm_integrated = false'],
-    ['a version to come', detection('Text', 9, 'aif_1_2_3'), `UPDATE platform.ai_feature SET versions = versions || 9, active_version = 9 WHERE site = 2 AND id = 3`],
-    ['a plan of a version to come', plan('New', 9, 'aif_1_2_1'), `UPDATE platform.ai_feature SET versions = versions || 9, active_version = 9 WHERE site = 2 AND id = 1`],
-    ['a feature that is off', detection('Text', 1, 'aif_1_1_11'), `UPDATE platform.ai_feature SET type = 'language_detection', enabled = true WHERE site = 1 AND id = 11`],
+    [
+      'a website under a CRM',
+      disposition('resolved', CRM_CONVERSATION),
+      'UPDATE platform.website SET crm_integrated = false',
+    ],
+    [
+      'a version to come',
+      detection('Text', 9, 'aif_1_2_3'),
+      `UPDATE platform.ai_feature SET versions = versions || 9, active_version = 9 WHERE site = 2 AND id = 3`,
+    ],
+    [
+      'a plan of a version to come',
+      plan('New', 9, 'aif_1_2_1'),
+      `UPDATE platform.ai_feature SET versions = versions || 9, active_version = 9 WHERE site = 2 AND id = 1`,
+    ],
+    [
+      'a feature that is off',
+      detection('Text', 1, 'aif_1_1_11'),
+      `UPDATE platform.ai_feature SET type = 'language_detection', enabled = true WHERE site = 1 AND id = 11`,
+    ],
   ];
 
   it.each(rejected)('%s: stored, and replayed when the state would allow it', async (what, command, allow) => {

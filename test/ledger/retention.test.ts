@@ -3,7 +3,17 @@ import { DATA_ACCESS, SCOPES } from '../../src/core/scopes.ts';
 import { upkeep } from '../../src/gateway/upkeep.ts';
 import type { Issued } from '../support/credentials.ts';
 import type { Answer } from '../support/gateway.ts';
-import { CONVERSATION, disposition, note, RECEIPTS, SITE, sample, VISITOR, WRITES, type WriteName } from './commands.ts';
+import {
+  CONVERSATION,
+  disposition,
+  note,
+  RECEIPTS,
+  SITE,
+  sample,
+  VISITOR,
+  WRITES,
+  type WriteName,
+} from './commands.ts';
 import { type LedgerWorld, openWorld, SURFACES } from './world.ts';
 
 /** How long an outcome is kept, who may see it, and what else tells of a write (checks, ID-07 to ID-09). */
@@ -206,7 +216,9 @@ describe('what else tells of a write', () => {
     const before = (await read(`/api/v1/conversations/${CONVERSATION}`)).data;
     const done = JSON.parse((await world.write('MCP', note('Read at once'), { ...writer, key: fresh() })).text);
     const notes = (await read(`/api/v1/visitors/${VISITOR}/notes?limit=100`)).data;
-    const written = Object.values(notes).flat().find((one) => JSON.stringify(one).includes('Read at once'));
+    const written = Object.values(notes)
+      .flat()
+      .find((one) => JSON.stringify(one).includes('Read at once'));
     expect(written).toMatchObject({ ...done.data.note, author: 'Maren Holt' });
     const value = before.conversation?.disposition === 'follow-up' ? 'resolved' : 'follow-up';
     await world.write('REST', disposition(` ${value}\u2003`), { ...writer, key: fresh() });
@@ -224,7 +236,9 @@ describe('what else tells of a write', () => {
   it('is in health and in capabilities', async () => {
     const { token } = writer;
     const health = await world.gateway.ask(`/api/v1/health?website_id=${SITE}`, { token });
-    expect(health.body.data.components).toContainEqual(expect.objectContaining({ name: 'native_writes', status: 'ready' }));
+    expect(health.body.data.components).toContainEqual(
+      expect.objectContaining({ name: 'native_writes', status: 'ready' }),
+    );
     const { body } = await world.gateway.ask(`/api/v1/capabilities?website_id=${SITE}`, { token });
     const writes = body.data.operations.filter(({ kind }: { kind: string }) => kind === 'write');
     expect(writes.map(({ operation }: { operation: string }) => operation).sort()).toEqual([...WRITES].sort());

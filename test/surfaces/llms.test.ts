@@ -137,17 +137,28 @@ describe('llms-full.txt', () => {
     const text = section(`#### ${name}`);
     const [, example = '{}'] = /^- MCP example: `(.*)`$/m.exec(text) ?? [];
     const call = z.strictObject({ name: z.string(), arguments: z.record(z.string(), z.unknown()) });
-    const { name: called, arguments: values } = call.parse(JSON.parse(example));
+    const { name: called, arguments: given } = call.parse(JSON.parse(example));
+    const { idempotency_key: key, ...values } = given;
     expect(called).toBe(name);
+    if (tool.effect === 'write') expect(key).toMatch(/^[!-~]{1,128}$/);
+    else expect(key).toBeUndefined();
     expect(tool.input.safeParse(values).error?.issues).toBeUndefined();
-    const [, method, address = ''] = /^- REST example: `(\S+) (\S+)`$/m.exec(text) ?? [];
+    const line = /^- REST example: `(\S+) (\S+)(?: Idempotency-Key: (\S+) (\{.*\}))?`$/m;
+    const [, method, address = '', header, body = '{}'] = line.exec(text) ?? [];
+    expect(header).toBe(key);
     expect(method).toBe(tool.method);
     const url = new URL(address);
     const pattern = new RegExp(`^${tool.path.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
     const path = pattern.exec(url.pathname);
     expect(path, address).not.toBeNull();
-    const sent = { ...path?.groups, ...Object.fromEntries(url.searchParams) };
-    expect(sent).toEqual(Object.fromEntries(Object.entries(values).map(([key, value]) => [key, String(value)])));
+    const sent = { ...path?.groups, ...Object.fromEntries(url.searchParams), ...JSON.parse(body) };
+    const inBody = tool.parameters.filter((one) => one.in === 'body').map((one) => one.name);
+    expect(Object.keys(JSON.parse(body)).sort()).toEqual(inBody.sort());
+    expect(sent).toEqual(
+      Object.fromEntries(
+        Object.entries(values).map(([member, value]) => [member, inBody.includes(member) ? value : String(value)]),
+      ),
+    );
   });
 
   it('says what each failure code, scope and flag means', () => {
@@ -238,8 +249,23 @@ describe('llms/preamble.md', () => {
   it('says in one place what is missing, and only while it is', () => {
     const missing = preamble.split('\n').filter((line) => /not served|not yet|later version of/i.test(line));
     expect(missing.length).toBe(1);
-    const writes = registry.tools.some((tool) => tool.effect === 'write');
-    expect(missing[0]?.includes('every write')).toBe(!writes);
+    const named = [...(missing[0] ?? '').matchAll(/`(\w+)`/g)].map(([, name = '']) => name);
+    expect(named.filter((name) => registry.get(name))).toEqual([]);
+    for (const missed of ['OAuth', 'A2A', 'event subscriptions', 'realtime', 'webhooks'])
+      expect(missing[0]).toContain(missed);
+  });
+
+  it('tells of every write, its key, and all that can become of it', () => {
+    const writing = section('## Writes');
+    for (const { name } of registry.tools.filter((tool) => tool.effect === 'write'))
+      expect(writing).toContain(`\`${name}\``);
+    for (const said of ['Idempotency-Key', 'idempotency_key', '24 hours', 'Idempotency-Replayed: true', 'tombstone'])
+      expect(writing).toContain(said);
+    for (const said of ['X-Gateway-Operation-Id', 'operation_id', 'operation_get', 'enrollment_unavailable'])
+      expect(writing).toContain(said);
+    for (const code of ['operation_in_progress', 'idempotency_conflict', 'operation_conflict', 'outcome_unknown'])
+      expect(writing).toContain(`- 409 \`${code}\`: `);
+    expect(/^- 409 `outcome_unknown`.*$/m.exec(writing)?.[0]).toContain('Never send it under a new key');
   });
 });
 

@@ -22,6 +22,7 @@ interface Schema {
   readonly oneOf?: readonly Schema[];
   readonly additionalProperties?: unknown;
   readonly maxItems?: number;
+  readonly required?: readonly string[];
   readonly $ref?: string;
 }
 interface Operation {
@@ -36,6 +37,10 @@ interface Operation {
     readonly description?: string;
     readonly schema: Schema;
   }[];
+  readonly requestBody?: {
+    readonly required: boolean;
+    readonly content: Readonly<Record<string, { readonly schema: Schema }>>;
+  };
   readonly responses: Readonly<
     Record<
       string,
@@ -53,6 +58,14 @@ interface Document {
   readonly servers: readonly { readonly url: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
+
+/** By hand from the contract: the writes and the members of their bodies, all of them required. */
+const WRITES: Readonly<Record<string, readonly string[]>> = {
+  visitor_note_add: ['text'],
+  conversation_disposition_set: ['disposition'],
+  ai_feature_execute: ['context', 'expected_version'],
+  config_plan: ['changes', 'expected_version', 'path'],
+};
 
 let gateway: TestGateway;
 let document: Document;
@@ -128,7 +141,7 @@ describe('the served OpenAPI document', () => {
   });
 
   it('has exactly the operations of the registry, each described', () => {
-    expect(operations.length).toBeGreaterThanOrEqual(35);
+    expect(operations.length).toBeGreaterThanOrEqual(39);
     expect(operations.map(({ operation }) => operation.operationId).sort()).toEqual(
       gateway.corridor.registry.tools.map(({ name }) => name),
     );
@@ -165,6 +178,7 @@ describe('the served OpenAPI document', () => {
       // The one operation that needs no scope and names nothing that could be missing.
       if (operation.operationId !== 'gateway_context') wanted.push('404');
       if (tool?.bytes) wanted.push('206', '412', '416');
+      if (operation.operationId in WRITES) wanted.push('409', '415');
       expect(Object.keys(operation.responses).sort(), operation.operationId).toEqual(
         [...new Set(wanted.map(String))].sort(),
       );
@@ -172,6 +186,11 @@ describe('the served OpenAPI document', () => {
         const where = `${operation.operationId} ${status}`;
         expect(description.length, where).toBeGreaterThan(5);
         expect(Object.keys(headers)).toContain('X-Request-Id');
+        if (operation.operationId in WRITES) {
+          const told = Object.keys(headers);
+          expect(told.includes('X-Gateway-Operation-Id'), where).toBe(status === '200' || status === '409');
+          expect(told.includes('Idempotency-Replayed'), where).toBe(status === '200');
+        }
         if (status === '401') expect(Object.keys(headers)).toContain('WWW-Authenticate');
         if (status === '429' || status === '503') expect(Object.keys(headers)).toContain('Retry-After');
         if (Number(status) < 400) continue;
@@ -181,6 +200,43 @@ describe('the served OpenAPI document', () => {
         for (const code of FAILURE_CODES.filter((one) => codes.includes(one)))
           expect(statusOf(code), `${where} ${code}`).toBe(Number(status));
       }
+    }
+  });
+
+  it('takes a JSON body and a key on the writes, and on nothing else', () => {
+    for (const { method, operation } of operations) {
+      const members = WRITES[operation.operationId];
+      const key = operation.parameters.find(({ name }) => name === 'Idempotency-Key');
+      expect(method, operation.operationId).toBe(members ? 'post' : 'get');
+      if (!members) {
+        expect([operation.requestBody, key], operation.operationId).toEqual([undefined, undefined]);
+        continue;
+      }
+      expect(key).toMatchObject({ in: 'header', required: true, schema: { pattern: '^[!-~]{1,128}$' } });
+      const { required, content } = operation.requestBody ?? {};
+      expect([required, Object.keys(content ?? {})]).toEqual([true, ['application/json']]);
+      const schema = content?.['application/json']?.schema ?? {};
+      expect(Object.keys(schema.properties ?? {}).sort(), operation.operationId).toEqual(members);
+      expect([...(schema.required ?? [])].sort(), operation.operationId).toEqual(members);
+      expect(schema.additionalProperties).toBe(false);
+      for (const [name, member] of Object.entries(schema.properties ?? {}))
+        expect(member.description?.length ?? 0, `${operation.operationId} ${name}`).toBeGreaterThan(10);
+    }
+  });
+
+  it('names for each write the codes of 409, and of its own, that the contract gives it', () => {
+    const ledger = ['idempotency_conflict', 'operation_in_progress', 'outcome_unknown'];
+    const codesOf = ({ responses }: Operation, status: string) =>
+      responses[status]?.content['application/problem+json']?.schema.allOf?.[1]?.properties?.['code']?.enum ?? [];
+    for (const { operation } of operations.filter((one) => one.operation.operationId in WRITES)) {
+      const name = operation.operationId;
+      const conflicts = name === 'visitor_note_add' ? ledger : [...ledger, 'operation_conflict'];
+      expect([...codesOf(operation, '409')].sort(), name).toEqual([...conflicts].sort());
+      expect(codesOf(operation, '422'), name).toEqual(name === 'ai_feature_execute' ? ['adapter_not_available'] : []);
+      const authored = name === 'visitor_note_add' || name === 'conversation_disposition_set';
+      expect(codesOf(operation, '503').includes('enrollment_unavailable'), name).toBe(authored);
+      for (const code of ['idempotency_key_required', 'invalid_idempotency_key', 'invalid_json', 'body_too_large'])
+        expect(codesOf(operation, '400'), name).toContain(code);
     }
   });
 

@@ -10,7 +10,7 @@ import { readConditions } from '../../src/surfaces/rest/bytes.ts';
 import { readInput } from '../../src/surfaces/rest/input.ts';
 import { routesOf } from '../../src/surfaces/rest/routes.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
-import { type Example, examples } from './wire.support.ts';
+import { type Example, examples, freshKey, writer } from './wire.support.ts';
 
 /** FC_SEED repeats a run that failed. */
 const seed = Number(process.env['FC_SEED'] ?? Math.floor(Date.now() % 2 ** 31));
@@ -23,11 +23,11 @@ let operations: Operation[];
 
 beforeAll(async () => {
   gateway = await openTestGateway();
-  ({ token } = await gateway.issue());
+  ({ token } = await writer(gateway));
   calls = new Map((await examples(gateway)).map((call) => [call.tool.name, call]));
   const { body } = await gateway.ask('/api/v1/openapi.json');
   operations = readOperations(body);
-  expect(operations.length).toBeGreaterThanOrEqual(35);
+  expect(operations.length).toBeGreaterThanOrEqual(39);
 });
 afterAll(() => gateway.close());
 
@@ -42,6 +42,9 @@ interface Schema {
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly default?: unknown;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly minProperties?: number;
 }
 interface Parameter {
   readonly name: string;
@@ -51,13 +54,28 @@ interface Parameter {
 }
 interface Operation {
   readonly name: string;
+  readonly method: string;
   readonly path: string;
   readonly parameters: readonly Parameter[];
+  /** Of the body that a write takes. */
+  readonly body: Schema | undefined;
 }
 
 interface Document {
   readonly paths: Readonly<
-    Record<string, { readonly get: { readonly operationId: string; readonly parameters: readonly Parameter[] } }>
+    Record<
+      string,
+      Readonly<
+        Record<
+          string,
+          {
+            readonly operationId: string;
+            readonly parameters: readonly Parameter[];
+            readonly requestBody?: { readonly content: { readonly 'application/json': { readonly schema: Schema } } };
+          }
+        >
+      >
+    >
   >;
 }
 
@@ -67,16 +85,20 @@ const validators = new WeakMap<Parameter, ValidateFunction>();
 function readOperations(document: Document): Operation[] {
   const ajv = new Ajv2020({ strict: false });
   addFormats.default(ajv);
-  return Object.entries(document.paths).map(([path, { get }]) => ({
-    path,
-    name: get.operationId,
-    parameters: get.parameters
-      .filter((one) => one.in !== 'header')
-      .map((one) => {
-        validators.set(one, ajv.compile(one.schema));
-        return one;
-      }),
-  }));
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { operationId, parameters, requestBody }]) => ({
+      path,
+      method: method.toUpperCase(),
+      name: operationId,
+      body: requestBody?.content['application/json'].schema,
+      parameters: parameters
+        .filter((one) => one.in !== 'header')
+        .map((one) => {
+          validators.set(one, ajv.compile(one.schema));
+          return one;
+        }),
+    })),
+  );
 }
 
 /** Whether the document's schema takes this text, as the type it stands for. */
@@ -131,6 +153,89 @@ function request(operation: Operation): fc.Arbitrary<Given> {
       fc.tuple(...chosen.map((one) => valid(one, exampleOf(one)).map((text) => [one, text] as const))),
     );
 }
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** Values that the schema of a body takes; of text without NUL, and not blank, which no schema tells. */
+function value(schema: Schema): fc.Arbitrary<unknown> {
+  if (schema.const !== undefined) return fc.constant(schema.const);
+  if (schema.properties) {
+    const { properties, required = [], minProperties = 0 } = schema;
+    const optional = Object.keys(properties).filter((name) => !required.includes(name));
+    return fc
+      .subarray(optional, { minLength: Math.max(0, minProperties - required.length) })
+      .chain((chosen) =>
+        fc.record(
+          Object.fromEntries([...required, ...chosen].map((name) => [name, value(properties[name] ?? {})] as const)),
+        ),
+      );
+  }
+  if (schema.type === 'integer') return fc.integer({ min: schema.minimum ?? 0, max: schema.maximum ?? 1_000 });
+  if (schema.type === 'boolean') return fc.boolean();
+  if (schema.pattern !== undefined) return fc.stringMatching(new RegExp(schema.pattern));
+  const { minLength = 0, maxLength = 40 } = schema;
+  return fc
+    .string({ unit: 'grapheme', minLength, maxLength: Math.min(maxLength, 60) })
+    .filter(
+      (text) => !text.includes('\0') && text.replaceAll(/\p{White_Space}/gu, '') !== '' && text.length <= maxLength,
+    );
+}
+
+/** Often the example's members, so that some calls succeed. */
+function bodyOf(operation: Operation): fc.Arbitrary<Body | undefined> {
+  const { body: schema } = operation;
+  if (!schema) return fc.constant(undefined);
+  const example = calls.get(operation.name)?.body ?? {};
+  const kept = fc.constantFrom(true, true, true, false);
+  return fc
+    .tuple(value(schema), ...Object.keys(example).map((name) => kept.map((keep) => [name, keep] as const)))
+    .map(([drawn, ...keeps]) => ({
+      ...Object(drawn),
+      ...Object.fromEntries(keeps.filter(([, keep]) => keep).map(([name]) => [name, example[name]])),
+    }));
+}
+
+/** One thing wrong with a body that was right (blank is no matter of the schema, see bodies.test.ts), and the pointer that the answer must have. */
+function mutatedBody(schema: Schema, body: Body): fc.Arbitrary<{ body: unknown; names: string }> {
+  const { properties = {}, required = [] } = schema;
+  const wrongFor = (one: Schema): fc.Arbitrary<unknown> =>
+    fc.oneof(
+      fc.constantFrom<unknown>(null, [], ['x'], {}, '', '\0', 'a\0b', 1.5, -1, 2 ** 31, 1e300),
+      one.type === 'string' || one.const !== undefined
+        ? fc.constantFrom<unknown>(1, true)
+        : fc.constantFrom<unknown>('1', 'true'),
+      fc.constant(one.maxLength === undefined ? null : 'x'.repeat(one.maxLength + 1)),
+    );
+  const members = Object.entries(properties).flatMap(
+    ([name, one]): fc.Arbitrary<{ body: unknown; names: string }>[] => {
+      const here: fc.Arbitrary<{ body: unknown; names: string }>[] = [
+        wrongFor(one).map((bad) => ({ body: { ...body, [name]: bad }, names: `/${name}` })),
+      ];
+      if (required.includes(name)) {
+        const { [name]: _, ...without } = body;
+        here.push(fc.constant({ body: without, names: `/${name}` }));
+      }
+      const inner = body[name];
+      if (one.properties && typeof inner === 'object' && inner !== null)
+        here.push(
+          mutatedBody(one, { ...inner }).map(({ body: bad, names }) => ({
+            body: { ...body, [name]: bad },
+            names: `/${name}${names}`,
+          })),
+        );
+      return here;
+    },
+  );
+  const unknown = fc
+    .constantFrom('x', 'website_id', 'visitor_id', 'constructor', 'toString', 'idempotency_key')
+    .filter((name) => !Object.hasOwn(properties, name))
+    .map((name) => ({ body: { ...body, [name]: 1 }, names: `/${name}` }));
+  return fc.oneof(unknown, ...members);
+}
+
+/** What `ask` needs beside the address. */
+const sending = ({ method }: Operation, body: unknown) =>
+  method === 'GET' ? {} : { body, headers: { 'idempotency-key': freshKey() } };
 
 const pair = (name: string, value: string): string => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`;
 
@@ -208,27 +313,35 @@ describe('generated from the served document', () => {
     for (const operation of operations) {
       let mine = 0;
       await fc.assert(
-        fc.asyncProperty(request(operation), async (given) => {
-          const answer = await gateway.ask(urlOf(pathOf(operation, given), pairsOf(given)), { token });
+        fc.asyncProperty(request(operation), bodyOf(operation), async (given, body) => {
+          const answer = await gateway.ask(urlOf(pathOf(operation, given), pairsOf(given)), {
+            ...sending(operation, body),
+            token,
+          });
           asked++;
           if (answer.status === 200) mine++;
           // Rules between parameters, which a schema does not tell: cursors of another list, dates without a range.
           else if (answer.status === 400) {
             expect(answer.body.code, `${operation.name} ${answer.text}`).toMatch(/^invalid_(cursor|parameter)$/);
-            for (const { parameter } of answer.body.errors ?? [])
+            for (const { parameter, pointer } of answer.body.errors ?? [])
               expect(
-                given.some(([{ name }]) => name === parameter) || operation.name === 'ai_conversation_summary',
+                given.some(([{ name }]) => name === parameter) ||
+                  operation.name === 'ai_conversation_summary' ||
+                  (operation.name === 'config_plan' && pointer === '/path' && body?.['path'] === '/ai/features'),
+                `${operation.name} ${parameter} ${pointer}`,
               ).toBe(true);
-          } else if (answer.status === 409) expect(given.some(([{ name }]) => name === 'version')).toBe(true);
+          } else if (answer.status === 409 && body) expect(answer.body.code).toBe('operation_conflict');
+          else if (answer.status === 409) expect(given.some(([{ name }]) => name === 'version')).toBe(true);
+          else if (answer.status === 422) expect(operation.name).toBe('ai_feature_execute');
           else expect(answer.status, `${operation.name} ${answer.text}`).toBe(404);
         }),
         { seed, numRuns: RUNS },
       );
-      // The demo has no write, so that there is no receipt to read.
+      // A receipt's id is an HMAC, which nobody draws.
       if (operation.name !== 'operation_get') expect(mine, operation.name).toBeGreaterThan(0);
       succeeded += mine;
     }
-    expect(asked).toBeGreaterThanOrEqual(RUNS * 33);
+    expect(asked).toBeGreaterThanOrEqual(RUNS * 39);
     expect(succeeded).toBeGreaterThan(asked / 4);
   });
 
@@ -237,20 +350,33 @@ describe('generated from the served document', () => {
     for (const operation of operations) {
       await fc.assert(
         fc.asyncProperty(
-          request(operation).chain((given) => mutated(operation, given)),
-          async ({ url, names }) => {
-            const answer = await gateway.ask(url, { token });
+          fc.tuple(request(operation), bodyOf(operation)).chain(([given, body]) => {
+            const { body: schema } = operation;
+            const asked = mutated(operation, given).map((one) => ({ ...one, body: body as unknown })); // as below
+            if (!schema || !body) return asked;
+            const url = urlOf(pathOf(operation, given), pairsOf(given));
+            return fc.oneof(
+              asked,
+              mutatedBody(schema, body).map((one) => ({ ...one, url })),
+            );
+          }),
+          async ({ url, names, body }) => {
+            const sent = sending(operation, body);
+            const answer = await gateway.ask(url, { ...sent, token });
             asked++;
-            expect(answer.status, `${operation.name} ${url} ${answer.text}`).toBe(400);
-            const named = answer.body.errors.map(({ parameter }: { parameter: string }) => parameter);
-            if (names !== undefined) expect(named, url).toContain(names);
-            expect((await gateway.ask(url)).status).toBe(401);
+            const where = `${operation.name} ${url} ${JSON.stringify(body)} ${answer.text}`;
+            expect(answer.status, where).toBe(400);
+            const named = answer.body.errors.map(
+              ({ parameter, pointer }: { parameter?: string; pointer?: string }) => parameter ?? pointer,
+            );
+            if (names !== undefined) expect(named, where).toContain(names);
+            expect((await gateway.ask(url, sent)).status).toBe(401);
           },
         ),
         { seed, numRuns: RUNS },
       );
     }
-    expect(asked).toBeGreaterThanOrEqual(RUNS * 35);
+    expect(asked).toBeGreaterThanOrEqual(RUNS * 39);
   });
 });
 
@@ -311,10 +437,8 @@ describe('parsers', () => {
       }),
       { seed, numRuns: 5_000 },
     );
-    for (const { path, name } of registry.tools)
-      expect([...(find(path.replace(/\{\w+\}/g, 'x'))?.methods.values() ?? [])].map((tool) => tool.name)).toEqual([
-        name,
-      ]);
+    for (const { path, method, name } of registry.tools)
+      expect(find(path.replace(/\{\w+\}/g, 'x'))?.methods.get(method)?.name).toBe(name);
   });
 
   it('Range, If-Match and Authorization are read or refused, never thrown over', () => {

@@ -51,21 +51,27 @@ BEGIN
   IF state = 'settled' THEN outcome := o.outcome; END IF;
 END $$;
 
--- Ends a command that this epoch works on; false where another has taken it over or ended it. A refusal frees the key.
+-- Ends a command that this epoch works on; false where another has taken it over or ended it. A refusal frees the key, but
+-- not one that somebody has heard who took the command over: the replica that it was taken from may still perform it.
 CREATE FUNCTION gateway.settle_operation(p_id text, p_epoch integer, p_outcome json, p_receipts text[]) RETURNS boolean
 LANGUAGE plpgsql AS $$
 DECLARE
   o gateway.operation;
 BEGIN
   IF p_outcome ->> 'refused' IS NOT NULL THEN
-    DELETE FROM gateway.operation WHERE operation_id = p_id AND epoch = p_epoch AND status = 'pending';
-    RETURN FOUND;
+    IF p_epoch = 1 THEN
+      DELETE FROM gateway.operation WHERE operation_id = p_id AND epoch = p_epoch AND status = 'pending';
+      RETURN FOUND;
+    END IF;
+    p_outcome := NULL;
   END IF;
   UPDATE gateway.operation
      SET status = CASE WHEN p_outcome IS NULL THEN 'outcome_unknown' ELSE 'acknowledged' END,
-         outcome = p_outcome,
+         -- Nothing comes back into a tombstone, however late it is known.
+         outcome = CASE WHEN fingerprint IS NOT NULL THEN p_outcome END,
          -- Who looks after unknown outcomes asks again, less and less often.
-         lease_until = CASE WHEN p_outcome IS NULL THEN now() + least(epoch, 60) * interval '10 seconds' END
+         lease_until = CASE WHEN p_outcome IS NULL AND fingerprint IS NOT NULL
+                            THEN now() + least(epoch, 60) * interval '10 seconds' END
    WHERE operation_id = p_id AND epoch = p_epoch AND status <> 'acknowledged'
   RETURNING * INTO o;
   IF NOT FOUND THEN RETURN false; END IF;

@@ -3,6 +3,7 @@ import accepts from 'accepts';
 import { Failure } from '../../core/failures.ts';
 import type { Tool } from '../../core/tool.ts';
 import { asFailure, type Corridor, type Outcome } from '../../gateway/call.ts';
+import type { QuotaState } from '../../gateway/quota.ts';
 import type { OperationState } from '../../gateway/writes.ts';
 import { readJson } from '../http/body.ts';
 import { rateLimit, send, sendProblem } from '../http/reply.ts';
@@ -53,6 +54,14 @@ export function restSurface(corridor: Corridor, baseUrl: string): RestHandler {
       const tokenSent = request.headers.authorization !== undefined;
       sendProblem(request, response, failure, { baseUrl, requestId, resource, tokenSent }, headers);
     };
+    let quota: QuotaState | undefined;
+    /** What is wrong with a body is told, and costs, when the bearer is proved: as on MCP (CONTRIBUTING, 3 and 14). */
+    const proved = async (bearer: string, problem: unknown): Promise<never> => {
+      const admission = await corridor.admit(bearer);
+      record.credential = admission.authority.credentialId;
+      ({ quota } = admission);
+      throw problem;
+    };
     const answer = async (): Promise<void> => {
       const tool = match.methods.get(request.method === 'HEAD' ? 'GET' : (request.method ?? ''));
       if (!tool) throw new Failure('method_not_allowed', { allow: allowed(match.methods) });
@@ -64,7 +73,10 @@ export function restSurface(corridor: Corridor, baseUrl: string): RestHandler {
       if (tool.effect === 'read') refuseBody(request, response);
       // Without a token nobody's body is waited for.
       else if (bearer === undefined) throw new Failure('unauthenticated');
-      else problems.push(...addBody(tool, input, await readJson(request, response)));
+      else {
+        const body = await readJson(request, response).catch((problem: unknown) => proved(bearer, problem));
+        problems.push(...addBody(tool, input, body));
+      }
       const conditions = tool.bytes ? readConditions(request, wantsBytes, input) : undefined;
       const outcome = await corridor.call({
         tool,
@@ -98,7 +110,7 @@ export function restSurface(corridor: Corridor, baseUrl: string): RestHandler {
         reply(status, BYTES_TYPE, outcome.bytes.bytes, { ...headers, ...bytesHeaders(outcome.bytes) });
       } else reply(200, JSON_TYPE, JSON.stringify(outcome.body), headers);
     };
-    answer().catch((error: unknown) => refuse(asFailure(error)));
+    answer().catch((error: unknown) => refuse(asFailure(error), rateLimit(quota)));
     return true;
   };
 }

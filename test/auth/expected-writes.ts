@@ -1,0 +1,98 @@
+import { ALL_FLAGS, type Operation } from './expected.ts';
+
+/**
+ * The four reviewed writes, as expected.ts tells of the reads: by hand from contract.md (endpoint tables, Common rules 5
+ * to 7) and decisions.md (sections 10, 11 and 18).
+ */
+export interface Write extends Operation {
+  /** The body of a call that succeeds on that website of the world, given a disposition `settled` there. */
+  readonly body: (website: string) => Readonly<Record<string, unknown>>;
+  /** MCP's argument for the record that the path names, and the record. */
+  readonly subject?: readonly [argument: string, prefix: string];
+  /** The contract says: mapped author. */
+  readonly author: boolean;
+  /** What one success adds: receipts in the journal and notes. */
+  readonly receipts: readonly string[];
+  readonly notes: number;
+}
+
+const plain = (...names: string[]) => Object.fromEntries(names.map((name) => [name, []]));
+const tail = (website: string): string => website.slice('web_'.length);
+
+export const WRITES: readonly Write[] = [
+  {
+    tool: 'visitor_note_add',
+    path: '/visitors/{vis:1}/notes',
+    scopes: ['conversation_read', 'visitor_notes_write', 'message_content_read', 'contact_read_pii'],
+    flags: ALL_FLAGS,
+    unrestricted: true,
+    website: 'optional',
+    subject: ['visitor_id', 'vis'],
+    body: () => ({ text: 'Asked for an invoice copy by post.' }),
+    author: true,
+    receipts: ['visitor.changed'],
+    notes: 1,
+    members: {
+      '': plain('data'),
+      data: plain('success', 'visitor_id', 'note'),
+      'data.note': plain('id', 'note_id', 'text', 'title', 'author', 'created_at'),
+    },
+  },
+  {
+    tool: 'conversation_disposition_set',
+    path: '/conversations/{cnv:1}/disposition',
+    scopes: ['conversation_read', 'conversation_update'],
+    flags: [],
+    website: 'optional',
+    ofConversation: true,
+    subject: ['conversation_id', 'cnv'],
+    body: () => ({ disposition: 'settled' }),
+    author: true,
+    receipts: ['conversation.changed'],
+    notes: 0,
+    members: { '': plain('data'), data: plain('success') },
+  },
+  {
+    tool: 'ai_feature_execute',
+    path: '/ai/features/{aif:1}/execute',
+    scopes: ['ai_features_read', 'ai_execute'],
+    flags: [],
+    unrestricted: true,
+    website: 'optional',
+    subject: ['feature_id', 'aif'],
+    body: () => ({
+      expected_version: 2,
+      context: { type: 'text', text: 'Wo ist mein Paket geblieben?', default_language: 'de' },
+    }),
+    author: false,
+    receipts: [],
+    notes: 0,
+    members: {
+      '': plain('data'),
+      data: plain('feature_id', 'version', 'type', 'output'),
+      'data.output': plain('language'),
+    },
+  },
+  {
+    tool: 'config_plan',
+    path: '/settings/plans?website_id={web}',
+    scopes: ['config_read', 'config_plan'],
+    flags: [],
+    unrestricted: true,
+    website: 'required',
+    body: (website) => ({
+      path: `/ai/features/aif_${tail(website)}_1`,
+      expected_version: 2,
+      changes: { name: 'Renamed', enabled: false },
+    }),
+    author: false,
+    receipts: [],
+    notes: 0,
+    members: {
+      '': plain('data'),
+      data: plain('preview'),
+      'data.preview': plain('path', 'version', 'changes', 'approval_required', 'apply_available', 'status'),
+      'data.preview.changes.*': plain('field', 'from', 'to'),
+    },
+  },
+];

@@ -1,0 +1,28 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { packageRoot } from '../../src/package.ts';
+
+/**
+ * The long form of writes.test.ts: both sides of every message, more rounds of every fault, and a storm of all of them
+ * for so many minutes. `npm run build && node dist/test/faults/writes-long.js --seed 1 --minutes 10`
+ *
+ * One summary line a part; the last one has the figures of all. Exit code 0: 0 doubles, 0 lost, books balanced.
+ */
+const { values } = parseArgs({
+  options: { seed: { type: 'string', default: '1' }, minutes: { type: 'string', default: '10' } },
+});
+const root = fileURLToPath(packageRoot);
+const child = spawn(
+  process.execPath,
+  [join(root, 'node_modules/vitest/vitest.mjs'), 'run', 'test/faults/writes.test.ts', '--reporter=verbose'],
+  {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, WRITES_SEED: values.seed, WRITES_MINUTES: values.minutes },
+  },
+);
+child.once('exit', (code) => {
+  process.exitCode = code ?? 1;
+});

@@ -1,0 +1,319 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { WRITES, type WriteName } from '../ledger/commands.ts';
+import { everyPoint, type Messages, type Point } from '../support/pgwire.ts';
+import { type Pool, pool, type Replica, startReplica } from '../support/replica.ts';
+import { faultsOn, generator, pickFrom, WRITE } from './writes.faults.ts';
+import { DATABASE, type FaultWorld, openFaultWorld, type Told, type Trial } from './writes.support.ts';
+
+/**
+ * The four writes under faults (checks, section 15): whatever dies and whenever, a key has one effect at most, an
+ * acknowledged write is there, every answer of a key is the same, and the ledger's books balance at the end. The long
+ * form, which strikes at every point and keeps a storm going, is writes-long.ts.
+ */
+const LONG = process.env['WRITES_MINUTES'] !== undefined;
+const MINUTES = Number(process.env['WRITES_MINUTES'] ?? 0);
+const SEED = Number(process.env['WRITES_SEED'] ?? 1);
+const LIMIT = 120_000 + MINUTES * 120_000;
+
+// What `postgres` 3.4.9 and PostgreSQL say for a statement that is new on its connection, and for one that is not.
+const FIRST: Messages = { frontend: 'PDHBES', backend: '1tT2DCZ' };
+const PREPARED: Messages = { frontend: 'BES', backend: '2DCZ' };
+type Cut = Exclude<Point, string>;
+
+let world: FaultWorld;
+let spares: Pool;
+/** Two replicas; a killed one is replaced at once. */
+const slots: [Replica, Replica] = [] as never; // filled before the first test
+let kills = 0;
+let random: () => number;
+let faults: ReturnType<typeof faultsOn>;
+const lines: string[] = [];
+
+const urls = (): string[] => slots.map(({ url }) => url);
+const pick = <T>(list: readonly T[]): T => pickFrom(list, random);
+const tool = (): WriteName => pick(WRITES);
+const site = (): 1 | 2 => (random() < 0.5 ? 1 : 2);
+/** Of one side only: after a message is before the next one of the same side, but for the last. */
+const points = (messages: Messages): Cut[] =>
+  everyPoint(messages).filter(({ side, at, when }) => LONG || when === 'before' || at === messages[side].length);
+const label = (at: Point): string => (typeof at === 'string' ? at : `${at.when} ${at.side} ${at.at}`);
+
+async function kill(slot: 0 | 1): Promise<void> {
+  const next = replacement();
+  await slots[slot].kill9();
+  slots[slot] = await next;
+  kills++;
+}
+
+/** A start that falls into a crash of the server ends with a sentence, and its supervisor starts it again. */
+async function replacement(): Promise<Replica> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await spares.take();
+    } catch (error) {
+      if (attempt === 20) throw error;
+    }
+  }
+}
+
+beforeAll(async () => {
+  random = generator(SEED);
+  world = await openFaultWorld(20_000 + MINUTES * 10_000);
+  const options = { databaseUrl: world.proxy.url(DATABASE) };
+  spares = await pool(2, options);
+  slots[0] = await spares.take();
+  slots[1] = await spares.take();
+  faults = faultsOn({ world, slots, kill, random });
+}, LIMIT);
+
+afterEach(() => world.proxy.disarm());
+
+afterAll(async () => {
+  process.stdout.write(`${lines.join('\n')}\n`);
+  await spares.close();
+  await world.close();
+});
+
+/** The books of everything so far. */
+async function balance(what: string, began: number): Promise<void> {
+  const { trials, attempts, lostReplies, acknowledged, effects, doubles, lost } = await world.audit();
+  lines.push(
+    `${what}: seed ${SEED}, ${((performance.now() - began) / 1000).toFixed(1)} s; so far ${trials} trials, ${attempts} attempts, ` +
+      `${lostReplies} lost replies, ${kills} kills, ${acknowledged} acknowledged, ${effects} effects, ${doubles} doubles, ${lost} lost`,
+  );
+}
+
+async function done(trial: Trial, from: () => readonly string[] = urls): Promise<void> {
+  const told = await world.finish(trial, from);
+  // The platform's own writer commits all or nothing, so that no outcome is ever unknown.
+  expect(told.status, JSON.stringify(trial)).toBe(200);
+}
+
+describe('F-01 kill -9 at every message of each write', () => {
+  it('then the other replica ends what was begun, once', { timeout: LIMIT }, async () => {
+    const began = performance.now();
+    let struck = 0;
+    for (const at of points(FIRST)) {
+      // One kill strikes all four, each on a connection of its own; they meet nowhere, so that none waits for another.
+      const trials = WRITES.map((name, i) => world.trial(name, i % 2 === 0 ? 1 : 2));
+      let reached = 0;
+      let killed: Promise<void> | undefined;
+      let release = (): void => undefined;
+      const all = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      world.proxy.arm({
+        match: WRITE,
+        at,
+        action: 'cut',
+        times: WRITES.length,
+        run: async () => {
+          if (++reached === WRITES.length) release();
+          // Where the answer has passed already, the next write may be waiting for this very connection.
+          await Promise.race([all, pause(300)]);
+          killed ??= kill(0);
+          await killed;
+        },
+      });
+      const victim = slots[0].url;
+      await Promise.all(trials.map((trial) => world.send(trial, victim)));
+      await killed; // and replaced
+      expect(reached, label(at)).toBeGreaterThan(0);
+      struck += reached;
+      world.proxy.disarm();
+      await Promise.all(trials.map((trial) => done(trial, () => [slots[1].url, slots[0].url])));
+    }
+    // Nearly always all four.
+    expect(struck).toBeGreaterThan(points(FIRST).length * WRITES.length * 0.8);
+    lines.push(`F-01: ${struck} writes struck at ${points(FIRST).length} points`);
+    await balance('F-01', began);
+  });
+});
+
+describe('F-03 the connection is lost, the server lives', () => {
+  /** Ends the replica's connections and has it make new ones, on which no write is prepared. */
+  const forget = async (url: string): Promise<void> => {
+    await world.sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'gateway'`;
+    const headers = { authorization: `Bearer ${world.token}` };
+    for (const at of [url, ...urls()]) {
+      while (!(await fetch(`${at}/api/v1/websites`, { headers })).ok) await pause(5);
+    }
+  };
+
+  it('at every message, once or twice, and after the commit: the caller is told 200 at once', {
+    timeout: LIMIT,
+  }, async () => {
+    const began = performance.now();
+    // One connection, so that the statement is prepared where it ran before.
+    const env = { GATEWAY_DB_CONNECTIONS: '1' };
+    const replica = await startReplica({ databaseUrl: world.proxy.url(DATABASE), env });
+    const from = (): string[] => [replica.url];
+    const named = ['before-execute', 'sync-then-cut', 'after-sync'] as const;
+    const ways = [
+      ...points(PREPARED).map((at) => ({ prepared: true, at, times: 1 })),
+      ...points(FIRST).map((at) => ({ prepared: false, at, times: 1 })),
+      ...named.flatMap((at) => [1, 2].map((times) => ({ prepared: true, at, times }))),
+    ];
+    for (const name of WRITES) {
+      for (const [i, { prepared, at, times }] of ways.entries()) {
+        for (const action of LONG ? (['cut', 'reset'] as const) : ([i % 2 === 0 ? 'cut' : 'reset'] as const)) {
+          if (prepared) await done(world.trial(name), from);
+          else await forget(replica.url);
+          const trial = world.trial(name);
+          const trap = world.proxy.arm({ match: WRITE, at, action, times });
+          const told = await world.send(trial, replica.url);
+          const what = `${name} ${label(at)} ${action} prepared=${prepared} ${JSON.stringify(told)}`;
+          expect([told.status, trap.hits()], what).toEqual([200, times]);
+          world.proxy.disarm();
+          await done(trial, from);
+        }
+      }
+    }
+    await replica.end();
+    await balance('F-03', began);
+  });
+
+  it('every time: 503, and the key brings the one effect later', { timeout: LIMIT }, async () => {
+    for (const name of WRITES) {
+      const trial = world.trial(name);
+      world.proxy.arm({ match: WRITE, at: 'after-sync', action: 'cut', times: Number.POSITIVE_INFINITY });
+      const told = await world.send(trial, slots[0].url);
+      expect([told.status, 'code' in told && told.code]).toEqual([503, 'service_unavailable']);
+      world.proxy.disarm();
+      await done(trial);
+    }
+  });
+});
+
+describe('F-07 the same key at the same moment', () => {
+  it('2 replicas × 25: one effect, the rest replays', { timeout: LIMIT }, async () => {
+    const began = performance.now();
+    for (let round = 0; round < (LONG ? 200 : 24); round++) {
+      const trial = world.trial(WRITES[round % WRITES.length] ?? 'config_plan', site());
+      const told = await Promise.all(Array.from({ length: 50 }, (_, i) => world.send(trial, urls()[i % 2] ?? '')));
+      expect(told.filter(({ status }) => status !== 200 && status !== 409)).toEqual([]);
+      expect(told.some(({ status }) => status === 200)).toBe(true);
+      await done(trial);
+    }
+    await balance('F-07', began);
+  });
+});
+
+describe('F-08 a replica that is stopped in the middle', () => {
+  it('at every message: the other does it or waits, and the sleeper changes nothing', { timeout: LIMIT }, async () => {
+    const began = performance.now();
+    const zombie = await startReplica({ databaseUrl: world.proxy.url(DATABASE), env: { GATEWAY_DB_CONNECTIONS: '1' } });
+    const tools: readonly WriteName[] = LONG ? WRITES : ['visitor_note_add', 'conversation_disposition_set'];
+    for (const [i, at] of points(PREPARED).entries()) {
+      for (const name of LONG ? tools : [tools[i % tools.length] ?? 'visitor_note_add']) {
+        await done(world.trial(name), () => [zombie.url]);
+        const trial = world.trial(name);
+        const trap = world.proxy.arm({
+          match: WRITE,
+          at,
+          action: 'forward',
+          run: async () => {
+            await zombie.stop();
+            world.proxy.disarm();
+            await world.send(trial, slots[1].url);
+            await pause(50);
+            zombie.cont();
+          },
+        });
+        const late = await world.send(trial, zombie.url);
+        expect(trap.hits(), label(at)).toBe(1);
+        expect(late.status, `${name} ${label(at)} ${JSON.stringify(trial)}`).toBe(200);
+        await done(trial);
+      }
+    }
+    await zombie.end();
+    await balance('F-08', began);
+  });
+});
+
+/** Clients write without end, each key until its end, while `harm` does its work. */
+async function under(harm: () => Promise<void>, clients = 10, every = 120): Promise<Trial[]> {
+  const made: Trial[] = [];
+  let over = false;
+  const client = async (): Promise<void> => {
+    while (!over) {
+      const trial = world.trial(tool(), site());
+      made.push(trial);
+      // Now and then impatient: the same key at both at once.
+      if (random() < 0.1) await Promise.all(urls().map((url) => world.send(trial, url)));
+      await done(trial, () => (random() < 0.5 ? urls() : urls().reverse()));
+      await pause(random() * every);
+    }
+  };
+  const clientsDone = Promise.all(Array.from({ length: clients }, client));
+  await Promise.race([harm(), clientsDone]);
+  over = true;
+  await clientsDone;
+  return made;
+}
+
+const slowest = (trials: readonly Trial[]): number =>
+  Math.max(...trials.flatMap(({ told }) => told.map((one: Told) => ('ms' in one ? one.ms : 0))));
+
+const repeat = async (n: number, fault: () => Promise<unknown>): Promise<void> => {
+  for (let i = 0; i < n; i++) await fault();
+};
+
+describe('under load', () => {
+  it('F-02 replicas killed at random: nothing lost, nothing doubled', { timeout: LIMIT }, async () => {
+    const began = performance.now();
+    const made = await under(() => repeat(LONG ? 30 : 8, faults.kill));
+    expect(made.length).toBeGreaterThan(20);
+    await balance('F-02', began);
+  });
+
+  it('F-04 backends ended: all of a write or nothing', { timeout: LIMIT }, async () => {
+    const began = performance.now();
+    const made = await under(() => repeat(LONG ? 200 : 50, faults.terminate), 8, 20);
+    expect(made.length).toBeGreaterThan(30);
+    expect(slowest(made)).toBeLessThan(8_000);
+    await balance('F-04', began);
+  });
+
+  it('F-05 the server crashes: used again without a restart of a replica', { timeout: LIMIT }, async () => {
+    const began = performance.now();
+    const pids = slots.map(({ pid }) => pid);
+    const made = await under(() => repeat(LONG ? 20 : 4, faults.crash), 8, 30);
+    expect(made.length).toBeGreaterThan(30);
+    expect(slots.map(({ pid }) => pid)).toEqual(pids);
+    expect(slowest(made)).toBeLessThan(10_000);
+    await balance('F-05', began);
+  });
+
+  it('F-21 deadlocks, serialization failures and lock time-outs: never a 500', { timeout: LIMIT }, async () => {
+    const began = performance.now();
+    const deadlocks = async (): Promise<number> =>
+      Number((await world.sql<{ n: string }[]>`SELECT sum(deadlocks) AS n FROM pg_stat_database`)[0]?.n);
+    const before = await deadlocks();
+    for (const setting of ['', `default_transaction_isolation = 'serializable'`, `lock_timeout = '15ms'`]) {
+      if (setting) await world.sql.unsafe(`ALTER DATABASE ${DATABASE} SET ${setting}`);
+      await world.sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'gateway%'`;
+      const made = await under(() => repeat(LONG ? 100 : 20, faults.deadlock), 12, 0);
+      expect(made.length).toBeGreaterThan(10);
+      await world.sql.unsafe(`ALTER DATABASE ${DATABASE} RESET ALL`);
+    }
+    await world.sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'gateway%'`;
+    lines.push(`F-21: ${(await deadlocks()) - before} deadlocks`);
+    expect((await deadlocks()) - before).toBeGreaterThan(0);
+    await balance('F-21', began);
+  });
+});
+
+describe('F-26 all of it in any order', () => {
+  it('the books balance and doctor finds nothing', { timeout: LIMIT }, async () => {
+    const began = performance.now();
+    const until = Date.now() + (MINUTES * 60_000 || 5_000);
+    const all = Object.values(faults);
+    await under(async () => {
+      while (Date.now() < until) await pick(all)();
+    });
+    await balance('F-26', began);
+    expect(world.doctor().findings).toEqual([]);
+  });
+});
