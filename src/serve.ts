@@ -12,6 +12,7 @@ import { openGateway } from './gateway/open.ts';
 import { openLog } from './log.ts';
 import { packageVersion } from './package.ts';
 import { openStore, type Store } from './store/open.ts';
+import { docsPages } from './surfaces/docs/docs.ts';
 import { publicApp } from './surfaces/http/app.ts';
 import { startServer } from './surfaces/http/server.ts';
 import { llms } from './surfaces/llms/llms.ts';
@@ -59,6 +60,7 @@ export async function serve({ config, out }: CommandContext, options: { demo: bo
         baseUrl,
         openapi: openapi(registry, baseUrl),
         llms: llms({ registry, guides, baseUrl, resources, prompts }),
+        docs: docsPages({ baseUrl, registry, guides, version: packageVersion }),
         ready: () => answers(store, stop.signal),
       }),
     }).catch((error: unknown) => {
