@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { ParameterError } from '../core/failures.ts';
+import { Failure, type ParameterError } from '../core/failures.ts';
 
 /**
  * What was wrong with an input, by name and code: never by value, and never with a library's own words. Names that
@@ -14,8 +14,19 @@ export function inputErrors(error: z.ZodError, input: Readonly<Record<string, un
     const missing = input[parameter] === undefined;
     return [{ parameter, code: missing ? 'missing' : parameter === 'cursor' ? 'invalid_cursor' : 'invalid_parameter' }];
   });
-  // A value can break several rules of its schema; that is one error of one parameter.
-  return [...new Map(errors.map((one) => [one.parameter, one])).values()];
+  // A value can break several rules of its schema; that is one error of one parameter. What is not known comes first, as
+  // where a surface has found it itself.
+  const once = [...new Map(errors.map((one) => [one.parameter, one])).values()];
+  return [
+    ...once.filter(({ code }) => code === 'unsupported_parameter'),
+    ...once.filter(({ code }) => code !== 'unsupported_parameter'),
+  ];
+}
+
+/** The refusal of an input: the first error names it. */
+export function refusalOf(errors: readonly ParameterError[]): Failure {
+  const code = errors[0]?.code ?? 'invalid_parameter';
+  return new Failure(code === 'missing' ? 'invalid_parameter' : code, { errors: errors.slice(0, 20) });
 }
 
 export const printable = (name: string): string => (/^[A-Za-z0-9_.[\]-]{1,64}$/.test(name) ? name : '(unprintable)');
