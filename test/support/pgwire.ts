@@ -1,0 +1,319 @@
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/**
+ * A proxy in front of PostgreSQL that reads the wire protocol (version 3), so that a test can cut, hold or lose exactly
+ * the message it means, with no hook in the product. TLS is declined ('N') and COPY is not understood: the gateway uses
+ * neither here.
+ *
+ * An exchange is what a client sends up to its Sync (or one simple Query) and what the server answers up to its
+ * ReadyForQuery. It is known by the SQL text of its Query, its Parse, or the Parse that made the statement it binds.
+ */
+export type Side = 'frontend' | 'backend';
+
+/** The k-th message, from 1, that one side of the exchange sends. */
+export interface MessagePoint {
+  readonly side: Side;
+  readonly at: number;
+  readonly when: 'before' | 'after';
+}
+
+export type Point =
+  | MessagePoint
+  /** Before the first Bind (or Query): nothing that executes has reached the server. */
+  | 'before-execute'
+  /** Right after the Sync (or Query), the implicit COMMIT, without waiting for what the server makes of it. */
+  | 'sync-then-cut'
+  /** The server has finished and said so; nothing it said since Bind reaches the client: the lost COMMIT reply. */
+  | 'after-sync';
+
+export interface Plan {
+  /** Searched in the texts of an exchange. */
+  readonly match: RegExp;
+  readonly at: Point;
+  /** What happens to the connection: both ends closed, closed with a reset, silent for good with open ends, nothing. */
+  readonly action: 'cut' | 'reset' | 'blackhole' | 'forward';
+  /** Holds the message until it resolves, before the action: the place to kill or stop a process, or for a delay. */
+  readonly run?: (seen: Seen) => Promise<unknown>;
+  /** In how many exchanges: 1 where absent, Infinity for always. */
+  readonly times?: number;
+}
+
+export interface Armed {
+  hits(): number;
+  /** Resolves after the first hit has acted; rejects where `run` did (the connection is then cut). */
+  readonly fired: Promise<void>;
+}
+
+/** A message that has arrived at the proxy. */
+export interface Seen {
+  readonly connection: number;
+  /** Counts exchanges over all proxies; 0 for what the server says on its own. */
+  readonly exchange: number;
+  readonly direction: Side;
+  /** The type byte of the protocol, or 'startup'. */
+  readonly type: string;
+  readonly text: string | undefined;
+  forwarded: boolean;
+}
+
+/** Message types in their order, such as PDHBES and 1tn2CZ. */
+export type Messages = Readonly<Record<Side, string>>;
+
+export interface WireProxy {
+  readonly host: string;
+  readonly port: number;
+  url(database: string): string;
+  /** Open connections of clients. */
+  connections(): number;
+  arm(plan: Plan): Armed;
+  disarm(): void;
+  /** Nothing passes on any connection, old or new, and no end is closed, until the returned function is called. */
+  blackhole(): () => void;
+  /** The latest messages, some ten thousand, in the order of their arrival. */
+  log(): readonly Seen[];
+  /** Of the last finished exchange that matches: a first run and later, prepared ones differ. */
+  messagesOf(match: RegExp): Messages;
+  close(): Promise<void>;
+}
+
+const SIDES = ['frontend', 'backend'] as const;
+const MOMENTS = ['before', 'after'] as const;
+
+/** Every point at which such an exchange can be struck. */
+export const everyPoint = (messages: Messages): MessagePoint[] =>
+  SIDES.flatMap((side) => [...messages[side]].flatMap((_, i) => MOMENTS.map((when) => ({ side, at: i + 1, when }))));
+
+interface Exchange {
+  readonly id: number;
+  readonly texts: string[];
+  frontend: string;
+  backend: string;
+}
+
+interface Link {
+  readonly id: number;
+  readonly client: Socket;
+  readonly server: Socket;
+  /** Texts of prepared statements by name. */
+  readonly statements: Map<string, string>;
+  /** Not yet answered with ReadyForQuery, oldest first: what the server says is about the first. */
+  readonly waiting: Exchange[];
+  /** The one whose Sync is still to come. */
+  sending: Exchange | undefined;
+  state: 'open' | 'silent' | 'dropped';
+}
+
+type Message = { readonly type: string; readonly bytes: Buffer };
+
+const KEPT = 10_000;
+let linkCount = 0;
+let exchangeCount = 0;
+const ENCRYPTION = [80_877_103, 80_877_104]; // SSLRequest, GSSENCRequest
+const never = new Promise<never>(() => undefined);
+const matches = ({ texts }: Exchange, match: RegExp): boolean => texts.some((text) => text.search(match) >= 0);
+
+function keep<T>(list: T[], entry: T): void {
+  if (list.push(entry) >= 2 * KEPT) list.splice(0, KEPT);
+}
+
+/** Which exchange a message belongs to; it is counted there. */
+function place(link: Link, side: Side, type: string, text: string | undefined): Exchange | undefined {
+  if (side === 'backend') {
+    const [exchange] = link.waiting;
+    if (exchange) exchange.backend += type;
+    if (type !== 'Z') return exchange;
+    link.waiting.shift();
+    if (link.sending === exchange) link.sending = undefined; // the start-up has no Sync of its own
+    return exchange;
+  }
+  if (!link.sending) {
+    link.sending = { id: ++exchangeCount, texts: [], frontend: '', backend: '' };
+    link.waiting.push(link.sending);
+  }
+  const exchange = link.sending;
+  exchange.frontend += type;
+  if (text !== undefined) exchange.texts.push(text);
+  if (type === 'S' || type === 'Q') link.sending = undefined;
+  return exchange;
+}
+
+/** Whether a point lies at this message, and on which side of it. */
+function moment(at: Point, { direction, type }: Seen, exchange: Exchange): 'before' | 'after' | undefined {
+  if (typeof at === 'object') {
+    return at.side === direction && at.at === exchange[direction].length ? at.when : undefined;
+  }
+  if (at === 'after-sync') return direction === 'backend' && type === 'Z' ? 'before' : undefined;
+  if (direction === 'backend') return undefined;
+  if (at === 'before-execute') return type === 'B' || type === 'Q' ? 'before' : undefined;
+  return type === 'S' || type === 'Q' ? 'after' : undefined;
+}
+
+/** Cuts the stream into messages, whatever segments it comes in. Only a client's first messages have no type byte. */
+async function* messagesFrom(socket: Socket, untyped: boolean): AsyncGenerator<Message> {
+  let rest = Buffer.alloc(0);
+  let head = untyped ? 0 : 1;
+  // A client that has said all still reads: the end of one direction is not the end of the socket.
+  for await (const part of socket.iterator({ destroyOnReturn: false })) {
+    rest = Buffer.concat([rest, part]);
+    while (rest.length >= head + 4) {
+      const size = head + rest.readUInt32BE(head);
+      if (rest.length < size) break;
+      const bytes = rest.subarray(0, size);
+      rest = rest.subarray(size);
+      const code = head === 0 ? bytes.readUInt32BE(4) : 0;
+      if (ENCRYPTION.includes(code)) {
+        socket.write('N');
+        continue;
+      }
+      yield { type: head === 0 ? 'startup' : String.fromCharCode(bytes[0] ?? 0), bytes };
+      head = 1;
+    }
+  }
+}
+
+/** The SQL text that a message of a client is about. */
+function textOf({ statements }: Link, { type, bytes }: Message): string | undefined {
+  if (!/^[QPB]$/.test(type)) return undefined;
+  const end = bytes.indexOf(0, 5);
+  const first = bytes.toString('utf8', 5, end);
+  if (type === 'Q') return first;
+  const second = bytes.toString('utf8', end + 1, bytes.indexOf(0, end + 1));
+  if (type === 'P') statements.set(first, second);
+  return type === 'P' ? second : statements.get(second);
+}
+
+/** A plan, and the exchanges it has taken and struck. */
+interface Trap {
+  readonly plan: Plan;
+  readonly taken: Set<number>;
+  readonly struck: Set<number>;
+  done(): void;
+  failed(error: unknown): void;
+}
+
+function drop(link: Link, reset = false): void {
+  link.state = 'dropped';
+  link.server.destroy(); // a Unix socket knows no reset
+  if (reset) link.client.resetAndDestroy();
+  else link.client.destroy();
+}
+
+async function strike({ plan, taken, struck, done, failed }: Trap, link: Link, seen: Seen): Promise<void> {
+  taken.add(seen.exchange);
+  struck.add(seen.exchange);
+  try {
+    await plan.run?.(seen);
+  } catch (error) {
+    drop(link);
+    return failed(error);
+  }
+  if (plan.action === 'blackhole') link.state = 'silent';
+  else if (plan.action !== 'forward') drop(link, plan.action === 'reset');
+  done();
+}
+
+export async function openProxy(target: { host: string; port: number }): Promise<WireProxy> {
+  const links = new Set<Link>();
+  const clients = new Set<Socket>();
+  const log: Seen[] = [];
+  const finished: Exchange[] = [];
+  const traps: Trap[] = [];
+  let gate: Promise<void> = Promise.resolve();
+
+  const open = (link: Link): Promise<void> => (link.state === 'silent' ? never : gate);
+
+  async function pass(link: Link, side: Side, message: Message, to: Socket): Promise<void> {
+    const { type, bytes } = message;
+    const text = side === 'frontend' ? textOf(link, message) : undefined;
+    const exchange = place(link, side, type, text);
+    const id = exchange?.id ?? 0;
+    const seen: Seen = { connection: link.id, exchange: id, direction: side, type, text, forwarded: false };
+    keep(log, seen);
+    if (exchange && side === 'backend' && type === 'Z') keep(finished, exchange);
+    const struck: Record<'before' | 'after', Trap[]> = { before: [], after: [] };
+    let lost = false;
+    for (const trap of traps) {
+      const { plan, taken } = trap;
+      if (!exchange || trap.struck.has(id) || !matches(exchange, plan.match)) continue;
+      if (!taken.has(id) && taken.size >= (plan.times ?? 1)) continue;
+      const when = moment(plan.at, seen, exchange);
+      if (when) struck[when].push(trap);
+      if (plan.at !== 'after-sync' || plan.action === 'forward' || side === 'frontend') continue;
+      if (!/[BQ]/.test(exchange.frontend)) continue;
+      taken.add(id); // what is lost in part is lost whole, also when another exchange is struck first
+      lost = true;
+    }
+    for (const trap of struck.before) await strike(trap, link, seen);
+    await open(link);
+    if (lost || link.state === 'dropped') return;
+    // The callback comes when the kernel has the bytes (or the end is gone): what is cut after this has been sent.
+    await new Promise<void>((resolve) => to.write(bytes, () => resolve()));
+    seen.forwarded = true;
+    for (const trap of struck.after) await strike(trap, link, seen);
+  }
+
+  async function pump(link: Link, side: Side, from: Socket, to: Socket): Promise<void> {
+    try {
+      for await (const message of messagesFrom(from, side === 'frontend')) {
+        await open(link);
+        await pass(link, side, message, to);
+      }
+      await open(link);
+      to.end();
+    } catch {
+      await open(link);
+      drop(link); // one end was reset or destroyed: the other learns of it
+    }
+  }
+
+  const listener = createServer({ noDelay: true, allowHalfOpen: true }, async (client) => {
+    clients.add(client);
+    client.once('close', () => clients.delete(client));
+    client.on('error', () => undefined); // its pump sees it
+    await gate;
+    const { host, port } = target;
+    const server = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect({ host, port, noDelay: true });
+    server.on('error', () => undefined);
+    const state = { statements: new Map<string, string>(), waiting: [], sending: undefined, state: 'open' as const };
+    const link: Link = { id: ++linkCount, client, server, ...state };
+    links.add(link);
+    await Promise.all([pump(link, 'frontend', client, server), pump(link, 'backend', server, client)]);
+    links.delete(link);
+  });
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+  const { port } = listener.address() as AddressInfo; // a listener on TCP has an address of this shape
+
+  return {
+    host: '127.0.0.1',
+    port,
+    url: (database) => `postgres://postgres@127.0.0.1:${port}/${database}`,
+    connections: () => clients.size,
+    arm(plan) {
+      const struck = new Set<number>();
+      const fired = new Promise<void>((done, failed) => {
+        traps.push({ plan, taken: new Set(), struck, done, failed });
+      });
+      fired.catch(() => undefined); // who does not wait for it sees the cut
+      return { hits: () => struck.size, fired };
+    },
+    disarm: () => void traps.splice(0),
+    blackhole() {
+      let heal = (): void => undefined;
+      gate = new Promise((resolve) => {
+        heal = resolve;
+      });
+      return () => heal();
+    },
+    log: () => log,
+    messagesOf(match) {
+      const last = finished.findLast((exchange) => matches(exchange, match));
+      if (!last) throw new Error(`no finished exchange matches ${match}`);
+      return { frontend: last.frontend, backend: last.backend };
+    },
+    async close() {
+      for (const client of clients) client.destroy();
+      for (const link of links) drop(link);
+      await new Promise((resolve) => listener.close(resolve));
+    },
+  };
+}

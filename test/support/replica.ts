@@ -1,0 +1,192 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll } from 'vitest';
+import { packageRoot } from '../../src/package.ts';
+
+/**
+ * Replicas of the gateway: real processes (`dist/src/main.js serve`), to be killed and stopped. Whatever a test leaves
+ * behind is killed by handle after the test file, and where the worker itself ends.
+ */
+export interface Replica {
+  readonly url: string;
+  readonly pid: number;
+  /** Resolves once it is gone, however it ended. */
+  readonly exited: Promise<Exit>;
+  /** What it has written to standard error. */
+  stderr(): string;
+  /** SIGKILL; resolves when it is gone. */
+  kill9(): Promise<Exit>;
+  /** SIGSTOP; resolves when the kernel has stopped it: the zombie that believes it is alive. */
+  stop(): Promise<void>;
+  /** SIGCONT. */
+  cont(): void;
+  /** SIGTERM, as an operator ends it; resolves when it is gone. */
+  end(): Promise<Exit>;
+}
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+export interface ReplicaOptions {
+  /** Through a proxy: `proxy.url(database.name)`. */
+  readonly databaseUrl: string;
+  /** Settings beside or in place of ours. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+const root = fileURLToPath(packageRoot);
+const main = join(root, 'dist/src/main.js');
+/** What kills each replica that has not ended. */
+const living = new Set<() => Promise<Exit>>();
+const killAll = (): Promise<Exit[]> => Promise.all([...living].map((kill) => kill()));
+let folder: string | undefined;
+let building: Promise<void> | undefined;
+
+process.once('exit', killAll);
+afterAll(async () => {
+  await killAll();
+  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  folder = undefined;
+});
+
+/**
+ * Brings dist/ up to date, one builder at a time on this machine. Only files that changed are written. Errors of types
+ * are for `npm run check` to find, maybe in a file that another hand is at: the compiler writes JavaScript all the same.
+ */
+async function build(): Promise<void> {
+  const lock = join(root, 'dist', '.building');
+  mkdirSync(join(root, 'dist'), { recursive: true });
+  for (;;) {
+    try {
+      mkdirSync(lock);
+      break;
+    } catch {
+      // A builder that was killed leaves its lock behind.
+      const since = statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+      if (Date.now() - since > 60_000) rmSync(lock, { recursive: true, force: true });
+      await pause(50);
+    }
+  }
+  try {
+    const { stdout, stderr } = spawnSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '--build'], {
+      cwd: root,
+      encoding: 'utf8',
+    });
+    if (!statSync(main, { throwIfNoEntry: false })) throw new Error(`tsc --build wrote no main.js: ${stdout}${stderr}`);
+  } finally {
+    rmSync(lock, { recursive: true, force: true });
+  }
+}
+
+/** Ours only: a developer's DATABASE_URL or GATEWAY_KEYS must not reach a replica under test. */
+function environment({ databaseUrl, env }: ReplicaOptions): NodeJS.ProcessEnv {
+  folder ??= mkdtempSync(join(tmpdir(), 'gateway-replicas-'));
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => !/^(GATEWAY_|PG|VITEST|NODE_|DATABASE_URL)/.test(name),
+  );
+  return {
+    ...Object.fromEntries(inherited),
+    DATABASE_URL: databaseUrl,
+    // One for all replicas of a file, as replicas of one installation share their settings.
+    GATEWAY_DATA_DIR: folder,
+    HOST: '127.0.0.1',
+    PORT: '0',
+    LOG_LEVEL: 'silent',
+    ...env,
+  };
+}
+
+interface Launched {
+  readonly ready: Promise<Replica>;
+  kill(): Promise<Exit>;
+}
+
+/** Starts one; dist/ has been built. */
+function launch(options: ReplicaOptions): Launched {
+  const child = spawn(process.execPath, [main, 'serve'], {
+    cwd: root,
+    env: environment(options),
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const pid = child.pid ?? 0;
+  let written = '';
+  const exited = new Promise<Exit>((resolve) => child.once('close', (code, signal) => resolve({ code, signal })));
+  const signalled = (signal: NodeJS.Signals): Promise<Exit> => {
+    child.kill(signal);
+    return exited;
+  };
+  const kill9 = (): Promise<Exit> => signalled('SIGKILL');
+  living.add(kill9);
+  exited.then(() => living.delete(kill9));
+  const replica = {
+    pid,
+    exited,
+    stderr: () => written,
+    kill9,
+    async stop() {
+      child.kill('SIGSTOP');
+      // The signal is on its way when kill() returns; the state follows the name in parentheses.
+      while (!/\) T /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))) await pause(1);
+    },
+    cont: () => void child.kill('SIGCONT'),
+    end: () => {
+      child.kill('SIGCONT'); // a stopped process does not see SIGTERM
+      return signalled('SIGTERM');
+    },
+  };
+  const ready = new Promise<Replica>((resolve, reject) => {
+    child.stderr.on('data', (part: Buffer) => {
+      written += part.toString();
+      const [, url] = /\bready on (\S+)\n/.exec(written) ?? [];
+      if (url !== undefined) resolve({ url, ...replica });
+    });
+    child.once('error', reject);
+    exited.then(({ code, signal }) => reject(new Error(`replica ended with ${code ?? signal}: ${written}`)));
+  });
+  ready.catch(() => undefined); // who waits for it is told
+  return { ready, kill: kill9 };
+}
+
+/** Starts one and waits until it is ready. */
+export async function startReplica(options: ReplicaOptions): Promise<Replica> {
+  building ??= build();
+  await building;
+  return launch(options).ready;
+}
+
+export interface Pool {
+  /** The oldest spare, at once where it is warm; the next one is started behind it. */
+  take(): Promise<Replica>;
+  /** Resolves when all spares are warm. */
+  warm(): Promise<void>;
+  /** Kills the spares; replicas that were taken are their taker's. */
+  close(): Promise<void>;
+}
+
+/** Keeps `size` spares warm, so that a kill costs no start of Node. Resolves when all of them are. */
+export async function pool(size: number, options: ReplicaOptions): Promise<Pool> {
+  building ??= build();
+  await building;
+  const spares = Array.from({ length: size }, () => launch(options));
+  const warm = async (): Promise<void> => {
+    await Promise.all(spares.map(({ ready }) => ready));
+  };
+  await warm();
+  return {
+    warm,
+    take() {
+      const next = launch(options);
+      spares.push(next);
+      return (spares.shift() ?? next).ready;
+    },
+    async close() {
+      await Promise.all(spares.splice(0).map((spare) => spare.kill()));
+    },
+  };
+}
