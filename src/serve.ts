@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -19,7 +20,7 @@ import { llms } from './surfaces/llms/llms.ts';
 import { mcpSurface } from './surfaces/mcp/mcp.ts';
 import { openapi } from './surfaces/openapi/openapi.ts';
 import { restSurface } from './surfaces/rest/rest.ts';
-import { type DemoAccess, welcome } from './welcome.ts';
+import { addresses, type DemoAccess, welcome } from './welcome.ts';
 
 /** One answer in so many is checked against its schema in production; in tests every one. */
 const CHECK_EVERY = 256;
@@ -67,7 +68,7 @@ export async function serve({ config, out }: CommandContext, options: { demo: bo
       throw refusedPort(error, config.host, config.port) ?? error;
     });
     out.note(`gateway ready on ${baseUrl}`);
-    if (demo) out.note(welcome(baseUrl, demo));
+    out.note(demo ? welcome(baseUrl, demo) : addresses(baseUrl, keptToken(config.dataDir)));
     await new Promise<void>((resolve) => {
       if (stop.signal.aborted) resolve();
       else stop.signal.addEventListener('abort', () => resolve(), { once: true });
@@ -99,9 +100,15 @@ async function answers({ db }: Store, stopping: AbortSignal): Promise<boolean> {
   );
 }
 
+const tokenFile = (dataDir: string): string => join(dataDir, 'demo-token.json');
+
+/** Where the demo's token was kept at an earlier start. */
+const keptToken = (dataDir: string): string | undefined =>
+  existsSync(tokenFile(dataDir)) ? tokenFile(dataDir) : undefined;
+
 /** Loads the demo into an empty store; its token is kept for its owner alone, beside the data. */
 async function prepareDemo(store: Store, dataDir: string): Promise<DemoAccess | undefined> {
-  const file = join(dataDir, 'demo-token.json');
+  const file = tokenFile(dataDir);
   if (!(await isEmpty(store.db))) return undefined;
   const demo = await loadDemo(store, {});
   const access = { token: demo.full.token, website: demo.website_ids[0] ?? '' };

@@ -99,6 +99,10 @@ export function openDatabase(options: ConnectOptions): Database {
       statement_timeout: options.statementTimeout,
       // A server of ours that is cut off must not keep row locks.
       idle_in_transaction_session_timeout: 30_000,
+      // Over TCP, neither must one that has vanished without a word: seconds until the first probe, between probes, probes.
+      tcp_keepalives_idle: 5,
+      tcp_keepalives_interval: 2,
+      tcp_keepalives_count: 3,
       TimeZone: 'UTC',
       // Times of views travel as text of this style.
       DateStyle: 'ISO',
@@ -137,19 +141,27 @@ export function openDatabase(options: ConnectOptions): Database {
   let answeredAt = 0;
   /**
    * A server that has gone silent does not end a statement by its time-out either: half a second later the connection is
-   * given up. Where others were answered meanwhile the statement has only waited in line, and the pool is kept.
+   * given up. Where anything was answered meanwhile the statement has only stood in line, and the pool is kept. It may
+   * still run afterwards (the driver has sent it, and its way to cancel can end the process or hit the next statement):
+   * whoever repeats a write repeats its key.
    */
-  const answered = async <T>(answer: Promise<T>): Promise<T> => {
+  const inTime = async <Row extends object>(statement: postgres.PendingQuery<Row[]>): Promise<Row[]> => {
+    const began = performance.now();
     let timer: NodeJS.Timeout | undefined;
     const silence = new Promise<never>((_, reject) => {
-      const late = (): void => {
-        const busy = performance.now() - answeredAt < GRACE;
-        reject(Object.assign(new Error('no answer in time'), { code: busy ? QUEUED : SILENT }));
-      };
+      const late = (): void =>
+        reject(Object.assign(new Error('no answer in time'), { code: answeredAt > began ? QUEUED : SILENT }));
       timer = setTimeout(late, options.statementTimeout + GRACE);
     });
+    // Also the answer to whom nobody waits any more shows that the server lives; so does a refusal.
+    const heard = (): void => {
+      answeredAt = performance.now();
+    };
+    statement.then(heard, (error: unknown) => {
+      if (!UNREACHABLE.test(sqlState(error))) heard();
+    });
     try {
-      return await Promise.race([answer, silence]);
+      return await Promise.race([statement, silence]);
     } finally {
       clearTimeout(timer);
     }
@@ -161,8 +173,7 @@ export function openDatabase(options: ConnectOptions): Database {
     const used = driver;
     try {
       // The caller names the row's shape, as with any SQL; a golden schema and the output checks hold it to that.
-      const rows = await answered(used.unsafe<Row[]>(text, values.map(parameter), { prepare: true }));
-      answeredAt = performance.now();
+      const rows = await inTime(used.unsafe<Row[]>(text, values.map(parameter), { prepare: true }));
       // The driver counts rows on from where a lost connection stopped, and a statement queued behind it gets holes
       // before its first row: "no row" to whoever looks at the first.
       return rows.length === 0 || 0 in rows ? rows : rows.filter(() => true);

@@ -263,18 +263,7 @@ dns.lookup = (name, ...more) => {
   return lookup(name, ...more);
 };
 `;
-/**
- * Conformance 0.1.16 imports fs.globSync, which Node 20 lacks and which none of its server scenarios calls. Without this
- * it does not start there.
- */
-const GLOB = `
-import { register } from 'node:module';
-const fs = 'data:text/javascript,' + encodeURIComponent(
-  "export * from 'node:fs'; export { default } from 'node:fs'; export const globSync = () => [];");
-register('data:text/javascript,' + encodeURIComponent(
-  'export const resolve = (name, context, next) => name === "fs" && /conformance.dist/.test(context.parentURL ?? "")' +
-  ' ? { url: ' + JSON.stringify(fs) + ', shortCircuit: true } : next(name, context);'));
-`;
+
 const inline = (code: string): string => `--import=data:text/javascript,${encodeURIComponent(code)}`;
 
 interface Ended {
@@ -295,7 +284,7 @@ function run(name: string, args: readonly string[]): Promise<Ended> {
   const child = spawn(process.execPath, [program, ...args], {
     // The inspector looks for its own package.json from where it is run.
     cwd: dirname(program),
-    env: { PATH: process.env['PATH'], NODE_OPTIONS: `${inline(GUARD)} ${inline(GLOB)}` },
+    env: { PATH: process.env['PATH'], NODE_OPTIONS: inline(GUARD) },
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: 20_000,
     killSignal: 'SIGKILL',

@@ -74,8 +74,7 @@ const row = (failure: FailureCode): Html => html`
 <tr id="${failure}">
   <th scope="row"><a href="#${failure}"><code>${breakable(failure)}</code></a></th>
   <td class="number">${statusOf(failure)}</td>
-  <td>${titleOf(failure)}</td>
-  <td>${ADVICE[failure]}</td>
+  <td>${titleOf(failure)}<p>${ADVICE[failure]}</p></td>
 </tr>`;
 
 export const errorsBody = (baseUrl: string): Html => html`
@@ -94,7 +93,7 @@ ${code('Reply', example(baseUrl))}
 <h2 id="codes">All codes</h2>
 <div class="table" role="region" aria-labelledby="codes" tabindex="0">
 <table>
-  <thead><tr><th scope="col">Code</th><th scope="col">Status</th><th scope="col">Meaning</th><th scope="col">What to do</th></tr></thead>
+  <thead><tr><th scope="col">Code</th><th scope="col">Status</th><th scope="col">Meaning, and what to do</th></tr></thead>
   <tbody>${[...FAILURE_CODES].sort((a, b) => statusOf(a) - statusOf(b)).map(row)}
   </tbody>
 </table>

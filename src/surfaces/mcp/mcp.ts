@@ -85,7 +85,7 @@ export function mcpSurface(corridor: Corridor, options: McpOptions): RestHandler
       });
       if (message.kind === 'notification') {
         await current.admit();
-        if (!response.destroyed) response.writeHead(202, headers()).end();
+        if (!response.destroyed) response.writeHead(202, { ...headers(), 'Content-Length': 0 }).end();
         return;
       }
       try {

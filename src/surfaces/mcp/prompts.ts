@@ -30,6 +30,10 @@ export function mcpPrompts(prompts: readonly Prompt[], registry: Registry) {
       if (!prompt) throw unusable('prompt');
       const parsed = prompt.input.safeParse(values);
       if (!parsed.success) throw invalidParams(refusalOf(inputErrors(parsed.error, values)));
+      const lacking = prompt.lacking(parsed.data);
+      if (lacking.length > 0) {
+        throw invalidParams(refusalOf(lacking.map((parameter) => ({ parameter, code: 'missing' as const }))));
+      }
       for (const [argument, value] of Object.entries(values)) {
         if (argument !== 'website_id' && !argument.endsWith('_id')) continue;
         // The prompt's own schema has accepted it as an id.

@@ -14,7 +14,7 @@ export function invalidParams(failure: Failure): RpcError {
   });
 }
 
-/** Something named that does not exist, or that this credential may not use; nothing tells which. */
+/** Something named that does not exist, or that this credential may not use. */
 export const unusable = (noun: 'tool' | 'prompt'): RpcError =>
   new RpcError(INVALID_PARAMS, `There is no ${noun} of that name that this credential can use.`, {
     code: 'not_permitted',
