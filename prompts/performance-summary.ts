@@ -24,6 +24,10 @@ export default definePrompt({
       .optional()
       .describe('IANA time zone; the website’s own where absent.'),
   },
+  lacking: ({ range, start, end }) => [
+    ...(range === 'date' && start === undefined ? ['start'] : []),
+    ...(range === 'date' && end === undefined ? ['end'] : []),
+  ],
   render: (values) => `\
 Summarize how AI performed in customer support on one website.
 

@@ -1,4 +1,4 @@
-import { parseId } from '../src/core/ids.ts';
+import { AiFeatureId, parseId } from '../src/core/ids.ts';
 import { defineResource } from '../src/core/resource.ts';
 
 export default defineResource({
@@ -8,9 +8,9 @@ export default defineResource({
   description: 'One AI feature: name, type, state and active version.',
   mimeType: 'application/json',
   tool: 'config_get',
-  // The id names its website; where it names none, the operation misses its website_id and refuses.
-  input: ({ feature_id = '' }) => ({
-    website_id: parseId(feature_id)?.website,
-    path: `/ai/features/${feature_id}`,
-  }),
+  input: ({ feature_id }) => {
+    const id = AiFeatureId.schema.safeParse(feature_id);
+    const website_id = id.success ? parseId(id.data)?.website : undefined;
+    return website_id === undefined ? undefined : { website_id, path: `/ai/features/${feature_id}` };
+  },
 });

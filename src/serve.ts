@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -13,13 +14,14 @@ import { startUpkeep } from './gateway/upkeep.ts';
 import { openLog } from './log.ts';
 import { packageVersion } from './package.ts';
 import { openStore, type Store } from './store/open.ts';
+import { docsPages } from './surfaces/docs/docs.ts';
 import { publicApp } from './surfaces/http/app.ts';
 import { startServer } from './surfaces/http/server.ts';
 import { llms } from './surfaces/llms/llms.ts';
 import { mcpSurface } from './surfaces/mcp/mcp.ts';
 import { openapi } from './surfaces/openapi/openapi.ts';
 import { restSurface } from './surfaces/rest/rest.ts';
-import { type DemoAccess, welcome } from './welcome.ts';
+import { addresses, type DemoAccess, welcome } from './welcome.ts';
 
 /** One answer in so many is checked against its schema in production; in tests every one. */
 const CHECK_EVERY = 256;
@@ -60,6 +62,7 @@ export async function serve({ config, out }: CommandContext, options: { demo: bo
         baseUrl,
         openapi: openapi(registry, baseUrl),
         llms: llms({ registry, guides, baseUrl, resources, prompts }),
+        docs: docsPages({ baseUrl, registry, guides, version: packageVersion }),
         ready: () => answers(store, stop.signal),
       }),
     }).catch((error: unknown) => {
@@ -71,7 +74,7 @@ export async function serve({ config, out }: CommandContext, options: { demo: bo
       onError: (error) => log.warn({ err: error }, 'upkeep of the ledger failed and is tried again'),
     });
     out.note(`gateway ready on ${baseUrl}`);
-    if (demo) out.note(welcome(baseUrl, demo));
+    out.note(demo ? welcome(baseUrl, demo) : addresses(baseUrl, keptToken(config.dataDir)));
     await new Promise<void>((resolve) => {
       if (stop.signal.aborted) resolve();
       else stop.signal.addEventListener('abort', () => resolve(), { once: true });
@@ -104,9 +107,15 @@ async function answers({ db }: Store, stopping: AbortSignal): Promise<boolean> {
   );
 }
 
+const tokenFile = (dataDir: string): string => join(dataDir, 'demo-token.json');
+
+/** Where the demo's token was kept at an earlier start. */
+const keptToken = (dataDir: string): string | undefined =>
+  existsSync(tokenFile(dataDir)) ? tokenFile(dataDir) : undefined;
+
 /** Loads the demo into an empty store; its token is kept for its owner alone, beside the data. */
 async function prepareDemo(store: Store, dataDir: string): Promise<DemoAccess | undefined> {
-  const file = join(dataDir, 'demo-token.json');
+  const file = tokenFile(dataDir);
   if (!(await isEmpty(store.db))) return undefined;
   const demo = await loadDemo(store, {});
   const access = { token: demo.full.token, website: demo.website_ids[0] ?? '' };

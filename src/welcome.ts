@@ -1,17 +1,18 @@
-/** What `npm start` prints of the demo organization, once, and keeps in the data folder. */
+/** What `npm start` knows of the demo organization: its token, which is shown once, and where that is kept. */
 export interface DemoAccess {
   readonly token: string;
   readonly website: string;
 }
 
+/** A configuration that MCP clients read; other forms stand on /docs. */
+export const clientConfiguration = (baseUrl: string, token: string): object => ({
+  mcpServers: {
+    'installation-gateway': { type: 'http', url: `${baseUrl}/mcp`, headers: { Authorization: `Bearer ${token}` } },
+  },
+});
+
 /** The first things to do with a new gateway: a call over REST, a client over MCP, the pages to read. */
-export function welcome(baseUrl: string, { token, website }: DemoAccess): string {
-  const client = {
-    mcpServers: {
-      'installation-gateway': { type: 'http', url: `${baseUrl}/mcp`, headers: { Authorization: `Bearer ${token}` } },
-    },
-  };
-  return `
+export const welcome = (baseUrl: string, { token, website }: DemoAccess): string => `
 A demo organization was loaded. Its test token is shown this once and kept in the data folder (demo-token.json):
 
   ${token}
@@ -22,10 +23,15 @@ A first read:
 
 For an MCP client (other clients: ${baseUrl}/docs):
 
-${indented(JSON.stringify(client, null, 2))}
+${indented(JSON.stringify(clientConfiguration(baseUrl, token), null, 2))}
 
 Documentation: ${baseUrl}/docs
 `;
-}
+
+/** What later starts say: the same without the token, and where the demo's lies, if there is one. */
+export const addresses = (baseUrl: string, tokenFile: string | undefined): string => `
+Documentation: ${baseUrl}/docs
+For an MCP client: ${JSON.stringify(clientConfiguration(baseUrl, 'YOUR_TOKEN'))}
+${tokenFile === undefined ? '' : `The demo’s test token lies in ${tokenFile}.\n`}`;
 
 const indented = (text: string): string => text.replaceAll(/^/gm, '  ');

@@ -58,7 +58,7 @@ export const websiteKey = (tenant: string, site: string): WebsiteKey => ({ id: `
 export const WebsiteId = z
   .string()
   .regex(/^web_[0-9]{1,20}_[1-9][0-9]{0,18}$/)
-  .describe('Id of a granted website: web_{tenant}_{site}.');
+  .describe('Granted website: web_{tenant}_{site}.');
 export const OperationId = z
   .string()
   .regex(/^op_[a-f0-9]{64}$/)

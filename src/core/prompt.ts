@@ -10,6 +10,8 @@ export interface PromptDeclaration<S extends Shape> {
   readonly tools: readonly string[];
   /** MCP passes every argument of a prompt as text. */
   readonly arguments: S;
+  /** The arguments that must come together with what the others say; empty where all is well. */
+  lacking?(values: z.output<z.ZodObject<S>>): readonly string[];
   /** The one user message. */
   render(values: z.output<z.ZodObject<S>>): string;
 }
@@ -22,6 +24,7 @@ export interface Prompt {
   readonly tools: readonly string[];
   readonly arguments: readonly { readonly name: string; readonly description: string; readonly required: boolean }[];
   readonly input: z.ZodObject;
+  lacking(values: Readonly<Record<string, unknown>>): readonly string[];
   render(values: Readonly<Record<string, unknown>>): string;
 }
 
@@ -39,7 +42,8 @@ export function definePrompt<S extends Shape>(declaration: PromptDeclaration<S>)
       required: !schema.safeParse(undefined).success,
     })),
     input: z.strictObject({ ...declaration.arguments }),
-    // Rendered from what `input` has accepted.
+    // Both are given what `input` has accepted.
+    lacking: (declaration.lacking ?? (() => [])) as Prompt['lacking'],
     render: render as Prompt['render'],
   };
 }

@@ -8,8 +8,8 @@ export interface Resource {
   readonly mimeType: 'application/json' | 'text/markdown';
   /** The operation that reads it. */
   readonly tool: string;
-  /** The operation's input. */
-  input(variables: Readonly<Record<string, string>>): Readonly<Record<string, unknown>>;
+  /** The operation's input; `undefined` where no such address can exist. */
+  input(variables: Readonly<Record<string, string>>): Readonly<Record<string, unknown>> | undefined;
   /** The text of the resource where it is not the whole body in JSON. */
   text?(body: unknown): string;
   /** Variables of each concrete address that the list shows; where absent, only the template is shown. */

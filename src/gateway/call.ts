@@ -1,6 +1,6 @@
 import type { Authorities } from '../auth/authority.ts';
 import { type Authority, isRestricted } from '../core/authority.ts';
-import { Failure, type FailureCode, type ParameterError } from '../core/failures.ts';
+import { Failure, type ParameterError } from '../core/failures.ts';
 import { parseId, type WebsiteKey } from '../core/ids.ts';
 import type { FileBytes } from '../core/reads.ts';
 import { holds, type Requirement } from '../core/scopes.ts';
@@ -10,7 +10,7 @@ import { type Database, StoreUnreachable, sqlState } from '../store/postgres.ts'
 import type { ReadSession } from '../store/read.ts';
 import { openReads } from '../store/reads.ts';
 import type { Guides } from './guides.ts';
-import { inputErrors, unstorable } from './input-errors.ts';
+import { inputErrors, refusalOf, unstorable } from './input-errors.ts';
 import type { Quota, QuotaState } from './quota.ts';
 import { factsOf, mayCall, type Registry } from './registry.ts';
 import type { Ledger, OperationState } from './writes.ts';
@@ -222,12 +222,9 @@ function parseInput(call: Call): Record<string, unknown> {
     ...(call.problems ?? []),
     ...(parsed.success ? unstorable(call.tool, call.input) : inputErrors(call.tool, parsed.error, call.input)),
   ];
-  const first = errors[0];
-  if (first) throw new Failure(reasonOf(first.code), { errors: errors.slice(0, 20) });
+  if (errors.length > 0) throw refusalOf(errors);
   return parsed.data ?? {};
 }
-
-const reasonOf = (code: ParameterError['code']): FailureCode => (code === 'missing' ? 'invalid_parameter' : code);
 
 const NO_WEBSITE: WebsiteKey = { id: '', tenant: '0', site: '0' };
 

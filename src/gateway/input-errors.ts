@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { ParameterError } from '../core/failures.ts';
+import { Failure, type ParameterError } from '../core/failures.ts';
 import type { Tool } from '../core/tool.ts';
 
 type Input = Readonly<Record<string, unknown>>;
@@ -22,8 +22,19 @@ export function inputErrors(
     const code = missing ? 'missing' : issue.path[0] === 'cursor' ? 'invalid_cursor' : 'invalid_parameter';
     return [{ ...placeOf(tool, issue.path), code }];
   });
-  // A value can break several rules of its schema; that is one error of one place.
-  return [...new Map(errors.map((one) => [one.parameter ?? one.pointer, one])).values()];
+  // A value can break several rules of its schema; that is one error of one place. What is not known comes first, as
+  // where a surface has found it itself.
+  const once = [...new Map(errors.map((one) => [one.parameter ?? one.pointer, one])).values()];
+  return [
+    ...once.filter(({ code }) => code === 'unsupported_parameter'),
+    ...once.filter(({ code }) => code !== 'unsupported_parameter'),
+  ];
+}
+
+/** The refusal of an input: the first error names it. */
+export function refusalOf(errors: readonly ParameterError[]): Failure {
+  const code = errors[0]?.code ?? 'invalid_parameter';
+  return new Failure(code === 'missing' ? 'invalid_parameter' : code, { errors: errors.slice(0, 20) });
 }
 
 /** A parameter by its name; a member of a JSON body by its pointer (RFC 6901). */

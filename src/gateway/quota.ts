@@ -52,7 +52,8 @@ export class Quota {
       if (waiting) continue; // what another call asked for is shared out among those who waited
       if (!fresh) throw new Failure('unauthenticated');
       const lacking = Math.min(cost, fresh.burst) - fresh.unspent;
-      if (lacking > 0) {
+      // Where the bucket has enough, others were only quicker to take what this call had asked for.
+      if (lacking > fresh.remaining) {
         throw new Failure('quota_exceeded', { retryAfter: seconds(lacking - fresh.remaining, fresh.perMinute) });
       }
     }

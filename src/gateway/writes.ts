@@ -7,7 +7,6 @@ import type { Within } from '../core/reads.ts';
 import type { Tool } from '../core/tool.ts';
 import { rfc3339 } from '../core/view.ts';
 import type { Command, Ending, RemoteCommand, RemoteWriter, Writes } from '../core/writes.ts';
-import { detectLanguage } from '../native/language.ts';
 import { type Entry, enter, LEASE, ledgerKey, settle } from '../store/ledger.ts';
 import type { Database } from '../store/postgres.ts';
 import type { ReadSession } from '../store/read.ts';
@@ -68,6 +67,8 @@ export class Ledger {
         await run(command, { view: ConversationView, id: conversation });
       },
       detectLanguage: async ({ feature, expectedVersion: expected_version, text, fallback }) => {
+        // Loaded at the first call: the model takes 0.4 s, and most processes never need it.
+        const { detectLanguage } = await import('../native/language.ts');
         const language = detectLanguage(text) ?? fallback;
         const command = {
           operation: 'ai_feature_execute',
@@ -116,7 +117,9 @@ export class Ledger {
   ): Promise<Entry> {
     // Two seconds of the lease are left for the settlement.
     const signal = AbortSignal.timeout(LEASE - 2_000);
-    const outcome = await remote.perform(work, signal).catch(() => null);
+    // A writer that does not heed the signal is not waited for.
+    const late = new Promise<null>((resolve) => signal.addEventListener('abort', () => resolve(null), { once: true }));
+    const outcome = await Promise.race([remote.perform(work, signal).catch(() => null), late]);
     const settled = await settle(this.#db, { operationId: work.operationId, epoch, receipts }, outcome);
     // Whoever comes too late knows nothing: the replica that took the command over has the word.
     return settled && outcome ? { state: 'new', outcome } : { state: 'unknown' };

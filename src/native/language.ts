@@ -26,7 +26,7 @@ const FOREIGN_LETTER =
  * 20 characters 96.0 / 3.7 / 0.3. On 12,508 English support messages 99.1 / 0.3 / 0.6, up to 20 characters
  * 88.7 / 2.8 / 8.5. About 14,000 sentences or 4,000 texts of 4,000 characters in a second of processor time.
  *
- * The model is loaded at import: 0.3 to 0.5 s of processor time and 44 MB of heap. Who can do without imports it late.
+ * The model is loaded at import: 0.3 to 0.5 s of processor time and 44 MB of heap. So it is imported at first use.
  */
 export function detectLanguage(text: string): string | null {
   const words = readable(text);

@@ -2,7 +2,7 @@ import type { Within } from '../core/reads.ts';
 import { sql } from '../core/sql.ts';
 import type { Command, Ending } from '../core/writes.ts';
 import { guard, StaleAuthority } from './guard.ts';
-import { type Database, StoreUnreachable, sqlState } from './postgres.ts';
+import { type Database, mayRepeat, sqlState } from './postgres.ts';
 import { exists, type ReadSession } from './read.ts';
 
 /** A command under its key: what the ledger needs to do it once and to know it again. */
@@ -52,7 +52,7 @@ export async function enter(session: ReadSession, keyed: Keyed, remote: boolean)
       // What an attempt of this very call has done is no replay.
       return attempt > 1 && row.entry.state === 'settled' ? { ...row.entry, state: 'new' } : row.entry;
     } catch (error) {
-      const may = error instanceof StoreUnreachable || UNDONE.test(sqlState(error));
+      const may = mayRepeat(error) || UNDONE.test(sqlState(error));
       if (!may || attempt === ATTEMPTS) throw error;
     }
   }

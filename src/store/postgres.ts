@@ -36,10 +36,24 @@ export interface ConnectOptions {
 
 // SQLSTATE classes and driver codes that mean "no server there now": 08 connection, 57P0x shutdown, 53300 too many.
 const UNREACHABLE =
-  /^(08...|57P0[123]|53300|CONNECTION_(CLOSED|ENDED|DESTROYED)|CONNECT_TIMEOUT|ECONN(REFUSED|RESET|ABORTED)|EPIPE|ENOENT|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/;
+  /^(08...|57P0[123]|53300|CONNECTION_(CLOSED|ENDED|DESTROYED)|CONNECT_TIMEOUT|ECONN(REFUSED|RESET|ABORTED)|EPIPE|ENOENT|ENOTFOUND|ETIMEDOUT|EBUSY|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/;
 
 // No connection came about: there is nothing stale to get rid of.
-const REFUSED = /^(ECONNREFUSED|ENOENT|ENOTFOUND|EAI_AGAIN|53300|57P03|CONNECTION_ENDED)$/;
+const REFUSED = /^(ENOTFOUND|EAI_AGAIN|53300|CONNECTION_ENDED|CONNECTION_DESTROYED|EBUSY)$/;
+
+// Our own: no answer within the time-out and the grace, from a silent server or in a long queue.
+const SILENT = 'ETIMEDOUT';
+const QUEUED = 'EBUSY';
+const WAITED = /^(ETIMEDOUT|EBUSY)$/;
+/** Milliseconds that an answer may come after PostgreSQL should have ended the statement itself. */
+const GRACE = 500;
+/** Milliseconds between attempts to reach a server that is down. */
+const BACKOFF = 250;
+/** Statement time-out up to which a pool is one for short statements. */
+const SHORT = 5_000;
+
+// Nobody listens, or it is still starting: whoever waits in the queue waits for the same refusal.
+const DOWN = /^(ECONNREFUSED|ENOENT|57P03)$/;
 
 /** A socket folder as an address's host (`%2Ftmp%2Fpg`, as libpq takes it), which the driver does not read. */
 function socketOf(address: string): { host?: string } {
@@ -62,12 +76,16 @@ export function sqlState(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
+/** Whether a statement that can be sent twice should be: after silence a second wait would only double the first. */
+export const mayRepeat = (error: unknown): boolean =>
+  error instanceof StoreUnreachable && !WAITED.test(sqlState(error.cause));
+
 export function openDatabase(options: ConnectOptions): Database {
   const { target } = options;
   const shared: postgres.Options<Record<string, postgres.PostgresType>> = {
     max: options.connections,
     // The driver's default waits up to 20 s between attempts; a caller wants its 503 now and its answer soon after.
-    backoff: () => 0.25,
+    backoff: () => BACKOFF / 1000,
     connect_timeout: 5,
     onnotice: () => undefined,
     // The driver's own look-up of array types has nobody to catch its failure: a backend that ends during it ends the
@@ -81,6 +99,10 @@ export function openDatabase(options: ConnectOptions): Database {
       statement_timeout: options.statementTimeout,
       // A server of ours that is cut off must not keep row locks.
       idle_in_transaction_session_timeout: 30_000,
+      // Over TCP, neither must one that has vanished without a word: seconds until the first probe, between probes, probes.
+      tcp_keepalives_idle: 5,
+      tcp_keepalives_interval: 2,
+      tcp_keepalives_count: 3,
       TimeZone: 'UTC',
       // Times of views travel as text of this style.
       DateStyle: 'ISO',
@@ -93,6 +115,8 @@ export function openDatabase(options: ConnectOptions): Database {
       ? postgres(target, { ...shared, ...socketOf(target) })
       : postgres({ ...shared, ...target });
   let driver = connect();
+  // A server that starts is not helped by a connection for each request that comes meanwhile.
+  let downUntil = 0;
 
   /**
    * Makes an error ours. A connection that was lost keeps its unsent bytes, write timer and last error in the driver,
@@ -104,17 +128,55 @@ export function openDatabase(options: ConnectOptions): Database {
     if (!UNREACHABLE.test(state)) throw error;
     if (used === driver && !REFUSED.test(state)) {
       driver = connect();
-      used.end({ timeout: options.statementTimeout / 1000 + 1 }).catch(() => undefined); // it has nothing left to say
+      if (DOWN.test(state)) downUntil = performance.now() + BACKOFF;
+      // Left alone, the driver refuses those who wait in line one by one, a quarter of a second apart (200 requests: more
+      // than 20 s). So a pool for short statements is ended after a second, and one that nobody listens to at once.
+      const short = options.statementTimeout <= SHORT;
+      const timeout = DOWN.test(state) ? 0 : short ? 1 : options.statementTimeout / 1000 + 1;
+      used.end({ timeout }).catch(() => undefined); // it has nothing left to say
     }
     throw new StoreUnreachable('the store cannot be reached', { cause: error });
   };
 
+  let answeredAt = 0;
+  /**
+   * A server that has gone silent does not end a statement by its time-out either: half a second later the connection is
+   * given up. Where anything was answered meanwhile the statement has only stood in line, and the pool is kept. It may
+   * still run afterwards (the driver has sent it, and its way to cancel can end the process or hit the next statement):
+   * whoever repeats a write repeats its key.
+   */
+  const inTime = async <Row extends object>(statement: postgres.PendingQuery<Row[]>): Promise<Row[]> => {
+    const began = performance.now();
+    let timer: NodeJS.Timeout | undefined;
+    const silence = new Promise<never>((_, reject) => {
+      const late = (): void =>
+        reject(Object.assign(new Error('no answer in time'), { code: answeredAt > began ? QUEUED : SILENT }));
+      timer = setTimeout(late, options.statementTimeout + GRACE);
+    });
+    // Also the answer to whom nobody waits any more shows that the server lives; so does a refusal.
+    const heard = (): void => {
+      answeredAt = performance.now();
+    };
+    statement.then(heard, (error: unknown) => {
+      if (!UNREACHABLE.test(sqlState(error))) heard();
+    });
+    try {
+      return await Promise.race([statement, silence]);
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+
   const query = async <Row extends object>(statement: Fragment): Promise<Row[]> => {
     const { text, values } = compile(statement);
+    if (performance.now() < downUntil) throw new StoreUnreachable('the store could not be reached a moment ago');
     const used = driver;
     try {
       // The caller names the row's shape, as with any SQL; a golden schema and the output checks hold it to that.
-      return await used.unsafe<Row[]>(text, values.map(parameter), { prepare: true });
+      const rows = await inTime(used.unsafe<Row[]>(text, values.map(parameter), { prepare: true }));
+      // The driver counts rows on from where a lost connection stopped, and a statement queued behind it gets holes
+      // before its first row: "no row" to whoever looks at the first.
+      return rows.length === 0 || 0 in rows ? rows : rows.filter(() => true);
     } catch (error) {
       return translate(error, used);
     }
@@ -126,7 +188,7 @@ export function openDatabase(options: ConnectOptions): Database {
       try {
         return await query<Row>(statement);
       } catch (error) {
-        if (!(error instanceof StoreUnreachable)) throw error;
+        if (!mayRepeat(error)) throw error;
         return query<Row>(statement);
       }
     },

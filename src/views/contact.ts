@@ -47,6 +47,10 @@ export const ContactView = f.defineView({
   },
 });
 
+/** Members that people outside have written, at `pointer`, for `untrusted` of a tool. */
+export const contactTexts = (pointer: string): string[] =>
+  ['name', 'first_name', 'last_name', 'email', 'mobile', 'phone', 'company'].map((member) => `${pointer}/${member}`);
+
 export const SEARCH_FIELDS = ['name', 'email', 'mobile', 'phone'] as const;
 
 /** Compared as the database's own collation compares, without normalisation; `%` and `_` are ordinary characters. */

@@ -28,6 +28,12 @@ const PLANTED: [room: string, imported: string, forbidden: boolean][] = [
   ['src/surfaces/rest', '../../store/read.ts', true],
   ['src/surfaces/rest', 'postgres', true],
   ['src/cli', '../surfaces/http/reply.ts', true],
+  ['src/gateway', '@modelcontextprotocol/sdk/server/index.js', true],
+  ['src/core', '@modelcontextprotocol/sdk/types.js', true],
+  ['prompts', '../src/gateway/call.ts', true],
+  ['resources', '../src/store/read.ts', true],
+  ['resources', '../src/core/resource.ts', false],
+  ['src/surfaces/mcp', '@modelcontextprotocol/sdk/server/index.js', false],
   ['src/store', '../core/sql.ts', false],
   ['src/surfaces/rest', '../../gateway/call.ts', false],
 ];

@@ -5,6 +5,7 @@ import type { Corridor } from '../../src/gateway/call.ts';
 import { openGuides } from '../../src/gateway/guides.ts';
 import { loadPrompts, loadResources } from '../../src/gateway/load.ts';
 import { openGateway } from '../../src/gateway/open.ts';
+import { docsPages } from '../../src/surfaces/docs/docs.ts';
 import { publicApp } from '../../src/surfaces/http/app.ts';
 import { startServer } from '../../src/surfaces/http/server.ts';
 import { llms } from '../../src/surfaces/llms/llms.ts';
@@ -78,6 +79,7 @@ export async function openTestGateway(
       baseUrl: BASE_URL,
       openapi: document,
       llms: llms({ registry, guides, baseUrl: BASE_URL, resources, prompts }),
+      docs: docsPages({ baseUrl: BASE_URL, registry, guides, version: '0.0.0' }),
       ready: async () => true,
     }),
   });

@@ -27,7 +27,7 @@ export default defineTool({
     next_cursor: NextCursor,
     coverage: coverage('website_global_saved_responses'),
   }),
-  untrusted: ['/data/saved_responses/*/content'],
+  untrusted: ['content', 'label', 'category_name', 'shortcut'].map((member) => `/data/saved_responses/*/${member}`),
   async handle({ input, read }) {
     const language = canonicalLanguage(input.language);
     const { rows, next_cursor } = await read.page(SavedResponseView, {

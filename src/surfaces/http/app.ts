@@ -57,6 +57,13 @@ export function publicApp({ baseUrl, openapi, llms, docs, ready }: AppOptions): 
   app.all(documents, () => {
     throw new Failure('method_not_allowed', { allow: ['GET', 'HEAD'] });
   });
+  // Whoever follows the address of the gateway itself finds what it is.
+  app.get('/', (request, response) => {
+    refuseAmbiguous(request);
+    send(request, response, 302, 'text/plain; charset=utf-8', 'The documentation is at /docs.\n', {
+      Location: '/docs',
+    });
+  });
   if (docs) app.use(docs);
   app.use(() => {
     throw new Failure('not_found');

@@ -40,7 +40,7 @@ export async function readJson(request: IncomingMessage, response: ServerRespons
   return parsed.value;
 }
 
-const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i;
+const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*(?:utf-8|"utf-8")[ \t]*)?$/i;
 
 /** Throws `unsupported_media_type` for anything but uncompressed application/json in UTF-8 (checks, MC-06 and HT-06). */
 export function requireJson(request: IncomingMessage): void {

@@ -75,8 +75,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         ...(record.code !== undefined && { code: record.code }),
         ...(response.writableFinished ? {} : { unfinished: true }),
       };
-      if (response.statusCode === 500) log.error({ ...entry, err: record.cause }, 'request');
-      else if (response.statusCode === 503) log.warn({ ...entry, err: record.cause }, 'request');
+      // Over MCP a call that failed is an answer of status 200.
+      if (response.statusCode === 500 || record.code === 'internal')
+        log.error({ ...entry, err: record.cause }, 'request');
+      else if (response.statusCode === 503 || record.cause !== undefined)
+        log.warn({ ...entry, err: record.cause }, 'request');
       else log.info(entry, 'request');
     });
     for (const handler of options.handlers) if (handler(request, response, { requestId, record })) return;

@@ -15,8 +15,8 @@ export interface Descriptor {
 
 /**
  * What `tools/list` says of a tool. A model reads all of it before it does anything, so every word has to earn its
- * tokens: formats of ids are in their descriptions, not in patterns as well, and the outline of an answer is its member
- * names and the types that are not text (measured: 10,200 tokens for 35 tools; whole output schemas alone 21,500).
+ * tokens: of input schemas the patterns are left out, of output schemas all but the members' names (measured with the o200k
+ * tokenizer: whole output schemas of 35 tools alone are 21,500 tokens).
  */
 export function describe(tool: Tool, version: Version): Descriptor {
   const first = version === '2025-03-26';
@@ -39,13 +39,15 @@ const hints = (tool: Tool): Readonly<Record<string, boolean>> => ({
   openWorldHint: false,
 });
 
+const ERROR = { properties: { code: {}, status: {}, request_id: {}, retry_after: {} } };
+
 /** Admits a body and a failure: the SDK's client holds the answers of failed calls to it as well (decisions, section 19). */
 const outputSchema = (tool: Tool): ObjectSchema => ({
   type: 'object',
   properties: {
     data: outline(jsonSchema(tool.output, 'output')),
-    error: { type: 'object' },
-    ...(tool.effect === 'write' && { operation_id: { type: 'string' } }),
+    error: ERROR,
+    ...(tool.effect === 'write' && { operation_id: {} }),
   },
   additionalProperties: false,
 });
@@ -69,12 +71,16 @@ function inputSchema(tool: Tool): ObjectSchema {
 
 const VERBOSE: ReadonlySet<string> = new Set(['pattern', 'minLength', 'maxLength']);
 
-/** The schema without rules that say again what a description says. The gateway applies them all. */
+/** The schema without rules that the gateway applies anyway: a model does not check its arguments by patterns. */
 function without(schema: JsonSchema): JsonSchema {
   const { properties = {} } = schema as { properties?: Record<string, JsonSchema> }; // JSON Schema of an object
-  const brief = Object.entries(properties).map(([name, property]) => [
+  const brief = Object.entries(properties).map(([name, { description, ...property }]) => [
     name,
-    Object.fromEntries(Object.entries(property).filter(([key]) => !VERBOSE.has(key))),
+    {
+      ...Object.fromEntries(Object.entries(property).filter(([key]) => !VERBOSE.has(key))),
+      // What an id looks like is of no use to those who copy it.
+      description: String(description).replace(/: \w+_\{tenant\}.*$/, '.'),
+    },
   ]);
   return { ...schema, properties: Object.fromEntries(brief) };
 }
@@ -86,21 +92,20 @@ interface Node {
   readonly anyOf?: readonly Node[];
 }
 
-/** Member names and the types that are not text; everything that the schema admits, the outline admits. */
+/** The names of an answer's members, at every depth: what a model needs to find its way, and nothing that could refuse. */
 function outline(node: Node): JsonSchema {
-  const alternatives = node.anyOf?.filter((one) => one.type !== 'null');
-  if (alternatives) {
-    const [only, ...others] = alternatives.map(outline);
-    if (others.length > 0 || only?.['type'] === undefined) return {};
-    return { ...only, type: [only['type'], 'null'] };
-  }
-  if (node.properties) {
-    const members = Object.entries(node.properties).map(([name, member]) => [name, outline(member)]);
-    return { type: 'object', properties: Object.fromEntries(members) };
-  }
-  if (node.items) {
-    const items = outline(node.items);
-    return { type: 'array', ...(Object.keys(items).length > 0 && { items }) };
-  }
-  return node.type === undefined || node.type === 'string' ? {} : { type: node.type };
+  const alternatives = node.anyOf ?? [];
+  const properties = Object.entries({
+    ...node.properties,
+    ...Object.assign({}, ...alternatives.map((one) => one.properties)),
+  });
+  const items = node.items ?? alternatives.find((one) => one.items)?.items;
+  const inside = items && outline(items);
+  return {
+    ...(properties.length > 0 && {
+      // The entries are those of a Node's properties.
+      properties: Object.fromEntries(properties.map(([name, member]) => [name, outline(member as Node)])),
+    }),
+    ...(inside && Object.keys(inside).length > 0 && { items: inside }),
+  };
 }

@@ -18,6 +18,8 @@ export class Exchange {
   credential: string | undefined;
   /** The operation that was called, for the log. */
   operation: string | undefined;
+  /** Why it failed, for the log: a call that failed is an answer like any other on the wire. */
+  failed: Failure | undefined;
   #admitted: Authority | undefined;
 
   constructor(
@@ -51,6 +53,7 @@ export class Exchange {
     this.#admitted = outcome.authority;
     if ('failure' in outcome) {
       if (outcome.failure.status === 401) throw outcome.failure;
+      this.failed = outcome.failure;
       return { failure: outcome.failure, operation: outcome.operation };
     }
     if ('bytes' in outcome) throw new Error(`${name} answered bytes to a call that asked for JSON`);

@@ -82,7 +82,7 @@ export function mcpSurface(corridor: Corridor, options: McpOptions): RestHandler
       });
       if (message.kind === 'notification') {
         await current.admit();
-        if (!response.destroyed) response.writeHead(202, headers()).end();
+        if (!response.destroyed) response.writeHead(202, { ...headers(), 'Content-Length': 0 }).end();
         return;
       }
       try {
@@ -94,6 +94,10 @@ export function mcpSurface(corridor: Corridor, options: McpOptions): RestHandler
         replyError(error, message.id);
       } finally {
         record.operation = current.operation ?? 'mcp';
+        if (current.failed) {
+          record.code = current.failed.code;
+          record.cause = current.failed.details.cause;
+        }
       }
     };
     answer()
@@ -123,10 +127,10 @@ function refuseForeign(request: IncomingMessage, own: URL): void {
 }
 
 function negotiate(request: IncomingMessage, version: Version | undefined): void {
-  // An absent Accept would mean anything (RFC 9110); the contract asks for both types to be named.
-  const { accept } = request.headers;
+  // An absent or empty Accept would mean anything to `accepts`; the contract asks for both types to be named.
+  const accept = request.headers.accept?.trim() ?? '';
   const wanted = accept === BOTH ? undefined : accepts(request);
-  const named = accept !== undefined && [JSON_TYPE, STREAM_TYPE].every((type) => wanted?.type([type]) !== false);
+  const named = accept !== '' && [JSON_TYPE, STREAM_TYPE].every((type) => wanted?.type([type]) !== false);
   if (!named) throw new Failure('not_acceptable');
   requireJson(request);
   if (!version) throw new RpcError(INVALID_REQUEST, 'MCP-Protocol-Version is not one that is served here.');

@@ -2,7 +2,7 @@ import type { Authority } from '../../core/authority.ts';
 import { Failure } from '../../core/failures.ts';
 import { parseId } from '../../core/ids.ts';
 import type { Prompt } from '../../core/prompt.ts';
-import { inputErrors } from '../../gateway/input-errors.ts';
+import { inputErrors, refusalOf } from '../../gateway/input-errors.ts';
 import { mayCall, type Registry } from '../../gateway/registry.ts';
 import type { Exchange } from './exchange.ts';
 import { invalidParams, unusable } from './refusals.ts';
@@ -24,17 +24,21 @@ export function mcpPrompts(prompts: readonly Prompt[], registry: Registry) {
       };
     },
 
-    async get(exchange: Exchange, name: string, values: Readonly<Record<string, string>>) {
+    async get(exchange: Exchange, name: string, values: Readonly<Record<string, unknown>>) {
       const authority = await exchange.admit();
       const prompt = prompts.find((one) => one.name === name && usable(one, authority));
       if (!prompt) throw unusable('prompt');
       const parsed = prompt.input.safeParse(values);
-      if (!parsed.success) {
-        throw invalidParams(new Failure('invalid_parameter', { errors: inputErrors(undefined, parsed.error, values) }));
+      if (!parsed.success) throw invalidParams(refusalOf(inputErrors(undefined, parsed.error, values)));
+      const lacking = prompt.lacking(parsed.data);
+      if (lacking.length > 0) {
+        throw invalidParams(refusalOf(lacking.map((parameter) => ({ parameter, code: 'missing' as const }))));
       }
-      for (const value of Object.values(values)) {
-        const website = websiteOf(value);
-        if (website !== undefined && !authority.websites.has(website)) throw invalidParams(new Failure('not_found'));
+      for (const [argument, value] of Object.entries(values)) {
+        if (argument !== 'website_id' && !argument.endsWith('_id')) continue;
+        // The prompt's own schema has accepted it as an id.
+        const website = argument === 'website_id' ? String(value) : (parseId(String(value))?.website ?? '');
+        if (!authority.websites.has(website)) throw invalidParams(new Failure('not_found'));
       }
       return {
         description: prompt.description,
@@ -42,10 +46,4 @@ export function mcpPrompts(prompts: readonly Prompt[], registry: Registry) {
       };
     },
   };
-}
-
-/** The website that an argument names, by itself or as the owner of a record. */
-function websiteOf(value: string): string | undefined {
-  if (/^web_\d+_\d+$/.test(value)) return value;
-  return /^[a-z]{3}_\d+_\d+_\d+$/.test(value) ? (parseId(value)?.website ?? '') : undefined;
 }

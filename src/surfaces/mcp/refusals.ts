@@ -21,7 +21,7 @@ export function invalidParams(failure: Failure): RpcError {
 /** Headers of REST are arguments here. */
 const argumentOf = (name: string): string => (name === 'Idempotency-Key' ? 'idempotency_key' : name);
 
-/** Something named that does not exist, or that this credential may not use; nothing tells which. */
+/** Something named that does not exist, or that this credential may not use. */
 export const unusable = (noun: 'tool' | 'prompt'): RpcError =>
   new RpcError(INVALID_PARAMS, `There is no ${noun} of that name that this credential can use.`, {
     code: 'not_permitted',

@@ -64,8 +64,9 @@ export function mcpResources(resources: readonly Resource[], registry: Registry)
     ): Promise<{ contents: { uri: string; mimeType: string; text: string }[] }> {
       for (const { resource, match } of matchers) {
         const variables = match(uri);
-        if (!variables) continue;
-        const outcome = await exchange.call(resource.tool, resource.input(variables));
+        const input = variables && resource.input(variables);
+        if (!input) continue;
+        const outcome = await exchange.call(resource.tool, input);
         if ('body' in outcome) {
           const text = resource.text?.(outcome.body) ?? JSON.stringify(outcome.body);
           return { contents: [{ uri, mimeType: resource.mimeType, text }] };

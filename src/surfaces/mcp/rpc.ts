@@ -2,12 +2,11 @@ import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
-import { Failure } from '../../core/failures.ts';
 import type { Prompt } from '../../core/prompt.ts';
 import type { Resource } from '../../core/resource.ts';
-import { inputErrors } from '../../gateway/input-errors.ts';
+import { inputErrors, refusalOf } from '../../gateway/input-errors.ts';
 import type { Registry } from '../../gateway/registry.ts';
-import { METHOD_NOT_FOUND, type Params, RpcError } from './envelope.ts';
+import { isObject, METHOD_NOT_FOUND, type Params, RpcError } from './envelope.ts';
 import type { Exchange } from './exchange.ts';
 import { INSTRUCTIONS } from './instructions.ts';
 import { mcpPrompts } from './prompts.ts';
@@ -47,7 +46,8 @@ function method<S extends z.ZodObject>(
 
 /** Lists have one page: there is no cursor that one of them has given. */
 const Page = z.object({ cursor: z.undefined().optional() });
-const Arguments = <V extends z.ZodType>(value: V) => z.record(z.string(), value).default({});
+/** As they were sent: a record of zod would drop `__proto__`, which the operation's own schema refuses. */
+const Arguments = z.custom<Readonly<Record<string, unknown>>>(isObject).default({});
 
 /** What the SDK answers itself, and what it must be given: its own checks put a dump of the error on the wire. */
 const LIFECYCLE: Readonly<Record<string, z.ZodObject>> = {
@@ -75,7 +75,7 @@ export function openRpc(options: RpcOptions): (name: string, params: Params, exc
     [
       'tools/call',
       method(
-        z.object({ name: z.string(), arguments: Arguments(z.unknown()) }),
+        z.object({ name: z.string(), arguments: Arguments }),
         (exchange, { name, arguments: input }) => tools.call(exchange, name, input),
         true,
       ),
@@ -89,7 +89,7 @@ export function openRpc(options: RpcOptions): (name: string, params: Params, exc
     ['prompts/list', method(Page, (exchange) => prompts.list(exchange))],
     [
       'prompts/get',
-      method(z.object({ name: z.string(), arguments: Arguments(z.string()) }), (exchange, params) =>
+      method(z.object({ name: z.string(), arguments: Arguments }), (exchange, params) =>
         prompts.get(exchange, params.name, params.arguments),
       ),
     ],
@@ -123,7 +123,7 @@ export function openRpc(options: RpcOptions): (name: string, params: Params, exc
     const parsed = schema?.safeParse(params);
     if (parsed?.success === false || !known?.proves) await exchange.admit();
     if (parsed?.success === false) {
-      throw invalidParams(new Failure('invalid_parameter', { errors: inputErrors(undefined, parsed.error, params) }));
+      throw invalidParams(refusalOf(inputErrors(undefined, parsed.error, params)));
     }
     const given = parsed?.data ?? {};
     // Calls are not sent round through the SDK, which would add 12 µs to each (a twelfth of contact_get) and nothing.

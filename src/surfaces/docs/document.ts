@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { gzipSync } from 'node:zlib';
+import accepts from 'accepts';
+import { send } from '../http/reply.ts';
+
+/** A document that is the same for everybody, ready to be sent. */
+export interface Document {
+  readonly type: string;
+  readonly headers: OutgoingHttpHeaders;
+  /** The bytes by content coding, each with an entity tag of its own (RFC 9110, section 8.8.3.3). */
+  readonly codings: Readonly<Record<'identity' | 'gzip', { readonly body: Buffer; readonly etag: string }>>;
+}
+
+/** `maxAge` in seconds. */
+export function document(
+  type: string,
+  text: string | Buffer,
+  { maxAge, csp }: { readonly maxAge: number; readonly csp?: string },
+): Document {
+  const body = Buffer.from(text);
+  const tag = createHash('sha256').update(body).digest('hex').slice(0, 32);
+  return {
+    type,
+    headers: {
+      'Cache-Control': `public, max-age=${maxAge}`,
+      Vary: 'Accept-Encoding',
+      ...(csp !== undefined && { 'Content-Security-Policy': csp }),
+    },
+    codings: {
+      identity: { body, etag: `"${tag}"` },
+      gzip: { body: gzipSync(body), etag: `"${tag}-gzip"` },
+    },
+  };
+}
+
+export function sendDocument(request: IncomingMessage, response: ServerResponse, one: Document): void {
+  const coding = accepts(request).encoding(['gzip', 'identity']) === 'gzip' ? 'gzip' : 'identity';
+  const { body, etag } = one.codings[coding];
+  const headers = { ...one.headers, ETag: etag };
+  if (names(request.headers['if-none-match'], etag)) {
+    response.writeHead(304, headers).end();
+    return;
+  }
+  send(request, response, 200, one.type, body, {
+    ...headers,
+    ...(coding === 'gzip' && { 'Content-Encoding': coding }),
+  });
+}
+
+/** Whether If-None-Match names the tag: the weak comparison (RFC 9110, section 13.1.2). */
+const names = (field: string | undefined, etag: string): boolean =>
+  (field ?? '').split(',').some((one) => ['*', etag].includes(one.trim().replace(/^W\//, '')));

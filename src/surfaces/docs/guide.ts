@@ -1,0 +1,65 @@
+import { Marked } from 'marked';
+import { FAILURE_CODES } from '../../core/failures.ts';
+import { GUIDE_NAMES } from '../../core/guides.ts';
+import type { Registry } from '../../gateway/registry.ts';
+import { escapeHtml, Html, slug } from './html.ts';
+import type { Section } from './page.ts';
+import { addressOf } from './reference.ts';
+
+/** A guide's markdown as HTML with anchors, and the names of guides, tools and failure codes as links. */
+export function guideBody(markdown: string, registry: Registry): { body: Html; sections: Section[] } {
+  const sections: Section[] = [];
+  const marked = new Marked({
+    // Guides hold no HTML; what looks like it is text.
+    tokenizer: { html: () => undefined, tag: () => undefined },
+    renderer: {
+      heading({ tokens, depth }) {
+        const inner = this.parser.parseInline(tokens);
+        const title = inner.replace(/<[^>]+>/g, '');
+        if (depth === 1) return `<h1>${inner}</h1>\n`;
+        const id = slug(title);
+        if (depth === 2) sections.push({ id, title: unescapeHtml(title) });
+        return `<h${depth} id="${id}"><a class="anchor" href="#${id}">${inner}</a></h${depth}>\n`;
+      },
+      code({ text }) {
+        // It may scroll sideways, so a keyboard has to reach it.
+        return `<pre tabindex="0"><code>${escapeHtml(text)}</code></pre>\n`;
+      },
+    },
+  });
+  const rendered = marked.parse(markdown, { async: false });
+  return { body: new Html(withLinks(withScrollingTables(rendered), registry)), sections };
+}
+
+const unescapeHtml = (text: string): string =>
+  text
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&amp;', '&');
+
+const withScrollingTables = (text: string): string =>
+  text
+    .replaceAll('<table>', '<div class="table" role="region" aria-label="Table" tabindex="0"><table>')
+    .replaceAll('</table>', '</table></div>');
+
+/** Words in code are linked only where the text around them says what they are: `visitor` is a tool and a value, too. */
+function withLinks(text: string, registry: Registry): string {
+  const guides: ReadonlySet<string> = new Set(GUIDE_NAMES);
+  const codes: ReadonlySet<string> = new Set(FAILURE_CODES.filter((name) => name.includes('_') || name === 'internal'));
+  return text
+    .replace(/\b(guides?\s+)<code>(\w+)<\/code>/g, (all, before: string, name: string) =>
+      guides.has(name) ? `${before}<a href="/docs/guides/${name}"><code>${name}</code></a>` : all,
+    )
+    .replace(/<li><code>(\w+)<\/code>:/g, (all, name: string) =>
+      guides.has(name) ? `<li><a href="/docs/guides/${name}"><code>${name}</code></a>:` : all,
+    )
+    .replace(/\b(tools?\s+)<code>(\w+)<\/code>/g, (all, before: string, name: string) => {
+      const tool = registry.get(name);
+      return tool ? `${before}<a href="${addressOf(tool)}"><code>${name}</code></a>` : all;
+    })
+    .replace(/\b([45][0-9]{2}\s+)<code>(\w+)<\/code>/g, (all, before: string, name: string) =>
+      codes.has(name) ? `${before}<a href="/docs/errors#${name}"><code>${name}</code></a>` : all,
+    );
+}

@@ -1,0 +1,82 @@
+import type { GuideName } from '../../core/guides.ts';
+import { mcpClients } from './clients.ts';
+import { code, type Html, html } from './html.ts';
+import { type Section, titleOfGuide } from './page.ts';
+
+/** What each guide is for, in the words of someone who looks for one. */
+const PURPOSE: Readonly<Record<GuideName, string>> = {
+  overview: 'first calls, tokens, identifiers, masks, pages, quota',
+  investigation: 'find conversations, read messages, fetch files',
+  contacts: 'find a person, their visitors and notes',
+  reporting: 'the AI conversation summary and its measures',
+  configuration: 'AI features and settings',
+  agent_tasks: 'A2A skills as tasks',
+  event_recovery: 'subscriptions, cursors, webhooks, and what to do after a gap',
+};
+
+export const START_SECTIONS: readonly Section[] = [
+  { id: 'first-call', title: 'First call' },
+  { id: 'mcp', title: 'MCP clients' },
+  { id: 'a2a', title: 'A2A' },
+  { id: 'guides', title: 'Guides' },
+  { id: 'documents', title: 'Documents' },
+];
+
+export const startBody = (baseUrl: string, guides: ReadonlyMap<GuideName, string>, operations: number): Html => html`
+<h1>Installation Gateway</h1>
+<p class="lead">Installed apps and AI agents read stored customer-support data through this gateway: conversations,
+visitors, contacts, files, catalogues, reports. Each of its ${operations} operations is a REST route and an MCP tool,
+with the same inputs, the same answers and the same permissions. Every call checks its credential afresh, and a field
+that was not granted is left out of the answer.</p>
+
+<ul class="cards">
+  <li><a href="/docs/reference">Reference</a><span>all ${operations} operations, parameters and answers</span></li>
+  <li><a href="/docs/guides/overview">Overview guide</a><span>what to read before the first integration</span></li>
+  <li><a href="/docs/errors">Errors</a><span>every code, and what to do about it</span></li>
+  <li><a href="/llms-full.txt">llms-full.txt</a><span>everything in one text, for a model’s context</span></li>
+</ul>
+
+<h2 id="first-call"><a class="anchor" href="#first-call">First call</a></h2>
+<p>The operator of the gateway issues your token. Begin with the context: it says which websites, scopes and kinds of
+data the token stands for.</p>
+${code(
+  'Terminal',
+  `export TOKEN=YOUR_TOKEN
+curl -s ${baseUrl}/api/v1/context -H "Authorization: Bearer $TOKEN"`,
+)}
+<p>Then list conversations of one of its websites:</p>
+${code(
+  'Terminal',
+  `curl -s "${baseUrl}/api/v1/conversations?website_id=WEBSITE_ID&limit=3" \\
+  -H "Authorization: Bearer $TOKEN"`,
+)}
+
+<h2 id="mcp"><a class="anchor" href="#mcp">MCP clients</a></h2>
+<p>The endpoint is <code>${baseUrl}/mcp</code>: Streamable HTTP, POST only, with the token in every request. A client
+sees the tools that its token may call. In the snippets, put your token in the place of <code>YOUR_TOKEN</code>, or in
+<code>TOKEN</code> of the environment.</p>
+${mcpClients(baseUrl)}
+
+<h2 id="a2a"><a class="anchor" href="#a2a">A2A</a></h2>
+<p class="note"><strong>A2A is not served by this version yet.</strong> The addresses below answer 404 until it is.</p>
+<ul>
+  <li>Agent card: <code>${baseUrl}/.well-known/agent-card.json</code></li>
+  <li>Endpoint: <code>${baseUrl}/a2a</code>, JSON-RPC over POST, with <code>A2A-Version: 1.0</code> and the bearer token</li>
+  <li>Skills: <code>support_insights</code>, <code>conversation_evidence</code>, <code>configuration_inspection</code>,
+  <code>contact_inspection</code>, <code>offline_language_detection</code></li>
+</ul>
+<p>How tasks run is told by the guide <a href="/docs/guides/agent_tasks">Agent tasks</a>.</p>
+
+<h2 id="guides"><a class="anchor" href="#guides">Guides</a></h2>
+<p>One job a guide. A credential reads those that concern it over the API as well.</p>
+<ul class="index-list">${[...guides.keys()].map(
+  (name) => html`<li><a href="/docs/guides/${name}">${titleOfGuide(name)}</a>: ${PURPOSE[name]}</li>`,
+)}</ul>
+
+<h2 id="documents"><a class="anchor" href="#documents">Documents</a></h2>
+<ul class="index-list">
+  <li><a href="/llms-full.txt">llms-full.txt</a>: rules, errors, all operations with examples and the guides, in one
+  text</li>
+  <li><a href="/llms.txt">llms.txt</a>: the index of these documents for agents (llmstxt.org)</li>
+  <li><a href="/api/v1/openapi.json">openapi.json</a>: the OpenAPI 3.1 document of the REST operations</li>
+</ul>`;

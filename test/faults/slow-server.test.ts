@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { sql } from '../../src/core/sql.ts';
+import { type Database, openDatabase, StoreUnreachable, sqlState } from '../../src/store/postgres.ts';
+import { freshDatabase, type TestDatabase } from '../support/database.ts';
+
+/** A server that is alive and slow: nobody else's connection pays for it. */
+let database: TestDatabase;
+let db: Database;
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  db = openDatabase({ target: { ...target() }, connections: 1, statementTimeout: 1_000, name: 'slow' });
+});
+afterAll(async () => {
+  await db.close();
+  await database.close();
+});
+
+const target = () => ({ host: database.host, port: database.port, database: database.name, username: 'postgres' });
+const backend = async (): Promise<number> => {
+  const [row] = await db.query<{ pid: number }>(sql`SELECT pg_backend_pid() AS pid`);
+  return row?.pid ?? 0;
+};
+
+/** The line has to be worked off before anybody is answered again. */
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  for (let i = 0; i < 20; i++) {
+    if (await condition().catch(() => false)) return;
+  }
+  throw new Error('it did not come about');
+}
+
+it('statements in a long line are refused in time, and the connection that works is kept', async () => {
+  const before = await backend();
+  const began = performance.now();
+  const ended = await Promise.allSettled(Array.from({ length: 10 }, () => db.query(sql`SELECT pg_sleep(0.4)`)));
+  expect(performance.now() - began).toBeLessThan(3_000);
+  expect(ended.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThanOrEqual(2);
+  for (const one of ended) {
+    if (one.status === 'rejected') expect(one.reason).toBeInstanceOf(StoreUnreachable);
+  }
+  await until(async () => (await backend()) === before);
+});
+
+it('statements that PostgreSQL ends by their time-out do not cost the others their connection', async () => {
+  const before = await backend();
+  const ended = await Promise.allSettled([db.query(sql`SELECT pg_sleep(3)`), db.query(sql`SELECT 1 AS one`)]);
+  expect(ended[0]).toMatchObject({ status: 'rejected' });
+  expect(sqlState(Object(ended[0]).reason)).toBe('57014');
+  expect(ended[1]).toMatchObject({ status: 'fulfilled' });
+  expect(await backend()).toBe(before);
+});

@@ -1,0 +1,110 @@
+import { readFile } from 'node:fs/promises';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { packageRoot } from '../../src/package.ts';
+import { addresses, welcome } from '../../src/welcome.ts';
+import { BASE_URL, openTestGateway, type TestGateway } from '../support/gateway.ts';
+
+let gateway: TestGateway;
+let token: string;
+beforeAll(async () => {
+  gateway = await openTestGateway();
+  ({ token } = await gateway.issue());
+});
+afterAll(() => gateway.close());
+
+interface Entry {
+  readonly type?: string;
+  readonly url: string;
+  readonly headers: { readonly Authorization: string };
+}
+
+/** The client configurations in a text: every JSON object in it that has `mcpServers` or `servers`. */
+function configurations(text: string): Entry[] {
+  const found: Entry[] = [];
+  for (let at = text.indexOf('{'); at !== -1; at = text.indexOf('{', at + 1)) {
+    const end = closing(text, at);
+    const parsed = end === -1 ? undefined : parsedOrNothing(text.slice(at, end));
+    const entries = parsed?.mcpServers ?? parsed?.servers;
+    if (!entries) continue;
+    found.push(...Object.values<Entry>(entries));
+    at = end;
+  }
+  return found;
+}
+
+/** Where the braces that open at `from` are closed; the configurations have none in their texts. */
+function closing(text: string, from: number): number {
+  let depth = 0;
+  for (let at = from; at < text.length; at++) {
+    if (text[at] === '{') depth++;
+    else if (text[at] === '}' && --depth === 0) return at + 1;
+  }
+  return -1;
+}
+
+function parsedOrNothing(
+  text: string,
+): { mcpServers?: Record<string, Entry>; servers?: Record<string, Entry> } | undefined {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+describe('what the first start prints', () => {
+  it('is a configuration with which a client connects, and a request that answers', async () => {
+    const text = welcome(BASE_URL, { token, website: 'web_1_1' });
+    const [entry, ...others] = configurations(text);
+    expect(others).toEqual([]);
+    expect(entry).toEqual({ type: 'http', url: `${BASE_URL}/mcp`, headers: { Authorization: `Bearer ${token}` } });
+    const url = new URL(String(entry?.url).replace(BASE_URL, `http://127.0.0.1:${gateway.port}`));
+    const client = new Client({ name: 'newcomer', version: '1.0.0' });
+    const transport = new StreamableHTTPClientTransport(url, { requestInit: { headers: { ...entry?.headers } } });
+    // The SDK's class and its interface disagree under exactOptionalPropertyTypes.
+    await client.connect(transport as unknown as Transport);
+    expect((await client.listTools()).tools.length).toBe(gateway.corridor.registry.tools.length);
+    await client.close();
+    const [, path = ''] = /curl .*'http:\/\/[^/]+(\/[^']+)'/.exec(text) ?? [];
+    expect((await gateway.ask(path, { token })).status).toBe(200);
+    expect(text).toContain(`${BASE_URL}/docs`);
+  });
+
+  it('is said without the token at later starts, with where it lies', () => {
+    const text = addresses(BASE_URL, '.data/demo-token.json');
+    expect(configurations(text)).toMatchObject([
+      { url: `${BASE_URL}/mcp`, headers: { Authorization: 'Bearer YOUR_TOKEN' } },
+    ]);
+    expect(text).toContain('.data/demo-token.json');
+    expect(addresses(BASE_URL, undefined)).not.toContain('token lies');
+  });
+});
+
+describe('set-up of clients elsewhere', () => {
+  it('the README has the same configuration', async () => {
+    const readme = await readFile(new URL('README.md', packageRoot), 'utf8');
+    expect(configurations(readme)).toEqual([
+      { type: 'http', url: `${BASE_URL}/mcp`, headers: { Authorization: 'Bearer YOUR_TOKEN' } },
+    ]);
+    expect(readme).toContain(`claude mcp add --transport http installation-gateway ${BASE_URL}/mcp --header`);
+  });
+
+  it('/docs shows configurations of this gateway', async () => {
+    const { text } = await gateway.ask('/docs', { unchecked: true });
+    const plain = text
+      .replaceAll('&quot;', '"')
+      .replaceAll('&#34;', '"')
+      .replaceAll(/<[^>]+>/g, '\n');
+    const entries = configurations(plain);
+    const http = entries.filter(({ url }) => url !== undefined);
+    expect(http.length).toBeGreaterThanOrEqual(2);
+    for (const { url, headers } of http) {
+      expect(url).toBe(`${BASE_URL}/mcp`);
+      expect(headers.Authorization).toMatch(/^Bearer \S/);
+    }
+  });
+});
