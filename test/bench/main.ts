@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +10,7 @@ import { packageRoot } from '../../src/package.ts';
 import { openEmbedded } from '../../src/store/embedded.ts';
 import { openDatabase } from '../../src/store/postgres.ts';
 import { issue } from '../support/credentials.ts';
+import { mapAuthors, websitesForNotes } from './notes.ts';
 import { type Started, start } from './processes.ts';
 import { scale } from './scale.ts';
 
@@ -30,12 +31,12 @@ const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** One kind of request; with a body, a POST to the MCP endpoint or, `keyed`, a write with a new key each time. */
+/** One kind of request; with a body, a POST to the MCP endpoint or `writes`, in turn, with a new key each time. */
 interface Target {
   readonly port: number;
   readonly path: string;
   readonly body?: string;
-  readonly keyed?: true;
+  readonly writes?: readonly string[];
 }
 
 interface Shot {
@@ -43,7 +44,7 @@ interface Shot {
   readonly p99: number;
 }
 
-async function shoot({ port, path, body, keyed }: Target, token: string, seconds: number): Promise<Shot> {
+async function shoot({ port, path, body, writes }: Target, token: string, seconds: number): Promise<Shot> {
   const mcp = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
   const result = await autocannon({
     url: `http://127.0.0.1:${port}${path}`,
@@ -51,10 +52,15 @@ async function shoot({ port, path, body, keyed }: Target, token: string, seconds
     duration: seconds,
     headers: { authorization: `Bearer ${token}`, ...(body !== undefined && mcp) },
     ...(body !== undefined && { method: 'POST', body }),
-    ...(keyed && {
+    ...(writes && {
       requests: [
         {
-          setupRequest: (request) => ({ ...request, headers: { ...request.headers, 'idempotency-key': randomUUID() } }),
+          // At random, as callers come: in turn, all connections would write on one website at the same time.
+          setupRequest: (request) => ({
+            ...request,
+            path: writes[randomInt(writes.length)] ?? path,
+            headers: { ...request.headers, 'idempotency-key': randomUUID() },
+          }),
         },
       ],
     }),
@@ -120,9 +126,9 @@ async function run(): Promise<void> {
       print(`import ${written} of ${read} records in ${seconds.toFixed(2)} s: ${Math.round(read / seconds)}/s`);
     }
     await sql`ANALYZE`;
+    const visitors = await websitesForNotes(sql);
     const { token, credential } = await issue(sql, 1);
-    await sql`INSERT INTO gateway.native_author (credential_id, tenant, site, operator_id)
-      SELECT ${credential}, 1, 1, id FROM platform.operator WHERE tenant = 1 AND site = 1 AND enabled ORDER BY id LIMIT 1`;
+    await mapAuthors(sql, credential);
     const gateway = await start(main, ['serve', '--no-demo'], {
       GATEWAY_DATA_DIR: dataDir,
       PORT: String(OURS),
@@ -144,10 +150,16 @@ async function run(): Promise<void> {
     await compare('contact by id', ...both(contactPath), token);
     await compare('conversations page', ...both('/api/v1/conversations?website_id=web_1_1'), token);
     await compare('messages page', ...both(`/api/v1/conversations/cnv_1_1_${conversation?.['id']}/messages`), token);
-    const [visitor] = await sql`SELECT visitor_id AS id FROM platform.conversation
-      WHERE tenant = 1 AND site = 1 AND visitor_id IS NOT NULL ORDER BY id LIMIT 1`;
-    const note = { path: `/api/v1/visitors/vis_1_1_${visitor?.['id']}/notes`, body: '{"text":"A note of the bench."}' };
-    await compare('note added', { port: OURS, ...note, keyed: true }, { port: PEER, ...note, keyed: true }, token);
+    const notes = (visitors: readonly string[]): [Target, Target] => {
+      const paths = visitors.map((visitor) => `/api/v1/visitors/${visitor}/notes`);
+      const write = { path: paths[0] ?? '', writes: paths, body: '{"text":"A note of the bench."}' };
+      return [
+        { port: OURS, ...write },
+        { port: PEER, ...write },
+      ];
+    };
+    await compare('notes, eight websites', ...notes(visitors.flat()), token);
+    await compare('notes, one website', ...notes(visitors[0] ?? []), token);
     const body = call('contact_get', { contact_id: contactId });
     const mcp: Target = { port: OURS, path: '/mcp', body };
     await compare('MCP contact_get', mcp, { port: PEER, path: '/mcp', body }, token);

@@ -18,37 +18,36 @@ ALTER TABLE gateway.operation
 CREATE INDEX operation_kept ON gateway.operation (created_at) WHERE fingerprint IS NOT NULL;
 CREATE INDEX operation_unsettled ON gateway.operation (lease_until) WHERE status <> 'acknowledged' AND fingerprint IS NOT NULL;
 
--- Takes the key for this command or tells what became of the command that has it:
--- reserved | settled (with its outcome) | pending | unknown | conflict (other input or revision) | forgotten (erased).
--- A reservation that is not committed yet is waited for, since its key is unique.
-CREATE FUNCTION gateway.reserve_operation(
-  p_id text, p_credential text, p_revision integer, p_tenant bigint, p_site bigint, p_operation text,
-  p_fingerprint bytea, p_lease interval, OUT state text, OUT epoch integer, OUT outcome json
-) LANGUAGE plpgsql AS $$
+-- Tombstones outlive their credential; and every write would lock its one row, which cost half of all writes.
+ALTER TABLE gateway.operation DROP CONSTRAINT operation_credential_id_fkey;
+
+-- The same as before, with plans that are kept: a function in SQL is planned at each call (52 µs, now 21 µs).
+CREATE OR REPLACE FUNCTION gateway.append_receipts(p_tenant bigint, p_site bigint, event_types text[]) RETURNS void
+LANGUAGE plpgsql AS $$
 DECLARE
-  o gateway.operation;
+  n integer := cardinality(event_types);
+  last bigint;
+  moments jsonb := '{}';
+  event text;
 BEGIN
-  LOOP
-    INSERT INTO gateway.operation
-      (operation_id, credential_id, revision, tenant, site, operation, status, fingerprint, lease_until)
-    VALUES (p_id, p_credential, p_revision, p_tenant, p_site, p_operation, 'pending', p_fingerprint, now() + p_lease)
-    ON CONFLICT (operation_id) DO NOTHING;
-    IF FOUND THEN
-      state := 'reserved';
-      epoch := 1;
-      RETURN;
-    END IF;
-    SELECT * INTO o FROM gateway.operation WHERE operation_id = p_id;
-    EXIT WHEN FOUND; -- otherwise it was a reservation that came to nothing, and the key is free again
+  FOREACH event IN ARRAY event_types LOOP
+    moments := moments || jsonb_build_object(split_part(event, '.', 1), floor(extract(epoch FROM now()) * 1000));
   END LOOP;
-  epoch := o.epoch;
-  state := CASE
-    WHEN o.fingerprint IS NULL OR o.created_at <= now() - interval '24 hours' THEN 'forgotten'
-    WHEN o.fingerprint <> p_fingerprint THEN 'conflict'
-    WHEN o.status = 'acknowledged' THEN 'settled'
-    WHEN o.status = 'pending' THEN 'pending'
-    ELSE 'unknown' END;
-  IF state = 'settled' THEN outcome := o.outcome; END IF;
+  INSERT INTO gateway.journal_head AS h (tenant, site, position, last_at) VALUES (p_tenant, p_site, n, moments)
+  ON CONFLICT (tenant, site) DO UPDATE SET position = h.position + n, last_at = h.last_at || moments
+  RETURNING position INTO last;
+  INSERT INTO gateway.journal (tenant, site, position, event_type, occurred_at)
+  SELECT p_tenant, p_site, last - n + e.i, e.event_type, now() FROM unnest(event_types) WITH ORDINALITY AS e (event_type, i);
+END $$;
+CREATE OR REPLACE FUNCTION platform.reserve_ids(p_tenant bigint, p_site bigint, p_kind text, n bigint) RETURNS bigint
+LANGUAGE plpgsql AS $$
+DECLARE
+  before bigint;
+BEGIN
+  INSERT INTO platform.native_id AS c (tenant, site, kind, last) VALUES (p_tenant, p_site, p_kind, n)
+  ON CONFLICT (tenant, site, kind) DO UPDATE SET last = c.last + excluded.last
+  RETURNING c.last - n INTO before;
+  RETURN before;
 END $$;
 
 -- Ends a command that this epoch works on; false where another has taken it over or ended it. A refusal frees the key, but
@@ -83,11 +82,15 @@ END $$;
 
 -- The enabled operator in whose name a credential writes on a website.
 CREATE FUNCTION gateway.author_of(p_credential text, p_tenant bigint, p_site bigint) RETURNS platform.operator
-LANGUAGE sql STABLE AS $$
-  SELECT p FROM gateway.native_author n
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  author platform.operator;
+BEGIN
+  SELECT p.* INTO author FROM gateway.native_author n
     JOIN platform.operator p ON p.tenant = n.tenant AND p.site = n.site AND p.id = n.operator_id AND p.enabled
-   WHERE n.credential_id = p_credential AND n.tenant = p_tenant AND n.site = p_site
-$$;
+   WHERE n.credential_id = p_credential AND n.tenant = p_tenant AND n.site = p_site;
+  RETURN author;
+END $$;
 
 -- The platform's own writer: one function an operation, each answering {"done": …}, {"rejected": code} or
 -- {"refused": code}. They run inside gateway.write_once, so that effect, journal entry and outcome commit together.
@@ -159,35 +162,58 @@ BEGIN
      WHERE changes ? f.field AND changes -> f.field <> f.before)));
 END $$;
 
--- One command, once. Without a lease: reservation, effect, journal entry and outcome in one transaction, so that a crash
--- leaves all of it or nothing and no outcome is ever unknown. With one, the effect is another system's: the command is
--- reserved for whoever called, who has to settle it. p_found: whether the caller may see what the command is about.
+-- One command, once. Without a lease: effect, journal entry and outcome in one transaction, so that a crash leaves all of
+-- it or nothing and no outcome is ever unknown. With one, the effect is another system's: the command is reserved for
+-- whoever called, who has to settle it. p_found: whether the caller may see what the command is about. Answers
+-- {"state": …}: new or settled (with the outcome), reserved (with epoch and author), pending, unknown, conflict (other
+-- input or revision) or forgotten (erased).
 CREATE FUNCTION gateway.write_once(
   p_id text, p_credential text, p_revision integer, p_tenant bigint, p_site bigint, p_operation text,
   p_fingerprint bytea, p_found boolean, p_command jsonb, p_receipts text[], p_lease interval
 ) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
-  r record;
+  o gateway.operation;
   author platform.operator;
   answer json;
 BEGIN
   -- Before the key: what the caller may not see any more is not replayed to it either.
   IF NOT p_found THEN RETURN '{"state": "new", "outcome": {"refused": "not_found"}}'; END IF;
-  SELECT * INTO r FROM gateway.reserve_operation(
-    p_id, p_credential, p_revision, p_tenant, p_site, p_operation, p_fingerprint, p_lease);
-  IF r.state <> 'reserved' THEN RETURN json_build_object('state', r.state, 'outcome', r.outcome); END IF;
+  -- One at a time under a key: whoever comes second waits here, and finds below what the first has done.
+  PERFORM pg_advisory_xact_lock(hashtextextended(p_id, 0));
+  SELECT * INTO o FROM gateway.operation WHERE operation_id = p_id;
+  IF FOUND THEN
+    RETURN CASE
+      WHEN o.fingerprint IS NULL OR o.created_at <= now() - interval '24 hours' THEN '{"state": "forgotten"}'
+      WHEN o.fingerprint <> p_fingerprint THEN '{"state": "conflict"}'
+      WHEN o.status = 'acknowledged' THEN json_build_object('state', 'settled', 'outcome', o.outcome)
+      WHEN o.status = 'pending' THEN '{"state": "pending"}'
+      ELSE '{"state": "unknown"}' END;
+  END IF;
   IF p_operation IN ('visitor_note_add', 'conversation_disposition_set') THEN
     author := gateway.author_of(p_credential, p_tenant, p_site);
   END IF;
-  answer := CASE
-    WHEN p_lease IS NOT NULL THEN CASE WHEN author.id IS NULL THEN '{"refused": "enrollment_unavailable"}'::json END
-    WHEN p_operation = 'visitor_note_add' THEN platform.add_note(p_tenant, p_site, author, p_id, p_command)
-    WHEN p_operation = 'conversation_disposition_set' THEN platform.set_disposition(p_tenant, p_site, author, p_command)
-    WHEN p_operation = 'ai_feature_execute' THEN platform.run_detection(p_tenant, p_site, p_command)
-    WHEN p_operation = 'config_plan' THEN platform.plan_changes(p_tenant, p_site, p_command)
+  IF p_lease IS NOT NULL THEN
+    IF author.id IS NULL THEN RETURN '{"state": "new", "outcome": {"refused": "enrollment_unavailable"}}'; END IF;
+    INSERT INTO gateway.operation
+      (operation_id, credential_id, revision, tenant, site, operation, status, fingerprint, lease_until)
+    VALUES (p_id, p_credential, p_revision, p_tenant, p_site, p_operation, 'pending', p_fingerprint, now() + p_lease);
+    RETURN json_build_object('state', 'reserved', 'epoch', 1, 'author', author.id::text);
+  END IF;
+  answer := CASE p_operation
+    WHEN 'visitor_note_add' THEN platform.add_note(p_tenant, p_site, author, p_id, p_command)
+    WHEN 'conversation_disposition_set' THEN platform.set_disposition(p_tenant, p_site, author, p_command)
+    WHEN 'ai_feature_execute' THEN platform.run_detection(p_tenant, p_site, p_command)
+    WHEN 'config_plan' THEN platform.plan_changes(p_tenant, p_site, p_command)
   END;
-  IF answer IS NULL THEN RETURN json_build_object('state', 'reserved', 'epoch', r.epoch, 'author', author.id::text); END IF;
-  PERFORM gateway.settle_operation(p_id, r.epoch, answer, p_receipts);
+  IF answer ->> 'refused' IS NULL THEN
+    INSERT INTO gateway.operation
+      (operation_id, credential_id, revision, tenant, site, operation, status, fingerprint, outcome)
+    VALUES (p_id, p_credential, p_revision, p_tenant, p_site, p_operation, 'acknowledged', p_fingerprint, answer);
+    -- Last, since the next write on the website waits for this row until the commit.
+    IF answer ->> 'done' IS NOT NULL AND cardinality(p_receipts) > 0 THEN
+      PERFORM gateway.append_receipts(p_tenant, p_site, p_receipts);
+    END IF;
+  END IF;
   RETURN json_build_object('state', 'new', 'outcome', answer);
 END $$;
 
