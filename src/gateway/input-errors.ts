@@ -18,9 +18,11 @@ export function inputErrors(
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => ({ ...placeOf(tool, [...issue.path, key]), code: 'unsupported_parameter' }));
     }
-    const missing = valueAt(input, issue.path) === undefined;
+    const place = placeOf(tool, issue.path);
+    // What the place does not name is a fault of the value there.
+    const missing = valueAt(input, place.pointer === undefined ? issue.path.slice(0, 1) : issue.path) === undefined;
     const code = missing ? 'missing' : issue.path[0] === 'cursor' ? 'invalid_cursor' : 'invalid_parameter';
-    return [{ ...placeOf(tool, issue.path), code }];
+    return [{ ...place, code }];
   });
   // A value can break several rules of its schema; that is one error of one place. What is not known comes first, as
   // where a surface has found it itself.

@@ -13,10 +13,12 @@ import { issue } from '../support/credentials.ts';
 import { mapAuthors, websitesForNotes } from './notes.ts';
 import { type Started, start } from './processes.ts';
 import { scale } from './scale.ts';
+import { tombstones } from './tombstones.ts';
 
 /**
  * `npm run bench`: ours against hand-written peers in one run, interleaved, medians and ratios. Figures are of this
- * machine in this hour; ratios travel. `-- --scale` adds the comparison of 40 thousand with 4 million messages.
+ * machine in this hour; ratios travel. `-- --scale` adds retries with a million
+ * tombstones, and the comparison of 40 thousand with 4 million messages.
  */
 const ROUNDS = 5;
 const SECONDS = 2;
@@ -165,7 +167,10 @@ async function run(): Promise<void> {
     await compare('MCP contact_get', mcp, { port: PEER, path: '/mcp', body }, token);
     await compare('MCP against our REST', mcp, { port: OURS, path: contactPath }, token);
     print(`resident memory after load ${Math.round(gateway.rss())} MB`);
-    if (process.argv.includes('--scale')) await scale(store, print);
+    if (process.argv.includes('--scale')) {
+      await tombstones(store, visitors[0]?.[0] ?? '', print);
+      await scale(store, print);
+    }
   } finally {
     for (const server of servers) await server.stop();
     await Promise.all([db.close(), sql.end()]);

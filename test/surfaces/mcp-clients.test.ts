@@ -18,10 +18,13 @@ import { startServer } from '../../src/surfaces/http/server.ts';
 import { mcpSurface } from '../../src/surfaces/mcp/mcp.ts';
 import type { RestHandler } from '../../src/surfaces/rest/rest.ts';
 import { nameOf, OPERATIONS, pathOf } from '../auth/expected.ts';
+import { WRITES } from '../auth/expected-writes.ts';
 import { CANARY, plantReceipt, receiptId, World, webId } from '../auth/world.ts';
+import { addDispositions, tracesOf } from '../auth/writes.support.ts';
 import { issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { rpc } from './mcp.support.ts';
+import { freshKey } from './wire.support.ts';
 
 /** Real clients against a gateway that is known by the address it is reached at, as any real one is. */
 let database: TestDatabase;
@@ -81,8 +84,9 @@ beforeAll(async () => {
     await world.base(tenant, 1);
   }
   await world.away(1, 1);
+  await addDispositions(database.sql);
   served = await serve();
-  const issued = await issue(database.sql, 1);
+  const issued = await issue(database.sql, 1, { authors: ['opr_1_1_1'] });
   token = issued.token;
   receipt = receiptId(issued.credential);
   await plantReceipt(database.sql, issued.credential);
@@ -138,6 +142,10 @@ function argumentsOf({ path, parameters }: Tool, url: string): Record<string, un
   ]);
 }
 
+/** Notes, receipts and operations that there are. */
+const countsOf = (traces: string): number[] =>
+  (/^(\d+) notes, (\d+) receipts, (\d+) operations/.exec(traces) ?? expect.fail(traces)).slice(1).map(Number);
+
 describe('the SDK’s own client', () => {
   it.each(VERSIONS)('does everything in version %s', async (version) => {
     const { client, sent } = await connect(token, version);
@@ -161,6 +169,37 @@ describe('the SDK’s own client', () => {
         ['data'],
       ]);
     }
+    for (const write of WRITES) {
+      const { tool: name } = write;
+      const tool = served.corridor.registry.get(name) ?? expect.fail(`no tool ${name}`);
+      const input = { ...argumentsOf(tool, pathOf(write, WEB)), ...write.body(WEB), idempotency_key: freshKey() };
+      const before = countsOf(await tracesOf(database.sql));
+      const result = await client.callTool({ name, arguments: input });
+      expect(result, name).toMatchObject({
+        isError: false,
+        structuredContent: { data: expect.any(Object), operation_id: expect.stringMatching(/^op_[a-f0-9]{64}$/) },
+      });
+      const [notes = 0, receipts = 0, operations = 0] = before;
+      const after = await tracesOf(database.sql);
+      expect(countsOf(after), name).toEqual([notes + write.notes, receipts + write.receipts.length, operations + 1]);
+      // Sent once more, as after a reply that was lost: the first one's answer, and no second effect.
+      expect(await client.callTool({ name, arguments: input }), name).toEqual(result);
+      // The client checks what a failed write answers too.
+      const other = { ...input, ...(name === 'config_plan' ? { expected_version: 7 } : { website_id: WEB }) };
+      expect(await client.callTool({ name, arguments: other }), name).toMatchObject({
+        isError: true,
+        structuredContent: {
+          error: { code: 'idempotency_conflict', status: 409 },
+          operation_id: Object(result.structuredContent).operation_id,
+        },
+      });
+      const { idempotency_key: _, ...keyless } = input;
+      await expect(client.callTool({ name, arguments: keyless }), name).rejects.toMatchObject({
+        code: -32602,
+        data: { code: 'idempotency_key_required', errors: [{ parameter: 'idempotency_key', code: 'missing' }] },
+      });
+      expect(await tracesOf(database.sql), name).toBe(after);
+    }
     const failed = await client.callTool({ name: 'conversation', arguments: { conversation_id: 'cnv_1_1_77' } });
     expect(failed).toMatchObject({
       isError: true,
@@ -177,9 +216,16 @@ describe('the SDK’s own client', () => {
       expect(contents).toHaveLength(1);
     }
     expect((await client.listResourceTemplates()).resourceTemplates).toHaveLength(7);
-    const [prompt] = (await client.listPrompts()).prompts;
-    const got = await client.getPrompt({ name: prompt?.name ?? '', arguments: { website_id: WEB, range: 'today' } });
-    expect(got.messages).toHaveLength(1);
+    const values: Record<string, Record<string, string>> = {
+      configuration_preview: { feature_id: 'aif_1_1_1', enabled: 'false' },
+      performance_summary: { website_id: WEB, range: 'today' },
+    };
+    const { prompts } = await client.listPrompts();
+    expect(prompts.map(({ name }) => name)).toEqual(Object.keys(values));
+    for (const [name, input] of Object.entries(values)) {
+      const { messages } = await client.getPrompt({ name, arguments: input });
+      expect(messages, name).toMatchObject([{ role: 'user', content: { type: 'text' } }]);
+    }
     expect(await client.ping()).toEqual({});
     await client.close();
 
@@ -190,11 +236,13 @@ describe('the SDK’s own client', () => {
     const odd = sent.filter((one) => one.verb !== 'POST');
     expect(odd.map(({ verb, status }) => [verb, status])).toEqual(odd.map(() => ['GET', 405]));
     expect(sent.filter((one) => one.verb === 'POST' && ![200, 202].includes(one.status))).toEqual([]);
-    expect(sent.length).toBeGreaterThan(OPERATIONS.length + resources.length);
+    expect(sent.length).toBeGreaterThan(OPERATIONS.length + WRITES.length * 4 + resources.length);
   });
 
-  it('MC-13 twenty at once, with equal ids: nobody ever gets another’s answer', async () => {
-    const bearers = await Promise.all(TENANTS.map((tenant) => issue(database.sql, tenant)));
+  it('MC-13 twenty at once, with equal ids and equal keys: nobody ever gets another’s answer', async () => {
+    const bearers = await Promise.all(
+      TENANTS.map((tenant) => issue(database.sql, tenant, { authors: [`opr_${tenant}_1_1`] })),
+    );
     const clients = await Promise.all(bearers.map((one) => connect(one.token)));
     const own = new Map(
       TENANTS.map((tenant) => [
@@ -212,20 +260,27 @@ describe('the SDK’s own client', () => {
       ).toEqual([]);
       answers++;
     };
-    const calls = (tenant: number): [name: string, input: Record<string, string>][] => [
+    const calls = (tenant: number, key: string): [name: string, input: Record<string, string>][] => [
       ['contacts_list', { website_id: webId(tenant, 1) }],
       ['conversations_list', { website_id: webId(tenant, 1) }],
       ['conversation_messages', { conversation_id: `cnv_${tenant}_1_1` }],
       ['operators', { website_id: webId(tenant, 1) }],
       ['websites_list', {}],
+      // Its answer tells the author's name.
+      ['visitor_note_add', { visitor_id: `vis_${tenant}_1_1`, text: `Note under ${key}`, idempotency_key: key }],
     ];
+    const written = () => database.sql`
+      SELECT tenant::integer, count(*)::integer AS notes, array_agg(DISTINCT operator_id::integer) AS authors,
+             count(DISTINCT text)::integer AS texts
+        FROM platform.note WHERE tenant = ANY(${TENANTS}) AND id > 100 GROUP BY tenant ORDER BY tenant`;
+    expect(await written()).toHaveLength(0);
     const work = TENANTS.flatMap((tenant, index) => {
       const client = clients[index]?.client;
       const bearer = bearers[index]?.token;
-      const list = calls(tenant);
-      // Each client counts its requests from 0, so that all of them send the same ids; five lanes of ten calls.
-      return list.map(async (_, lane) => {
+      // Each client counts its requests from 0, so that all of them send the same ids; six lanes of ten calls.
+      return calls(tenant, '').map(async (_, lane) => {
         for (let turn = 0; turn < 10; turn++) {
+          const list = calls(tenant, `lane-${lane}-turn-${turn}`);
           const [name, input] = list[(lane + turn) % list.length] ?? ['', {}];
           if (turn % 2 === 0) hold(tenant, JSON.stringify(await client?.callTool({ name, arguments: input })));
           else {
@@ -238,7 +293,8 @@ describe('the SDK’s own client', () => {
       });
     });
     await Promise.all(work);
-    expect(answers).toBe(1_000);
+    expect(answers).toBe(1_200);
+    expect([...(await written())]).toEqual(TENANTS.map((tenant) => ({ tenant, notes: 10, authors: [1], texts: 10 })));
     await Promise.all(clients.map(({ client }) => client.close()));
   });
 });
@@ -325,7 +381,8 @@ describe('the MCP inspector’s command line', () => {
 
   it('lists tools, calls them and reads a resource', async () => {
     const context = await rpc(served.port, token, 'tools/call', { name: 'gateway_context', arguments: {} });
-    const [list, call, lost, read] = await Promise.all([
+    const key = freshKey();
+    const [list, call, lost, write, read] = await Promise.all([
       inspect('tools/list'),
       inspect(
         'tools/call',
@@ -336,9 +393,13 @@ describe('the MCP inspector’s command line', () => {
         'limit=2',
       ),
       inspect('tools/call', '--tool-name', 'conversation', '--tool-arg', 'conversation_id=cnv_1_1_77'),
+      inspect(
+        ...(['tools/call', '--tool-name', 'config_plan', '--tool-arg', `website_id=${WEB}`] as const),
+        ...['path=/ai/features/aif_1_1_1', 'expected_version=2', 'changes={"enabled":false}', `idempotency_key=${key}`],
+      ),
       inspect('resources/read', '--uri', 'gateway://context'),
     ]);
-    for (const [name, ended] of Object.entries({ list, call, lost, read })) {
+    for (const [name, ended] of Object.entries({ list, call, lost, write, read })) {
       console.info(`inspector ${name}: exit ${ended.code}, ${ended.ms} ms\n${ended.stdout.slice(0, 600)}`);
       expect(ended.code, ended.stderr).toBe(0);
       expect(ended.ms).toBeLessThan(20_000);
@@ -354,6 +415,14 @@ describe('the MCP inspector’s command line', () => {
       isError: true,
       structuredContent: { error: { code: 'not_found', status: 404 } },
     });
+    const planned = JSON.parse(write.stdout);
+    expect([planned.isError, planned.structuredContent.data.data.preview.changes]).toEqual([
+      false,
+      [{ field: 'enabled', from: true, to: false }],
+    ]);
+    const rows = await database.sql`SELECT operation, status FROM gateway.operation
+      WHERE operation_id = ${planned.structuredContent.operation_id}`;
+    expect([...rows]).toEqual([{ operation: 'config_plan', status: 'acknowledged' }]);
     const [content] = JSON.parse(read.stdout).contents;
     expect(JSON.parse(content.text)).toEqual(context.body.result.structuredContent.data);
   }, 30_000);

@@ -20,13 +20,17 @@ import {
   type Need,
   nameOf,
   OPERATIONS,
+  type Operation,
   pathOf,
   type Restricted,
   refusalOf,
 } from '../auth/expected.ts';
+import { WRITES, type Write } from '../auth/expected-writes.ts';
 import { plantReceipt, receiptId, World, webId } from '../auth/world.ts';
+import { addDispositions } from '../auth/writes.support.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { initializeParams, rpc } from './mcp.support.ts';
+import { freshKey } from './wire.support.ts';
 
 /** Check MC-10 and what the lists say: tools, resources and prompts are listed for exactly those who can use them. */
 let gateway: TestGateway;
@@ -36,16 +40,24 @@ const VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26'] as const;
 beforeAll(async () => {
   gateway = await openTestGateway('empty');
   await new World(gateway.database.sql).whole();
+  await addDispositions(gateway.database.sql);
 });
 afterAll(() => gateway.close());
 
 const PREFIX = { channel_ids: 'chn', team_ids: 'tem', subsite_ids: 'sst' } as const;
 const GRANT = { channel_ids: 'channels', team_ids: 'teams', subsite_ids: 'subsites' } as const;
+const AUTHORS = ['opr_1_1_1', 'opr_1_2_1'];
+const OPERATION_ID = /^op_[a-f0-9]{64}$/;
+
+/** Reads and writes, as the contract has them. */
+const ALL: readonly (Operation & Partial<Pick<Write, 'body'>>)[] = [...OPERATIONS, ...WRITES];
+const isWrite = (tool: string): boolean => WRITES.some((write) => write.tool === tool);
 
 async function hold({ scopes, flags }: Grants, restricted?: Restricted, websites?: readonly string[]) {
   const issued = await gateway.issue({
     scopes,
     dataAccess: flags,
+    authors: AUTHORS,
     ...(websites && { websites }),
     ...(restricted && {
       [GRANT[restricted.dimension]]: restricted.ids.map((id) => `${PREFIX[restricted.dimension]}_1_1_${id}`),
@@ -81,6 +93,12 @@ const toolOf = (name: string): Tool => {
   if (!tool) throw new Error(`no tool ${name}`);
   return tool;
 };
+
+/** Arguments with which the operation succeeds for who may call it: of a write its body too, under a key of its own. */
+const inputOf = (operation: (typeof ALL)[number], website: string, credential: string): Record<string, unknown> => ({
+  ...argumentsOf(toolOf(operation.tool), pathOf(operation, website, receiptId(credential))),
+  ...(operation.body && { ...operation.body(website), idempotency_key: freshKey() }),
+});
 
 /** Addresses that a credential can read, by hand from decisions, section 19, and the contract's scopes. */
 function readable(grants: Grants, restricted: boolean, websites: readonly string[]): string[] {
@@ -131,6 +149,13 @@ describe('MC-10 lists are what can be used', () => {
   it('MC-10 tools: for random credentials listed is callable, and unlisted is -32602', async () => {
     const listedOnce = new Set<string>();
     const refusedOnce = new Set<string>();
+    const done = new Map<string, number>();
+    const entered = async (): Promise<Record<string, number>> => {
+      const rows = await gateway.database.sql<{ operation: string; n: number }[]>`
+        SELECT operation, count(*)::integer AS n FROM gateway.operation WHERE outcome IS NOT NULL GROUP BY operation`;
+      return Object.fromEntries(rows.map(({ operation, n }) => [operation, n]));
+    };
+    expect(await entered()).toEqual({});
     for (const { scopes, flags, restricted, websites } of drawn) {
       const { token, credential } = await hold({ scopes, flags }, restricted, websites);
       const listed = names((await ask(token, 'tools/list')).result.tools);
@@ -146,8 +171,8 @@ describe('MC-10 lists are what can be used', () => {
           where,
         ).toEqual(listed);
         const callable = new Set<string>();
-        for (const operation of OPERATIONS.filter(({ given }) => given === undefined)) {
-          const input = argumentsOf(toolOf(operation.tool), pathOf(operation, website, receiptId(credential)));
+        for (const operation of ALL.filter(({ given }) => given === undefined)) {
+          const input = inputOf(operation, website, credential);
           const { error, result } = await ask(token, 'tools/call', { name: operation.tool, arguments: input });
           const of = `${nameOf(operation)} ${where} ${JSON.stringify(error ?? result.structuredContent.error)}`;
           if (error) expect([error.code, error.data.code], of).toEqual([-32602, 'not_permitted']);
@@ -156,8 +181,17 @@ describe('MC-10 lists are what can be used', () => {
             if (result.isError) expect(result.structuredContent.error.code, of).toBe('not_found');
           }
           // The list and the call may err alike: the contract decides.
-          const refused = refusalOf(operation, { scopes, flags }, restricted)?.code === 'not_permitted';
+          const refusal = refusalOf(operation, { scopes, flags }, restricted)?.code;
+          const refused = refusal === 'not_permitted';
           expect(error !== undefined, of).toBe(refused);
+          if (operation.body && result) {
+            // What is permitted lies on the first website: of another one no conversation is seen.
+            const absent = operation.ofConversation && restricted && (website !== WEB || refusal !== undefined);
+            expect([result.isError, result.structuredContent.operation_id], of).toEqual(
+              absent ? [true, undefined] : [false, expect.stringMatching(OPERATION_ID)],
+            );
+            if (!result.isError) done.set(operation.tool, (done.get(operation.tool) ?? 0) + 1);
+          }
           if (refused) refusedOnce.add(operation.tool);
         }
         expect([...callable].sort(), where).toEqual(listed);
@@ -165,14 +199,16 @@ describe('MC-10 lists are what can be used', () => {
       for (const tool of listed) listedOnce.add(tool);
     }
     expect(listedOnce.size).toBe(gateway.corridor.registry.tools.length);
-    expect(refusedOnce.size).toBe(
-      new Set(OPERATIONS.filter((one) => one.scopes.length > 0).map((one) => one.tool)).size,
-    );
+    expect(refusedOnce.size).toBe(new Set(ALL.filter((one) => one.scopes.length > 0).map((one) => one.tool)).size);
+    // Each write has been made, as often as it was answered and no more.
+    expect([...done.keys()].sort()).toEqual(WRITES.map(({ tool }) => tool).sort());
+    expect(await entered()).toEqual(Object.fromEntries(done));
   }, 60_000);
 
   it('MC-10 resources and prompts: for random credentials listed is readable, and unlisted is -32602', async () => {
     const everything = readable(FULL, false, [WEB, webId(1, 2)]);
     let [read, denied] = [0, 0];
+    const previews = new Set<boolean>();
     for (const { scopes, flags, restricted, websites } of drawn) {
       const { token } = await hold({ scopes, flags }, restricted, websites);
       const where = JSON.stringify({ scopes, restricted, websites });
@@ -209,11 +245,22 @@ describe('MC-10 lists are what can be used', () => {
       const feature = { uri: `gateway://config/ai/features/aif_${websites[0]?.slice(4)}_1` };
       expect((await ask(token, 'resources/read', feature)).error === undefined, where).toBe(free);
       const { prompts } = (await ask(token, 'prompts/list')).result;
-      expect(names(prompts), where).toEqual(report ? ['performance_summary'] : []);
-      const asked = { name: 'performance_summary', arguments: { website_id: websites[0], range: 'today' } };
-      const { error } = await ask(token, 'prompts/get', asked);
-      expect(error?.data.code, where).toBe(report ? undefined : 'not_permitted');
+      const plan = free && scopes.includes('config_plan');
+      previews.add(plan);
+      const usable: [name: string, given: boolean, values: object][] = [
+        ['configuration_preview', plan, { feature_id: `aif_${websites[0]?.slice(4)}_1`, enabled: 'false' }],
+        ['performance_summary', report, { website_id: websites[0], range: 'today' }],
+      ];
+      expect(names(prompts), where).toEqual(usable.flatMap(([name, given]) => (given ? [name] : [])));
+      for (const [name, given, values] of usable) {
+        const { error, result } = await ask(token, 'prompts/get', { name, arguments: values });
+        expect([error?.code, error?.data.code], `${name} ${where}`).toEqual(
+          given ? [undefined, undefined] : [-32602, 'not_permitted'],
+        );
+        expect(result?.messages.length, `${name} ${where}`).toBe(given ? 1 : undefined);
+      }
     }
+    expect(previews.size).toBe(2);
     expect(Math.min(read, denied)).toBeGreaterThan(100);
   }, 60_000);
 });
@@ -221,6 +268,7 @@ describe('MC-10 lists are what can be used', () => {
 interface Schema {
   readonly type?: string | readonly string[];
   readonly description?: string;
+  readonly required?: readonly string[];
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly items?: Schema;
   readonly additionalProperties?: unknown;
@@ -243,36 +291,113 @@ function* unnamed(schema: Schema | undefined, value: unknown, at: string): Gener
   }
 }
 
+/** Schemas of arguments, nested ones too, by their place. */
+function* placesOf(schema: Schema, at: string): Generator<[at: string, schema: Schema]> {
+  for (const [name, one] of Object.entries(schema.properties ?? {})) {
+    yield [`${at}/${name}`, one];
+    yield* placesOf(one, `${at}/${name}`);
+  }
+}
+
 describe('descriptors', () => {
-  // Decisions, section 19. Reads are all there is so far; a write that comes has to say what it is.
+  // Decisions, section 19: a write that its key makes happen once, that adds and overwrites nothing unseen.
   const READ = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
+  const WRITE = { ...READ, readOnlyHint: false };
+  /** Arguments that are objects, and their members: by hand from the contract. */
+  const OBJECTS: Readonly<Record<string, readonly string[]>> = {
+    'ai_feature_execute /context': ['default_language', 'text', 'type'],
+    'config_plan /changes': ['enabled', 'name'],
+  };
 
   it('every tool has a title, a description, honest hints and described parameters, in every version', async () => {
-    const { token } = await gateway.issue();
+    const { token, credential } = await gateway.issue();
     for (const version of VERSIONS) {
+      const objects: Record<string, string[]> = {};
       const { tools } = (await ask(token, 'tools/list', {}, version)).result;
       expect(names(tools)).toEqual(names([...gateway.corridor.registry.tools]));
-      expect(tools.length).toBeGreaterThan(34);
+      expect(tools.length).toBeGreaterThan(38);
+      expect(names(tools).filter(isWrite).sort()).toEqual(WRITES.map(({ tool }) => tool).sort());
       for (const { name, title, description, inputSchema, outputSchema, annotations, ...rest } of tools) {
         const where = `${name} ${version}`;
         const { parameters } = toolOf(name);
         expect([rest, title.length > 4, description.length > 20], where).toEqual([{}, true, true]);
-        expect(annotations, where).toEqual(version === '2025-03-26' ? { title, ...READ } : READ);
+        const hints = isWrite(name) ? WRITE : READ;
+        expect(annotations, where).toEqual(version === '2025-03-26' ? { title, ...hints } : hints);
         expect([inputSchema.type, inputSchema.additionalProperties], where).toEqual(['object', false]);
-        expect(Object.keys(inputSchema.properties).sort(), where).toEqual(names([...parameters]).sort());
-        const required = parameters.filter((one) => one.required);
-        expect([...(inputSchema.required ?? [])].sort(), where).toEqual(names(required).sort());
-        for (const [parameter, schema] of Object.entries<Schema>(inputSchema.properties)) {
-          expect(schema.description?.length ?? 0, `${where} ${parameter}`).toBeGreaterThan(8);
-          expect(schema.type, `${where} ${parameter}`).toMatch(/^(string|integer|boolean)$/);
+        const key = isWrite(name) ? ['idempotency_key'] : [];
+        expect(Object.keys(inputSchema.properties).sort(), where).toEqual([...names([...parameters]), ...key].sort());
+        const required = [...names(parameters.filter((one) => one.required)), ...key];
+        expect([...(inputSchema.required ?? [])].sort(), where).toEqual(required.sort());
+        for (const [at, schema] of placesOf(inputSchema, '')) {
+          expect(schema.description?.length ?? 0, `${where} ${at}`).toBeGreaterThan(8);
+          if (schema.type === 'object') {
+            expect(schema.additionalProperties, `${where} ${at}`).toBe(false);
+            objects[`${name} ${at}`] = Object.keys(schema.properties ?? {}).sort();
+          } else expect(schema.type, `${where} ${at}`).toMatch(/^(string|integer|boolean)$/);
         }
+        if (isWrite(name)) expect(inputSchema.properties.idempotency_key.description, where).toMatch(/128.*retries/);
         expect(outputSchema?.type, where).toBe(version === '2025-03-26' ? undefined : 'object');
+        expect(Object.keys(outputSchema?.properties ?? {}).sort(), where).toEqual(
+          version === '2025-03-26' ? [] : ['data', 'error', ...(isWrite(name) ? ['operation_id'] : [])],
+        );
         // The dialect's own rules: a keyword or format that clients do not know would not be a rule for them.
         const strict = new Ajv2020({ strict: true, strictTypes: false });
         addFormats.default(strict);
-        strict.compile(inputSchema);
+        const admits = strict.compile(inputSchema);
+        const cases = ALL.filter(({ tool }) => tool === name);
+        expect(cases.length, where).toBeGreaterThan(0);
+        for (const operation of cases) {
+          const input = inputOf(operation, WEB, credential);
+          // In a URL everything is text.
+          const typed = Object.fromEntries(
+            Object.entries(input).map(([one, value]) => [
+              one,
+              inputSchema.properties[one]?.type === 'integer' ? Number(value) : value,
+            ]),
+          );
+          expect(admits(typed), `${where} ${nameOf(operation)} ${strict.errorsText(admits.errors)}`).toBe(true);
+          for (const gone of inputSchema.required ?? [])
+            expect(admits({ ...typed, [gone]: undefined }), `${where} without ${gone}`).toBe(false);
+        }
+      }
+      expect(objects, version).toEqual(OBJECTS);
+    }
+  });
+
+  it('every argument that a schema requires is missed, by its name, and the key of a write by its own code', async () => {
+    const { token, credential } = await hold(FULL);
+    const { tools } = (await ask(token, 'tools/list')).result;
+    const before = await gateway.database.sql`SELECT count(*) FROM gateway.operation`;
+    for (const operation of ALL.filter(({ variant }) => variant === undefined)) {
+      const { inputSchema } = tools.find(({ name }: { name: string }) => name === operation.tool);
+      const input = inputOf(operation, WEB, credential);
+      for (const gone of inputSchema.required ?? []) {
+        const { [gone]: _, ...rest } = input;
+        const { error } = await ask(token, 'tools/call', { name: operation.tool, arguments: rest });
+        const where = `${operation.tool} without ${gone} ${JSON.stringify(error)}`;
+        expect([error?.code, error?.data], where).toEqual([
+          -32602,
+          {
+            code: gone === 'idempotency_key' ? 'idempotency_key_required' : 'invalid_parameter',
+            errors: [{ parameter: gone, code: 'missing' }],
+          },
+        ]);
       }
     }
+    for (const write of WRITES) {
+      for (const key of ['', 'two words', 'x'.repeat(129), 'ключ', 7, null]) {
+        const input = { ...inputOf(write, WEB, credential), idempotency_key: key };
+        const { error } = await ask(token, 'tools/call', { name: write.tool, arguments: input });
+        expect([error?.code, error?.data], `${write.tool} ${key}`).toEqual([
+          -32602,
+          {
+            code: 'invalid_idempotency_key',
+            errors: [{ parameter: 'idempotency_key', code: 'invalid_idempotency_key' }],
+          },
+        ]);
+      }
+    }
+    expect(await gateway.database.sql`SELECT count(*) FROM gateway.operation`).toEqual(before);
   });
 
   it('output schemas admit every answer and every failure, and name every member of them', async () => {
@@ -296,8 +421,8 @@ describe('descriptors', () => {
       poor,
     ];
     for (const { token, credential } of holders) {
-      for (const operation of OPERATIONS) {
-        const input = argumentsOf(toolOf(operation.tool), pathOf(operation, WEB, receiptId(credential)));
+      for (const operation of ALL) {
+        const input = inputOf(operation, WEB, credential);
         const { result } = await ask(token, 'tools/call', { name: operation.tool, arguments: input });
         if (!result) continue;
         const schema = schemas.get(operation.tool) ?? {};
@@ -313,17 +438,93 @@ describe('descriptors', () => {
     expect([...missing].filter((one) => !one.includes(' /error')).sort()).toEqual([]);
   });
 
+  it('output schemas of writes admit and name every ending: done, replayed, rejected, refused, unknown', async () => {
+    const { sql } = gateway.database;
+    const holder = await hold(FULL);
+    const unmapped = await gateway.issue();
+    const { tools } = (await ask(holder.token, 'tools/list')).result;
+    const ajv = new Ajv2020({ strict: false, allErrors: true });
+    const endings: Record<string, string[]> = {};
+    for (const write of WRITES) {
+      const { outputSchema } = tools.find(({ name }: { name: string }) => name === write.tool);
+      const told: string[] = [];
+      const call = async (input: object, token = holder.token): Promise<Record<string, unknown>> => {
+        const { result, error } = await ask(token, 'tools/call', { name: write.tool, arguments: input });
+        expect(error, write.tool).toBeUndefined();
+        const { structuredContent: said } = result;
+        const where = `${write.tool} ${JSON.stringify(said)}`;
+        expect(ajv.validate(outputSchema, said), `${where} ${ajv.errorsText()}`).toBe(true);
+        expect([...unnamed(outputSchema, said, '')], where).toEqual([]);
+        expect(said.operation_id, where).toEqual(
+          said.operation_id === undefined ? undefined : expect.stringMatching(OPERATION_ID),
+        );
+        expect(result.isError, where).toBe('error' in said);
+        told.push(`${said.error?.code ?? 'done'}${said.operation_id === undefined ? '' : ' of an operation'}`);
+        return said;
+      };
+      const input = inputOf(write, WEB, holder.credential);
+      const again = (changed: object): object => ({ ...input, idempotency_key: freshKey(), ...changed });
+      const done = await call(input);
+      expect(Object.keys(done).sort()).toEqual(['data', 'operation_id']);
+      expect(await call(input)).toEqual(done);
+      const other: Readonly<Record<string, object>> = {
+        visitor_note_add: { text: 'Another.' },
+        conversation_disposition_set: { disposition: 'another' },
+        ai_feature_execute: { expected_version: 7 },
+        config_plan: { expected_version: 7 },
+      };
+      const conflict = { ...input, ...other[write.tool] };
+      expect((await call(conflict))['operation_id']).toBe(done['operation_id']);
+      // The same under a key of its own: what the present state of the data says to it, and says again.
+      if (write.tool !== 'visitor_note_add') {
+        const rejected = again({ ...other[write.tool] });
+        const { operation_id } = await call(rejected);
+        expect((await call(rejected))['operation_id']).toBe(operation_id);
+      }
+      const absent = write.subject
+        ? { [write.subject[0]]: `${write.subject[1]}_1_1_77` }
+        : { path: '/ai/features/aif_1_1_77' };
+      await call(again(absent));
+      if (write.tool === 'ai_feature_execute') await call(again({ feature_id: 'aif_1_1_3', expected_version: 1 }));
+      if (write.author) await call(again({}), unmapped.token);
+      // What only a writer that is another system leaves behind.
+      for (const status of ['pending', 'outcome_unknown']) {
+        await sql`UPDATE gateway.operation SET status = ${status}, outcome = NULL
+          WHERE operation_id = ${String(done['operation_id'])}`;
+        expect((await call(input))['operation_id']).toBe(done['operation_id']);
+      }
+      // The schema would not have admitted just anything.
+      for (const bad of [{ ...done, more: 1 }, { ...done, is_error: true }, null, []])
+        expect(ajv.validate(outputSchema, bad), write.tool).toBe(false);
+      endings[write.tool] = told;
+    }
+    const always = ['done', 'done', 'idempotency_conflict'].map((one) => `${one} of an operation`);
+    const rejected = ['operation_conflict of an operation', 'operation_conflict of an operation'];
+    const open = ['operation_in_progress of an operation', 'outcome_unknown of an operation'];
+    expect(endings).toEqual({
+      visitor_note_add: [...always, 'not_found', 'enrollment_unavailable', ...open],
+      conversation_disposition_set: [...always, ...rejected, 'not_found', 'enrollment_unavailable', ...open],
+      ai_feature_execute: [...always, ...rejected, 'not_found', 'adapter_not_available', ...open],
+      config_plan: [...always, ...rejected, 'not_found', ...open],
+    });
+  });
+
   it('output schemas name the members of a failure', async () => {
     const { token } = await hold(FULL);
     const { tools } = (await ask(token, 'tools/list')).result;
     const error = { code: 'not_found', status: 404, request_id: `req_${'0'.repeat(32)}`, retry_after: 1 };
     // Decisions, section 19: error is {code, status, request_id, retry_after?}.
+    const ajv = new Ajv2020({ strict: false });
     for (const { name, outputSchema } of tools) {
       expect([...unnamed(outputSchema, { error }, '')], name).toEqual([]);
+      // Of an operation only writes tell.
+      const entered = { error, operation_id: `op_${'0'.repeat(64)}` };
+      expect([...unnamed(outputSchema, entered, '')], name).toEqual(isWrite(name) ? [] : ['/operation_id']);
+      expect(ajv.validate(outputSchema, entered), name).toBe(isWrite(name));
     }
   });
 
-  it('tools/list for a full credential stays within 12,000 tokens (o200k), with room for the tools to come', async () => {
+  it('tools/list for a full credential stays within 12,000 tokens (o200k)', async () => {
     const { token } = await gateway.issue();
     const { tools } = (await ask(token, 'tools/list')).result;
     const total = countTokens(JSON.stringify({ tools }));
@@ -342,14 +543,15 @@ describe('descriptors', () => {
     console.info(each.map(([name, tokens]: readonly [string, number]) => `${name} ${tokens}`).join(', '));
     expect(total).toBeLessThanOrEqual(12_000);
     expect(total).toBeGreaterThan(4_000);
-    // Were the tools that are still missing as lean as the leanest there are, they would have to fit in too.
-    const coming = each
-      .slice(tools.length - 45)
-      .reduce((sum: number, [, tokens]: readonly [string, number]) => sum + tokens, 0);
+    // What the tools that are still missing, subscriptions and events, would add if they were like the writes there are.
+    const writes = each.filter(([name]: readonly [string, number]) => isWrite(name));
+    expect(writes).toHaveLength(WRITES.length);
+    const write =
+      writes.reduce((sum: number, [, tokens]: readonly [string, number]) => sum + tokens, 0) / writes.length;
+    const coming = Math.ceil(write * (45 - tools.length));
     console.info(
-      `room for ${45 - tools.length} more tools: ${12_000 - total}; as lean as the leanest they take ${coming}`,
+      `room for ${45 - tools.length} more tools: ${12_000 - total}; like the writes (${write} each) they take ${coming}: ${total + coming}`,
     );
-    expect(total + coming).toBeLessThanOrEqual(12_000);
   });
 
   it('instructions are within 2,048 bytes and name what decisions ask for', async () => {
@@ -445,7 +647,9 @@ describe('resources', () => {
       [`gateway://reports/ai-conversations/${WEB}/date`, 'invalid_parameter'],
       [`gateway://reports/ai-conversations/${WEB}/zzSENTINELzz`, 'invalid_parameter'],
       ['gateway://config/ai/features/aif_1_1_77', 'not_found'],
-      ['gateway://config/ai/features/zzSENTINELzz', 'invalid_parameter'],
+      ['gateway://config/ai/features/zzSENTINELzz', 'not_found'],
+      ['gateway://config/ai/features/aif_1_1_0', 'not_found'],
+      ['gateway://config/ai/features/web_1_1', 'not_found'],
     ];
     for (const [uri, code] of uris) {
       const { error, result } = await ask(token, 'resources/read', { uri });
@@ -490,6 +694,11 @@ describe('prompts', () => {
       ),
     ).toEqual([
       [
+        ['feature_id', true],
+        ['name', false],
+        ['enabled', false],
+      ],
+      [
         ['website_id', true],
         ['range', true],
         ['start', false],
@@ -497,7 +706,12 @@ describe('prompts', () => {
         ['timezone', false],
       ],
     ]);
-    for (const { description } of prompts[0].arguments) expect(description.length).toBeGreaterThan(10);
+    expect(names(prompts)).toEqual(['configuration_preview', 'performance_summary']);
+    for (const prompt of prompts) {
+      expect([prompt.title.length > 4, prompt.description.length > 20], prompt.name).toEqual([true, true]);
+      for (const { name, description } of prompt.arguments)
+        expect(description.length, `${prompt.name} ${name}`).toBeGreaterThan(8);
+    }
     for (const values of [
       { website_id: WEB, range: 'last-7-days' },
       { website_id: webId(1, 2), range: 'date', start: '2026-11-01', end: '2026-11-10', timezone: 'Europe/Berlin' },
@@ -533,6 +747,17 @@ describe('prompts', () => {
       [{ ...good, start: 'SENTINEL' }, [['start', 'invalid_parameter']], 'invalid_parameter'],
       [{ ...good, timezone: 'SENTINEL now' }, [['timezone', 'invalid_parameter']], 'invalid_parameter'],
       [{ ...good, website_id: 'web_SENTINEL' }, [['website_id', 'invalid_parameter']], 'invalid_parameter'],
+      // What only range=date asks for.
+      [
+        { ...good, range: 'date' },
+        [
+          ['end', 'missing'],
+          ['start', 'missing'],
+        ],
+        'invalid_parameter',
+      ],
+      [{ ...good, range: 'date', start: '2026-11-01' }, [['end', 'missing']], 'invalid_parameter'],
+      [{ ...good, range: 'date', end: '2026-11-10' }, [['start', 'missing']], 'invalid_parameter'],
       ...[webId(1, 2), webId(2, 1), webId(9, 9)].map((website_id): [Record<string, unknown>, undefined, string] => [
         { ...good, website_id },
         undefined,
@@ -549,6 +774,10 @@ describe('prompts', () => {
       expect(got, where).toEqual(errors);
       for (const [parameter] of errors ?? []) expect(error.message, where).toContain(parameter);
       expect(JSON.stringify(error)).not.toContain('SENTINEL');
+      if (values['range'] !== 'date') continue;
+      // The tool that the prompt is about would have been refused in its turn.
+      const tool = await ask(token, 'tools/call', { name: 'ai_conversation_summary', arguments: values });
+      expect([tool.error?.code, tool.error?.data.code], where).toEqual([-32602, 'invalid_parameter']);
     }
     // A value that is no text is refused before the prompt sees it.
     const { error } = await ask(token, 'prompts/get', {
@@ -556,15 +785,21 @@ describe('prompts', () => {
       arguments: { ...good, range: 7 },
     });
     expect(error.code).toBe(-32602);
-    for (const name of ['nonsense', '__proto__', 'configuration_preview']) {
-      expect((await ask(token, 'prompts/get', { name })).error).toMatchObject({
-        code: -32602,
-        data: { code: 'not_permitted' },
-      });
+    const planless = await gateway.issue({ scopes: ALL_SCOPES.filter((scope) => scope !== 'config_plan') });
+    for (const [bearer, name, code] of [
+      [token, 'nonsense', 'not_permitted'],
+      [token, '__proto__', 'not_permitted'],
+      // Who cannot use a prompt does not hear what it lacks.
+      [planless.token, 'configuration_preview', 'not_permitted'],
+      [token, 'configuration_preview', 'invalid_parameter'],
+    ] as const) {
+      const { error } = await ask(bearer, 'prompts/get', { name });
+      const errors = code === 'invalid_parameter' ? [{ parameter: 'feature_id', code: 'missing' }] : undefined;
+      expect([error.code, error.data], name).toEqual([-32602, errors ? { code, errors } : { code }]);
     }
   });
 
-  it('configuration_preview: rendered from what it was given, and listed as soon as config_plan is served', async () => {
+  it('configuration_preview: rendered from what it was given, and listed for who can call config_plan', async () => {
     const { input, render } = configurationPreview;
     const given = { feature_id: 'aif_1_1_3', name: 'A "new"\nname', enabled: 'false' };
     const said = render(input.parse(given));
@@ -591,33 +826,70 @@ describe('prompts', () => {
       ['enabled', false],
     ]);
 
-    const plan: Tool = {
-      ...toolOf('config_get'),
-      name: 'config_plan',
-      required: { scopes: ['config_read', 'config_plan'], dataAccess: [] },
-    };
     const { corridor } = gateway;
-    const registry = new Registry([...corridor.registry.tools, plan]);
-    const prompts = mcpPrompts([configurationPreview, performanceSummary], registry);
+    const asked = { name: 'configuration_preview', arguments: given };
     for (const [grants, restricted, listed] of [
       [FULL, undefined, true],
+      [{ scopes: ['config_read', 'config_plan'], flags: [] }, undefined, true],
       [{ ...FULL, scopes: ALL_SCOPES.filter((scope) => scope !== 'config_plan') }, undefined, false],
+      [{ ...FULL, scopes: ALL_SCOPES.filter((scope) => scope !== 'config_read') }, undefined, false],
       [FULL, { dimension: 'team_ids', ids: [1] }, false],
     ] as const) {
       const { token } = await hold(grants, restricted, [WEB]);
-      const exchange = new Exchange(corridor, token, 'req', '2025-11-25');
-      expect(names((await prompts.list(exchange)).prompts).includes('configuration_preview')).toBe(listed);
-      const got = prompts.get(exchange, 'configuration_preview', given);
-      if (!listed) await expect(got).rejects.toMatchObject({ code: -32602, data: { code: 'not_permitted' } });
-      else {
-        expect(text(await got)).toBe(said);
-        for (const feature_id of ['aif_1_2_1', 'aif_2_1_1', `aif_1_1_${'9'.repeat(19)}`]) {
-          await expect(prompts.get(exchange, 'configuration_preview', { feature_id })).rejects.toMatchObject({
-            data: { code: 'not_found' },
-          });
-        }
+      const { prompts } = (await ask(token, 'prompts/list')).result;
+      expect(names(prompts).includes('configuration_preview')).toBe(listed);
+      const { result, error } = await ask(token, 'prompts/get', asked);
+      if (!listed) {
+        expect([error.code, error.data]).toEqual([-32602, { code: 'not_permitted' }]);
+        continue;
+      }
+      expect(text(result)).toBe(said);
+      for (const feature_id of ['aif_1_2_1', 'aif_2_1_1', `aif_1_${'9'.repeat(19)}_1`]) {
+        const foreign = await ask(token, 'prompts/get', { ...asked, arguments: { feature_id } });
+        expect([foreign.error.code, foreign.error.data], feature_id).toEqual([-32602, { code: 'not_found' }]);
       }
     }
+
+    // A gateway that does not serve the tool does not offer the prompt.
+    const without = new Registry(corridor.registry.tools.filter(({ name }) => name !== 'config_plan'));
+    const prompts = mcpPrompts([configurationPreview, performanceSummary], without);
+    const { token } = await gateway.issue();
+    const exchange = new Exchange(corridor, token, 'req', '2025-11-25');
+    expect(names((await prompts.list(exchange)).prompts)).toEqual(['performance_summary']);
+    await expect(prompts.get(exchange, 'configuration_preview', given)).rejects.toMatchObject({
+      code: -32602,
+      data: { code: 'not_permitted' },
+    });
+  });
+
+  it('configuration_preview: what it tells the model to call are calls that succeed, and that change nothing', async () => {
+    const { token } = await hold(FULL, undefined, [WEB]);
+    const values = { feature_id: 'aif_1_1_1', name: 'A "new"\nname', enabled: 'false' };
+    const said = text((await ask(token, 'prompts/get', { name: 'configuration_preview', arguments: values })).result);
+    const [where, changes] = said.split('\n').flatMap((line) => {
+      const object = /\{.*\}/.exec(line)?.[0];
+      return object === undefined ? [] : [JSON.parse(object)];
+    });
+    const get = async () => {
+      const { result } = await ask(token, 'tools/call', { name: 'config_get', arguments: where });
+      expect(result.isError).toBe(false);
+      return result.structuredContent.data.data.item;
+    };
+    const item = await get();
+    const plan = { ...where, expected_version: item.version, changes, idempotency_key: freshKey() };
+    const { result } = await ask(token, 'tools/call', { name: 'config_plan', arguments: plan });
+    expect(result.structuredContent.data.data.preview).toEqual({
+      path: where.path,
+      version: item.version,
+      changes: [
+        { field: 'name', from: item.name, to: values.name },
+        { field: 'enabled', from: true, to: false },
+      ],
+      approval_required: true,
+      apply_available: false,
+      status: 'preview_only',
+    });
+    expect(await get()).toEqual(item);
   });
 
   it('an argument that the prompt does not know has the code that a tool’s has', async () => {
@@ -638,11 +910,11 @@ describe('prompts', () => {
   });
 
   it('a new name of a feature that looks like an id is no website that was asked for', async () => {
-    const plan: Tool = { ...toolOf('config_get'), name: 'config_plan' };
-    const prompts = mcpPrompts([configurationPreview], new Registry([...gateway.corridor.registry.tools, plan]));
-    const { token } = await gateway.issue();
-    const exchange = new Exchange(gateway.corridor, token, 'req', '2025-11-25');
-    const given = { feature_id: 'aif_1_1_3', name: 'web_2_1' };
-    expect(text(await prompts.get(exchange, 'configuration_preview', given))).toContain('web_2_1');
+    const { token } = await gateway.issue({ websites: [WEB] });
+    for (const name of [webId(2, 1), 'aif_2_1_1']) {
+      const given = { feature_id: 'aif_1_1_3', name };
+      const { result } = await ask(token, 'prompts/get', { name: 'configuration_preview', arguments: given });
+      expect(text(result)).toContain(JSON.stringify({ name }));
+    }
   });
 });

@@ -15,11 +15,13 @@ import {
   type Restricted,
   refusalOf,
 } from '../auth/expected.ts';
+import { WRITES, type Write } from '../auth/expected-writes.ts';
 import { CANARY, plantReceipt, receiptId, World, webId } from '../auth/world.ts';
+import { addDispositions } from '../auth/writes.support.ts';
 import type { Issued } from '../support/credentials.ts';
 import { type Answer, openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { rpc } from './mcp.support.ts';
-import { examples, WEB, withQuery } from './wire.support.ts';
+import { type Example, examples, freshKey, WEB, withQuery, writer } from './wire.support.ts';
 
 /** Check MC-12 (and TN-01 on MCP): whatever REST answers, the tool answers, and what it answers is data. */
 let demo: TestGateway;
@@ -31,8 +33,19 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([demo.close(), small.close()]));
 
+/** In whose name the small world is written to. */
+const AUTHOR = 'opr_1_1_1';
+
 type Input = Readonly<Record<string, unknown>>;
 type Outcome = 'success' | 'failure' | 'protocol';
+
+/** What a write takes beside its address: over REST a body and a header, over MCP arguments like the others. */
+interface Command {
+  readonly body: Input;
+  readonly key?: string | undefined;
+}
+/** The command of an example, under a key of its own; none of a read. */
+const commandOf = ({ body }: Pick<Example, 'body'>): Command | undefined => body && { body, key: freshKey() };
 
 /** The arguments that say what a REST address says; written apart from the surface that reads such addresses. */
 function argumentsOf({ path, parameters }: Tool, url: string): Input {
@@ -58,6 +71,14 @@ const still = (text: string): string => text.replace(/"(checked_at|generated_at)
 const inOrder = (errors: { parameter: string }[] | undefined) =>
   errors && [...errors].sort((a, b) => (a.parameter < b.parameter ? -1 : 1));
 
+/** A place of REST as an argument: members of a body by their pointer, and the one header that is an argument. */
+const argued = (errors: { parameter?: string; pointer?: string; code: string }[] | undefined) =>
+  errors?.map(({ parameter, pointer = '', code }) => ({
+    parameter:
+      parameter === 'Idempotency-Key' ? 'idempotency_key' : (parameter ?? pointer.split('/').slice(1).join('.')),
+    code,
+  }));
+
 /** Holds one answer of a tool against REST's answer to the same input. `listed`: the tool is in the credential's list. */
 function judge(rest: Answer, mcp: Answer, tool: Tool, listed: boolean, where: string): Outcome {
   expect([mcp.status, mcp.headers['content-type']], `${where} ${mcp.text.slice(0, 300)}`).toEqual([
@@ -65,6 +86,8 @@ function judge(rest: Answer, mcp: Answer, tool: Tool, listed: boolean, where: st
     'application/json',
   ]);
   const { body } = mcp;
+  const operation = rest.headers['x-gateway-operation-id'];
+  const ofOperation = operation === undefined ? {} : { operation_id: operation };
   expect([body.jsonrpc, body.id], where).toEqual(['2.0', 'same']);
   if (rest.status === 200) {
     expect(Object.keys(body), `${where} ${mcp.text.slice(0, 300)}`).toEqual(['jsonrpc', 'id', 'result']);
@@ -72,17 +95,21 @@ function judge(rest: Answer, mcp: Answer, tool: Tool, listed: boolean, where: st
     expect(still(text), where).toBe(still(rest.text));
     expect(body.result, where).toEqual({
       content: [{ type: 'text', text }],
-      structuredContent: { data: JSON.parse(text) },
+      structuredContent: { data: JSON.parse(text), ...ofOperation },
       isError: false,
       ...(tool.untrusted.length > 0 && { _meta: { 'gateway/untrusted_fields': tool.untrusted } }),
     });
-    expect(mcp.text.includes(`"structuredContent":{"data":${text}}`), where).toBe(true);
+    expect(operation !== undefined, where).toBe(tool.effect === 'write');
+    const end = operation === undefined ? '}' : `,"operation_id":"${operation}"}`;
+    expect(mcp.text.includes(`"structuredContent":{"data":${text}${end}`), where).toBe(true);
     return 'success';
   }
-  const { code, status, errors, required, retry_after } = rest.body;
+  const { code, status, required, retry_after } = rest.body;
+  const errors = argued(rest.body.errors);
   if (status === 400 || (code === 'not_permitted' && !listed)) {
     expect(Object.keys(body), `${where} ${mcp.text.slice(0, 300)}`).toEqual(['jsonrpc', 'id', 'error']);
     expect([body.error.code, body.error.data.code], `${where} ${rest.text}`).toEqual([-32602, code]);
+    expect(operation, where).toBeUndefined();
     expect(inOrder(body.error.data.errors), where).toEqual(inOrder(errors));
     expect(body.error.data.required, where).toEqual(required);
     expect(Object.keys(body.error.data), where).toEqual([
@@ -97,7 +124,9 @@ function judge(rest: Answer, mcp: Answer, tool: Tool, listed: boolean, where: st
   expect(Object.keys(body), `${where} ${mcp.text.slice(0, 300)}`).toEqual(['jsonrpc', 'id', 'result']);
   const { content, structuredContent, isError, ...rest_ } = body.result;
   const { error } = structuredContent;
-  expect([isError, Object.keys(structuredContent), rest_], `${where} ${rest.text}`).toEqual([true, ['error'], {}]);
+  const members = ['error', ...Object.keys(ofOperation)];
+  expect([isError, Object.keys(structuredContent), rest_], `${where} ${rest.text}`).toEqual([true, members, {}]);
+  expect(structuredContent.operation_id, where).toBe(operation);
   expect([error.code, error.status, error.request_id], where).toEqual([code, status, mcp.headers['x-request-id']]);
   expect(Object.keys(error).sort(), where).toEqual(
     ['code', 'request_id', 'status', ...(retry_after === undefined ? [] : ['retry_after'])].sort(),
@@ -113,26 +142,67 @@ const toolOf = (gateway: TestGateway, name: string): Tool => {
   return tool;
 };
 
-async function compare(gateway: TestGateway, token: string, tool: Tool, url: string, listed = true, about = '') {
-  const rest = await gateway.ask(url, { token });
-  const mcp = await call(gateway, token, tool, argumentsOf(tool, url));
+const askRest = (gateway: TestGateway, token: string, url: string, command?: Command): Promise<Answer> =>
+  gateway.ask(url, {
+    token,
+    ...(command && { body: command.body }),
+    ...(command?.key !== undefined && { headers: { 'idempotency-key': command.key } }),
+  });
+
+const askMcp = (gateway: TestGateway, token: string, tool: Tool, url: string, command?: Command): Promise<Answer> =>
+  call(gateway, token, tool, {
+    ...argumentsOf(tool, url),
+    ...command?.body,
+    ...(command?.key !== undefined && { idempotency_key: command.key }),
+  });
+
+interface Asked {
+  readonly listed?: boolean;
+  readonly about?: string;
+  /** Of a write. Both surfaces send it under the same key: what the first has done, the second is told again. */
+  readonly command?: Command | undefined;
+}
+
+async function compare(gateway: TestGateway, token: string, tool: Tool, url: string, asked: Asked = {}) {
+  const { listed = true, about = '', command } = asked;
+  const rest = await askRest(gateway, token, url, command);
+  const mcp = await askMcp(gateway, token, tool, url, command);
   return { rest, mcp, outcome: judge(rest, mcp, tool, listed, `${tool.name} ${about} ${url}`) };
+}
+
+/** A disposition `settled` for the writes of a small world; afterwards its conversations have their own ones again. */
+async function settling<T>({ database: { sql } }: TestGateway, work: () => Promise<T>): Promise<T> {
+  const before = await sql`SELECT tenant, site, id, disposition FROM platform.conversation`;
+  await addDispositions(sql);
+  await sql`UPDATE platform.disposition SET value = 'settled' WHERE id = 9001`;
+  try {
+    return await work();
+  } finally {
+    for (const { tenant, site, id, disposition } of before) {
+      await sql`UPDATE platform.conversation SET disposition = ${disposition}
+        WHERE tenant = ${tenant} AND site = ${site} AND id = ${id}`;
+    }
+  }
 }
 
 describe('MC-12 one body on both surfaces', () => {
   it('MC-12 every tool on demo data: examples, full and walked pages, full, masked and restricted credentials', async () => {
-    const full = await demo.issue();
-    const masked = await demo.issue({ dataAccess: [] });
-    const restricted = await demo.issue({ channels: ['chn_1_1_1', 'chn_1_1_2'] });
+    const full = await writer(demo);
+    const masked = await writer(demo, { dataAccess: [] });
+    const restricted = await writer(demo, { channels: ['chn_1_1_1', 'chn_1_1_2'] });
     const largest = new Map<string, number>();
     const outcomes: Record<Outcome, number> = { success: 0, failure: 0, protocol: 0 };
     for (const { token } of [full, masked, restricted]) {
       const { body } = await rpc(demo.port, token, 'tools/list');
       const listed = new Set(body.result.tools.map((one: { name: string }) => one.name));
-      for (const { tool, url } of await examples(demo)) {
+      for (const example of await examples(demo)) {
+        const { tool, url } = example;
         const pages = tool.paged ? [url, withQuery(url, 'limit=100'), withQuery(url, 'limit=3')] : [url];
         for (let page = pages.pop(), turns = 0; page !== undefined; page = pages.pop()) {
-          const { rest, outcome } = await compare(demo, token, tool, page, listed.has(tool.name));
+          const { rest, outcome } = await compare(demo, token, tool, page, {
+            listed: listed.has(tool.name),
+            command: commandOf(example),
+          });
           outcomes[outcome]++;
           largest.set(tool.name, Math.max(largest.get(tool.name) ?? 0, rest.status === 200 ? rest.text.length : 0));
           const next = rest.body.data?.next_cursor;
@@ -155,6 +225,7 @@ describe('MC-12 one body on both surfaces', () => {
     const issued = await small.issue({
       scopes,
       dataAccess: flags,
+      authors: [AUTHOR],
       ...(websites && { websites }),
       ...(restricted && {
         [GRANT[restricted.dimension]]: restricted.ids.map((id) => `${PREFIX[restricted.dimension]}_1_1_${id}`),
@@ -187,17 +258,25 @@ describe('MC-12 one body on both surfaces', () => {
       const { token, credential } = await hold(grants, restricted);
       // Two calls that come alone: what happens to an app's first calls when they come together has its own test.
       for (const _ of [1, 2]) await small.ask('/api/v1/context', { token });
-      const judged = OPERATIONS.map(async (operation) => {
+      const judged = async (operation: Operation, command?: Command) => {
         // What a parameter asks for on top of the operation is no matter of the list: such a refusal is the call's.
         const listed = refusalOf(bare(operation), grants, restricted)?.code !== 'not_permitted';
         const url = pathOf(operation, webId(1, 1), receiptId(credential));
         const where = `${nameOf(operation)} ${name}`;
-        const { outcome } = await compare(small, token, toolOf(small, operation.tool), url, listed, where);
+        const { outcome } = await compare(small, token, toolOf(small, operation.tool), url, {
+          listed,
+          about: where,
+          command,
+        });
         expect(outcome !== 'protocol', where).toBe(listed);
         seen[outcome]++;
         if (outcome === 'success') succeeded.add(operation.tool);
+      };
+      await Promise.all(OPERATIONS.map((operation) => judged(operation)));
+      // What is written would show between the two answers of a read.
+      await settling(small, async () => {
+        for (const write of WRITES) await judged(write, { body: write.body(webId(1, 1)), key: freshKey() });
       });
-      await Promise.all(judged);
     }
     console.info('MC-12 grants:', JSON.stringify(seen));
     expect([...succeeded].sort()).toEqual(small.corridor.registry.tools.map(({ name }) => name));
@@ -206,11 +285,14 @@ describe('MC-12 one body on both surfaces', () => {
 
   it('MC-12 TN-04 a website that is foreign, not granted or not there: one refusal, the same for all', async () => {
     const { token, credential } = await hold(FULL, undefined, [webId(1, 1)]);
-    for (const operation of OPERATIONS.filter(({ website }) => website !== 'none')) {
+    const addressed: (Operation & Partial<Write>)[] = [...OPERATIONS, ...WRITES];
+    for (const operation of addressed.filter(({ website }) => website !== 'none')) {
       const texts = new Set<string>();
       for (const website of [webId(1, 2), webId(2, 1), webId(1, 9), `web_1_${'9'.repeat(19)}`]) {
         const url = pathOf(operation, website, receiptId(credential));
-        const { mcp, outcome } = await compare(small, token, toolOf(small, operation.tool), url);
+        const body = operation.body?.(website);
+        const command = commandOf({ body });
+        const { mcp, outcome } = await compare(small, token, toolOf(small, operation.tool), url, { command });
         expect(outcome, url).toBe('failure');
         texts.add(mcp.text.replaceAll(/req_[a-f0-9]{32}/g, ''));
       }
@@ -226,10 +308,11 @@ describe('MC-12 one refusal on both surfaces', () => {
   const SENTINEL = 'zzSENTINELzz';
 
   it('MC-12 bad input of every kind, for every tool', async () => {
-    const { token } = await demo.issue();
+    const { token } = await writer(demo);
     const codes = new Map<string, number>();
     const kinds = new Map<string, string>();
-    for (const { tool, path, query, url } of await examples(demo)) {
+    for (const example of await examples(demo)) {
+      const { tool, path, query, url } = example;
       const without = (name: string): string =>
         query.filter(([one]) => one !== name).reduce((all, [one, value]) => withQuery(all, `${one}=${value}`), path);
       const withValue = (name: string, value: string): string =>
@@ -242,6 +325,8 @@ describe('MC-12 one refusal on both surfaces', () => {
         ['of every object', withQuery(url, 'constructor=1'), 'unsupported_parameter'],
       ];
       for (const { name, required, id, type, in: place } of tool.parameters) {
+        // Members of a body have a test of their own, with the writes.
+        if (place === 'body') continue;
         const prefix = id?.prefix ?? '';
         if (required && place === 'query') bad.push(['missing', without(name), 'invalid_parameter']);
         if (id || name === 'website_id') bad.push(['malformed', withValue(name, SENTINEL), 'invalid_parameter']);
@@ -264,7 +349,7 @@ describe('MC-12 one refusal on both surfaces', () => {
         if (type === 'boolean') bad.push(['boolean', withValue(name, 'yes'), 'invalid_parameter']);
       }
       for (const [kind, sent, code] of bad) {
-        const { rest, mcp } = await compare(demo, token, tool, sent, true, kind);
+        const { rest, mcp } = await compare(demo, token, tool, sent, { about: kind, command: commandOf(example) });
         expect(rest.body.code, `${tool.name} ${kind} ${sent}`).toBe(code);
         expect(mcp.text, `${tool.name} ${kind}`).not.toContain(SENTINEL);
         codes.set(rest.body.code, (codes.get(rest.body.code) ?? 0) + 1);
@@ -277,34 +362,40 @@ describe('MC-12 one refusal on both surfaces', () => {
   });
 
   it('MC-12 a parameter called __proto__ is one more that no tool knows', async () => {
-    const { token } = await demo.issue();
-    for (const { tool, url } of await examples(demo)) {
-      const { rest } = await compare(demo, token, tool, withQuery(url, '__proto__=1'), true, 'of every prototype');
+    const { token } = await writer(demo);
+    for (const example of await examples(demo)) {
+      const { rest } = await compare(demo, token, example.tool, withQuery(example.url, '__proto__=1'), {
+        about: 'of every prototype',
+        command: commandOf(example),
+      });
       expect(rest.body.code).toBe('unsupported_parameter');
     }
   });
 
   it('MC-12 several faults at once: the same code and the same names', async () => {
-    const { token } = await demo.issue();
-    for (const { tool, path, url } of await examples(demo)) {
+    const { token } = await writer(demo);
+    for (const { tool, path, url, body } of await examples(demo)) {
       const faulty = tool.parameters.some(({ required, in: place }) => required && place === 'query') ? path : url;
       const sent = withQuery(faulty, `nonsense=1${tool.paged ? '&limit=0&cursor=x' : ''}`);
-      const { rest } = await compare(demo, token, tool, sent, true, 'several faults');
+      // Of a write: no member that it needs, one that it does not know, and no key.
+      const command = body && { body: { foreign: 1 } };
+      const { rest } = await compare(demo, token, tool, sent, { about: 'several faults', command });
       expect(rest.status, sent).toBe(400);
+      if (body) expect(rest.body.errors.length, tool.name).toBeGreaterThanOrEqual(2 + Object.keys(body).length);
     }
   });
 
   it('MC-12 shapes that only JSON has are named and refused, never coerced', async () => {
-    const { token } = await demo.issue();
+    const { token } = await writer(demo);
     let refused = 0;
-    for (const { tool, url } of await examples(demo)) {
-      const input = argumentsOf(tool, url);
+    for (const { tool, url, body } of await examples(demo)) {
+      const input: Input = { ...argumentsOf(tool, url), ...body, ...(body && { idempotency_key: freshKey() }) };
       for (const { name, type, required } of tool.parameters) {
         const shapes = [
           null,
-          {},
+          // An object is no wrong shape of what is one; what is wrong inside it has its place in the test of the writes.
+          ...(typeof body?.[name] === 'object' ? [] : [{}, { [SENTINEL]: 1 }]),
           [SENTINEL],
-          { [SENTINEL]: 1 },
           type === 'string' ? 7 : SENTINEL,
           type === 'boolean' ? 1 : true,
         ];
@@ -406,8 +497,10 @@ describe('MC-12 one refusal on both surfaces', () => {
   it('MC-12 a quota that is used up: a failure of the call, for every tool', async () => {
     const { token } = await demo.issue({ perMinute: 1, burst: 1 });
     expect((await demo.ask('/api/v1/context', { token })).status).toBe(200);
-    for (const { tool, url } of await examples(demo)) {
-      const { rest, mcp, outcome } = await compare(demo, token, tool, url, true, 'no quota');
+    for (const example of await examples(demo)) {
+      const { tool, url } = example;
+      const asked = { about: 'no quota', command: commandOf(example) };
+      const { rest, mcp, outcome } = await compare(demo, token, tool, url, asked);
       expect([rest.body.code, outcome]).toEqual(['quota_exceeded', 'failure']);
       const { retry_after } = mcp.body.result.structuredContent.error;
       expect(Math.abs(retry_after - rest.body.retry_after), tool.name).toBeLessThanOrEqual(1);
@@ -420,6 +513,242 @@ describe('MC-12 one refusal on both surfaces', () => {
     const place = tool.path.split('/').indexOf(`{${name}}`);
     return path.split('/').slice(0, place).join('/').length + 1;
   };
+});
+
+describe('MC-12 one write on both surfaces', () => {
+  const writes = async (): Promise<(Example & { body: Input })[]> => {
+    const found = (await examples(demo)).flatMap((one) => (one.body ? [{ ...one, body: one.body }] : []));
+    const registered = demo.corridor.registry.tools.filter(({ effect }) => effect === 'write');
+    expect(found.map(({ tool }) => tool.name)).toEqual(registered.map(({ name }) => name));
+    expect(found.map(({ tool }) => tool.name).sort()).toEqual(WRITES.map(({ tool }) => tool).sort());
+    return found;
+  };
+  const count = async (): Promise<{ notes: number; operations: number }> => {
+    const [row] = await demo.database.sql<{ notes: number; operations: number }[]>`
+      SELECT (SELECT count(*)::int FROM platform.note) AS notes,
+             (SELECT count(*)::int FROM gateway.operation) AS operations`;
+    return row ?? { notes: -1, operations: -1 };
+  };
+  const operationOf = ({ headers }: Answer): unknown => headers['x-gateway-operation-id'];
+
+  it('MC-12 a write that one surface has made is replayed by the other: one effect, one body, one operation', async () => {
+    const { token } = await writer(demo);
+    const operations = new Set<unknown>();
+    for (const { tool, url, body } of await writes()) {
+      for (const first of ['rest', 'mcp']) {
+        const command = { body, key: freshKey() };
+        const before = await count();
+        const early = first === 'mcp' ? await askMcp(demo, token, tool, url, command) : undefined;
+        const rest = await askRest(demo, token, url, command);
+        const mcp = early ?? (await askMcp(demo, token, tool, url, command));
+        const where = `${tool.name} ${first} first ${rest.text}`;
+        expect(judge(rest, mcp, tool, true, where), where).toBe('success');
+        const { content, structuredContent } = mcp.body.result;
+        expect(content[0].text, where).toBe(rest.text);
+        expect(structuredContent.data, where).toEqual(rest.body);
+        expect(structuredContent.operation_id, where).toBe(operationOf(rest));
+        expect(structuredContent.operation_id, where).toMatch(/^op_[a-f0-9]{64}$/);
+        expect(rest.headers['idempotency-replayed'], where).toBe(first === 'mcp' ? 'true' : undefined);
+        expect(await count(), where).toEqual({
+          notes: before.notes + (tool.name === 'visitor_note_add' ? 1 : 0),
+          operations: before.operations + 1,
+        });
+        operations.add(operationOf(rest));
+      }
+    }
+    expect(operations.size).toBe(2 * WRITES.length);
+  });
+
+  it('MC-12 conflicts: of the data and of the key, the same code and operation on both', async () => {
+    const { token } = await writer(demo);
+    const conflicting: Readonly<Record<string, (body: Input) => Input>> = {
+      conversation_disposition_set: () => ({ disposition: 'no such disposition' }),
+      ai_feature_execute: (body) => ({ ...body, expected_version: 77_777 }),
+      config_plan: (body) => ({ ...body, expected_version: 77_777 }),
+    };
+    const other: Readonly<Record<string, (body: Input) => Input>> = {
+      ...conflicting,
+      visitor_note_add: () => ({ text: 'Another note.' }),
+    };
+    const all = await writes();
+    expect(all.filter(({ tool }) => tool.errors.includes('operation_conflict')).map(({ tool }) => tool.name)).toEqual(
+      Object.keys(conflicting).sort(),
+    );
+    for (const { tool, url, body } of all) {
+      const conflict = conflicting[tool.name]?.(body);
+      if (conflict) {
+        const command = { body: conflict, key: freshKey() };
+        const { rest, mcp, outcome } = await compare(demo, token, tool, url, { command });
+        expect([rest.status, rest.body.code, outcome], tool.name).toEqual([409, 'operation_conflict', 'failure']);
+        expect(mcp.body.result.structuredContent.operation_id, tool.name).toMatch(/^op_[a-f0-9]{64}$/);
+      }
+      const key = freshKey();
+      const done = await askRest(demo, token, url, { body, key });
+      expect(done.status, done.text).toBe(200);
+      const command = { body: other[tool.name]?.(body) ?? {}, key };
+      const { rest, mcp, outcome } = await compare(demo, token, tool, url, { command });
+      expect([rest.status, rest.body.code, outcome], tool.name).toEqual([409, 'idempotency_conflict', 'failure']);
+      expect(mcp.body.result.structuredContent.operation_id, tool.name).toBe(operationOf(done));
+    }
+  });
+
+  it('MC-12 what is refused before the ledger has no operation on either: no author, no adapter', async () => {
+    const { token } = await demo.issue();
+    const { token: full } = await writer(demo);
+    const [feature] = await demo.database.sql<{ id: string; version: number }[]>`
+      SELECT id, active_version AS version FROM platform.ai_feature
+       WHERE tenant = 1 AND site = 1 AND type <> 'language_detection' AND active_version IS NOT NULL ORDER BY id LIMIT 1`;
+    const codes: string[] = [];
+    const before = await count();
+    for (const { tool, url, body } of await writes()) {
+      const adapter = tool.name === 'ai_feature_execute';
+      if (!tool.author && !adapter) continue;
+      const { rest, outcome } = adapter
+        ? await compare(demo, full, tool, `/api/v1/ai/features/aif_1_1_${feature?.id}/execute`, {
+            command: { body: { ...body, expected_version: feature?.version }, key: freshKey() },
+          })
+        : await compare(demo, token, tool, url, { command: { body, key: freshKey() } });
+      expect([outcome, operationOf(rest)], tool.name).toEqual(['failure', undefined]);
+      codes.push(`${tool.name} ${rest.status} ${rest.body.code}`);
+    }
+    expect(codes.sort()).toEqual([
+      'ai_feature_execute 422 adapter_not_available',
+      'conversation_disposition_set 503 enrollment_unavailable',
+      'visitor_note_add 503 enrollment_unavailable',
+    ]);
+    expect(await count()).toEqual(before);
+  });
+
+  /** Must never be repeated to the one who sent it. */
+  const SENTINEL = 'zzSENTINELzz';
+  const INVALID = 'invalid_parameter';
+  const UNKNOWN = 'unsupported_parameter';
+
+  /** Members of the body in place of the example's; what is wrong with them, by REST's pointer and MCP's argument. */
+  type Fault = [members: Input, code: string, pointer: string, argument: string];
+  const VERSIONS = [0, -1, 1.5, '1', 2_147_483_648].map(
+    (version): Fault => [{ expected_version: version }, INVALID, '/expected_version', 'expected_version'],
+  );
+  const text = { type: 'text', text: SENTINEL };
+  const FAULTS: Readonly<Record<string, readonly Fault[]>> = {
+    visitor_note_add: ['', '  \n', SENTINEL.repeat(400), 'a\u0000', 7].map((value) => [
+      { text: value },
+      INVALID,
+      '/text',
+      'text',
+    ]),
+    conversation_disposition_set: ['', '\u00a0', SENTINEL.repeat(20), false].map((value) => [
+      { disposition: value },
+      INVALID,
+      '/disposition',
+      'disposition',
+    ]),
+    ai_feature_execute: [
+      ...VERSIONS,
+      [{ context: SENTINEL }, INVALID, '/context', 'context'],
+      [{ context: { type: 'text' } }, INVALID, '/context/text', 'context.text'],
+      [{ context: { ...text, text: 7 } }, INVALID, '/context/text', 'context.text'],
+      [{ context: { ...text, text: '' } }, INVALID, '/context/text', 'context.text'],
+      [{ context: { ...text, text: 'a\u0000' } }, INVALID, '/context/text', 'context.text'],
+      [{ context: { ...text, type: SENTINEL } }, INVALID, '/context/type', 'context.type'],
+      [
+        { context: { ...text, default_language: 'deu' } },
+        INVALID,
+        '/context/default_language',
+        'context.default_language',
+      ],
+      [{ context: { ...text, nonsense: 1 } }, UNKNOWN, '/context/nonsense', 'context.nonsense'],
+    ],
+    config_plan: [
+      ...VERSIONS,
+      [{ path: SENTINEL }, INVALID, '/path', 'path'],
+      [{ path: '/ai/features' }, INVALID, '/path', 'path'],
+      [{ changes: {} }, INVALID, '/changes', 'changes'],
+      [{ changes: SENTINEL }, INVALID, '/changes', 'changes'],
+      [{ changes: { enabled: 'true' } }, INVALID, '/changes/enabled', 'changes.enabled'],
+      [{ changes: { name: '' } }, INVALID, '/changes/name', 'changes.name'],
+      [{ changes: { enabled: true, type: SENTINEL } }, UNKNOWN, '/changes/type', 'changes.type'],
+    ],
+  };
+
+  it('MC-12 bad input of every write: pointers and the key’s header over REST are arguments over MCP', async () => {
+    const { token } = await writer(demo);
+    const before = await count();
+    let refused = 0;
+    for (const { tool, url, body } of await writes()) {
+      const faults: Fault[] = [
+        ...(FAULTS[tool.name] ?? []),
+        // What is undefined is not sent.
+        ...Object.keys(body).map((name): Fault => [{ [name]: undefined }, INVALID, `/${name}`, name]),
+        [{ nonsense: SENTINEL }, UNKNOWN, '/nonsense', 'nonsense'],
+        [{ '<b>': SENTINEL }, UNKNOWN, '/(unprintable)', '(unprintable)'],
+        [{ constructor: SENTINEL }, UNKNOWN, '/constructor', 'constructor'],
+      ];
+      interface Case {
+        readonly command: Command;
+        readonly code: string;
+        readonly rest: object;
+        readonly mcp: object;
+      }
+      const cases = faults.map(([members, code, pointer, argument]): Case => {
+        const [name = ''] = argument.split('.');
+        const missing =
+          pointer === '/context/text' ? !('text' in Object(members['context'])) : members[name] === undefined;
+        const told = code === INVALID && missing ? 'missing' : code;
+        const command: Command = { body: { ...body, ...members }, key: freshKey() };
+        return { command, code, rest: { pointer, code: told }, mcp: { parameter: argument, code: told } };
+      });
+      const REQUIRED = 'idempotency_key_required';
+      const BAD = 'invalid_idempotency_key';
+      for (const key of [undefined, '', 'two words', 'k'.repeat(129)]) {
+        const told = key === undefined ? 'missing' : BAD;
+        cases.push({
+          command: { body, key },
+          code: key === undefined ? REQUIRED : BAD,
+          rest: { parameter: 'Idempotency-Key', code: told },
+          mcp: { parameter: 'idempotency_key', code: told },
+        });
+      }
+      for (const { command, code, rest: place, mcp: argument } of cases) {
+        const where = `${tool.name} ${JSON.stringify(command).slice(0, 200)}`;
+        const { rest, mcp, outcome } = await compare(demo, token, tool, url, { command });
+        expect([rest.status, rest.body.code, outcome], `${where} ${rest.text}`).toEqual([400, code, 'protocol']);
+        expect(rest.body.errors, where).toEqual([place]);
+        expect(mcp.body.error.data, where).toEqual({ code, errors: [argument] });
+        expect(rest.text + mcp.text, where).not.toContain(SENTINEL);
+        refused++;
+      }
+      // Shapes of a key that no header has.
+      for (const idempotency_key of [null, 7, true, {}, [freshKey()]]) {
+        const { error } = (await call(demo, token, tool, { ...argumentsOf(tool, url), ...body, idempotency_key })).body;
+        expect([error.code, error.data], `${tool.name} ${JSON.stringify(idempotency_key)}`).toEqual([
+          -32602,
+          { code: BAD, errors: [{ parameter: 'idempotency_key', code: BAD }] },
+        ]);
+      }
+    }
+    expect(refused).toBeGreaterThan(60);
+    expect(await count()).toEqual(before);
+  });
+
+  it('MC-12 a write that is not permitted, and one without quota: refused alike, by name, with nothing done', async () => {
+    const before = await count();
+    for (const { tool, url, body } of await writes()) {
+      const command = { body, key: freshKey() };
+      for (const scope of tool.required.scopes) {
+        const { token } = await writer(demo, { scopes: ALL_SCOPES.filter((one) => one !== scope) });
+        const { rest, mcp } = await compare(demo, token, tool, url, { listed: false, about: scope, command });
+        expect([rest.status, rest.body.code], tool.name).toEqual([404, 'not_permitted']);
+        expect(mcp.body.error.data.required.scopes, tool.name).toEqual([scope]);
+      }
+      const { token } = await writer(demo, { perMinute: 1, burst: 1 });
+      expect((await demo.ask('/api/v1/context', { token })).status).toBe(200);
+      const { rest, mcp } = await compare(demo, token, tool, url, { command });
+      expect([rest.status, rest.body.code], tool.name).toEqual([429, 'quota_exceeded']);
+      expect(mcp.body.result.structuredContent.error.retry_after, tool.name).toBeGreaterThanOrEqual(1);
+    }
+    expect(await count()).toEqual(before);
+  });
 });
 
 describe('MC-12 what people wrote is data', () => {
@@ -454,6 +783,8 @@ describe('MC-12 what people wrote is data', () => {
     saved_responses: entry('/data/saved_responses/*', 'label', 'content', 'category_name', 'shortcut'),
     visitor: ['/data/visitor/nickname'],
     visitor_conversations: conversation('/data/conversations/*'),
+    // A note that is added has no title.
+    visitor_note_add: entry('/data/note', 'text', 'author'),
     visitor_notes: note('/data/notes/*'),
   };
   /** Names that administrators give in the settings of the service itself: labels, not what somebody said. */
@@ -463,6 +794,7 @@ describe('MC-12 what people wrote is data', () => {
     ai_features_list: ['/data/features/*/name'],
     channels: ['/data/channels/*/name'],
     config_get: ['/data/items/*/name', '/data/item/name'],
+    config_plan: entry('/data/preview/changes/*', 'from', 'to'),
     config_search: ['/data/matches/*/label'],
     conversation: ['/data/conversation/disposition'],
     conversations_list: ['/data/conversations/*/disposition'],
@@ -488,15 +820,18 @@ describe('MC-12 what people wrote is data', () => {
     }
   }
 
-  /** Strings of all that a full credential reads of the small world, by tool and pointer. */
-  async function readAll(gateway: TestGateway): Promise<Map<string, Map<string, string[]>>> {
-    const issued = await gateway.issue();
+  /** What the writes of `readAll` send, unless a test has something else to say. */
+  const SAID = 'Zqsaid0here0qZ';
+
+  /** Strings of all that a full credential reads of the small world and is told when it writes, by tool and pointer. */
+  async function readAll(gateway: TestGateway, said = SAID): Promise<Map<string, Map<string, string[]>>> {
+    const issued = await gateway.issue({ authors: [AUTHOR] });
     await plantReceipt(gateway.database.sql, issued.credential);
     const found = new Map<string, Map<string, string[]>>();
-    for (const operation of OPERATIONS) {
+    const read = async (operation: Operation, command?: Command): Promise<void> => {
       const tool = toolOf(gateway, operation.tool);
       const url = pathOf(operation, webId(1, 1), receiptId(issued.credential));
-      const { mcp, outcome } = await compare(gateway, issued.token, tool, url);
+      const { mcp, outcome } = await compare(gateway, issued.token, tool, url, { command });
       expect(outcome, nameOf(operation)).toBe('success');
       const { structuredContent, ...protocol } = mcp.body.result;
       // Nothing that anybody wrote stands anywhere but in the answer and its copy.
@@ -506,7 +841,19 @@ describe('MC-12 what people wrote is data', () => {
       for (const [pointer, text] of strings(structuredContent.data)) {
         here.set(pointer, [...(here.get(pointer) ?? []), text]);
       }
-    }
+    };
+    for (const operation of OPERATIONS) await read(operation);
+    await settling(gateway, async () => {
+      for (const write of WRITES) {
+        const body = write.body(webId(1, 1));
+        const own: Readonly<Record<string, Input>> = {
+          visitor_note_add: { text: said },
+          // Another name than the feature has: what would stay the same is left out.
+          config_plan: { changes: { name: `to ${said}`, enabled: false } },
+        };
+        await read(write, { body: { ...body, ...own[write.tool] }, key: freshKey() });
+      }
+    });
     return found;
   }
 
@@ -592,12 +939,15 @@ describe('MC-12 what people wrote is data', () => {
           await sql.unsafe(`UPDATE platform.${table} SET ${columns.join(', ')}`, [injection]);
         }
         // `readAll` compares with REST, whose body is JSON of the same value, and looks at every protocol member.
-        const found = await readAll(own);
+        const found = await readAll(own, injection);
         for (const [tool, pointers] of Object.entries(WRITTEN)) {
           for (const pointer of pointers.filter((one) => !/topics|\/content$/.test(one))) {
             expect(found.get(tool)?.get(pointer), `${tool} ${pointer}`).toContain(injection);
           }
         }
+        const plan = found.get('config_plan');
+        expect(plan?.get('/data/preview/changes/*/from')).toEqual([injection]);
+        expect(plan?.get('/data/preview/changes/*/to')).toEqual([`to ${injection}`]);
       }
     } finally {
       await own.close();

@@ -1,0 +1,46 @@
+import postgres from 'postgres';
+import { openGateway } from '../../src/gateway/open.ts';
+import type { EmbeddedStore } from '../../src/store/embedded.ts';
+import { openDatabase } from '../../src/store/postgres.ts';
+import { issue } from '../support/credentials.ts';
+import { mapAuthors } from './notes.ts';
+
+const TOMBSTONES = 1_000_000;
+const RETRIES = 2_000;
+
+/** Latency of a retry on a ledger with a million tombstones against the same ledger before them, and the plan of its look-up. */
+export async function tombstones(store: EmbeddedStore, visitor: string, print: (line: string) => void): Promise<void> {
+  const target = { host: store.host, port: store.port, database: 'gateway', username: 'postgres' };
+  const sql = postgres({ ...target, max: 1, onnotice: () => undefined });
+  const db = openDatabase({ target, connections: 2, statementTimeout: 600_000, name: 'tombstones' });
+  const corridor = await openGateway({ store: { db, slow: db }, checkEvery: 1_000_000, onDefect: () => undefined });
+  const tool = corridor.registry.get('visitor_note_add');
+  if (!tool) throw new Error('no visitor_note_add');
+  const { token, credential } = await issue(sql, 1);
+  await mapAuthors(sql, credential);
+  const call = { tool, bearer: token, input: { visitor_id: visitor, text: 'Once.' }, idempotencyKey: 'tombstones' };
+  const retries = async (): Promise<number> => {
+    const times: number[] = [];
+    for (let i = 0; i < RETRIES; i++) {
+      const began = performance.now();
+      const outcome = await corridor.call(call);
+      times.push(performance.now() - began);
+      if (!('body' in outcome)) throw new Error('a retry was refused');
+    }
+    return times.sort((a, b) => a - b)[RETRIES / 2] ?? 0;
+  };
+  await retries();
+  const before = await retries();
+  await sql`INSERT INTO gateway.operation (operation_id, credential_id, revision, tenant, site, operation, status, created_at)
+    SELECT 'op_' || encode(sha256(n::text::bytea), 'hex'), ${credential}, 1, 1, 101, 'visitor_note_add', 'acknowledged', now() - interval '30 days'
+      FROM generate_series(1, ${TOMBSTONES}::integer) n`;
+  await sql`ANALYZE gateway.operation`;
+  await retries();
+  const after = await retries();
+  print(
+    `retry, median of ${RETRIES}: ${before.toFixed(3)} ms, with ${TOMBSTONES} tombstones ${after.toFixed(3)} ms, ratio ${(after / before).toFixed(2)}`,
+  );
+  const plan = await sql`EXPLAIN SELECT * FROM gateway.operation WHERE operation_id = ${`op_${'0'.repeat(64)}`}`;
+  for (const line of plan) print(`  ${line['QUERY PLAN']}`);
+  await Promise.all([db.close(), sql.end()]);
+}
