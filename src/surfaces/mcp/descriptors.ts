@@ -54,7 +54,7 @@ const outputSchema = (tool: Tool): ObjectSchema => ({
 
 const KEY = {
   type: 'string',
-  description: 'Your own key for this write; keep it for retries.',
+  description: 'Your own key, at most 128 printable characters; keep it for retries.',
 };
 
 function inputSchema(tool: Tool): ObjectSchema {
