@@ -1,4 +1,4 @@
-import { createHash, createHmac } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { stringify } from 'safe-stable-stringify';
 import { z } from 'zod';
 import { Failure } from '../core/failures.ts';
@@ -92,8 +92,12 @@ export class Ledger {
     state: (operation: OperationState) => void,
   ): Promise<Readonly<Record<string, unknown>>> {
     const { session, tool, input, key } = call;
-    const operationId = await this.#operationId(session.authority.credentialId, tool.name, key);
-    const fingerprint = fingerprintOf({ input, revision: session.authority.revision });
+    const secret = await this.#secret();
+    // None of the three holds a space.
+    const operationId = `op_${hmac(secret, `${session.authority.credentialId} ${tool.name} ${key}`).toString('hex')}`;
+    // RFC 8785 for plain JSON: the same input gives the same bytes, however its members were ordered. Under the key, because
+    // a short text could be guessed from its plain digest.
+    const fingerprint = hmac(secret, stringify({ input, revision: session.authority.revision }) ?? '');
     // What only computes has nothing to do in another system.
     const remote = tool.author ? this.#remote : undefined;
     const keyed = { operationId, fingerprint, command, about, receipts: tool.emits };
@@ -119,29 +123,27 @@ export class Ledger {
     const signal = AbortSignal.timeout(LEASE - 2_000);
     // A writer that does not heed the signal is not waited for.
     const late = new Promise<null>((resolve) => signal.addEventListener('abort', () => resolve(null), { once: true }));
-    const outcome = await Promise.race([remote.perform(work, signal).catch(() => null), late]);
-    const settled = await settle(this.#db, { operationId: work.operationId, epoch, receipts }, outcome);
+    const performed = Promise.resolve()
+      .then(() => remote.perform(work, signal))
+      .catch(() => null);
+    const outcome = await Promise.race([performed, late]);
+    const settled = await settle(this.#db, { operationId: work.operationId, epoch, receipts }, outcome).catch(
+      () => false,
+    );
     // Whoever comes too late knows nothing: the replica that took the command over has the word.
     return settled && outcome ? { state: 'new', outcome } : { state: 'unknown' };
   }
 
-  async #operationId(credential: string, operation: string, key: string): Promise<string> {
+  async #secret(): Promise<Uint8Array> {
     this.#key ??= ledgerKey(this.#db).catch((error: unknown) => {
       this.#key = undefined;
       throw error;
     });
-    // None of the three holds a space.
-    return `op_${createHmac('sha256', await this.#key)
-      .update(`${credential} ${operation} ${key}`)
-      .digest('hex')}`;
+    return this.#key;
   }
 }
 
-/** RFC 8785 for plain JSON: the same input gives the same bytes, however its members were ordered. */
-const fingerprintOf = (value: object): Uint8Array =>
-  createHash('sha256')
-    .update(stringify(value) ?? '')
-    .digest();
+const hmac = (key: Uint8Array, text: string): Buffer => createHmac('sha256', key).update(text).digest();
 
 const CODES = {
   pending: 'operation_in_progress',

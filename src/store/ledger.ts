@@ -29,6 +29,8 @@ export const LEASE = 10_000;
 /** Deadlock and serialization failure: PostgreSQL has undone the whole statement (checks, F-21). */
 const UNDONE = /^(40P01|40001)$/;
 const ATTEMPTS = 3;
+/** What write_once raises where the authority ended while it waited. */
+const STALE = 'GW401';
 
 /**
  * Enters a command. Of the platform's own writer, authority, reservation, effect, journal entry and outcome are this one
@@ -40,7 +42,7 @@ export async function enter(session: ReadSession, keyed: Keyed, remote: boolean)
   const { operationId, fingerprint, command, about, receipts } = keyed;
   const statement = sql`
     SELECT guard.ok, CASE WHEN guard.ok THEN gateway.write_once(
-      ${operationId}, ${authority.credentialId}, ${authority.revision}, ${website.tenant}, ${website.site},
+      ${authority.digest}, ${operationId}, ${authority.credentialId}, ${authority.revision}, ${website.tenant}, ${website.site},
       ${command.operation}, ${fingerprint}, ${exists(session, [about])}, ${JSON.stringify(command)}::text::jsonb,
       ${receipts}::text[], ${remote ? LEASE : null}::integer * interval '1 millisecond') END AS entry
     FROM ${guard(authority)}`;
@@ -52,6 +54,7 @@ export async function enter(session: ReadSession, keyed: Keyed, remote: boolean)
       // What an attempt of this very call has done is no replay.
       return attempt > 1 && row.entry.state === 'settled' ? { ...row.entry, state: 'new' } : row.entry;
     } catch (error) {
+      if (sqlState(error) === STALE) throw new StaleAuthority();
       const may = mayRepeat(error) || UNDONE.test(sqlState(error));
       if (!may || attempt === ATTEMPTS) throw error;
     }

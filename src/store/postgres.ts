@@ -103,6 +103,8 @@ export function openDatabase(options: ConnectOptions): Database {
       tcp_keepalives_idle: 5,
       tcp_keepalives_interval: 2,
       tcp_keepalives_count: 3,
+      // Functions that wait for a lock have to see what was committed meanwhile.
+      default_transaction_isolation: 'read committed',
       TimeZone: 'UTC',
       // Times of views travel as text of this style.
       DateStyle: 'ISO',

@@ -162,13 +162,23 @@ BEGIN
      WHERE changes ? f.field AND changes -> f.field <> f.before)));
 END $$;
 
+-- Whether a bearer's authority is still what a statement was built for, at this moment: store/guard.ts asks the same at the
+-- snapshot of the statement, which a wait for a lock makes old.
+CREATE FUNCTION gateway.authority_holds(p_digest bytea, p_revision integer) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN EXISTS (
+    SELECT 1 FROM gateway.token t JOIN gateway.credential c ON c.id = t.credential_id
+     WHERE t.digest = p_digest AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > clock_timestamp())
+       AND c.revision = p_revision AND c.revoked_at IS NULL AND c.expires_at > clock_timestamp());
+END $$;
+
 -- One command, once. Without a lease: effect, journal entry and outcome in one transaction, so that a crash leaves all of
 -- it or nothing and no outcome is ever unknown. With one, the effect is another system's: the command is reserved for
 -- whoever called, who has to settle it. p_found: whether the caller may see what the command is about. Answers
 -- {"state": …}: new or settled (with the outcome), reserved (with epoch and author), pending, unknown, conflict (other
--- input or revision) or forgotten (erased).
+-- input or revision) or forgotten (erased). Raises GW401, which undoes all of it, where the authority went meanwhile.
 CREATE FUNCTION gateway.write_once(
-  p_id text, p_credential text, p_revision integer, p_tenant bigint, p_site bigint, p_operation text,
+  p_digest bytea, p_id text, p_credential text, p_revision integer, p_tenant bigint, p_site bigint, p_operation text,
   p_fingerprint bytea, p_found boolean, p_command jsonb, p_receipts text[], p_lease interval
 ) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
@@ -180,6 +190,14 @@ BEGIN
   IF NOT p_found THEN RETURN '{"state": "new", "outcome": {"refused": "not_found"}}'; END IF;
   -- One at a time under a key: whoever comes second waits here, and finds below what the first has done.
   PERFORM pg_advisory_xact_lock(hashtextextended(p_id, 0));
+  IF NOT gateway.authority_holds(p_digest, p_revision) THEN RAISE EXCEPTION 'stale authority' USING ERRCODE = 'GW401'; END IF;
+  -- An author is asked of a replay too: who may not write now is not told what was written.
+  IF p_operation IN ('visitor_note_add', 'conversation_disposition_set') THEN
+    author := gateway.author_of(p_credential, p_tenant, p_site);
+    IF author.id IS NULL AND EXISTS (SELECT 1 FROM gateway.operation WHERE operation_id = p_id) THEN
+      RETURN '{"state": "new", "outcome": {"refused": "enrollment_unavailable"}}';
+    END IF;
+  END IF;
   SELECT * INTO o FROM gateway.operation WHERE operation_id = p_id;
   IF FOUND THEN
     RETURN CASE
@@ -188,9 +206,6 @@ BEGIN
       WHEN o.status = 'acknowledged' THEN json_build_object('state', 'settled', 'outcome', o.outcome)
       WHEN o.status = 'pending' THEN '{"state": "pending"}'
       ELSE '{"state": "unknown"}' END;
-  END IF;
-  IF p_operation IN ('visitor_note_add', 'conversation_disposition_set') THEN
-    author := gateway.author_of(p_credential, p_tenant, p_site);
   END IF;
   IF p_lease IS NOT NULL THEN
     IF author.id IS NULL THEN RETURN '{"state": "new", "outcome": {"refused": "enrollment_unavailable"}}'; END IF;
@@ -212,6 +227,11 @@ BEGIN
     -- Last, since the next write on the website waits for this row until the commit.
     IF answer ->> 'done' IS NOT NULL AND cardinality(p_receipts) > 0 THEN
       PERFORM gateway.append_receipts(p_tenant, p_site, p_receipts);
+    END IF;
+    -- The journal's row may have been waited for. What remains is the moment between here and the commit.
+    IF NOT gateway.authority_holds(p_digest, p_revision)
+       OR (gateway.author_of(p_credential, p_tenant, p_site)).id IS DISTINCT FROM author.id AND author.id IS NOT NULL THEN
+      RAISE EXCEPTION 'stale authority' USING ERRCODE = 'GW401';
     END IF;
   END IF;
   RETURN json_build_object('state', 'new', 'outcome', answer);

@@ -16,7 +16,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
 /** Values that differ from those, or are members of a body. */
 const OF_TOOL: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   visitor_note_add: { text: 'Asked for a refund on order 1042.' },
-  conversation_disposition_set: { disposition: 'Resolved' },
+  conversation_disposition_set: { disposition: 'resolved' },
   ai_feature_execute: {
     expected_version: 3,
     context: { type: 'text', text: 'Wo ist mein Paket?', default_language: 'en' },
@@ -25,7 +25,7 @@ const OF_TOOL: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
 };
 
 /** The key of a write: any text of the caller's own that it keeps for retries. */
-const KEY = 'refund-1042-1';
+const keyOf = (tool: Tool): string => `${tool.name.replaceAll('_', '-')}-1042`;
 
 /** Optional parameters that an example shows because calls without them are rare. */
 const SHOWN: Readonly<Record<string, unknown>> = { limit: 10, status: 'unassigned,pending', range: 'last-7-days' };
@@ -44,7 +44,7 @@ export function exampleArguments(tool: Tool): Record<string, unknown> {
 /** The same as arguments of the MCP tool. */
 export const exampleToolArguments = (tool: Tool): Record<string, unknown> => ({
   ...exampleArguments(tool),
-  ...(tool.idempotency === 'required' && { idempotency_key: KEY }),
+  ...(tool.idempotency === 'required' && { idempotency_key: keyOf(tool) }),
 });
 
 function requiredValue(tool: Tool, { name, id }: Parameter): unknown {
@@ -63,5 +63,5 @@ export function exampleRequest(tool: Tool, baseUrl: string): string {
   const line = `${tool.method} ${baseUrl}${path}${query.length > 0 ? `?${query.join('&')}` : ''}`;
   if (tool.effect === 'read') return line;
   const body = tool.parameters.filter((one) => one.in === 'body').map(({ name }) => [name, example[name]]);
-  return `${line} Idempotency-Key: ${KEY} ${JSON.stringify(Object.fromEntries(body))}`;
+  return `${line} Idempotency-Key: ${keyOf(tool)} ${JSON.stringify(Object.fromEntries(body))}`;
 }

@@ -203,6 +203,7 @@ function failure(codes: readonly FailureCode[]): object {
       ...(status === 401 && { 'WWW-Authenticate': { $ref: '#/components/headers/WWW-Authenticate' } }),
       ...(status === 409 && {
         'X-Gateway-Operation-Id': { $ref: '#/components/headers/X-Gateway-Operation-Id' },
+        'Idempotency-Replayed': { $ref: '#/components/headers/Idempotency-Replayed' },
       }),
       ...((status === 429 || status === 503) && { 'Retry-After': { $ref: '#/components/headers/Retry-After' } }),
     },
