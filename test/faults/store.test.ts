@@ -129,6 +129,20 @@ describe('F-04 backends ended in the middle of statements', () => {
   });
 });
 
+/** Until PostgreSQL takes connections again after a crash. */
+async function upAgain(): Promise<void> {
+  const direct = admin();
+  for (;;) {
+    try {
+      await direct`SELECT 1`;
+      break;
+    } catch {
+      await pause(20); // not up yet
+    }
+  }
+  await direct.end();
+}
+
 describe('F-05 the server crashes and comes back', () => {
   it('is used again without a restart of ours; nothing acknowledged is lost', async () => {
     const recoveries: number[] = [];
@@ -137,16 +151,7 @@ describe('F-05 the server crashes and comes back', () => {
         await pause(300);
         process.kill(postmaster(), 'SIGQUIT');
         await pause(50);
-        const direct = admin();
-        for (;;) {
-          try {
-            await direct`SELECT 1`;
-            break;
-          } catch {
-            await pause(20); // not up yet
-          }
-        }
-        await direct.end();
+        await upAgain();
         const up = performance.now();
         for (;;) {
           const answer = await gateway.ask('/api/v1/websites', { token });
@@ -179,6 +184,7 @@ describe('F-05 the server crashes and comes back', () => {
     done = true;
     await Promise.all(callers);
     expect([...statuses.keys()].sort()).toEqual([200, 503]);
+    await upAgain();
   });
 });
 
