@@ -8,6 +8,12 @@ import { crc32 } from 'node:zlib';
 const PREFIX = {
   installation_live: 'igw_live_',
   installation_test: 'igw_test_',
+  access_live: 'igwa_live_',
+  access_test: 'igwa_test_',
+  refresh_live: 'igwr_live_',
+  refresh_test: 'igwr_test_',
+  code: 'igwc_',
+  session: 'igwp_',
   secret: 'igws_',
 } as const;
 export type SecretKind = keyof typeof PREFIX;
@@ -15,7 +21,8 @@ export type SecretKind = keyof typeof PREFIX;
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const BODY = 43;
 const CHECKSUM = 6;
-const FORM = /^(igw_live_|igw_test_|igws_)[0-9A-Za-z]{49}$/;
+const FORM = /^(?:igw[ar]?_(?:live|test)_|igw[cps]_)[0-9A-Za-z]{49}$/;
+const BEARER = /^igwa?_/;
 
 export function newSecret(kind: SecretKind): string {
   const body = PREFIX[kind] + base62(BigInt(`0x${randomBytes(32).toString('hex')}`), BODY);
@@ -26,6 +33,9 @@ export function newSecret(kind: SecretKind): string {
 export function wellFormed(secret: string): boolean {
   return FORM.test(secret) && checksum(secret.slice(0, -CHECKSUM)) === secret.slice(-CHECKSUM);
 }
+
+/** Whether the text can be a token that a request carries: of an installation, or an access token. */
+export const isBearer = (token: string): boolean => BEARER.test(token) && wellFormed(token);
 
 export const digestOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();
 

@@ -1,11 +1,19 @@
 import type { WebsiteKey } from './ids.ts';
 import type { DataAccess, Grants, Restriction, Scope } from './scopes.ts';
 
+/** The interfaces that an OAuth token can be bound to (RFC 8707); an installation token works on all of them. */
+export const RESOURCES = ['rest', 'mcp', 'a2a'] as const;
+export type Resource = (typeof RESOURCES)[number];
+
 /** What a bearer may do, as the store had it at one moment. Every guarded statement proves that it still holds. */
 export interface Authority extends Grants {
   readonly digest: Uint8Array;
   readonly credentialId: string;
   readonly revision: number;
+  /** What an OAuth token is bound to; `null`: an installation token. */
+  readonly audience: Resource | null;
+  /** The consent of a person that it was given by; `null`: none was needed. */
+  readonly consentId: string | null;
   readonly environment: 'live' | 'test';
   readonly organizationId: string;
   readonly appId: string;

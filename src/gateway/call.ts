@@ -1,5 +1,5 @@
 import type { Authorities } from '../auth/authority.ts';
-import { type Authority, isRestricted } from '../core/authority.ts';
+import { type Authority, isRestricted, type Resource } from '../core/authority.ts';
 import { Failure, type ParameterError } from '../core/failures.ts';
 import { parseId, type WebsiteKey } from '../core/ids.ts';
 import type { FileBytes } from '../core/reads.ts';
@@ -18,6 +18,8 @@ import type { Ledger, OperationState } from './writes.ts';
 /** One call as a surface has read it from the wire. */
 export interface Call {
   readonly tool: Tool;
+  /** The interface that was called: a token bound to another one is refused. */
+  readonly resource: Resource;
   readonly bearer: string | undefined;
   /** Path and query members under their own names, already of their JSON types. */
   readonly input: Readonly<Record<string, unknown>>;
@@ -82,10 +84,10 @@ export class Corridor {
   }
 
   /** For a request that calls no operation: proves the bearer and charges one unit. Throws the Failure of a refusal. */
-  async admit(bearer: string | undefined): Promise<Admission> {
+  async admit(bearer: string | undefined, resource: Resource): Promise<Admission> {
     const { authorities, quota } = this.#options;
-    const known = await authorities.resolve(bearer);
-    const authority = known.fresh ? known.authority : await authorities.fresh(bearer ?? '');
+    const known = await authorities.resolve(bearer, resource);
+    const authority = known.fresh ? known.authority : await authorities.fresh(bearer ?? '', resource);
     await quota.charge(authority.appId, 1);
     return { authority, quota: quota.state(authority.appId) };
   }
@@ -95,7 +97,7 @@ export class Corridor {
     let authority: Authority | undefined;
     let charged: string | undefined;
     try {
-      let { authority: current, fresh } = await authorities.resolve(call.bearer);
+      let { authority: current, fresh } = await authorities.resolve(call.bearer, call.resource);
       for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
         authority = current;
         const session = { verified: fresh };
@@ -107,7 +109,7 @@ export class Corridor {
         });
         if (outcome && session.verified) return { ...outcome, authority, quota: quota.state(current.appId) };
         // Nothing has proved a remembered authority yet, or a statement has refused it.
-        const proved = await authorities.fresh(call.bearer ?? '');
+        const proved = await authorities.fresh(call.bearer ?? '', call.resource);
         if (outcome && proved.revision === current.revision && proved.credentialId === current.credentialId) {
           return { ...outcome, authority, quota: quota.state(current.appId) };
         }

@@ -27,7 +27,7 @@ export interface CredentialRecord {
   readonly updated_at: Date;
   /** Until when the secret before the last rotation is accepted; null: it is not. */
   readonly old_secret_until: Date | null;
-  /** Tokens that can be used now. */
+  /** Installation tokens that can be used now. */
   readonly usable_tokens: number;
 }
 
@@ -64,7 +64,7 @@ const view = (where: Fragment = empty): Fragment => sql`
          CASE WHEN c.revoked_at IS NOT NULL THEN 'revoked' WHEN c.expires_at <= now() THEN 'expired' ELSE 'active' END AS state,
          CASE WHEN c.old_secret_until > now() THEN c.old_secret_until END AS old_secret_until,
          (SELECT count(*)::integer FROM gateway.token t
-           WHERE t.credential_id = c.id AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())
+           WHERE t.credential_id = c.id AND t.kind = 'installation' AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())
              AND c.revoked_at IS NULL AND c.expires_at > now()) AS usable_tokens
     FROM c
     JOIN gateway.installation i ON i.id = c.installation_id
@@ -165,7 +165,7 @@ export async function rotateSecrets(
     ), old AS (
       UPDATE gateway.token t
          SET expires_at = least(t.expires_at, ${end}), revoked_at = CASE WHEN ${overlap}::integer = 0 THEN now() END
-        FROM c WHERE t.credential_id = c.id AND t.revoked_at IS NULL
+        FROM c WHERE t.credential_id = c.id AND t.kind = 'installation' AND t.revoked_at IS NULL
     ), new AS (
       INSERT INTO gateway.token (digest, credential_id, kind) SELECT ${digests.token}::bytea, c.id, 'installation' FROM c
     ) ${view()}`);
@@ -182,7 +182,8 @@ export async function endCredential(
       UPDATE gateway.credential SET revoked_at = coalesce(revoked_at, now())
        WHERE id = ${which.id} AND revision = ${which.revision} RETURNING *
     ), t AS (
-      UPDATE gateway.token t SET revoked_at = now() FROM c WHERE t.credential_id = c.id AND t.revoked_at IS NULL
+      UPDATE gateway.token t SET revoked_at = now()
+        FROM c WHERE t.credential_id = c.id AND t.kind = 'installation' AND t.revoked_at IS NULL
     ) ${view()}`);
   return row;
 }

@@ -1,4 +1,4 @@
-import type { Authority } from '../core/authority.ts';
+import type { Authority, Resource } from '../core/authority.ts';
 import { websiteKey } from '../core/ids.ts';
 import type { DataAccess, Scope } from '../core/scopes.ts';
 import { sql } from '../core/sql.ts';
@@ -23,6 +23,8 @@ interface AuthorityRow {
   team_ids: string[] | null;
   subsite_ids: string[] | null;
   expires_at: Date;
+  audience: Resource | null;
+  consent_id: string | null;
 }
 
 /** The authority behind a token's digest as it stands now; `null` when no token has that digest. One statement. */
@@ -34,8 +36,12 @@ export async function loadAuthority(
     SELECT CASE WHEN t.revoked_at IS NOT NULL OR c.revoked_at IS NOT NULL THEN 'revoked'
                 WHEN t.expires_at <= now() OR c.expires_at <= now() THEN 'expired' ELSE 'valid' END AS state,
            c.id, c.revision, c.environment, o.public_id AS organization_id, a.id AS app_id, i.id AS installation_id,
-           a.tenant, c.scopes, c.data_access, c.channel_ids, c.team_ids, c.subsite_ids, c.expires_at,
-           ARRAY(SELECT w.site FROM platform.website w WHERE w.tenant = a.tenant AND w.site = ANY(c.sites) ORDER BY w.site) AS sites
+           a.tenant, c.data_access, c.channel_ids, c.team_ids, c.subsite_ids, t.audience, t.consent_id,
+           least(t.expires_at, c.expires_at) AS expires_at,
+           -- What a token was given when its credential held more is not held any more.
+           ARRAY(SELECT s FROM unnest(c.scopes) AS s WHERE t.scopes IS NULL OR s = ANY(t.scopes)) AS scopes,
+           ARRAY(SELECT w.site FROM platform.website w WHERE w.tenant = a.tenant AND w.site = ANY(c.sites)
+                    AND (t.sites IS NULL OR w.site = ANY(t.sites)) ORDER BY w.site) AS sites
       FROM gateway.token t
       JOIN gateway.credential c ON c.id = t.credential_id
       JOIN gateway.installation i ON i.id = c.installation_id
@@ -50,6 +56,8 @@ export async function loadAuthority(
       digest,
       credentialId: row.id,
       revision: row.revision,
+      audience: row.audience,
+      consentId: row.consent_id,
       environment: row.environment,
       organizationId: row.organization_id,
       appId: row.app_id,

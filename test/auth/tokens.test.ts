@@ -12,6 +12,12 @@ import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 const KINDS: Readonly<Record<SecretKind, string>> = {
   installation_live: 'igw_live_',
   installation_test: 'igw_test_',
+  access_live: 'igwa_live_',
+  access_test: 'igwa_test_',
+  refresh_live: 'igwr_live_',
+  refresh_test: 'igwr_test_',
+  code: 'igwc_',
+  session: 'igwp_',
   secret: 'igws_',
 };
 const kinds = Object.keys(KINDS) as SecretKind[]; // Object.keys forgets the literal keys
@@ -128,7 +134,9 @@ describe('TK-01 a bad checksum costs no query', () => {
       ['igw_live_', false],
       ['x', false],
       [token.replace('igw_test_', 'igw_live_'), false],
-      [resigned(`igwa_test_${token.slice(9, -6)}`), false],
+      [resigned(`igwr_test_${token.slice(9, -6)}`), false],
+      [resigned(`igwx_test_${token.slice(9, -6)}`), false],
+      [resigned(`igwa_test_${token.slice(9, -6)}`), true],
       [unknown, true],
     ] as const) {
       const start = queries;
@@ -159,12 +167,12 @@ describe('TK-01 a bad checksum costs no query', () => {
     );
     await fc.assert(
       fc.asyncProperty(fc.option(text, { nil: undefined }), async (bearer) => {
-        await expect(authorities.resolve(bearer)).rejects.toThrow(Failure);
+        await expect(authorities.resolve(bearer, 'rest')).rejects.toThrow(Failure);
       }),
       { seed: Date.now() % 2 ** 31, numRuns: 2_000, verbose: true },
     );
     expect(asked).toBe(0);
-    await expect(authorities.resolve(newSecret('installation_live'))).rejects.toThrow('asked');
+    await expect(authorities.resolve(newSecret('installation_live'), 'rest')).rejects.toThrow('asked');
   });
 });
 

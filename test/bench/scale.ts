@@ -99,7 +99,7 @@ async function world(store: EmbeddedStore, messages: number) {
     call: (tool: string, input: Record<string, unknown>) => {
       const found = corridor.registry.get(tool);
       if (!found) throw new Error(`no tool ${tool}`);
-      return corridor.call({ tool: found, bearer: token, input });
+      return corridor.call({ tool: found, resource: 'rest', bearer: token, input });
     },
     close: async () => {
       await Promise.all([db.close(), sql.end()]);

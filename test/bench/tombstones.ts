@@ -18,7 +18,8 @@ export async function tombstones(store: EmbeddedStore, visitor: string, print: (
   if (!tool) throw new Error('no visitor_note_add');
   const { token, credential } = await issue(sql, 1);
   await mapAuthors(sql, credential);
-  const call = { tool, bearer: token, input: { visitor_id: visitor, text: 'Once.' }, idempotencyKey: 'tombstones' };
+  const input = { visitor_id: visitor, text: 'Once.' };
+  const call = { tool, resource: 'rest', bearer: token, input, idempotencyKey: 'tombstones' } as const;
   const retries = async (): Promise<number> => {
     const times: number[] = [];
     for (let i = 0; i < RETRIES; i++) {

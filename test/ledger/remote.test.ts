@@ -65,7 +65,7 @@ interface Reply {
 async function write(corridor: Corridor, { tool: name, input }: Command, key: string, by = writer): Promise<Reply> {
   const tool = corridor.registry.get(name);
   if (!tool) throw new Error(`no tool ${name}`);
-  const outcome = await corridor.call({ tool, bearer: by.token, input, idempotencyKey: key });
+  const outcome = await corridor.call({ tool, resource: 'rest', bearer: by.token, input, idempotencyKey: key });
   const failure = 'failure' in outcome ? outcome.failure : undefined;
   return {
     status: failure?.status ?? 200,
@@ -81,7 +81,7 @@ async function status(id: string | undefined): Promise<string> {
   const tool = b.registry.get('operation_get');
   if (!tool) throw new Error('no operation_get');
   const input = { operation_id: id, website_id: SITE };
-  const outcome = await b.call({ tool, bearer: writer.token, input });
+  const outcome = await b.call({ tool, resource: 'rest', bearer: writer.token, input });
   return JSON.stringify('body' in outcome ? outcome.body : outcome).replace(/.*"status":"(\w+)".*/, '$1');
 }
 

@@ -462,6 +462,7 @@ describe('followed with the demo’s data', () => {
     const { idempotency_key: key, ...values } = input;
     return gateway.corridor.call({
       tool,
+      resource: 'mcp',
       bearer,
       input: values,
       idempotencyKey: typeof key === 'string' ? key : undefined,

@@ -35,7 +35,7 @@ export class Exchange {
    */
   async admit(): Promise<Authority> {
     if (this.#admitted) return this.#admitted;
-    const { authority, quota } = await this.corridor.admit(this.bearer);
+    const { authority, quota } = await this.corridor.admit(this.bearer, 'mcp');
     this.quota = quota;
     this.credential = authority.credentialId;
     this.#admitted = authority;
@@ -47,7 +47,7 @@ export class Exchange {
     const tool = this.corridor.registry.get(name);
     if (!tool) throw new Error(`no tool ${name}`);
     this.operation = name;
-    const outcome = await this.corridor.call({ tool, bearer: this.bearer, input, idempotencyKey });
+    const outcome = await this.corridor.call({ tool, resource: 'mcp', bearer: this.bearer, input, idempotencyKey });
     this.quota = outcome.quota;
     this.credential = outcome.authority?.credentialId;
     this.#admitted = outcome.authority;

@@ -57,7 +57,7 @@ export function restSurface(corridor: Corridor, baseUrl: string): RestHandler {
     let quota: QuotaState | undefined;
     /** What is wrong with a body is told, and costs, when the bearer is proved: as on MCP (CONTRIBUTING, 3 and 14). */
     const proved = async (bearer: string, problem: unknown): Promise<never> => {
-      const admission = await corridor.admit(bearer);
+      const admission = await corridor.admit(bearer, 'rest');
       record.credential = admission.authority.credentialId;
       ({ quota } = admission);
       throw problem;
@@ -80,6 +80,7 @@ export function restSurface(corridor: Corridor, baseUrl: string): RestHandler {
       const conditions = tool.bytes ? readConditions(request, wantsBytes, input) : undefined;
       const outcome = await corridor.call({
         tool,
+        resource: 'rest',
         bearer,
         input,
         idempotencyKey: header(request, 'idempotency-key'),
