@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { openOAuth } from './auth/oauth/services.ts';
 import type { CommandContext } from './cli/context.ts';
 import { isEmpty, loadDemo } from './cli/demo.ts';
 import { Refused } from './cli/output.ts';
@@ -17,8 +18,10 @@ import { openStore, type Store } from './store/open.ts';
 import { docsPages } from './surfaces/docs/docs.ts';
 import { publicApp } from './surfaces/http/app.ts';
 import { startServer } from './surfaces/http/server.ts';
+import { openSource } from './surfaces/http/source.ts';
 import { llms } from './surfaces/llms/llms.ts';
 import { mcpSurface } from './surfaces/mcp/mcp.ts';
+import { oauthSurface } from './surfaces/oauth/oauth.ts';
 import { openapi } from './surfaces/openapi/openapi.ts';
 import { restSurface } from './surfaces/rest/rest.ts';
 import { addresses, type DemoAccess, welcome } from './welcome.ts';
@@ -57,6 +60,7 @@ export async function serve({ config, out }: CommandContext, options: { demo: bo
       handlers: [
         mcpSurface(corridor, { baseUrl, version: packageVersion, resources, prompts }),
         restSurface(corridor, baseUrl),
+        oauthSurface(openOAuth({ baseUrl, db: store.db }), openSource(config.trustedProxies)),
       ],
       otherwise: publicApp({
         baseUrl,

@@ -1,6 +1,7 @@
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import pino from 'pino';
 import { expect } from 'vitest';
+import { openOAuth } from '../../src/auth/oauth/services.ts';
 import type { Corridor } from '../../src/gateway/call.ts';
 import { openGuides } from '../../src/gateway/guides.ts';
 import { loadPrompts, loadResources } from '../../src/gateway/load.ts';
@@ -8,8 +9,10 @@ import { openGateway } from '../../src/gateway/open.ts';
 import { docsPages } from '../../src/surfaces/docs/docs.ts';
 import { publicApp } from '../../src/surfaces/http/app.ts';
 import { startServer } from '../../src/surfaces/http/server.ts';
+import { openSource } from '../../src/surfaces/http/source.ts';
 import { llms } from '../../src/surfaces/llms/llms.ts';
 import { mcpSurface } from '../../src/surfaces/mcp/mcp.ts';
+import { oauthSurface } from '../../src/surfaces/oauth/oauth.ts';
 import { openapi } from '../../src/surfaces/openapi/openapi.ts';
 import { restSurface } from '../../src/surfaces/rest/rest.ts';
 import { type Grant, type Issued, issue } from './credentials.ts';
@@ -74,6 +77,7 @@ export async function openTestGateway(
     handlers: [
       mcpSurface(corridor, { baseUrl: BASE_URL, version: '0.0.0', resources, prompts }),
       restSurface(corridor, BASE_URL),
+      oauthSurface(openOAuth({ baseUrl: BASE_URL, db: own.db }), openSource([])),
     ],
     otherwise: publicApp({
       baseUrl: BASE_URL,
