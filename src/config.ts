@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { z } from 'zod';
+import { type Key, parseKeys } from './auth/keys.ts';
 
 /** The only reader of the environment. Every setting is described here and in the README's table. */
 const port = z.coerce.number().int().min(0).max(65_535);
@@ -31,11 +32,11 @@ const Environment = z
       .string()
       .refine((list) => list.split(',').every((one) => PROXY.test(one.trim())))
       .optional(),
-    // Settings of parts that come later (README): their names are known, their values checked where they are used.
     GATEWAY_KEYS: z
       .string()
-      .regex(/^[\w.-]+:[A-Za-z0-9+/]{43}=(,[\w.-]+:[A-Za-z0-9+/]{43}=)*$/)
+      .refine((list) => parseKeys(list) !== undefined)
       .optional(),
+    // Settings of parts that come later (README): their names are known, their values checked where they are used.
     GATEWAY_WEBHOOK_ALLOW: z.string().optional(),
     GATEWAY_WEBHOOK_SCHEDULE: z
       .string()
@@ -96,6 +97,8 @@ export interface Config {
   readonly dataDir: string;
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   readonly dbConnections: number;
+  /** `undefined`: one is made and kept in the data directory. */
+  readonly keys: readonly Key[] | undefined;
   /** Proxies whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
   /** Where people sign in instead of here. */
@@ -138,6 +141,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     dataDir: data.GATEWAY_DATA_DIR,
     tls,
     dbConnections: data.GATEWAY_DB_CONNECTIONS,
+    keys: data.GATEWAY_KEYS === undefined ? undefined : parseKeys(data.GATEWAY_KEYS),
     trustedProxies: (data.GATEWAY_TRUSTED_PROXIES ?? '').split(',').flatMap((one) => one.trim() || []),
     identity: identityOf(data),
     logLevel: data.LOG_LEVEL,

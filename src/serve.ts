@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { openIdentityProvider } from './auth/identity-provider.ts';
 import { openOAuth } from './auth/oauth/services.ts';
 import type { CommandContext } from './cli/context.ts';
 import { isEmpty, loadDemo } from './cli/demo.ts';
@@ -52,6 +53,7 @@ export async function serve({ config, out }: CommandContext, options: { demo: bo
     const guides = openGuides().all;
     const [resources, prompts] = await Promise.all([loadResources(), loadPrompts()]);
     const { port, baseUrl } = await address(config);
+    const provider = config.identity && openIdentityProvider(config.identity);
     const server = await startServer({
       host: config.host,
       port,
@@ -60,7 +62,7 @@ export async function serve({ config, out }: CommandContext, options: { demo: bo
       handlers: [
         mcpSurface(corridor, { baseUrl, version: packageVersion, resources, prompts }),
         restSurface(corridor, baseUrl),
-        oauthSurface(openOAuth({ baseUrl, db: store.db }), openSource(config.trustedProxies)),
+        oauthSurface(openOAuth({ baseUrl, db: store.db }), openSource(config.trustedProxies), provider),
       ],
       otherwise: publicApp({
         baseUrl,

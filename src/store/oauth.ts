@@ -175,3 +175,22 @@ export async function insertConsent(db: Database, approval: Approval): Promise<b
     RETURNING 1`);
   return rows.length > 0;
 }
+
+/**
+ * Deletes access tokens an hour after their end (until then they are told from unknown ones) and consents 30 days after
+ * theirs, with their refresh tokens; at most `n` of each, and how many they were together.
+ */
+export async function purgeOAuth(db: Database, n: number): Promise<number> {
+  const [row] = await db.query<{ purged: number }>(sql`
+    WITH t AS (
+      DELETE FROM gateway.token WHERE digest IN (
+        SELECT digest FROM gateway.token WHERE kind = 'access' AND expires_at < now() - interval '1 hour'
+         ORDER BY expires_at LIMIT ${n} FOR UPDATE SKIP LOCKED) RETURNING 1
+    ), c AS (
+      DELETE FROM gateway.consent WHERE id IN (
+        SELECT id FROM gateway.consent WHERE expires_at < now() - interval '30 days'
+         ORDER BY expires_at LIMIT ${n} FOR UPDATE SKIP LOCKED) RETURNING 1
+    )
+    SELECT ((SELECT count(*) FROM t) + (SELECT count(*) FROM c))::integer AS purged`);
+  return row?.purged ?? 0;
+}

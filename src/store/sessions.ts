@@ -59,7 +59,7 @@ export interface SignInLimits {
 export interface Attempt {
   readonly source: string;
   readonly account: Uint8Array;
-  /** PostgreSQL's text of the time, which is finer than a Date. */
+  /** PostgreSQL's text of the time, and to it as text again: the driver would make a Date of it, which is coarser. */
   readonly recorded: string;
 }
 
@@ -80,7 +80,7 @@ export async function beginSignIn(
 export async function forgetAttempt(db: Database, { source, account, recorded }: Attempt): Promise<void> {
   await db.query(sql`
     DELETE FROM gateway.sign_in_failure
-     WHERE source = ${source} AND account = ${account} AND at = ${recorded}::timestamptz`);
+     WHERE source = ${source} AND account = ${account} AND at = ${recorded}::text::timestamptz`);
 }
 
 /** Forgets what failed from this source for this account: the one who signs in has shown who it was. */

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IdentityProvider } from '../../auth/identity-provider.ts';
 import type { Services } from '../../auth/oauth/context.ts';
 import { OAuthError } from '../../auth/oauth/errors.ts';
 import { metadataDocuments } from '../../auth/oauth/metadata.ts';
+import { signInWith } from '../../auth/sign-in.ts';
 import { Failure } from '../../core/failures.ts';
 import { packageRoot } from '../../package.ts';
 import { send, sendProblem } from '../http/reply.ts';
@@ -19,6 +21,8 @@ import {
   Visit,
 } from './authorize.ts';
 import { sessionOf } from './cookies.ts';
+import { type IdentityHandlers, identityHandlers } from './identity.ts';
+import { errorPage } from './pages/views.ts';
 import { answerToken, asOAuthError, refuse } from './token.ts';
 
 type Wire = ConstructorParameters<typeof Visit>[2];
@@ -33,9 +37,9 @@ interface Route {
 }
 
 /** The authorization server: metadata, token and revocation endpoint, sign-in and consent (contract, Authentication). */
-export function oauthSurface(services: Services, source: Source): RestHandler {
+export function oauthSurface(services: Services, source: Source, provider?: IdentityProvider): RestHandler {
   const { baseUrl } = services;
-  const pages: PageServices = { ...services, identity: undefined };
+  const pages: PageServices = { ...services, identity: provider?.name };
   const css = readFileSync(new URL('src/surfaces/oauth/oauth.css', packageRoot), 'utf8');
 
   const page =
@@ -55,7 +59,34 @@ export function oauthSurface(services: Services, source: Source): RestHandler {
     async (request, response) =>
       send(request, response, 200, type, body, { 'Cache-Control': 'public, max-age=300' });
 
+  /** Sign-in at the organization's identity provider; `leg`: to it, or back from it. */
+  const identity = (known: IdentityProvider, leg: keyof IdentityHandlers): Route => ({
+    method: 'GET',
+    operation: 'oauth_identity',
+    kind: 'page',
+    answer: page(async (visit) => {
+      const handlers = identityHandlers({
+        baseUrl,
+        provider: known,
+        tenantOf: async (client) => (await services.clients.fresh(client))?.tenant,
+        signInWith: (vouched) => signInWith(services.db, vouched),
+        refuse: (_request, _response, { status, title, sentence, cause }) => {
+          visit.record.code = 'identity';
+          visit.record.cause = cause;
+          visit.page(status, errorPage({ title, sentence, requestId: visit.requestId }));
+        },
+      });
+      await handlers[leg](visit.request, visit.response);
+    }),
+  });
+
   const routes = new Map<string, Route>([
+    ...(provider
+      ? ([
+          ['/oauth/identity', identity(provider, 'begin')],
+          ['/oauth/identity/callback', identity(provider, 'finish')],
+        ] as const)
+      : []),
     ['/oauth/token', { method: 'POST', operation: 'oauth_token', kind: 'json', answer: token }],
     ['/oauth/revoke', { method: 'POST', operation: 'oauth_revoke', kind: 'json', answer: token }],
     ['/oauth/authorize', { method: 'GET', operation: 'oauth_authorize', kind: 'page', answer: page(showAuthorize) }],

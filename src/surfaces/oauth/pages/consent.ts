@@ -12,7 +12,7 @@ const INTERFACES: Readonly<Record<ConsentView['resource'], string>> = {
 
 /** The page on which a person decides what an app may do (decisions, section 16; checks, section 13). */
 export function consentPage(view: ConsentView): string {
-  const groups = GROUPS.map((group) => ({ ...group, scopes: view.scopes.filter((one) => group.scopes.includes(one)) }));
+  const groups = GROUPS.map((group) => ({ ...group, scopes: group.scopes.filter((one) => view.scopes.includes(one)) }));
   const body = html`
 <h1>Approve access for ${named(view.app)}?</h1>
 ${problem(view)}
@@ -22,7 +22,7 @@ ${facts(view)}
   <input type="hidden" name="csrf" value="${view.csrf}">
   <section id="permissions" aria-labelledby="permissions-title">
     <h2 id="permissions-title">Permissions</h2>
-    <p>${view.chosen ? '' : 'Nothing is ticked yet. '}Tick only what you want the app to have: it gets no more than that.</p>
+    <p>${view.chosen ? '' : 'Nothing was ticked for you. '}Tick only what you want the app to have: it gets no more than that.</p>
     ${view.restricted ? RESTRICTED : undefined}
     ${groups.filter(({ scopes }) => scopes.length > 0).map((group, i) => groupSet(group, i, view))}
   </section>
@@ -37,8 +37,11 @@ ${facts(view)}
   });
 }
 
-/** The first button of a form is what Enter presses. This one does nothing, so that nobody decides in passing. */
-const NO_DEFAULT = html`<button type="submit" disabled hidden></button>`;
+/**
+ * Enter on a box presses the first button of its form that is not disabled (Chromium 147): this one, whose method does
+ * nothing outside a dialog, so that nobody approves in passing.
+ */
+const NO_DEFAULT = html`<button type="submit" formmethod="dialog" hidden></button>`;
 
 const RESTRICTED = html`<p class="note">The app’s credential is limited to some channels, teams or subsites. Conversations
 outside them stay hidden, and what asks for a credential without limits is refused, whatever you tick.</p>`;
@@ -46,8 +49,8 @@ outside them stay hidden, and what asks for a credential without limits is refus
 function problem({ problem: sentence, chosen }: ConsentView): Html | undefined {
   if (sentence === undefined) return undefined;
   const links = [
-    ...(chosen?.scopes.length === 0 ? [html`<li><a href="#permissions">Tick at least one permission</a></li>`] : []),
-    ...(chosen?.websites.length === 0 ? [html`<li><a href="#websites">Tick at least one website</a></li>`] : []),
+    ...(chosen?.scopes.length === 0 ? [html`<li><a href="#permissions">Go to the permissions</a></li>`] : []),
+    ...(chosen?.websites.length === 0 ? [html`<li><a href="#websites">Go to the websites</a></li>`] : []),
   ];
   return html`<div class="problem" role="alert">
   <p>${plain(sentence)}</p>
@@ -57,17 +60,17 @@ function problem({ problem: sentence, chosen }: ConsentView): Html | undefined {
 
 const facts = (view: ConsentView): Html => html`
 <dl class="facts">
-  <div><dt>App</dt><dd>${named(view.app)}</dd></div>
-  <div><dt>Organization</dt><dd>${named(view.organization)}</dd></div>
+  <div><dt>App</dt><dd class="name">${named(view.app)}</dd></div>
+  <div><dt>Organization</dt><dd class="name">${named(view.organization)}</dd></div>
   <div><dt>You are sent to</dt><dd>${hostOf(view.redirectHost)} <span class="small">If you did not come from there, deny.</span></dd></div>
+  <div><dt>Signed in as</dt><dd>${named(view.person, EMAIL)}
+    <form method="post" action="${view.signOut}"><button class="plain" type="submit">Sign out</button></form></dd></div>
   <div><dt>Interface</dt><dd>${INTERFACES[view.resource]} <span class="small">The access works on this one alone.</span></dd></div>
   <div><dt>Environment</dt><dd>${
     view.environment === 'test'
       ? html`<strong>Test</strong> <span class="small">The app uses a test credential, which reaches the same data as a live one.</span>`
       : 'Live'
   }</dd></div>
-  <div><dt>Signed in as</dt><dd>${named(view.person, EMAIL)}
-    <form method="post" action="${view.signOut}"><button class="plain" type="submit">Sign out</button></form></dd></div>
 </dl>`;
 
 const groupSet = ({ title, sentence, scopes }: ScopeGroup, i: number, view: ConsentView): Html => html`
@@ -166,7 +169,7 @@ const decision = (view: ConsentView): Html => html`
     <li>Either way you are sent to ${hostOf(view.redirectHost)}. If you deny, the app gets nothing.</li>
     <li>The access ends by itself after ${view.minutes} minutes, or ${view.hours} hours where you let the app renew it.</li>
     <li>It can be ended sooner: whoever runs this gateway does so with <code>gateway consent revoke</code>, and the app’s
-    owner by giving it back or revoking the app’s credential. It also ends when you stop being an owner or admin.</li>
+    owner by giving the access back. It also ends with the app’s credential, and when you stop being an owner or admin.</li>
   </ul>
   <p class="buttons">
     <button class="main" type="submit" name="decision" value="approve">Approve</button>

@@ -101,8 +101,8 @@ export function errorPage({ title, sentence, requestId }: ErrorView): string {
   const body = html`
 <h1>${plain(title)}</h1>
 <p class="lead">${plain(sentence)}</p>
-<p>The app was given nothing, and you were not sent anywhere. You can close this page, or go back to the app and start
-again from there.</p>
+<p>This page gave the app nothing, and it sends you nowhere. You can close it, or go back to the app and start again from
+there.</p>
 <p class="small">If it happens again, tell whoever runs this gateway the request id: <code>${requestId}</code></p>`;
   return shell({ title: plain(title), kind: 'narrow', body });
 }
