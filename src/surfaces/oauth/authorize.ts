@@ -176,11 +176,12 @@ export function showError(visit: Visit, refusal: OAuthError, form = false): void
 
 /** The callback with what it is to be told; `iss` says by whom (RFC 9207). */
 function callback(context: OAuthContext, told: Readonly<Record<string, string>>): string {
-  const url = new URL(context.the('redirectUri'));
+  const uri = context.the('redirectUri');
   const state = context.known('state');
   const { baseUrl } = context.services;
   const added = new URLSearchParams({ ...told, ...(state !== undefined && { state }), iss: baseUrl });
-  return `${url}${url.search === '' ? '?' : '&'}${added}`;
+  // As it was registered, not as a URL parser would write it.
+  return `${uri}${uri.includes('?') ? '&' : '?'}${added}`;
 }
 
 const host = (context: OAuthContext): string => new URL(context.the('redirectUri')).host;
