@@ -35,14 +35,17 @@ export async function typedPassword({ input, questions }: PasswordSource): Promi
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input, output: silent, terminal: true, historySize: 0 });
   const stopped = new AbortController();
-  for (const end of ['SIGINT', 'close'] as const) lines.once(end, () => stopped.abort());
+  // Ctrl-C and Ctrl-D reject the question by themselves; a terminal that goes away leaves it open for ever.
+  lines.once('close', () => stopped.abort());
   const ask = async (question: string): Promise<string> => {
     questions.write(question);
-    const answer = await lines.question('', { signal: stopped.signal }).catch((cause: unknown) => {
+    try {
+      return await lines.question('', { signal: stopped.signal });
+    } catch (cause) {
       throw new Refused('No password was given; nothing has changed.', { cause });
-    });
-    questions.write('\n');
-    return answer;
+    } finally {
+      questions.write('\n');
+    }
   };
   try {
     const first = await ask('Password: ');

@@ -39,7 +39,14 @@ const COOKIE_MAX = 3_900;
 /** Bytes of what is kept; a request line has at most 16 KiB anyway. */
 const KEPT_MAX = 16_384;
 
-const Kept = z.strictObject({ state: z.string(), nonce: z.string(), verifier: z.string(), query: z.string() });
+/** What may stand in an address as it is. */
+const QUERY = /^[\x21-\x7e]*$/;
+const Kept = z.strictObject({
+  state: z.string(),
+  nonce: z.string(),
+  verifier: z.string(),
+  query: z.string().regex(QUERY),
+});
 type Kept = z.infer<typeof Kept>;
 
 const UNREADABLE: Refusal = {
@@ -72,7 +79,8 @@ export function identityHandlers(options: IdentityOptions): IdentityHandlers {
   return {
     async begin(request, response) {
       const query = queryOf(request);
-      if ((await tenantOf(clientOf(query))) === undefined) return refuse(request, response, UNREADABLE);
+      const known = QUERY.test(query) && (await tenantOf(clientOf(query))) !== undefined;
+      if (!known) return refuse(request, response, UNREADABLE);
       const { url, kept } = await provider.begin(redirectUri);
       const cookie = identityCookie(baseUrl, pack({ ...kept, query }), KEPT_SECONDS);
       if (cookie.length > COOKIE_MAX) return refuse(request, response, UNREADABLE);

@@ -1,0 +1,215 @@
+import { createSign, generateKeyPairSync, randomBytes } from 'node:crypto';
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import { Provider } from 'oidc-provider';
+
+/** What the provider says of who signs in there. */
+export interface Account {
+  readonly sub: string;
+  readonly email?: string;
+  readonly email_verified?: unknown;
+}
+
+type Claims = Record<string, unknown>;
+
+/** A real provider of OpenID Connect on loopback, with a way to make it lie. */
+export interface TestProvider {
+  readonly issuer: string;
+  readonly origin: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** Who signs in from now on; undefined: they refuse to. */
+  account: Account | undefined;
+  /** Changes the claims of ID tokens, which are signed anew. */
+  forge: ((claims: Claims) => Claims) | undefined;
+  /** Changes the answer of an endpoint before it is sent. */
+  distort: ((path: string, body: string) => string | { status: number; body: string }) | undefined;
+  /** Requests that came, as `METHOD path`. */
+  readonly asked: string[];
+  close(): Promise<void>;
+}
+
+const b64 = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+export async function openTestProvider(
+  redirectUris: readonly string[],
+  authMethod = 'client_secret_basic',
+): Promise<TestProvider> {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const kid = 'test';
+  const asked: string[] = [];
+  let handle: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+  const server: Server = createServer((request, response) => {
+    handle(request, response).catch((error: unknown) => response.writeHead(500).end(String(error)));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  const origin = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`;
+  const test: TestProvider = {
+    issuer: origin,
+    origin,
+    clientId: 'gateway',
+    clientSecret: randomBytes(16).toString('hex'),
+    account: undefined,
+    forge: undefined,
+    distort: undefined,
+    asked,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+  // It warns that it is made for a newer Node, and that it keeps its state in memory.
+  const provider = new Provider(test.issuer, {
+    clients: [
+      {
+        client_id: test.clientId,
+        client_secret: test.clientSecret,
+        redirect_uris: [...redirectUris],
+        token_endpoint_auth_method: authMethod as 'client_secret_basic', // one of the library's names
+      },
+    ],
+    clientAuthMethods: [authMethod as 'client_secret_basic'], // as above
+    jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kid, use: 'sig', alg: 'RS256' }] },
+    claims: { openid: ['sub'], email: ['email', 'email_verified'] },
+    cookies: { keys: [randomBytes(16).toString('hex')] },
+    features: { devInteractions: { enabled: false } },
+    interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
+    findAccount: (_context, sub) => ({ accountId: sub, claims: () => ({ ...test.account, sub }) }),
+    // Nobody is asked whether the gateway may know the e-mail address.
+    loadExistingGrant: async (context) => {
+      const { client, session, provider: at } = context.oidc;
+      const grant = new at.Grant({ accountId: session?.accountId ?? '', clientId: client?.clientId ?? '' });
+      grant.addOIDCScope('openid email');
+      await grant.save();
+      return grant;
+    },
+    pkce: { required: () => true },
+    ttl: { AccessToken: 60, Grant: 600, IdToken: 600, Interaction: 600, Session: 600 },
+  });
+  const serve = provider.callback();
+
+  const sign = (claims: Claims): string => {
+    const body = `${b64({ alg: 'RS256', kid })}.${b64(claims)}`;
+    return `${body}.${createSign('RSA-SHA256').update(body).sign(privateKey).toString('base64url')}`;
+  };
+  const forged = (text: string): string => {
+    const { forge } = test;
+    const body: Record<string, unknown> = JSON.parse(text);
+    if (!forge || typeof body['id_token'] !== 'string') return text;
+    const claims: Claims = JSON.parse(Buffer.from(body['id_token'].split('.')[1] ?? '', 'base64url').toString());
+    return JSON.stringify({ ...body, id_token: sign(forge(claims)) });
+  };
+
+  handle = async (request, response) => {
+    const path = (request.url ?? '').split('?')[0] ?? '';
+    asked.push(`${request.method} ${path}`);
+    if (path.startsWith('/interaction/')) {
+      const { account } = test;
+      const result = account
+        ? { login: { accountId: account.sub } }
+        : { error: 'access_denied', error_description: 'not today' };
+      await provider.interactionFinished(request, response, result, { mergeWithLastSubmission: false });
+      return;
+    }
+    const { distort } = test;
+    if (/^\/(token|me|jwks|\.well-known)/.test(path))
+      hold(response, (text) => {
+        const honest = path === '/token' ? forged(text) : text;
+        const told = distort ? distort(path, honest) : honest;
+        return typeof told === 'string' ? { status: undefined, body: told } : told;
+      });
+    await serve(request, response);
+  };
+  return test;
+}
+
+/** Lets a response through only as what `change` makes of it. */
+function hold(response: ServerResponse, change: (text: string) => { status: number | undefined; body: string }): void {
+  const end = response.end.bind(response);
+  response.end = ((chunk?: string | Buffer) => {
+    const { status, body } = change(chunk === undefined ? '' : chunk.toString());
+    if (status !== undefined) response.statusCode = status;
+    response.setHeader('Content-Length', Buffer.byteLength(body));
+    return end(body);
+  }) as typeof response.end; // the one form that the provider uses
+}
+
+export interface Page {
+  readonly url: string;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+}
+
+/** A browser that follows redirects, as far as it is let, and keeps the cookies of each origin. */
+export class Browser {
+  readonly #jars = new Map<string, Map<string, string>>();
+  readonly #ports: ReadonlyMap<string, number>;
+
+  /** Where origins that have no address of their own are served. */
+  constructor(ports: ReadonlyMap<string, number>) {
+    this.#ports = ports;
+  }
+
+  cookies(origin: string): Map<string, string> {
+    const jar = this.#jars.get(origin) ?? new Map<string, string>();
+    this.#jars.set(origin, jar);
+    return jar;
+  }
+
+  /** Goes there and on, up to the first page, or to an address that `stop` names, which is not asked. */
+  async go(address: string, stop?: (url: URL) => boolean): Promise<Page> {
+    let url = new URL(address);
+    for (let hops = 0; hops < 12; hops++) {
+      if (stop?.(url)) return { url: url.href, status: 0, headers: {}, text: '' };
+      const page = await this.#get(url);
+      const { location } = page.headers;
+      if (page.status < 300 || page.status > 399 || typeof location !== 'string') return page;
+      url = new URL(location, url);
+    }
+    throw new Error('redirected for ever');
+  }
+
+  #get(url: URL): Promise<Page> {
+    const jar = this.cookies(url.origin);
+    return new Promise((resolve, reject) => {
+      const request = httpRequest(
+        {
+          host: '127.0.0.1',
+          port: this.#ports.get(url.origin) ?? url.port,
+          path: url.pathname + url.search,
+          headers: {
+            host: url.host,
+            ...(jar.size > 0 && { cookie: [...jar].map(([name, value]) => `${name}=${value}`).join('; ') }),
+          },
+        },
+        (response) => {
+          const parts: Buffer[] = [];
+          response.on('data', (part: Buffer) => parts.push(part));
+          response.on('error', reject);
+          response.on('end', () => {
+            for (const cookie of response.headers['set-cookie'] ?? []) {
+              const [pair = '', ...attributes] = cookie.split('; ');
+              const at = pair.indexOf('=');
+              const [name, value] = [pair.slice(0, at), pair.slice(at + 1)];
+              const over = attributes.some((one) => /^max-age=0$|^expires=thu, 01 jan 1970/i.test(one));
+              if (over) jar.delete(name);
+              else jar.set(name, value);
+            }
+            const { statusCode: status = 0, headers } = response;
+            resolve({ url: url.href, status, headers, text: Buffer.concat(parts).toString() });
+          });
+        },
+      );
+      request.on('error', reject);
+      request.end();
+    });
+  }
+}
