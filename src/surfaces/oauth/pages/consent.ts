@@ -17,6 +17,7 @@ export function consentPage(view: ConsentView): string {
 <h1>Approve access for ${named(view.app)}?</h1>
 ${problem(view)}
 ${facts(view)}
+${jumps(view)}
 <form class="consent" method="post" action="${view.action}" autocomplete="off">
   ${NO_DEFAULT}
   <input type="hidden" name="csrf" value="${view.csrf}">
@@ -72,6 +73,17 @@ const facts = (view: ConsentView): Html => html`
       : 'Live'
   }</dd></div>
 </dl>`;
+
+/** The page may be long. */
+const jumps = ({ scopes, websites: sites }: ConsentView): Html => html`
+<nav aria-label="On this page">
+  <ul>
+    <li><a href="#permissions">Permissions (${scopes.length})</a></li>
+    <li><a href="#websites">Websites (${sites.length})</a></li>
+    <li><a href="#duration">For how long</a></li>
+    <li><a href="#decision">Decision</a></li>
+  </ul>
+</nav>`;
 
 const groupSet = ({ title, sentence, scopes }: ScopeGroup, i: number, view: ConsentView): Html => html`
 <fieldset aria-describedby="group-${i}">

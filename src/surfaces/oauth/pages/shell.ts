@@ -8,7 +8,7 @@ export const EMAIL = 320;
 const HOST = 260;
 
 /** Invisible, or of private use: they turn, hide or fake what stands around them. Joiners make words and emoji. */
-const UNSEEN = /(?!\u200c|\u200d|\ufe0f)[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\p{Co}]/gu;
+const UNSEEN = /(?!\u200c|\u200d|\ufe0f)[\p{Cc}\p{Default_Ignorable_Code_Point}\p{Co}]/gu;
 const SPACE = /[\s\u2800]+/gu;
 /** More than a writing system puts on one letter would run over the lines around it. */
 const PILE = /((?:\p{M}|\u200c|\u200d){4})(?:\p{M}|\u200c|\u200d)+/gu;
