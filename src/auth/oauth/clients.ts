@@ -31,9 +31,10 @@ export function openClients(db: Database): Clients {
     },
     async fresh(id) {
       if (!CREDENTIAL.test(id)) return undefined;
-      known.delete(id);
+      // What is remembered stays meanwhile: whoever asks for a client by its name alone must not make us forget it.
       const client = await loadClient(db, id);
       if (client) keep(client);
+      else known.delete(id);
       return client;
     },
   };

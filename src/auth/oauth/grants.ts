@@ -15,6 +15,8 @@ import { OAuthError } from './errors.ts';
 import { resourceUri } from './metadata.ts';
 import { proveAgain } from './rules/client-authentication.ts';
 import { requestDigest } from './rules/csrf.ts';
+import { scope } from './rules/scope.ts';
+import { websites } from './rules/websites.ts';
 
 /** A token response (RFC 6749, section 5.1; decisions, section 17). */
 export interface TokenResponse {
@@ -35,11 +37,16 @@ export const ACCESS_MINUTES = LIVES.access / 60;
 /** What each token endpoint does once its rules have passed. */
 export const GRANTS = {
   async client_credentials(context: OAuthContext): Promise<TokenResponse> {
-    const scopes = context.the('scopes');
     const { access } = secretsFor(context);
-    const given = { digest: digestOf(access), audience: context.the('resource'), scopes, sites: context.the('sites') };
-    const issued = await whileProved(context, () => issueAccess(context.services.db, context.the('proof'), given));
-    return response(context, access, { scopes, expires_in: issued.expires_in });
+    const given = { digest: digestOf(access), audience: context.the('resource') };
+    const issued = await whileProved(context, async () => {
+      // A client that was proved anew may hold less, or more, than when it was asked first.
+      await scope(context);
+      await websites(context);
+      const narrowed = { scopes: context.the('scopes'), sites: context.the('sites') };
+      return issueAccess(context.services.db, context.the('proof'), { ...given, ...narrowed });
+    });
+    return response(context, access, { scopes: context.the('scopes'), expires_in: issued.expires_in });
   },
 
   async authorization_code(context: OAuthContext): Promise<TokenResponse> {

@@ -13,6 +13,7 @@ import { responseType } from './rules/response-type.ts';
 import { sameOrigin } from './rules/same-origin.ts';
 import { narrowerScope, scope } from './rules/scope.ts';
 import { selection } from './rules/selection.ts';
+import { signInForm } from './rules/sign-in-form.ts';
 import { state, stateRequired } from './rules/state.ts';
 import { websites } from './rules/websites.ts';
 
@@ -46,6 +47,7 @@ const ORDER: readonly (readonly [rule: Rule, ...cells: boolean[]])[] = [
   [person,                      yes,    ____,     yes,  ____,      ____,          ____,     ____,   ____],
   [csrf,                       ____,    ____,     yes,  ____,      ____,          ____,     ____,   ____],
   [selection,                  ____,    ____,     yes,  ____,      ____,          ____,     ____,   ____],
+  [signInForm,                 ____,     yes,    ____,  ____,      ____,          ____,     ____,   ____],
 ];
 
 /** The rules of one endpoint, in their order. */

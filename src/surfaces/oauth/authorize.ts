@@ -75,7 +75,7 @@ export async function showAuthorize(visit: Visit): Promise<void> {
 /** POST /oauth/sign-in: e-mail and password; then the page again, for whom it is. */
 export async function receiveSignIn(visit: Visit): Promise<void> {
   const form = await visit.form();
-  const context = contextOf(visit, 'sign_in');
+  const context = contextOf(visit, 'sign_in', form);
   await guarded(visit, context, async () => {
     await check(context);
     const [email = ''] = form?.get('email') ?? [];
@@ -127,7 +127,7 @@ export async function receiveConsent(visit: Visit): Promise<void> {
 
 /** POST /oauth/sign-out: ends the session, and shows the sign-in page again. */
 export async function receiveSignOut(visit: Visit): Promise<void> {
-  const context = contextOf(visit, 'sign_in');
+  const context = contextOf(visit, 'sign_in', await visit.form());
   await guarded(visit, context, async () => {
     await check(context);
     const { session } = visit.wire;
@@ -166,7 +166,7 @@ export function showError(visit: Visit, refusal: OAuthError, form = false): void
   const sentence = form
     ? 'The form was not sent from the page that was shown to you, or that page is out of date. Go back to the app and start again.'
     : refusal.status < 500
-      ? 'The app that sent you here did not ask in a way that can be answered. Nobody was signed in or sent anywhere.'
+      ? 'The app that sent you here did not ask in a way that can be answered.'
       : refusal.message;
   const title = refusal.status < 500 ? 'This request cannot be answered' : 'The gateway cannot answer now';
   visit.page(refusal.status, errorPage({ title, sentence, requestId: visit.requestId }), undefined, {

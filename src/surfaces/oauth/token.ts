@@ -4,6 +4,7 @@ import { OAuthError } from '../../auth/oauth/errors.ts';
 import { GRANTS, revoke } from '../../auth/oauth/grants.ts';
 import { check } from '../../auth/oauth/order.ts';
 import { readParameters } from '../../auth/oauth/parameters.ts';
+import { proveAgain } from '../../auth/oauth/rules/client-authentication.ts';
 import { Failure } from '../../core/failures.ts';
 import { asFailure } from '../../gateway/call.ts';
 import { readBody } from '../http/body.ts';
@@ -37,7 +38,7 @@ export async function answerToken(
     const parameters = readParameters(await readForm(request, response));
     const endpoint = endpointOf(request, parameters?.get('grant_type') ?? []);
     const context = new OAuthContext(endpoint, { ...wire, parameters }, services);
-    await check(context).finally(() => {
+    await checkAnew(context).finally(() => {
       const client = context.known('proof')?.credential;
       if (client !== undefined) record.credential = client;
     });
@@ -49,6 +50,18 @@ export async function answerToken(
     }
   } catch (error) {
     refuse(request, response, asOAuthError(error), record);
+  }
+}
+
+/** What a remembered client may ask for can have grown since: it is not refused for that before the store was asked. */
+async function checkAnew(context: OAuthContext): Promise<void> {
+  try {
+    await check(context);
+  } catch (error) {
+    const own = context.endpoint === 'client_credentials' && context.known('proof') !== undefined;
+    if (!own || !(error instanceof OAuthError) || error.code !== 'invalid_scope') throw error;
+    await proveAgain(context);
+    await check(context);
   }
 }
 

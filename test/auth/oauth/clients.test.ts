@@ -1,0 +1,351 @@
+import { randomBytes } from 'node:crypto';
+import { auth, type OAuthClientProvider, UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import * as oauth from 'oauth4webapi';
+import * as openid from 'openid-client';
+import pino from 'pino';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openOAuth } from '../../../src/auth/oauth/services.ts';
+import type { Scope } from '../../../src/core/scopes.ts';
+import { loadPrompts, loadResources } from '../../../src/gateway/load.ts';
+import { openGateway } from '../../../src/gateway/open.ts';
+import { type RunningServer, startServer } from '../../../src/surfaces/http/server.ts';
+import { openSource } from '../../../src/surfaces/http/source.ts';
+import { mcpSurface } from '../../../src/surfaces/mcp/mcp.ts';
+import { oauthSurface } from '../../../src/surfaces/oauth/oauth.ts';
+import { type RestHandler, restSurface } from '../../../src/surfaces/rest/rest.ts';
+import { issue } from '../../support/credentials.ts';
+import { freshDatabase, type TestDatabase } from '../../support/database.ts';
+import {
+  type Choice,
+  type Door,
+  decide,
+  doorFrom,
+  newClient,
+  newPerson,
+  signedIn,
+  type TestClient,
+} from './oauth.support.ts';
+
+/** OU-05: real clients against a gateway that is known by the address it is reached at, as any real one is. */
+let database: TestDatabase;
+let server: RunningServer;
+let door: Door;
+let origin: string;
+let owner: string;
+/** Path of every request that a client has made of the gateway, and what it was answered. */
+const seen: string[] = [];
+
+const newOne = (scopes?: readonly Scope[]): Promise<TestClient> =>
+  newClient({ database, issue: (grant, tenant = 1) => issue(database.sql, tenant, grant) }, scopes && { scopes });
+
+beforeAll(async () => {
+  database = await freshDatabase('demo');
+  const corridor = await openGateway({
+    store: { db: database.db, slow: database.db },
+    checkEvery: 1,
+    onDefect: unexpected,
+  });
+  const handlers: RestHandler[] = [];
+  // The port is known only once the server listens.
+  server = await startServer({
+    host: '127.0.0.1',
+    port: 0,
+    tls: undefined,
+    log: pino({ level: 'silent' }),
+    handlers,
+    otherwise: (_, response) => response.writeHead(404).end(),
+  });
+  origin = `http://127.0.0.1:${server.port}`;
+  const pages = { version: '0.0.0', resources: await loadResources(), prompts: await loadPrompts() };
+  handlers.push(
+    (request, response) => {
+      response.on('finish', () => seen.push(`${request.method} ${request.url?.split('?')[0]} ${response.statusCode}`));
+      return false;
+    },
+    mcpSurface(corridor, { ...pages, baseUrl: origin }),
+    restSurface(corridor, origin),
+    oauthSurface(openOAuth({ baseUrl: origin, db: database.db }), openSource([])),
+  );
+  door = doorFrom(server.port);
+  owner = (await newPerson({ database })).email;
+});
+afterAll(async () => {
+  await server.close();
+  await database.close();
+});
+
+function unexpected(tool: { name: string }, error: unknown): never {
+  throw new Error(`${tool.name} ${String(error)}`);
+}
+
+/** The person at the browser: signs in, decides, and is sent back to the app. */
+async function visit(address: URL, choice: Choice = {}): Promise<URL> {
+  expect(address.origin + address.pathname).toBe(`${origin}/oauth/authorize`);
+  const query = address.search.slice(1);
+  const cookie = await signedIn(door, query, owner);
+  const { status, headers } = await decide(door, query, cookie, choice);
+  expect(status).toBe(303);
+  return new URL(headers.location ?? '');
+}
+
+describe('oauth4webapi', () => {
+  // Loopback has no TLS; nothing else is allowed that the library would not do by itself.
+  const http = { [oauth.allowInsecureRequests]: true } as const;
+
+  it('OU-05 discovers, has a token of its own, one by consent, refreshes it, revokes it', async () => {
+    const registered = await newOne();
+    const client: oauth.Client = { client_id: registered.credential };
+    const secret = oauth.ClientSecretBasic(registered.secret);
+    const resource = new URL(`${origin}/mcp`);
+    const described = await oauth.processResourceDiscoveryResponse(
+      resource,
+      await oauth.resourceDiscoveryRequest(resource, http),
+    );
+    expect(described.authorization_servers).toEqual([origin]);
+    const issuer = new URL(described.authorization_servers?.[0] ?? '');
+    const found = await oauth.discoveryRequest(issuer, { ...http, algorithm: 'oauth2' });
+    const as = await oauth.processDiscoveryResponse(issuer, found);
+    expect(as.issuer).toBe(origin);
+
+    const asked = { resource: origin, scope: 'website_read conversation_read' };
+    const own = await oauth.processClientCredentialsResponse(
+      as,
+      client,
+      await oauth.clientCredentialsGrantRequest(as, client, secret, asked, http),
+    );
+    expect([own.token_type, own.scope, own.refresh_token]).toEqual(['bearer', asked.scope, undefined]);
+    const websites = new URL('/api/v1/websites', origin);
+    const used = async (token: string): Promise<number> =>
+      (await oauth.protectedResourceRequest(token, 'GET', websites, undefined, undefined, http).catch(challenged))
+        .status;
+    expect(await used(own.access_token)).toBe(200);
+
+    const verifier = oauth.generateRandomCodeVerifier();
+    const state = oauth.generateRandomState();
+    const address = new URL(as.authorization_endpoint ?? '');
+    address.search = new URLSearchParams({
+      response_type: 'code',
+      client_id: client.client_id,
+      redirect_uri: registered.callback,
+      ...asked,
+      state,
+      code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+    }).toString();
+    const denied = await visit(address, { decision: 'deny' });
+    expect(() => oauth.validateAuthResponse(as, client, denied, state)).toThrow(
+      expect.objectContaining({ error: 'access_denied' }),
+    );
+    const back = await visit(address, { renewal: 'yes' });
+    const told = oauth.validateAuthResponse(as, client, back, state);
+    expect(told.get('iss')).toBe(origin);
+    const more = { ...http, additionalParameters: { resource: origin } };
+    const granted = await oauth.processAuthorizationCodeResponse(
+      as,
+      client,
+      await oauth.authorizationCodeGrantRequest(as, client, secret, told, registered.callback, verifier, more),
+    );
+    expect([granted.scope, await used(granted.access_token)]).toEqual([asked.scope, 200]);
+    const refreshed = await oauth.processRefreshTokenResponse(
+      as,
+      client,
+      await oauth.refreshTokenGrantRequest(as, client, secret, granted.refresh_token ?? '', more),
+    );
+    expect(refreshed.refresh_token).not.toBe(granted.refresh_token);
+    expect(await used(refreshed.access_token)).toBe(200);
+
+    const revoke = async (token: string): Promise<undefined> =>
+      oauth.processRevocationResponse(await oauth.revocationRequest(as, client, secret, token, http));
+    await revoke(own.access_token);
+    await revoke(refreshed.refresh_token ?? '');
+    for (const { access_token } of [own, granted, refreshed]) expect(await used(access_token)).toBe(401);
+    // The library reads our errors as what they are.
+    const again = await oauth.refreshTokenGrantRequest(as, client, secret, refreshed.refresh_token ?? '', more);
+    await expect(oauth.processRefreshTokenResponse(as, client, again)).rejects.toMatchObject({
+      error: 'invalid_grant',
+    });
+    const stranger = oauth.ClientSecretBasic('x');
+    const refused = await oauth.clientCredentialsGrantRequest(as, client, stranger, asked, http);
+    await expect(oauth.processClientCredentialsResponse(as, client, refused)).rejects.toMatchObject({
+      cause: [{ scheme: 'basic' }],
+    });
+  });
+});
+
+/** A 401 reaches the caller as an error that holds the parsed challenge. */
+function challenged(error: unknown): Response {
+  if (!(error instanceof oauth.WWWAuthenticateChallengeError)) throw error;
+  expect(error.cause).toMatchObject([{ scheme: 'bearer', parameters: { error: 'invalid_token' } }]);
+  return error.response;
+}
+
+describe('openid-client', () => {
+  it('OU-05 discovers, has a token of its own, one by consent, refreshes it, revokes it', async () => {
+    const registered = await newOne();
+    const config = await openid.discovery(
+      new URL(origin),
+      registered.credential,
+      undefined,
+      openid.ClientSecretBasic(registered.secret),
+      { algorithm: 'oauth2', execute: [openid.allowInsecureRequests] },
+    );
+    expect(config.serverMetadata().supportsPKCE()).toBe(true);
+    const asked = { resource: `${origin}/mcp`, scope: 'website_read' };
+    const own = await openid.clientCredentialsGrant(config, asked);
+    expect([own.scope, own.expiresIn()]).toEqual(['website_read', expect.toSatisfy((left: number) => left > 890)]);
+    const pkceCodeVerifier = openid.randomPKCECodeVerifier();
+    const expectedState = openid.randomState();
+    const address = openid.buildAuthorizationUrl(config, {
+      ...asked,
+      redirect_uri: registered.callback,
+      state: expectedState,
+      code_challenge: await openid.calculatePKCECodeChallenge(pkceCodeVerifier),
+      code_challenge_method: 'S256',
+    });
+    const back = await visit(address, { scope: ['website_read'], renewal: 'yes' });
+    const resource = { resource: asked.resource };
+    const checks = { pkceCodeVerifier, expectedState };
+    // It checks `iss`, which the metadata promise.
+    for (const [name, value] of [
+      ['iss', 'https://evil.example'],
+      ['state', 'x'.repeat(20)],
+    ] as const) {
+      const forged = new URL(back);
+      forged.searchParams.set(name, value);
+      await expect(openid.authorizationCodeGrant(config, forged, checks, resource)).rejects.toThrow();
+    }
+    const without = new URL(back);
+    without.searchParams.delete('iss');
+    await expect(openid.authorizationCodeGrant(config, without, checks, resource)).rejects.toMatchObject({
+      cause: { message: expect.stringContaining('"iss"') },
+    });
+    const granted = await openid.authorizationCodeGrant(config, back, checks, resource);
+    const refreshed = await openid.refreshTokenGrant(config, granted.refresh_token ?? '', resource);
+    expect([granted.scope, refreshed.scope]).toEqual(['website_read', 'website_read']);
+    await openid.tokenRevocation(config, refreshed.refresh_token ?? '');
+    await expect(openid.refreshTokenGrant(config, refreshed.refresh_token ?? '', resource)).rejects.toMatchObject({
+      error: 'invalid_grant',
+    });
+    await expect(openid.clientCredentialsGrant(config, { ...asked, resource: `${origin}/x` })).rejects.toMatchObject({
+      error: 'invalid_target',
+    });
+  });
+});
+
+/** An app that was registered by the organization's operator: what it keeps between one request and the next. */
+class App implements OAuthClientProvider {
+  sentTo: URL | undefined;
+  kept: OAuthTokens | undefined;
+  #verifier = '';
+  readonly sentState = randomBytes(16).toString('hex');
+
+  constructor(readonly registered: TestClient) {}
+
+  get redirectUrl(): string {
+    return this.registered.callback;
+  }
+  get clientMetadata(): OAuthClientProvider['clientMetadata'] {
+    return { redirect_uris: [this.registered.callback], client_name: 'test' };
+  }
+  state(): string {
+    return this.sentState;
+  }
+  clientInformation(): { client_id: string; client_secret: string; issuer: string } {
+    return { client_id: this.registered.credential, client_secret: this.registered.secret, issuer: origin };
+  }
+  tokens(): OAuthTokens | undefined {
+    return this.kept;
+  }
+  saveTokens(tokens: OAuthTokens): void {
+    this.kept = tokens;
+  }
+  redirectToAuthorization(address: URL): void {
+    this.sentTo = address;
+  }
+  saveCodeVerifier(verifier: string): void {
+    this.#verifier = verifier;
+  }
+  codeVerifier(): string {
+    return this.#verifier;
+  }
+}
+
+describe('the MCP SDK’s client', () => {
+  const mcp = (): URL => new URL('/mcp', origin);
+  const connecting = async (
+    app: App,
+  ): Promise<{ client: Client; transport: StreamableHTTPClientTransport; done: Promise<void> }> => {
+    const transport = new StreamableHTTPClientTransport(mcp(), { authProvider: app });
+    const client = new Client({ name: 'test', version: '1.0.0' });
+    // The SDK declares its own transport without exactOptionalPropertyTypes in mind.
+    return { client, transport, done: client.connect(transport as Transport) };
+  };
+
+  it('OU-05 is refused, finds the authorization server, has consent, and calls a tool', async () => {
+    const app = new App(await newOne());
+    seen.splice(0);
+    const first = await connecting(app);
+    await expect(first.done).rejects.toThrow(UnauthorizedError);
+    expect(seen).toEqual([
+      'POST /mcp 401',
+      'GET /.well-known/oauth-protected-resource/mcp 200',
+      'GET /.well-known/oauth-authorization-server 200',
+    ]);
+    const asked = app.sentTo?.searchParams;
+    expect([asked?.get('resource'), asked?.get('code_challenge_method'), asked?.get('state')]).toEqual([
+      `${origin}/mcp`,
+      'S256',
+      app.sentState,
+    ]);
+    const back = await visit(app.sentTo ?? mcp(), { scope: ['website_read', 'conversation_read'], renewal: 'yes' });
+    expect(back.searchParams.get('state')).toBe(app.sentState);
+    await first.transport.finishAuth(back.searchParams.get('code') ?? '');
+    expect(app.kept?.scope).toBe('website_read conversation_read');
+
+    const second = await connecting(app);
+    await second.done;
+    const called = await second.client.callTool({ name: 'websites_list', arguments: {} });
+    expect(called.isError).toBe(false);
+    expect(JSON.stringify(called.structuredContent)).toContain('web_1_1');
+    expect(JSON.stringify(called.structuredContent)).not.toContain('web_1_2');
+    const { tools } = await second.client.listTools();
+    expect(tools.map(({ name }) => name)).toContain('conversations_list');
+    expect(tools.map(({ name }) => name)).not.toContain('contacts_list');
+
+    // Its access token ends; the client refreshes it by itself, and the call that was refused is made again.
+    const before = app.kept;
+    await database.sql`UPDATE gateway.token SET expires_at = now() WHERE kind = 'access'`;
+    seen.splice(0);
+    const later = await second.client.callTool({ name: 'websites_list', arguments: {} });
+    expect(later.isError).toBe(false);
+    expect(seen.filter((line) => /token|\/mcp \d/.test(line))).toEqual([
+      'POST /mcp 401',
+      'GET /.well-known/oauth-protected-resource/mcp 200',
+      'POST /oauth/token 200',
+      'POST /mcp 200',
+    ]);
+    expect(app.kept?.refresh_token).not.toBe(before?.refresh_token);
+    await second.client.close();
+  });
+
+  it('OU-05 a credential without every scope: the client asks for those it is configured with', async () => {
+    const app = new App(await newOne(['website_read']));
+    // Left to itself the SDK asks for every scope that the metadata name, and is told which of them it cannot have.
+    await auth(app, { serverUrl: mcp() });
+    const query = app.sentTo?.search.slice(1) ?? '';
+    const refused = await door.ask(`/oauth/authorize?${query}`);
+    expect(new URL(refused.headers.location ?? '').searchParams.get('error')).toBe('invalid_scope');
+    await auth(app, { serverUrl: mcp(), scope: 'website_read' });
+    const back = await visit(app.sentTo ?? mcp(), { scope: ['website_read'] });
+    const code = back.searchParams.get('code') ?? '';
+    expect(await auth(app, { serverUrl: mcp(), authorizationCode: code })).toBe('AUTHORIZED');
+    const { client, done } = await connecting(app);
+    await done;
+    expect((await client.callTool({ name: 'websites_list', arguments: {} })).isError).toBe(false);
+    await client.close();
+  });
+});
