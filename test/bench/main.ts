@@ -11,6 +11,7 @@ import { openEmbedded } from '../../src/store/embedded.ts';
 import { openDatabase } from '../../src/store/postgres.ts';
 import { issue } from '../support/credentials.ts';
 import { mapAuthors, websitesForNotes } from './notes.ts';
+import { benchClient } from './oauth.ts';
 import { type Started, start } from './processes.ts';
 import { scale } from './scale.ts';
 import { tombstones } from './tombstones.ts';
@@ -18,7 +19,7 @@ import { tombstones } from './tombstones.ts';
 /**
  * `npm run bench`: ours against hand-written peers in one run, interleaved, medians and ratios. Figures are of this
  * machine in this hour; ratios travel. `-- --scale` adds retries with a million
- * tombstones, and the comparison of 40 thousand with 4 million messages.
+ * tombstones, and the comparison of 40 thousand with 4 million messages; `-- --only oauth` leaves all else out.
  */
 const ROUNDS = 5;
 const SECONDS = 2;
@@ -31,6 +32,7 @@ const northwind = fileURLToPath(new URL('../shared/data/northwind-dev.ndjson', p
 
 const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : undefined;
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 /** One kind of request; with a body, a POST to the MCP endpoint or `writes`, in turn, with a new key each time. */
@@ -39,6 +41,8 @@ interface Target {
   readonly path: string;
   readonly body?: string;
   readonly writes?: readonly string[];
+  /** In place of those of the bearer and of MCP. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 interface Shot {
@@ -46,13 +50,13 @@ interface Shot {
   readonly p99: number;
 }
 
-async function shoot({ port, path, body, writes }: Target, token: string, seconds: number): Promise<Shot> {
+async function shoot({ port, path, body, writes, headers }: Target, token: string, seconds: number): Promise<Shot> {
   const mcp = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
   const result = await autocannon({
     url: `http://127.0.0.1:${port}${path}`,
     connections: CONNECTIONS,
     duration: seconds,
-    headers: { authorization: `Bearer ${token}`, ...(body !== undefined && mcp) },
+    headers: { authorization: `Bearer ${token}`, ...(body !== undefined && mcp), ...headers },
     ...(body !== undefined && { method: 'POST', body }),
     ...(writes && {
       requests: [
@@ -90,6 +94,17 @@ async function compare(name: string, target: Target, other: Target, token: strin
       `  peer ${String(Math.round(median(peer.map((one) => one.rate)))).padStart(6)}/s` +
       `  ratio ${median(ratios).toFixed(2)} (${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)})` +
       `  p99 ${median(ours.map((one) => one.p99))} ms / ${median(peer.map((one) => one.p99))} ms`,
+  );
+}
+
+async function measure(name: string, target: Target): Promise<void> {
+  const shots: Shot[] = [];
+  await shoot(target, '', 1);
+  for (let round = 0; round < ROUNDS; round++) shots.push(await shoot(target, '', SECONDS));
+  const rates = shots.map(({ rate }) => Math.round(rate));
+  print(
+    `${name.padEnd(24)} ours ${String(median(rates)).padStart(6)}/s (${Math.min(...rates)} to ${Math.max(...rates)})` +
+      `  p99 ${median(shots.map((one) => one.p99))} ms`,
   );
 }
 
@@ -149,6 +164,12 @@ async function run(): Promise<void> {
     ];
     const contactId = `ctc_1_1_${contact?.['id']}`;
     const contactPath = `/api/v1/contacts/${contactId}`;
+    const client = await benchClient(sql, credential, OURS);
+    await measure('client credentials token', { port: OURS, path: '/oauth/token', ...client.request });
+    const headers = { authorization: `Bearer ${await client.accessToken()}` };
+    const [ours] = both(contactPath);
+    await compare('contact, access token', { ...ours, headers }, ours, token);
+    if (only === 'oauth') return;
     await compare('contact by id', ...both(contactPath), token);
     await compare('conversations page', ...both('/api/v1/conversations?website_id=web_1_1'), token);
     await compare('messages page', ...both(`/api/v1/conversations/cnv_1_1_${conversation?.['id']}/messages`), token);
