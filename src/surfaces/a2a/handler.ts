@@ -108,7 +108,7 @@ export function requestHandler({ tasks, skills }: Services, exchange: Exchange):
         .list(authority, {
           contextId: contextId === '' ? undefined : contextId,
           states: statesOf(status),
-          statusAfter: statusTimestampAfter === undefined ? undefined : new Date(statusTimestampAfter),
+          statusAfter: statusTimestampAfter === undefined ? undefined : moment(statusTimestampAfter),
           pageSize,
           pageToken: pageToken === '' ? undefined : pageToken,
           artifacts: wanted.includeArtifacts === true,
@@ -132,6 +132,9 @@ export function requestHandler({ tasks, skills }: Services, exchange: Exchange):
     deleteTaskPushNotificationConfig: pushUnsupported,
   };
 }
+
+/** A time that PostgreSQL takes: it has no year 0, and no task is older than the epoch. */
+const moment = (text: string): Date => new Date(Math.max(0, Date.parse(text)));
 
 /** What the work gives; arguments that do not fit are an error of the protocol. */
 function given<T>(work: () => T): T {

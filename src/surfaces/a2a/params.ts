@@ -48,7 +48,7 @@ const Send = z.object({
   configuration: z
     .object({
       acceptedOutputModes: Strings,
-      taskPushNotificationConfig: z.unknown(),
+      taskPushNotificationConfig: z.unknown().optional(),
       historyLength: Length,
       returnImmediately: z.boolean().nullish(),
     })
