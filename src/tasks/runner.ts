@@ -67,11 +67,19 @@ export class Runner {
   readonly #renewal: NodeJS.Timeout;
   readonly #attempts: NodeJS.Timeout;
   #starting: Promise<void> | undefined;
+  #renewing: Promise<void> | undefined;
   #again = false;
+  #stopping = false;
 
   constructor(options: RunnerOptions) {
     this.#options = options;
-    this.#renewal = setInterval(() => void this.#renew(), RENEWAL).unref();
+    this.#renewal = setInterval(() => {
+      this.#renewing ??= this.#renew()
+        .catch(options.onError)
+        .finally(() => {
+          this.#renewing = undefined;
+        });
+    }, RENEWAL).unref();
     this.#attempts = setInterval(() => this.#start(), EVERY).unref();
   }
 
@@ -109,10 +117,12 @@ export class Runner {
 
   /** Gives tasks under way three seconds, then ends what is left as interrupted. */
   async stop(): Promise<void> {
+    this.#stopping = true;
     clearInterval(this.#attempts);
-    await Promise.race([this.#queue.onIdle(), pauseUpTo(GRACE)]);
-    clearInterval(this.#renewal);
     await this.#starting;
+    await pauseUpTo(GRACE, [this.#queue.onIdle()]);
+    clearInterval(this.#renewal);
+    await this.#renewing;
     const left = [...this.#jobs.keys()];
     // Where the store does not answer, another process ends them when their lease has lapsed.
     if (left.length > 0) await releaseTasks(this.#options.db, this.#options.owner, left).catch(this.#options.onError);
@@ -126,6 +136,7 @@ export class Runner {
 
   /** Starts what waits, as far as there are places; one attempt at a time, and another after it where one was asked for. */
   #start(): void {
+    if (this.#stopping) return;
     if (this.#starting) {
       this.#again = true;
       return;
@@ -195,7 +206,8 @@ export class Runner {
   /** Ends the task in the store; tried for as long as the lease can last without renewal. */
   async #end(job: Job, end: RunEnd): Promise<TaskRow | undefined> {
     const until = performance.now() + TASK_LEASE;
-    for (;;) {
+    // One that has been dropped has ended already.
+    while (this.#jobs.has(job.id)) {
       try {
         return await endTask(this.#options.db, job.authority, job.id, end);
       } catch (error) {
@@ -207,24 +219,19 @@ export class Runner {
         await pauseUpTo(EVERY);
       }
     }
+    return undefined;
   }
 
   async #renew(): Promise<void> {
     const held = [...this.#jobs.values()];
     if (held.length === 0) return;
-    try {
-      const states = await renewTasks(
-        this.#options.slow,
-        held.map(({ id }) => id),
-      );
-      for (const job of held) {
-        const state = states.get(job.id);
-        if (state === undefined) this.drop(job.id);
-        // The reply that told of its start was lost.
-        else if (state === 'working') this.#run(job);
-      }
-    } catch (error) {
-      this.#options.onError(error);
+    const ids = held.map(({ id }) => id);
+    const states = await renewTasks(this.#options.slow, ids);
+    for (const job of held) {
+      const state = states.get(job.id);
+      if (state === undefined) this.drop(job.id);
+      // The reply that told of its start was lost.
+      else if (state === 'working') this.#run(job);
     }
   }
 }

@@ -80,7 +80,8 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
       const gone = new AbortController();
       response.once('close', () => gone.abort());
       response.setTimeout(PATIENCE);
-      const exchange: Exchange = { bearer, authority, signal: gone.signal };
+      const unit = Math.ceil(60 / (quota?.perMinute ?? 60));
+      const exchange: Exchange = { bearer, authority, unit, signal: gone.signal };
       try {
         if (!speaks(version)) throw new VersionNotSupportedError('Only A2A version 1.0 is served here.');
         const given = checkedParams(method, params);

@@ -26,6 +26,8 @@ export interface Services {
 export interface Exchange {
   readonly bearer: string;
   readonly authority: Authority;
+  /** Seconds in which the app's quota grows by one unit. */
+  readonly unit: number;
   /** Aborted when nobody waits for the answer any more. */
   readonly signal: AbortSignal;
   /** The skill that was asked for, for the log. */
@@ -85,7 +87,7 @@ export function requestHandler({ tasks, skills }: Services, exchange: Exchange):
           signal,
         })
         .catch((error: unknown) => {
-          throw error instanceof MessageIdConflict ? messageIdConflict() : error;
+          throw error instanceof MessageIdConflict ? messageIdConflict() : patient(error, exchange);
         });
       return wireTask(task);
     }),
@@ -131,6 +133,12 @@ export function requestHandler({ tasks, skills }: Services, exchange: Exchange):
     listTaskPushNotificationConfigs: pushUnsupported,
     deleteTaskPushNotificationConfig: pushUnsupported,
   };
+}
+
+/** Where the unit of a task's read was lacking, the request that is sent again needs the one of its admission, too. */
+function patient(error: unknown, { unit }: Exchange): unknown {
+  if (!(error instanceof Failure) || error.code !== 'quota_exceeded') return error;
+  return new Failure('quota_exceeded', { retryAfter: (error.details.retryAfter ?? 0) + unit });
 }
 
 /** A time that PostgreSQL takes: it has no year 0, and no task is older than the epoch. */
