@@ -1,22 +1,22 @@
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { z } from 'zod';
+import { type Key, parseKeys } from './auth/keys.ts';
 
 /** The only reader of the environment. Every setting is described here and in the README's table. */
 const port = z.coerce.number().int().min(0).max(65_535);
 const file = z.string().min(1);
+/** An address, a range in CIDR notation, or a name that proxy-addr knows. */
+const PROXY = /^(?:loopback|linklocal|uniquelocal|[0-9a-fA-F.:]+(?:\/[0-9]{1,3})?)$/;
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+const IDENTITY = ['GATEWAY_OIDC_ISSUER', 'GATEWAY_OIDC_CLIENT_ID', 'GATEWAY_OIDC_CLIENT_SECRET'] as const;
 
 const Environment = z
   .object({
     PORT: port.default(8787),
     HOST: z.string().min(1).default('127.0.0.1'),
-    GATEWAY_BASE_URL: z
-      .url({ protocol: /^https?$/ })
-      .refine((url) => {
-        const { pathname, search, hash, username } = new URL(url);
-        return pathname === '/' && search === '' && hash === '' && username === '';
-      })
-      .optional(),
+    GATEWAY_BASE_URL: z.string().refine(isBaseUrl).optional(),
     DATABASE_URL: z
       .string()
       .refine((url) => /^postgres(ql)?:\/\//.test(url) && URL.canParse(url))
@@ -25,12 +25,18 @@ const Environment = z
     GATEWAY_TLS_CERT: file.optional(),
     GATEWAY_TLS_KEY: file.optional(),
     GATEWAY_DB_CONNECTIONS: z.coerce.number().int().min(1).max(200).default(8),
-    // Settings of parts that come later (README): their names are known, their values checked where they are used.
+    GATEWAY_OIDC_ISSUER: z.string().refine(isIssuer).optional(),
+    GATEWAY_OIDC_CLIENT_ID: z.string().optional(),
+    GATEWAY_OIDC_CLIENT_SECRET: z.string().optional(),
+    GATEWAY_TRUSTED_PROXIES: z
+      .string()
+      .refine((list) => list.split(',').every((one) => PROXY.test(one.trim())))
+      .optional(),
     GATEWAY_KEYS: z
       .string()
-      .regex(/^[\w.-]+:[A-Za-z0-9+/]{43}=(,[\w.-]+:[A-Za-z0-9+/]{43}=)*$/)
+      .refine((list) => parseKeys(list) !== undefined)
       .optional(),
-    GATEWAY_TRUSTED_PROXIES: z.string().optional(),
+    // Settings of parts that come later (README): their names are known, their values checked where they are used.
     GATEWAY_WEBHOOK_ALLOW: z.string().optional(),
     GATEWAY_WEBHOOK_SCHEDULE: z
       .string()
@@ -40,7 +46,27 @@ const Environment = z
   })
   .refine((all) => (all.GATEWAY_TLS_CERT === undefined) === (all.GATEWAY_TLS_KEY === undefined), {
     path: ['GATEWAY_TLS_CERT'],
+  })
+  .superRefine((all, context) => {
+    const missing = IDENTITY.filter((name) => all[name] === undefined);
+    // All of them or none.
+    if (missing.length < IDENTITY.length)
+      for (const path of missing) context.addIssue({ code: 'custom', path: [path] });
   });
+
+function isBaseUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, pathname, search, hash, username } = new URL(text);
+  return /^https?:$/.test(protocol) && pathname === '/' && search === '' && hash === '' && username === '';
+}
+
+/** OpenID Connect Discovery, section 2: https, no query, no fragment. On this machine http will do. */
+function isIssuer(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname, username, password } = new URL(text);
+  const safe = protocol === 'https:' || (protocol === 'http:' && LOOPBACK.test(hostname));
+  return safe && !/[?#]/.test(text) && username + password === '';
+}
 
 /** What a wrong value should have been, for the sentence that refuses it. */
 const EXPECTED: Readonly<Record<string, string>> = {
@@ -52,8 +78,12 @@ const EXPECTED: Readonly<Record<string, string>> = {
   GATEWAY_TLS_CERT: 'a PEM file, together with GATEWAY_TLS_KEY',
   GATEWAY_TLS_KEY: 'a PEM file, together with GATEWAY_TLS_CERT',
   GATEWAY_DB_CONNECTIONS: 'a number of connections, 1 to 200',
+  GATEWAY_OIDC_ISSUER:
+    'the https address of an OpenID Connect provider (http on loopback only), together with GATEWAY_OIDC_CLIENT_ID and GATEWAY_OIDC_CLIENT_SECRET',
+  GATEWAY_OIDC_CLIENT_ID: 'the name that the identity provider of GATEWAY_OIDC_ISSUER has given to the gateway',
+  GATEWAY_OIDC_CLIENT_SECRET: 'the secret that the identity provider of GATEWAY_OIDC_ISSUER has given to the gateway',
   GATEWAY_KEYS: 'kid:BASE64 of 32 bytes, several separated by commas',
-  GATEWAY_TRUSTED_PROXIES: 'addresses of proxies',
+  GATEWAY_TRUSTED_PROXIES: 'addresses or ranges of proxies, separated by commas',
   GATEWAY_WEBHOOK_ALLOW: 'origins, separated by commas',
   GATEWAY_WEBHOOK_SCHEDULE: 'seconds, separated by commas',
   LOG_LEVEL: 'one of trace, debug, info, warn, error, fatal, silent',
@@ -67,6 +97,12 @@ export interface Config {
   readonly dataDir: string;
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   readonly dbConnections: number;
+  /** `undefined`: one is made and kept in the data directory. */
+  readonly keys: readonly Key[] | undefined;
+  /** Proxies whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[];
+  /** Where people sign in instead of here. */
+  readonly identity: { readonly issuer: string; readonly clientId: string; readonly clientSecret: string } | undefined;
   readonly logLevel: string;
 }
 
@@ -105,8 +141,17 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     dataDir: data.GATEWAY_DATA_DIR,
     tls,
     dbConnections: data.GATEWAY_DB_CONNECTIONS,
+    keys: data.GATEWAY_KEYS === undefined ? undefined : parseKeys(data.GATEWAY_KEYS),
+    trustedProxies: (data.GATEWAY_TRUSTED_PROXIES ?? '').split(',').flatMap((one) => one.trim() || []),
+    identity: identityOf(data),
     logLevel: data.LOG_LEVEL,
   };
+}
+
+function identityOf(given: Partial<Record<(typeof IDENTITY)[number], string | undefined>>): Config['identity'] {
+  const [issuer, clientId, clientSecret] = IDENTITY.map((name) => given[name]);
+  if (issuer === undefined || clientId === undefined || clientSecret === undefined) return undefined;
+  return { issuer, clientId, clientSecret };
 }
 
 function requirePair(pair: { cert: Buffer; key: Buffer }): void {

@@ -2,6 +2,8 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { openIdentityProvider } from './auth/identity-provider.ts';
+import { openOAuth } from './auth/oauth/services.ts';
 import type { CommandContext } from './cli/context.ts';
 import { isEmpty, loadDemo } from './cli/demo.ts';
 import { Refused } from './cli/output.ts';
@@ -19,8 +21,10 @@ import { agentCard } from './surfaces/a2a/card.ts';
 import { docsPages } from './surfaces/docs/docs.ts';
 import { publicApp } from './surfaces/http/app.ts';
 import { startServer } from './surfaces/http/server.ts';
+import { openSource } from './surfaces/http/source.ts';
 import { llms } from './surfaces/llms/llms.ts';
 import { mcpSurface } from './surfaces/mcp/mcp.ts';
+import { oauthSurface } from './surfaces/oauth/oauth.ts';
 import { openapi } from './surfaces/openapi/openapi.ts';
 import { restSurface } from './surfaces/rest/rest.ts';
 import { openTasks } from './tasks/tasks.ts';
@@ -54,10 +58,10 @@ export async function serve({ config, out }: CommandContext, options: { demo: bo
     const { port, baseUrl } = await address(config);
     const tasks = openTasks({
       db: store.db,
-      slow: store.slow,
       corridor,
       onError: (error) => log.warn({ err: error }, 'upkeep of the tasks failed and is tried again'),
     });
+    const provider = config.identity && openIdentityProvider(config.identity);
     const server = await startServer({
       host: config.host,
       port,
@@ -67,6 +71,7 @@ export async function serve({ config, out }: CommandContext, options: { demo: bo
         mcpSurface(corridor, { baseUrl, version: packageVersion, resources, prompts }),
         a2aSurface(corridor, { baseUrl, tasks, skills }),
         restSurface(corridor, baseUrl),
+        oauthSurface(openOAuth({ baseUrl, db: store.db }), openSource(config.trustedProxies), provider),
       ],
       otherwise: publicApp({
         baseUrl,

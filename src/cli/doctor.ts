@@ -18,6 +18,7 @@ import {
   wrongFiles,
   wrongTotals,
 } from '../store/audit.ts';
+import { outlivingTokens, splitFamilies, unentitledPeople } from '../store/audit-oauth.ts';
 import type { Database } from '../store/postgres.ts';
 import type { Run } from './context.ts';
 import { table } from './output.ts';
@@ -109,6 +110,14 @@ const CHECKS: readonly Check[] = [
   counting('expired', 'error', 'tasks kept after their expiry; a running gateway deletes them', expiredTasks),
   secrets,
   counting('tokens', 'error', 'tokens that outlived their revoked credential; revoke it again', orphanedTokens),
+  counting('oauth_tokens', 'error', 'access tokens that outlived their consent or credential', outlivingTokens),
+  counting(
+    'people',
+    'error',
+    'sessions and consents of people who may not consent; disable them again',
+    unentitledPeople,
+  ),
+  counting('refresh', 'error', 'consents with more than one refresh token to use; revoke them', splitFamilies),
   counting('websites', 'warning', 'credentials that grant a website which does not exist', missingWebsites),
   counting(
     'authors',

@@ -5,6 +5,7 @@ import { openStore, type Store, StoreUnavailable } from '../store/open.ts';
 import { StoreUnreachable, sqlState } from '../store/postgres.ts';
 import { appCommands } from './app.ts';
 import { authorCommands } from './author.ts';
+import { consentCommands } from './consent.ts';
 import type { CommandContext, Run } from './context.ts';
 import { credentialCommands } from './credential.ts';
 import { demoCommand } from './demo.ts';
@@ -12,6 +13,7 @@ import { doctorCommand } from './doctor.ts';
 import { importCommand } from './import.ts';
 import { migrateCommand } from './migrate.ts';
 import { type Output, openOutput, Refused } from './output.ts';
+import { personCommands } from './person.ts';
 
 /** The commands that need the surfaces, wired by main.ts. */
 export interface Wired {
@@ -50,6 +52,8 @@ export async function run(argv: readonly string[], wired: Wired): Promise<number
   appCommands(program, register);
   credentialCommands(program, register);
   authorCommands(program, register);
+  personCommands(program, register);
+  consentCommands(program, register);
   doctorCommand(program, register);
 
   try {

@@ -1,3 +1,4 @@
+import { findPeople } from '../store/people.ts';
 import type { Database } from '../store/postgres.ts';
 import {
   type BelongingKind,
@@ -22,6 +23,10 @@ export const app = (db: Database, ref: string): Promise<Candidate> => one('app',
 
 export const installation = (db: Database, ref: string): Promise<Candidate> =>
   one('installation', ref, findInstallations(db, [ref]));
+
+/** By id or e-mail address; without a tenant, a person of any organization. */
+export const person = (db: Database, ref: string, tenant?: string): Promise<Candidate> =>
+  one('person', ref, findPeople(db, [ref], tenant));
 
 /** Without a tenant, a website of any organization. */
 export async function website(db: Database, ref: string, tenant?: string): Promise<Candidate> {

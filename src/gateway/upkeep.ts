@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { RemoteWriter } from '../core/writes.ts';
 import { eraseOutcomes, settle, takeLapsed } from '../store/ledger.ts';
+import { purgeOAuth } from '../store/oauth.ts';
 import type { Database } from '../store/postgres.ts';
 import type { Registry } from './registry.ts';
 
@@ -20,13 +21,14 @@ const ASKED = 25;
 const PATIENCE = 3_000;
 
 /**
- * One round of the ledger's upkeep, on any replica: finds out what became of remote commands that their replica did not
- * settle, and erases outcomes after 24 hours. Returns how many rows it changed.
+ * One round of upkeep, on any replica: finds out what became of remote commands that their replica did not settle, erases
+ * outcomes after 24 hours, and deletes tokens and consents that ended long ago. Returns how many rows it changed.
  */
 export async function upkeep({ db, registry, remote }: Omit<UpkeepOptions, 'onError'>): Promise<number> {
   let changed = 0;
   // All that is due: with a batch a round, more than a hundred writes a second would be kept ever longer than 24 hours.
   for (let erased = BATCH; erased === BATCH; changed += erased) erased = await eraseOutcomes(db, BATCH);
+  for (let purged = BATCH; purged >= BATCH; changed += purged) purged = await purgeOAuth(db, BATCH);
   if (!remote) return changed;
   const lapsed = await takeLapsed(db, ASKED);
   await Promise.all(

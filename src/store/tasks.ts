@@ -194,6 +194,14 @@ export async function renewTasks(db: Database, ids: readonly string[]): Promise<
   return new Map(rows.map(({ id, state }) => [id, state]));
 }
 
+/** Those of the tasks that have ended or are gone. */
+export async function endedTasks(db: Database, ids: readonly string[]): Promise<string[]> {
+  const rows = await db.read<{ id: string }>(sql`
+    SELECT i.id FROM unnest(${ids}::text[]) AS i (id) WHERE NOT EXISTS (
+      SELECT FROM gateway.task t WHERE t.id = i.id AND t.state IN ('submitted', 'working') AND t.expires_at > now())`);
+  return rows.map(({ id }) => id);
+}
+
 /** Ends what a process still holds when it stops. */
 export async function releaseTasks(db: Database, owner: string, ids: readonly string[]): Promise<void> {
   await db.query(sql`

@@ -36,8 +36,6 @@ interface Job extends Work {
 
 export interface RunnerOptions {
   readonly db: Database;
-  /** Leases are renewed on connections of their own: a crowd of calls must not let them lapse. */
-  readonly slow: Database;
   readonly corridor: Corridor;
   readonly owner: string;
   readonly onError: (error: unknown) => void;
@@ -226,7 +224,7 @@ export class Runner {
     const held = [...this.#jobs.values()];
     if (held.length === 0) return;
     const ids = held.map(({ id }) => id);
-    const states = await renewTasks(this.#options.slow, ids);
+    const states = await renewTasks(this.#options.db, ids);
     for (const job of held) {
       const state = states.get(job.id);
       if (state === undefined) this.drop(job.id);

@@ -21,8 +21,9 @@ import {
 } from '../store/tasks.ts';
 import { pageTokenOf, placeOf } from './page-token.ts';
 import { pauseUpTo } from './pause.ts';
-import { Runner } from './runner.ts';
+import { type Ended, Runner } from './runner.ts';
 import { startSweeper } from './sweeper.ts';
+import { Watch } from './watch.ts';
 
 export type { TaskQuery, TaskState } from '../store/tasks.ts';
 
@@ -90,27 +91,24 @@ export interface Tasks {
 
 export interface TasksOptions {
   readonly db: Database;
-  /** For leases and sweeps. */
-  readonly slow: Database;
   readonly corridor: Corridor;
   readonly onError: (error: unknown) => void;
 }
 
 /** Milliseconds that a caller waits for the end of its task. */
 const PATIENCE = 30_000;
-/** Milliseconds after which the store is asked for what another process may have done to a task. */
-const POLL = 250;
 /** How often an acceptance is begun again because the authority changed under it. */
 const ATTEMPTS = 4;
 /** Units of a new task's underlying read (contract, Limits). */
 const COST = 1;
 
 export function openTasks(options: TasksOptions): Tasks {
-  const { db, slow, corridor, onError } = options;
+  const { db, corridor, onError } = options;
   const owner = randomBytes(16).toString('hex');
   const runner = new Runner({ ...options, owner });
-  const sweeper = startSweeper(slow, onError);
-  const stopping = new AbortController();
+  const watch = new Watch(db);
+  const sweeper = startSweeper(db, onError);
+  let stopping = false;
   let remembered: Promise<Uint8Array> | undefined;
 
   const secret = (): Promise<Uint8Array> => {
@@ -174,26 +172,21 @@ export function openTasks(options: TasksOptions): Tasks {
 
   /** Waits until a task has ended, here or on another replica, and gives it as it is then. */
   const ended = async (request: NewTask, authority: Authority, first: TaskRow): Promise<Task> => {
-    const signal = AbortSignal.any([request.signal, stopping.signal]);
-    const until = performance.now() + PATIENCE;
-    let task = viewOf(first, authority);
-    while (isOpen(task.state) && !signal.aborted && performance.now() < until) {
-      const here = runner.ended(task.id);
-      let end: Awaited<typeof here>;
-      const told = here?.then((value) => {
-        end = value;
-      });
-      await pauseUpTo(Math.min(POLL, until - performance.now()), told ? [told] : [], signal);
-      if (end) return viewOf(end.row, authority, end.body);
-      const row = await readTask(db, authority, task.id);
-      if (!row) {
-        // It has expired under the wait, most likely with the sender's authority.
-        await corridor.prove(request.bearer, 'a2a');
-        return task;
-      }
-      task = viewOf(row, authority);
-    }
-    return task;
+    if (!isOpen(first.state)) return viewOf(first, authority);
+    let end: Ended;
+    const here = runner.ended(first.id)?.then((value) => {
+      end = value;
+    });
+    const elsewhere = watch.watch(first.id);
+    const told = here ? [here, elsewhere.ended] : [elsewhere.ended];
+    await pauseUpTo(PATIENCE, told, request.signal);
+    elsewhere.leave();
+    if (end) return viewOf(end.row, authority, end.body);
+    const row = await readTask(db, authority, first.id);
+    if (row) return viewOf(row, authority);
+    // It has expired under the wait, most likely with the sender's authority.
+    await corridor.prove(request.bearer, 'a2a');
+    return viewOf(first, authority);
   };
 
   const list = async (authority: Authority, query: TaskQuery): Promise<TaskPage> => {
@@ -214,7 +207,7 @@ export function openTasks(options: TasksOptions): Tasks {
   return {
     send: (request) =>
       failing(async () => {
-        if (stopping.signal.aborted || !runner.room) throw new Failure('service_unavailable', { retryAfter: 1 });
+        if (stopping || !runner.room) throw new Failure('service_unavailable', { retryAfter: 1 });
         const { accepted, authority } = await accept(request);
         if (accepted.verdict === 'conflict') throw new MessageIdConflict('the messageId was used for another task');
         if (accepted.verdict === 'full') throw new Failure('task_limit', { retryAfter: accepted.retryAfter });
@@ -234,7 +227,8 @@ export function openTasks(options: TasksOptions): Tasks {
         return found && { task: viewOf(found.task, authority), canceled: found.canceled };
       }),
     async stop() {
-      stopping.abort();
+      stopping = true;
+      watch.stop();
       await Promise.all([runner.stop(), sweeper.stop()]);
     },
   };

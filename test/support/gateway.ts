@@ -1,6 +1,7 @@
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import pino from 'pino';
 import { expect } from 'vitest';
+import { openOAuth } from '../../src/auth/oauth/services.ts';
 import type { Corridor } from '../../src/gateway/call.ts';
 import { readGuides } from '../../src/gateway/guides.ts';
 import { loadPrompts, loadResources, loadSkills } from '../../src/gateway/load.ts';
@@ -10,8 +11,10 @@ import { agentCard } from '../../src/surfaces/a2a/card.ts';
 import { docsPages } from '../../src/surfaces/docs/docs.ts';
 import { publicApp } from '../../src/surfaces/http/app.ts';
 import { startServer } from '../../src/surfaces/http/server.ts';
+import { openSource } from '../../src/surfaces/http/source.ts';
 import { llms } from '../../src/surfaces/llms/llms.ts';
 import { mcpSurface } from '../../src/surfaces/mcp/mcp.ts';
+import { oauthSurface } from '../../src/surfaces/oauth/oauth.ts';
 import { openapi } from '../../src/surfaces/openapi/openapi.ts';
 import { restSurface } from '../../src/surfaces/rest/rest.ts';
 import { openTasks } from '../../src/tasks/tasks.ts';
@@ -70,7 +73,6 @@ export async function openTestGateway(
   const [resources, prompts, skills] = await Promise.all([loadResources(), loadPrompts(), loadSkills(registry)]);
   const tasks = openTasks({
     db: own.db,
-    slow: own.db,
     corridor,
     onError: (error) => log.push(`DEFECT tasks ${String(error)}`),
   });
@@ -84,6 +86,7 @@ export async function openTestGateway(
       mcpSurface(corridor, { baseUrl: BASE_URL, version: '0.0.0', resources, prompts }),
       a2aSurface(corridor, { baseUrl: BASE_URL, tasks, skills }),
       restSurface(corridor, BASE_URL),
+      oauthSurface(openOAuth({ baseUrl: BASE_URL, db: own.db }), openSource([])),
     ],
     otherwise: publicApp({
       baseUrl: BASE_URL,

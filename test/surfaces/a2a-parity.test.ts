@@ -247,7 +247,6 @@ describe('the SDK’s own client', () => {
     const { db } = gateway.database;
     tasks = openTasks({
       db,
-      slow: db,
       corridor: gateway.corridor,
       onError: (error) => gateway.log.push(`DEFECT ${error}`),
     });

@@ -144,7 +144,7 @@ export async function openWorld(): Promise<World> {
       checkEvery: 1,
       onDefect: (tool, error) => errors.push(tool, error),
     });
-    const tasks = openTasks({ db, slow: db, corridor, onError: (error) => errors.push(error) });
+    const tasks = openTasks({ db, corridor, onError: (error) => errors.push(error) });
     return {
       tasks,
       corridor,

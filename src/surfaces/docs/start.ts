@@ -18,6 +18,7 @@ const PURPOSE: Readonly<Record<GuideName, string>> = {
 export const START_SECTIONS: readonly Section[] = [
   { id: 'first-call', title: 'First call' },
   { id: 'mcp', title: 'MCP clients' },
+  { id: 'oauth', title: 'OAuth' },
   { id: 'a2a', title: 'A2A' },
   { id: 'guides', title: 'Guides' },
   { id: 'documents', title: 'Documents' },
@@ -64,6 +65,19 @@ ${code(
 sees the tools that its token may call. In the snippets, put your token in the place of <code>YOUR_TOKEN</code>, or in
 <code>TOKEN</code> of the environment.</p>
 ${mcpClients(baseUrl)}
+
+<h2 id="oauth"><a class="anchor" href="#oauth">OAuth</a></h2>
+<p>A credential is an OAuth client as well: with its id and secret it gets tokens of 15 minutes that work on one interface
+and can hold less than the credential does.</p>
+${code(
+  'Terminal',
+  `curl -s ${baseUrl}/oauth/token -u "$CREDENTIAL_ID:$SECRET" \\
+  -d grant_type=client_credentials -d resource=${baseUrl} -d scope=website_read`,
+)}
+<p>A hosted app that acts for an organization asks one of its owners or admins: send the browser to
+<code>${baseUrl}/oauth/authorize</code> (authorization code with PKCE), where that person signs in, sees each permission
+in a plain sentence and ticks what the app may have. <a href="/llms-full.txt">llms-full.txt</a> has the parameters, and
+<a href="/.well-known/oauth-authorization-server">the metadata</a> are where a library looks for them.</p>
 
 <h2 id="a2a"><a class="anchor" href="#a2a">A2A</a></h2>
 <p>Agents that speak A2A 1.0 find five skills behind the public card

@@ -4,12 +4,14 @@ import { type JsonSchema, jsonSchema } from '../../core/json-schema.ts';
 import { SCOPES } from '../../core/scopes.ts';
 import { type Parameter, TAGS, type Tool } from '../../core/tool.ts';
 import type { Registry } from '../../gateway/registry.ts';
+import { SCOPE_TEXTS } from '../oauth/pages/scopes.ts';
 
 /** Codes that any operation may give; a tool's own come on top. */
 const COMMON: readonly FailureCode[] = [
   'unauthenticated',
   'token_expired',
   'token_revoked',
+  'wrong_resource',
   'quota_exceeded',
   'internal',
   'service_unavailable',
@@ -22,6 +24,7 @@ export function openapi(registry: Registry, serverUrl: string): object {
   for (const tool of registry.tools) {
     paths[tool.path] = { ...paths[tool.path], [tool.method.toLowerCase()]: operation(tool) };
   }
+  const scopes = Object.fromEntries(SCOPES.map((scope) => [scope, SCOPE_TEXTS[scope].sentence]));
   return {
     openapi: '3.1.1',
     info: {
@@ -35,7 +38,7 @@ export function openapi(registry: Registry, serverUrl: string): object {
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: serverUrl, description: 'This gateway' }],
-    security: [{ bearer: [] }],
+    security: [{ bearer: [] }, { oauth: [] }],
     tags: [...new Set(registry.tools.map((tool) => tool.tag))]
       .sort()
       .map((name) => ({ name, description: TAGS[name] })),
@@ -46,6 +49,19 @@ export function openapi(registry: Registry, serverUrl: string): object {
           type: 'http',
           scheme: 'bearer',
           description: `An installation token. Scopes of a credential: ${SCOPES.join(', ')}.`,
+        },
+        oauth: {
+          type: 'oauth2',
+          description: `An access token for the resource ${serverUrl}. The client is a credential, by HTTP Basic.`,
+          flows: {
+            clientCredentials: { tokenUrl: `${serverUrl}/oauth/token`, scopes },
+            authorizationCode: {
+              authorizationUrl: `${serverUrl}/oauth/authorize`,
+              tokenUrl: `${serverUrl}/oauth/token`,
+              refreshUrl: `${serverUrl}/oauth/token`,
+              scopes,
+            },
+          },
         },
       },
       schemas: { Problem: PROBLEM },

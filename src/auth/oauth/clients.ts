@@ -1,0 +1,40 @@
+import { type Client, loadClient } from '../../store/oauth.ts';
+import type { Database } from '../../store/postgres.ts';
+
+const CREDENTIAL = /^crd_[a-f0-9]{32}$/;
+const REMEMBERED = 10_000;
+
+/**
+ * Clients by credential id. What is remembered only spares a round trip: whatever is done for a client is one statement
+ * that proves revision and secret again.
+ */
+export interface Clients {
+  /** `undefined`: nothing is remembered of that id. */
+  remembered(id: string): Client | undefined;
+  /** As the store has it now; `undefined`: no active credential has that id. */
+  fresh(id: string): Promise<Client | undefined>;
+}
+
+export function openClients(db: Database): Clients {
+  // Insertion order is age of use: the first key is the one unused longest.
+  const known = new Map<string, Client>();
+  const keep = (client: Client): void => {
+    known.delete(client.id);
+    known.set(client.id, client);
+    if (known.size > REMEMBERED) known.delete(known.keys().next().value ?? '');
+  };
+  return {
+    remembered(id) {
+      const client = known.get(id);
+      if (client) keep(client);
+      return client;
+    },
+    async fresh(id) {
+      if (!CREDENTIAL.test(id)) return undefined;
+      known.delete(id);
+      const client = await loadClient(db, id);
+      if (client) keep(client);
+      return client;
+    },
+  };
+}

@@ -1,0 +1,155 @@
+import type { Scope } from '../../core/scopes.ts';
+import {
+  type Exchanged,
+  endToken,
+  insertConsent,
+  issueAccess,
+  LIVES,
+  redeemCode,
+  rotateRefresh,
+} from '../../store/oauth.ts';
+import { newId } from '../issue.ts';
+import { digestOf, newSecret, wellFormed } from '../tokens.ts';
+import type { Choice, OAuthContext } from './context.ts';
+import { OAuthError } from './errors.ts';
+import { resourceUri } from './metadata.ts';
+import { proveAgain } from './rules/client-authentication.ts';
+import { requestDigest } from './rules/csrf.ts';
+
+/** A token response (RFC 6749, section 5.1; decisions, section 17). */
+export interface TokenResponse {
+  readonly access_token: string;
+  readonly token_type: 'Bearer';
+  /** Seconds. */
+  readonly expires_in: number;
+  readonly scope: string;
+  readonly resource: string;
+  readonly refresh_token?: string;
+  readonly refresh_expires_in?: number;
+}
+
+/** As the consent page tells them. */
+export const CONSENT_HOURS = LIVES.renewableConsent / 3_600;
+export const ACCESS_MINUTES = LIVES.access / 60;
+
+/** What each token endpoint does once its rules have passed. */
+export const GRANTS = {
+  async client_credentials(context: OAuthContext): Promise<TokenResponse> {
+    const scopes = context.the('scopes');
+    const { access } = secretsFor(context);
+    const given = { digest: digestOf(access), audience: context.the('resource'), scopes, sites: context.the('sites') };
+    const issued = await whileProved(context, () => issueAccess(context.services.db, context.the('proof'), given));
+    return response(context, access, { scopes, expires_in: issued.expires_in });
+  },
+
+  async authorization_code(context: OAuthContext): Promise<TokenResponse> {
+    const { access, refresh } = secretsFor(context);
+    const given = {
+      code: presented(context, 'code'),
+      redirectUri: context.request.parameters?.get('redirect_uri')?.[0] ?? '',
+      challenge: context.the('challenge'),
+      audience: context.the('resource'),
+      access: digestOf(access),
+      refresh: digestOf(refresh),
+    };
+    const exchanged = await whileProved(context, () =>
+      redeemCode(context.services.db, context.the('proof'), given).then(unlessStale),
+    );
+    return response(context, access, accepted(exchanged), refresh);
+  },
+
+  async refresh_token(context: OAuthContext): Promise<TokenResponse> {
+    const { access, refresh } = secretsFor(context);
+    const given = {
+      token: presented(context, 'refresh_token'),
+      audience: context.the('resource'),
+      scopes: context.known('scopes') ?? null,
+      access: digestOf(access),
+      refresh: digestOf(refresh),
+    };
+    const exchanged = await whileProved(context, () =>
+      rotateRefresh(context.services.db, context.the('proof'), given).then(unlessStale),
+    );
+    return response(context, access, accepted(exchanged), refresh);
+  },
+};
+
+/** Ends what `token` names; one that is unknown, malformed or another client's is no error (RFC 7009, section 2.2). */
+export async function revoke(context: OAuthContext): Promise<void> {
+  const token = context.request.parameters?.get('token')?.[0] ?? '';
+  if (!wellFormed(token)) return;
+  const end = (): Promise<true | undefined> =>
+    endToken(context.services.db, context.the('proof'), digestOf(token)).then((proved) => proved || undefined);
+  await whileProved(context, end);
+}
+
+/** Records what was approved and returns the code; `undefined`: the page was out of date, or has had its answer. */
+export async function approve(context: OAuthContext, choice: Choice): Promise<string | undefined> {
+  const code = newSecret('code');
+  const client = context.the('client');
+  const done = await insertConsent(context.services.db, {
+    id: newId('cns'),
+    credential: client.id,
+    revision: client.revision,
+    session: digestOf(context.request.session ?? ''),
+    request: requestDigest(context),
+    audience: context.the('resource'),
+    ...choice,
+    code: digestOf(code),
+    challenge: context.the('challenge'),
+    redirectUri: context.the('redirectUri'),
+  });
+  return done ? code : undefined;
+}
+
+const ATTEMPTS = 3;
+
+/** Runs a statement under the client's proof, and again under a new one where it found the proof stale. */
+async function whileProved<T>(context: OAuthContext, run: () => Promise<T | undefined>): Promise<T> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const done = await run();
+    if (done !== undefined) return done;
+    await proveAgain(context);
+  }
+  throw new OAuthError('temporarily_unavailable', { retryAfter: 1 });
+}
+
+const unlessStale = (exchanged: Exchanged): Exchanged | undefined =>
+  'refused' in exchanged && exchanged.refused === 'stale' ? undefined : exchanged;
+
+function accepted(exchanged: Exchanged): Exclude<Exchanged, { refused: unknown }> {
+  if (!('refused' in exchanged)) return exchanged;
+  throw new OAuthError(exchanged.refused === 'stale' ? 'temporarily_unavailable' : exchanged.refused);
+}
+
+/** The digest of a code or refresh token; one of wrong form cannot be anybody's. */
+function presented(context: OAuthContext, name: 'code' | 'refresh_token'): Buffer {
+  const secret = context.request.parameters?.get(name)?.[0] ?? '';
+  if (!wellFormed(secret)) throw new OAuthError('invalid_grant');
+  return digestOf(secret);
+}
+
+function secretsFor(context: OAuthContext): { access: string; refresh: string } {
+  const live = context.the('client').environment === 'live';
+  return {
+    access: newSecret(live ? 'access_live' : 'access_test'),
+    refresh: newSecret(live ? 'refresh_live' : 'refresh_test'),
+  };
+}
+
+function response(
+  context: OAuthContext,
+  access: string,
+  given: { scopes: readonly Scope[]; expires_in: number; refresh_expires_in?: number | null },
+  refresh?: string,
+): TokenResponse {
+  const { scopes, expires_in, refresh_expires_in } = given;
+  return {
+    access_token: access,
+    token_type: 'Bearer',
+    expires_in,
+    scope: scopes.join(' '),
+    resource: resourceUri(context.services.baseUrl, context.the('resource')),
+    ...(refresh !== undefined && refresh_expires_in != null && { refresh_token: refresh, refresh_expires_in }),
+  };
+}

@@ -1,0 +1,48 @@
+import { RESOURCES, type Resource } from '../../core/authority.ts';
+import { SCOPES } from '../../core/scopes.ts';
+
+/** Path of each interface under the base address; REST's is empty, so that its metadata have no suffix (RFC 9728, 3.1). */
+const PATHS: Readonly<Record<Resource, string>> = { rest: '', mcp: '/mcp', a2a: '/a2a' };
+const NAMES: Readonly<Record<Resource, string>> = { rest: 'REST API', mcp: 'MCP endpoint', a2a: 'A2A endpoint' };
+
+export const resourceUri = (baseUrl: string, resource: Resource): string => baseUrl + PATHS[resource];
+
+const WELL_KNOWN = '/.well-known/oauth-protected-resource';
+export const AUTHORIZATION_SERVER = '/.well-known/oauth-authorization-server';
+
+/** Where the metadata of an interface are, as its 401 names them (RFC 9728, section 5.1). */
+export const metadataUri = (baseUrl: string, resource: Resource): string => baseUrl + WELL_KNOWN + PATHS[resource];
+
+/** RFC 8414, section 2. There is no registration endpoint: credentials are issued by the organization's own operator. */
+const authorizationServer = (baseUrl: string): object => ({
+  issuer: baseUrl,
+  authorization_endpoint: `${baseUrl}/oauth/authorize`,
+  token_endpoint: `${baseUrl}/oauth/token`,
+  revocation_endpoint: `${baseUrl}/oauth/revoke`,
+  scopes_supported: SCOPES,
+  response_types_supported: ['code'],
+  response_modes_supported: ['query'],
+  grant_types_supported: ['authorization_code', 'client_credentials', 'refresh_token'],
+  token_endpoint_auth_methods_supported: ['client_secret_basic'],
+  revocation_endpoint_auth_methods_supported: ['client_secret_basic'],
+  code_challenge_methods_supported: ['S256'],
+  authorization_response_iss_parameter_supported: true,
+  service_documentation: `${baseUrl}/docs`,
+});
+
+/** RFC 9728, section 2. */
+const protectedResource = (baseUrl: string, resource: Resource): object => ({
+  resource: resourceUri(baseUrl, resource),
+  authorization_servers: [baseUrl],
+  scopes_supported: SCOPES,
+  bearer_methods_supported: ['header'],
+  resource_name: `Installation Gateway, ${NAMES[resource]}`,
+  resource_documentation: `${baseUrl}/docs`,
+});
+
+/** The four documents by their path. */
+export const metadataDocuments = (baseUrl: string): ReadonlyMap<string, object> =>
+  new Map([
+    [AUTHORIZATION_SERVER, authorizationServer(baseUrl)],
+    ...RESOURCES.map((one) => [WELL_KNOWN + PATHS[one], protectedResource(baseUrl, one)] as const),
+  ]);

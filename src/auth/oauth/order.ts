@@ -1,0 +1,60 @@
+import { ENDPOINTS, type Endpoint, type OAuthContext, type Rule } from './context.ts';
+import { clientAuthentication } from './rules/client-authentication.ts';
+import { codeChallenge } from './rules/code-challenge.ts';
+import { codeVerifier } from './rules/code-verifier.ts';
+import { csrf } from './rules/csrf.ts';
+import { grantType } from './rules/grant-type.ts';
+import { knownClient } from './rules/known-client.ts';
+import { parameters } from './rules/parameters.ts';
+import { person } from './rules/person.ts';
+import { redirectUri } from './rules/redirect-uri.ts';
+import { resource } from './rules/resource.ts';
+import { responseType } from './rules/response-type.ts';
+import { sameOrigin } from './rules/same-origin.ts';
+import { narrowerScope, scope } from './rules/scope.ts';
+import { selection } from './rules/selection.ts';
+import { state, stateRequired } from './rules/state.ts';
+import { websites } from './rules/websites.ts';
+
+const yes = true;
+const ____ = false;
+
+/**
+ * The order of checks, from top to bottom, by endpoint. On the pages, whatever stands above redirectUri refuses without a
+ * redirect; from there on the client is told. After the last check, one statement does what was asked for, and proves
+ * client, revision and person once more (store/oauth.ts).
+ */
+// biome-ignore format: a matrix is read in columns
+const ORDER: readonly (readonly [rule: Rule, ...cells: boolean[]])[] = [
+  //                      authorize  sign_in  consent  token  client_   authorization_  refresh_  revoke
+  //                                                          credentials         code     token
+  [sameOrigin,                 ____,     yes,     yes,  ____,      ____,          ____,     ____,   ____],
+  [knownClient,                 yes,     yes,     yes,  ____,      ____,          ____,     ____,   ____],
+  [redirectUri,                 yes,     yes,     yes,  ____,      ____,          ____,     ____,   ____],
+  [state,                       yes,     yes,     yes,  ____,      ____,          ____,     ____,   ____],
+  [parameters,                  yes,     yes,     yes,  ____,       yes,           yes,      yes,    yes],
+  [clientAuthentication,       ____,    ____,    ____,   yes,       yes,           yes,      yes,    yes],
+  [grantType,                  ____,    ____,    ____,   yes,      ____,          ____,     ____,   ____],
+  [responseType,                yes,     yes,     yes,  ____,      ____,          ____,     ____,   ____],
+  [stateRequired,               yes,     yes,     yes,  ____,      ____,          ____,     ____,   ____],
+  [codeChallenge,               yes,     yes,     yes,  ____,      ____,          ____,     ____,   ____],
+  [codeVerifier,               ____,    ____,    ____,  ____,      ____,           yes,     ____,   ____],
+  [resource,                    yes,     yes,     yes,  ____,       yes,           yes,      yes,   ____],
+  [scope,                       yes,     yes,     yes,  ____,       yes,          ____,     ____,   ____],
+  [narrowerScope,              ____,    ____,    ____,  ____,      ____,          ____,      yes,   ____],
+  [websites,                   ____,    ____,    ____,  ____,       yes,          ____,     ____,   ____],
+  [person,                      yes,    ____,     yes,  ____,      ____,          ____,     ____,   ____],
+  [csrf,                       ____,    ____,     yes,  ____,      ____,          ____,     ____,   ____],
+  [selection,                  ____,    ____,     yes,  ____,      ____,          ____,     ____,   ____],
+];
+
+/** The rules of one endpoint, in their order. */
+export const rulesOf = (endpoint: Endpoint): Rule[] => {
+  const column = ENDPOINTS.indexOf(endpoint);
+  return ORDER.filter(([, ...cells]) => cells[column] === true).map(([rule]) => rule);
+};
+
+/** Runs the rules of an endpoint over a request. Throws the OAuthError of the first that refuses. */
+export async function check(context: OAuthContext): Promise<void> {
+  for (const rule of rulesOf(context.endpoint)) await rule(context);
+}

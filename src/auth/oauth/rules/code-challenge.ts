@@ -1,0 +1,16 @@
+import type { Rule } from '../context.ts';
+import { OAuthError } from '../errors.ts';
+
+/** SHA-256 as base64url: 43 characters, the last of which holds two bits of nothing. */
+const CHALLENGE = /^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/;
+
+/** The challenge is one of S256; `plain` would show the verifier (RFC 7636, section 4.4.1; RFC 9700, section 2.1.1). */
+export const codeChallenge: Rule = (context) => {
+  const { parameters } = context.request;
+  const challenge = parameters?.get('code_challenge')?.[0] ?? '';
+  if (parameters?.get('code_challenge_method')?.[0] !== 'S256') {
+    throw new OAuthError('invalid_request', { about: 'code_challenge_method' });
+  }
+  if (!CHALLENGE.test(challenge)) throw new OAuthError('invalid_request', { about: 'code_challenge' });
+  context.learn('challenge', challenge);
+};

@@ -1,0 +1,9 @@
+import type { Rule } from '../context.ts';
+import { OAuthError } from '../errors.ts';
+
+/** The column of a token request whose grant type is none of the three ends here. */
+export const grantType: Rule = ({ request }) => {
+  const [value, ...others] = request.parameters?.get('grant_type') ?? [];
+  if (!value || others.length > 0) throw new OAuthError('invalid_request', { about: 'grant_type' });
+  throw new OAuthError('unsupported_grant_type');
+};

@@ -1,0 +1,12 @@
+import { RESOURCES } from '../../../core/authority.ts';
+import type { Rule } from '../context.ts';
+import { OAuthError } from '../errors.ts';
+import { resourceUri } from '../metadata.ts';
+
+/** `resource` is one of the three, byte for byte as their metadata name them (RFC 8707, section 2). */
+export const resource: Rule = (context) => {
+  const uri = context.request.parameters?.get('resource')?.[0];
+  const found = RESOURCES.find((one) => resourceUri(context.services.baseUrl, one) === uri);
+  if (!found) throw new OAuthError('invalid_target');
+  context.learn('resource', found);
+};

@@ -1,0 +1,14 @@
+import type { Rule } from '../context.ts';
+import { OAuthError } from '../errors.ts';
+
+/** `website_id`, repeatable, narrows a token to some of the credential's websites (decisions, section 17). */
+export const websites: Rule = (context) => {
+  const held = context.the('client').websites;
+  const asked = context.request.parameters?.get('website_id');
+  const chosen = asked === undefined ? held : held.filter(({ id }) => asked.includes(id));
+  if (asked && chosen.length !== asked.length) throw new OAuthError('invalid_scope', { about: 'website_id' });
+  context.learn(
+    'sites',
+    chosen.map(({ site }) => site),
+  );
+};

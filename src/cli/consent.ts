@@ -1,0 +1,84 @@
+import type { Command } from 'commander';
+import { type ConsentRecord, listConsents, revokeConsent } from '../store/consents.ts';
+import type { Run } from './context.ts';
+import { credential } from './credential.ts';
+import { Refused, table } from './output.ts';
+import { organization, person } from './references.ts';
+import { plain, time } from './text.ts';
+
+/** `gateway consent …`: what people have permitted apps to do (decisions, sections 17 and 23). */
+export function consentCommands(program: Command, register: Run): void {
+  const group = program.command('consent').description('what people have permitted apps to do, and its end');
+  listCommand(group, register);
+  revokeCommand(group, register);
+}
+
+function listCommand(group: Command, register: Run): void {
+  const command = group
+    .command('list')
+    .description('consents, in order of creation')
+    .option('--credential <CRD>', 'only to this credential’s app')
+    .option('--person <PERSON>', 'only this person’s, by id or e-mail address')
+    .option('--organization <ORG>', 'only this organization’s');
+  register(command, async ({ out, store }) => {
+    const given = command.opts<{ credential?: string; person?: string; organization?: string }>();
+    const { db } = await store();
+    const tenant = given.organization === undefined ? undefined : (await organization(db, given.organization)).tenant;
+    const consents = await listConsents(db, {
+      ...(tenant !== undefined && { tenant }),
+      ...(given.credential !== undefined && { credential: (await credential(db, given.credential)).id }),
+      ...(given.person !== undefined && { person: (await person(db, given.person, tenant)).id }),
+    });
+    out.result(
+      { consents: consents.map(document) },
+      consents.length === 0 ? 'There is no consent.' : consentTable(consents),
+    );
+  });
+}
+
+function revokeCommand(group: Command, register: Run): void {
+  const command = group
+    .command('revoke <CNS>')
+    .description('end a consent and all its tokens at once and for good; repeating it does no harm');
+  register(command, async ({ out, store }) => {
+    const id = command.args[0] ?? '';
+    const { db } = await store();
+    const revoked = await revokeConsent(db, id);
+    if (!revoked) throw new Refused(`There is no consent ${JSON.stringify(plain(id))}.`);
+    out.result(document(revoked), `Consent ${revoked.id} is revoked.`);
+  });
+}
+
+const document = (record: ConsentRecord): object => ({
+  consent_id: record.id,
+  credential_id: record.credential_id,
+  app_id: record.app_id,
+  app_name: record.app_name,
+  organization_id: record.organization_id,
+  person_id: record.person_id,
+  email: record.email,
+  resource: record.resource,
+  scopes: record.scopes,
+  website_ids: record.website_ids,
+  renewable: record.renewable,
+  state: record.state,
+  because: record.because,
+  created_at: record.created_at,
+  expires_at: record.expires_at,
+  revoked_at: record.revoked_at,
+});
+
+const consentTable = (records: readonly ConsentRecord[]): string =>
+  table(
+    ['CONSENT', 'APP', 'PERSON', 'RESOURCE', 'WEBSITES', 'RENEWABLE', 'STATE', 'EXPIRES'],
+    records.map((record) => [
+      record.id,
+      plain(record.app_name),
+      plain(record.email),
+      record.resource,
+      record.website_ids.join(' '),
+      record.renewable ? 'yes' : 'no',
+      record.because === null ? record.state : `${record.state} (${record.because})`,
+      time(record.expires_at),
+    ]),
+  );

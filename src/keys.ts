@@ -1,0 +1,31 @@
+import { randomBytes } from 'node:crypto';
+import { link, mkdir, readFile, unlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Keyring, parseKeys } from './auth/keys.ts';
+import { type Config, ConfigError } from './config.ts';
+
+const FILE = 'keys';
+
+/**
+ * The keys of GATEWAY_KEYS; without the setting, one that is made at the first start and kept in the data directory,
+ * mode 0600. Replicas on several machines need the setting: with keys of their own they refuse each other's cursors.
+ */
+export async function openKeys({ keys, dataDir }: Pick<Config, 'keys' | 'dataDir'>): Promise<Keyring> {
+  if (keys) return new Keyring(keys);
+  const path = join(dataDir, FILE);
+  await mkdir(dataDir, { recursive: true });
+  const kept = parseKeys((await readFile(path, 'utf8').catch(() => made(path))).trim());
+  if (!kept) throw new ConfigError(`The file ${FILE} in GATEWAY_DATA_DIR must hold kid:BASE64 of 32 bytes.`);
+  return new Keyring(kept);
+}
+
+/** Whole or not at all, and of two processes that start at once the one that came first. */
+async function made(path: string): Promise<string> {
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
+  await writeFile(draft, `1:${randomBytes(32).toString('base64')}\n`, { mode: 0o600 });
+  await link(draft, path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
+  await unlink(draft);
+  return readFile(path, 'utf8');
+}

@@ -1,0 +1,196 @@
+import type { Resource } from '../core/authority.ts';
+import type { DataAccess, Scope } from '../core/scopes.ts';
+import { sql } from '../core/sql.ts';
+import type { Database } from './postgres.ts';
+
+/** A credential as an OAuth client. */
+export interface Client {
+  readonly id: string;
+  readonly revision: number;
+  readonly environment: 'live' | 'test';
+  readonly tenant: string;
+  readonly organization: string;
+  readonly app: string;
+  readonly scopes: Scope[];
+  readonly dataAccess: DataAccess[];
+  readonly restricted: boolean;
+  readonly callbacks: string[];
+  readonly websites: readonly { id: string; site: string; name: string; timeZone: string }[];
+  readonly secretDigest: Uint8Array;
+  /** Of the secret before the last rotation, while it is accepted; whether it still is, each statement says. */
+  readonly oldSecretDigest: Uint8Array | null;
+}
+
+/** The client of an active credential, as it stands now. */
+export async function loadClient(db: Database, id: string): Promise<Client | undefined> {
+  const [row] = await db.read<Client>(sql`
+    SELECT c.id, c.revision, c.environment, a.tenant, o.name AS organization, a.name AS app, c.scopes,
+           c.data_access AS "dataAccess", c.callbacks, c.secret_digest AS "secretDigest",
+           CASE WHEN c.old_secret_until > now() THEN c.old_secret_digest END AS "oldSecretDigest",
+           (c.channel_ids IS NOT NULL OR c.team_ids IS NOT NULL OR c.subsite_ids IS NOT NULL) AS restricted,
+           coalesce((SELECT jsonb_agg(jsonb_build_object('id', 'web_' || w.tenant || '_' || w.site, 'site', w.site::text,
+                                                         'name', w.name, 'timeZone', w.time_zone) ORDER BY w.site)
+              FROM platform.website w WHERE w.tenant = a.tenant AND w.site = ANY (c.sites)), '[]') AS websites
+      FROM gateway.credential c
+      JOIN gateway.installation i ON i.id = c.installation_id
+      JOIN gateway.app a ON a.id = i.app_id
+      JOIN platform.organization o ON o.tenant = a.tenant
+     WHERE c.id = ${id} AND c.revoked_at IS NULL AND c.expires_at > now()`);
+  return row;
+}
+
+/** A client proved at a revision; see gateway.client_proved (0006_oauth.sql). */
+export interface Proved {
+  readonly credential: string;
+  readonly revision: number;
+  readonly oldSecret: boolean;
+}
+
+/** Longest lives. The store cuts them to what is left of consent and credential (contract, Limits; decisions, 17). */
+export const LIVES = {
+  /** Seconds. */
+  access: 900,
+  code: 60,
+  refreshIdle: 3_600,
+  renewableConsent: 28_800,
+} as const;
+
+/** An access token of the client's own. Undefined: the proof does not stand any more. */
+export async function issueAccess(
+  db: Database,
+  proved: Proved,
+  given: { digest: Uint8Array; audience: Resource; scopes: readonly Scope[]; sites: readonly string[] },
+): Promise<{ expires_in: number } | undefined> {
+  const [row] = await db.query<{ expires_in: number }>(sql`
+    WITH c AS (
+      SELECT id, expires_at FROM gateway.credential
+       WHERE id = ${proved.credential} AND revision = ${proved.revision} AND revoked_at IS NULL AND expires_at > now()
+         AND (NOT ${proved.oldSecret}::boolean OR old_secret_until > now())
+         FOR SHARE
+    )
+    INSERT INTO gateway.token (digest, credential_id, kind, audience, scopes, sites, expires_at)
+    SELECT ${given.digest}::bytea, c.id, 'access', ${given.audience}::text, ${given.scopes}::text[],
+           ${given.sites}::bigint[], least(now() + make_interval(secs => ${LIVES.access}), c.expires_at)
+      FROM c
+    RETURNING floor(extract(epoch FROM expires_at - now()))::integer AS expires_in`);
+  return row;
+}
+
+/** What an exchange gave, or why it gave nothing; `stale`: the client has to be proved anew. */
+export type Exchanged =
+  | { readonly refused: 'stale' | 'invalid_grant' | 'invalid_target' | 'invalid_scope' }
+  | { readonly scopes: readonly Scope[]; readonly expires_in: number; readonly refresh_expires_in: number | null };
+
+interface NewTokens {
+  readonly access: Uint8Array;
+  readonly refresh: Uint8Array;
+}
+
+export async function redeemCode(
+  db: Database,
+  { credential, revision, oldSecret }: Proved,
+  given: { code: Uint8Array; redirectUri: string; challenge: string; audience: Resource } & NewTokens,
+): Promise<Exchanged> {
+  const [row] = await db.query<{ exchanged: Exchanged }>(sql`
+    SELECT gateway.redeem_code(${credential}, ${revision}, ${oldSecret}, ${given.code}, ${given.redirectUri},
+      ${given.challenge}, ${given.audience}, ${given.access}, ${given.refresh},
+      make_interval(secs => ${LIVES.access}), make_interval(secs => ${LIVES.refreshIdle})) AS exchanged`);
+  if (!row) throw new Error('redeem_code answered nothing');
+  return row.exchanged;
+}
+
+/** `scopes` narrows the access token; null: all that was consented to. */
+export async function rotateRefresh(
+  db: Database,
+  { credential, revision, oldSecret }: Proved,
+  given: { token: Uint8Array; audience: Resource; scopes: readonly Scope[] | null } & NewTokens,
+): Promise<Exchanged> {
+  const [row] = await db.query<{ exchanged: Exchanged }>(sql`
+    SELECT gateway.rotate_refresh(${credential}, ${revision}, ${oldSecret}, ${given.token}, ${given.audience},
+      ${given.scopes}::text[], ${given.access}, ${given.refresh},
+      make_interval(secs => ${LIVES.access}), make_interval(secs => ${LIVES.refreshIdle})) AS exchanged`);
+  if (!row) throw new Error('rotate_refresh answered nothing');
+  return row.exchanged;
+}
+
+/**
+ * Ends an access token, or by a refresh token its whole consent, where it is this client's; anything else changes nothing
+ * (RFC 7009, section 2.1). False: the proof does not stand any more.
+ */
+export async function endToken(
+  db: Database,
+  { credential, revision, oldSecret }: Proved,
+  digest: Uint8Array,
+): Promise<boolean> {
+  const [row] = await db.query<{ proved: boolean }>(sql`
+    WITH k AS MATERIALIZED (SELECT (gateway.client_proved(${credential}, ${revision}, ${oldSecret})).id AS id),
+    t AS (
+      UPDATE gateway.token t SET revoked_at = now() FROM k
+       WHERE t.digest = ${digest} AND t.credential_id = k.id AND t.kind = 'access' AND t.revoked_at IS NULL
+    ), c AS (
+      UPDATE gateway.consent c SET revoked_at = now(), revoked_because = 'client' FROM k, gateway.refresh_token r
+       WHERE r.digest = ${digest} AND c.id = r.consent_id AND c.credential_id = k.id AND c.revoked_at IS NULL
+    )
+    SELECT k.id IS NOT NULL AS proved FROM k`);
+  return row?.proved === true;
+}
+
+/** What a person has approved on the consent page. */
+export interface Approval {
+  readonly id: string;
+  readonly credential: string;
+  readonly revision: number;
+  readonly session: Uint8Array;
+  readonly request: Uint8Array;
+  readonly audience: Resource;
+  readonly scopes: readonly Scope[];
+  readonly sites: readonly string[];
+  readonly renewable: boolean;
+  readonly code: Uint8Array;
+  readonly challenge: string;
+  readonly redirectUri: string;
+}
+
+/**
+ * Records a consent with its code. False: the request has had its answer, or session, role or credential have changed
+ * since the page was shown. Person and credential are held until the commit, so that their end comes before, and this
+ * fails, or after, and ends this too.
+ */
+export async function insertConsent(db: Database, approval: Approval): Promise<boolean> {
+  const rows = await db.query(sql`
+    INSERT INTO gateway.consent (id, credential_id, person_id, request, audience, scopes, sites, renewable, code_digest,
+                                 code_challenge, code_expires_at, redirect_uri, expires_at)
+    SELECT ${approval.id}::text, c.id, p.id, ${approval.request}::bytea, ${approval.audience}::text,
+           ${approval.scopes}::text[], ${approval.sites}::bigint[], ${approval.renewable}::boolean,
+           ${approval.code}::bytea, ${approval.challenge}::text, now() + make_interval(secs => ${LIVES.code}),
+           ${approval.redirectUri}::text,
+           least(c.expires_at, now() + make_interval(secs => CASE WHEN ${approval.renewable}::boolean
+             THEN ${LIVES.renewableConsent}::integer ELSE ${LIVES.code + LIVES.access}::integer END))
+      FROM gateway.session s JOIN gateway.person p ON p.id = s.person_id, gateway.credential c
+     WHERE s.digest = ${approval.session} AND s.expires_at > now()
+       AND p.disabled_at IS NULL AND p.role IN ('owner', 'admin')
+       AND c.id = ${approval.credential} AND c.revision = ${approval.revision} AND c.revoked_at IS NULL AND c.expires_at > now()
+       FOR SHARE OF p, c
+    ON CONFLICT (request) DO NOTHING
+    RETURNING 1`);
+  return rows.length > 0;
+}
+
+/**
+ * Deletes access tokens an hour after their end (until then they are told from unknown ones) and consents 30 days after
+ * theirs, with their refresh tokens; at most `n` of each, and how many they were together.
+ */
+export async function purgeOAuth(db: Database, n: number): Promise<number> {
+  const [row] = await db.query<{ purged: number }>(sql`
+    WITH t AS (
+      DELETE FROM gateway.token WHERE digest IN (
+        SELECT digest FROM gateway.token WHERE kind = 'access' AND expires_at < now() - interval '1 hour'
+         ORDER BY expires_at LIMIT ${n} FOR UPDATE SKIP LOCKED) RETURNING 1
+    ), c AS (
+      DELETE FROM gateway.consent WHERE id IN (
+        SELECT id FROM gateway.consent WHERE expires_at < now() - interval '30 days'
+         ORDER BY expires_at LIMIT ${n} FOR UPDATE SKIP LOCKED) RETURNING 1
+    )
+    SELECT ((SELECT count(*) FROM t) + (SELECT count(*) FROM c))::integer AS purged`);
+  return row?.purged ?? 0;
+}

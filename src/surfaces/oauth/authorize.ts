@@ -1,0 +1,238 @@
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { OAuthContext, type OAuthRequest, type Services } from '../../auth/oauth/context.ts';
+import type { OAuthError } from '../../auth/oauth/errors.ts';
+import { ACCESS_MINUTES, approve, CONSENT_HOURS } from '../../auth/oauth/grants.ts';
+import { check } from '../../auth/oauth/order.ts';
+import { readParameters } from '../../auth/oauth/parameters.ts';
+import { csrfToken } from '../../auth/oauth/rules/csrf.ts';
+import { SignInNeeded } from '../../auth/oauth/rules/person.ts';
+import { SESSION_SECONDS, signIn, signOut } from '../../auth/sign-in.ts';
+import { send } from '../http/reply.ts';
+import type { RequestRecord } from '../rest/rest.ts';
+import { clearedSession, sessionCookie } from './cookies.ts';
+import { consentPage, errorPage, signInPage } from './pages/views.ts';
+import { asOAuthError, readForm } from './token.ts';
+
+/** What the pages need beside the OAuth services. */
+export interface PageServices extends Services {
+  /** The organization's identity provider as it is called on the button; `undefined`: none is configured. */
+  readonly identity: string | undefined;
+}
+
+/** One request of a browser to a page of the authorization server. */
+export class Visit {
+  constructor(
+    readonly request: IncomingMessage,
+    readonly response: ServerResponse,
+    readonly wire: Omit<OAuthRequest, 'parameters'>,
+    readonly services: PageServices,
+    readonly requestId: string,
+    readonly record: RequestRecord,
+  ) {}
+
+  /** The authorization request, which every page carries in its address. */
+  get query(): string {
+    const url = this.request.url ?? '';
+    const cut = url.indexOf('?');
+    return cut === -1 ? '' : url.slice(cut + 1);
+  }
+
+  page(status: number, html: string, callback?: string, headers: OutgoingHttpHeaders = {}): void {
+    send(this.request, this.response, status, 'text/html; charset=utf-8', html, {
+      ...headers,
+      ...pageHeaders(callback),
+    });
+  }
+
+  /** 303, so that what a form sent is not sent on (RFC 9700, section 4.12). */
+  redirect(location: string, headers: OutgoingHttpHeaders = {}): void {
+    send(this.request, this.response, 303, 'text/plain; charset=utf-8', '', { ...headers, Location: location });
+  }
+
+  async form(): Promise<ReturnType<typeof readParameters>> {
+    return readParameters(await readForm(this.request, this.response));
+  }
+}
+
+/** Chromium applies form-action to the redirect that answers a form, too: so the one callback is named. */
+const pageHeaders = (callback: string | undefined): OutgoingHttpHeaders => ({
+  'Content-Security-Policy': `default-src 'none'; style-src 'self'; form-action 'self'${
+    callback === undefined ? '' : ` ${new URL(callback).origin}`
+  }; frame-ancestors 'none'; base-uri 'none'`,
+  'X-Frame-Options': 'DENY',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+});
+
+/** GET /oauth/authorize: the sign-in page, or what there is to consent to. */
+export async function showAuthorize(visit: Visit): Promise<void> {
+  const context = contextOf(visit, 'authorize');
+  await guarded(visit, context, async () => {
+    await check(context);
+    showConsent(visit, context);
+  });
+}
+
+/** POST /oauth/sign-in: e-mail and password; then the page again, for whom it is. */
+export async function receiveSignIn(visit: Visit): Promise<void> {
+  const form = await visit.form();
+  const context = contextOf(visit, 'sign_in');
+  await guarded(visit, context, async () => {
+    await check(context);
+    const [email = ''] = form?.get('email') ?? [];
+    const [password = ''] = form?.get('password') ?? [];
+    const { services, wire } = visit;
+    const { tenant } = context.the('client');
+    const done = await signIn(services.db, { tenant, email, password, source: wire.source });
+    if ('session' in done) {
+      visit.redirect(`/oauth/authorize?${visit.query}`, {
+        'Set-Cookie': sessionCookie(services.baseUrl, done.session, SESSION_SECONDS),
+      });
+      return;
+    }
+    visit.record.code = done.refused;
+    if (done.refused === 'throttled') {
+      const problem = 'Too many attempts to sign in have failed. Wait a few minutes, then try again.';
+      showSignIn(visit, context, 429, { email, problem }, { 'Retry-After': String(done.retryAfter) });
+    } else {
+      const problem = 'E-mail and password do not match a person who may consent for this organization.';
+      showSignIn(visit, context, 403, { email, problem });
+    }
+  });
+}
+
+/** POST /oauth/consent: what was chosen, and back to the app with a code, or with the refusal. */
+export async function receiveConsent(visit: Visit): Promise<void> {
+  const form = await visit.form();
+  const context = contextOf(visit, 'consent', form);
+  await guarded(visit, context, async () => {
+    await check(context);
+    const choice = context.the('choice');
+    const nothing = choice.scopes.length === 0 ? 'scope' : choice.sites.length === 0 ? 'website' : undefined;
+    if (nothing !== undefined) {
+      showConsent(visit, context, `Tick at least one ${nothing === 'scope' ? 'permission' : 'website'}, or deny.`);
+      return;
+    }
+    const code = await approve(context, choice);
+    if (code === undefined) {
+      visit.record.code = 'answered';
+      const sentence =
+        'This request was answered before, or what it was about has changed since. Go back to the app and start again.';
+      const { requestId } = visit;
+      visit.page(409, errorPage({ title: 'This request is no longer open', sentence, requestId }));
+      return;
+    }
+    visit.redirect(callback(context, { code }));
+  });
+}
+
+/** POST /oauth/sign-out: ends the session, and shows the sign-in page again. */
+export async function receiveSignOut(visit: Visit): Promise<void> {
+  const context = contextOf(visit, 'sign_in');
+  await guarded(visit, context, async () => {
+    await check(context);
+    const { session } = visit.wire;
+    if (session !== undefined) await signOut(visit.services.db, session);
+    visit.redirect(`/oauth/authorize?${visit.query}`, { 'Set-Cookie': clearedSession(visit.services.baseUrl) });
+  });
+}
+
+function contextOf(visit: Visit, endpoint: OAuthContext['endpoint'], form?: OAuthRequest['form']): OAuthContext {
+  const parameters = readParameters(visit.query);
+  return new OAuthContext(endpoint, { ...visit.wire, parameters, form }, visit.services);
+}
+
+/** Answers what the rules refuse: the sign-in page, the client's callback once it is proved, or a page. */
+async function guarded(visit: Visit, context: OAuthContext, run: () => Promise<void>): Promise<void> {
+  try {
+    await run();
+  } catch (error) {
+    if (error instanceof SignInNeeded) {
+      showSignIn(visit, context, 200, { email: '' });
+      return;
+    }
+    const refusal = asOAuthError(error);
+    visit.record.code = refusal.code;
+    visit.record.cause = refusal.details.cause;
+    // A form that is not ours, or that was changed, is nothing the client has to be told.
+    const ours = refusal.details.about === 'form';
+    if (context.known('redirectUri') !== undefined && !ours) {
+      visit.redirect(callback(context, { error: refusal.code, error_description: refusal.description }));
+    } else showError(visit, refusal, ours);
+  }
+}
+
+export function showError(visit: Visit, refusal: OAuthError, form = false): void {
+  const { retryAfter } = refusal.details;
+  const sentence = form
+    ? 'The form was not sent from the page that was shown to you, or that page is out of date. Go back to the app and start again.'
+    : refusal.status < 500
+      ? 'The app that sent you here did not ask in a way that can be answered. Nobody was signed in or sent anywhere.'
+      : refusal.message;
+  const title = refusal.status < 500 ? 'This request cannot be answered' : 'The gateway cannot answer now';
+  visit.page(refusal.status, errorPage({ title, sentence, requestId: visit.requestId }), undefined, {
+    ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
+  });
+}
+
+/** The callback with what it is to be told; `iss` says by whom (RFC 9207). */
+function callback(context: OAuthContext, told: Readonly<Record<string, string>>): string {
+  const uri = context.the('redirectUri');
+  const state = context.known('state');
+  const { baseUrl } = context.services;
+  const added = new URLSearchParams({ ...told, ...(state !== undefined && { state }), iss: baseUrl });
+  // As it was registered, not as a URL parser would write it.
+  return `${uri}${uri.includes('?') ? '&' : '?'}${added}`;
+}
+
+const host = (context: OAuthContext): string => new URL(context.the('redirectUri')).host;
+
+function showSignIn(
+  visit: Visit,
+  context: OAuthContext,
+  status: number,
+  given: { email: string; problem?: string },
+  headers: OutgoingHttpHeaders = {},
+): void {
+  const { organization, app } = context.the('client');
+  const { identity } = visit.services;
+  const html = signInPage({
+    action: `/oauth/sign-in?${visit.query}`,
+    organization,
+    app,
+    redirectHost: host(context),
+    ...given,
+    ...(identity !== undefined && { identity: { action: `/oauth/identity?${visit.query}`, name: identity } }),
+  });
+  visit.page(status, html, undefined, headers);
+}
+
+function showConsent(visit: Visit, context: OAuthContext, problem?: string): void {
+  const client = context.the('client');
+  const choice = context.known('choice');
+  const html = consentPage({
+    action: `/oauth/consent?${visit.query}`,
+    signOut: `/oauth/sign-out?${visit.query}`,
+    csrf: csrfToken(context),
+    organization: client.organization,
+    app: client.app,
+    environment: client.environment,
+    redirectHost: host(context),
+    person: context.the('person').email,
+    resource: context.the('resource'),
+    hours: CONSENT_HOURS,
+    minutes: ACCESS_MINUTES,
+    scopes: context.the('scopes'),
+    dataAccess: client.dataAccess,
+    restricted: client.restricted,
+    websites: client.websites,
+    ...(choice && {
+      chosen: {
+        scopes: choice.scopes,
+        websites: client.websites.filter(({ site }) => choice.sites.includes(site)).map(({ id }) => id),
+        renewal: choice.renewable,
+      },
+    }),
+    ...(problem !== undefined && { problem }),
+  });
+  visit.page(problem === undefined ? 200 : 400, html, context.the('redirectUri'));
+}

@@ -1,0 +1,142 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { z } from 'zod';
+import { type IdentityProvider, NotVouchedFor } from '../../auth/identity-provider.ts';
+import { type Identity, SESSION_SECONDS } from '../../auth/sign-in.ts';
+import { Failure } from '../../core/failures.ts';
+import { send } from '../http/reply.ts';
+import { identityCookie, identityName, readCookie, sessionCookie } from './cookies.ts';
+
+/** Sign-in at the organization's identity provider: there and back again, with the app's request kept meanwhile. */
+export interface IdentityOptions {
+  readonly baseUrl: string;
+  readonly provider: IdentityProvider;
+  /** Whose app asks; undefined for no client of ours. */
+  tenantOf(clientId: string): Promise<string | undefined>;
+  signInWith(identity: Identity & { tenant: string }): Promise<{ session: string } | { refused: 'credentials' }>;
+  /** Answers with a page that says what happened. `cause` is for the log. */
+  refuse(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void;
+}
+
+export interface Refusal {
+  readonly status: 400 | 403;
+  readonly title: string;
+  readonly sentence: string;
+  readonly cause?: unknown;
+}
+
+export interface IdentityHandlers {
+  /** GET /oauth/identity?<query of the authorization request>. Throws `service_unavailable` without the provider. */
+  begin(request: IncomingMessage, response: ServerResponse): Promise<void>;
+  /** GET /oauth/identity/callback, where the provider sends the browser. Throws `service_unavailable` likewise. */
+  finish(request: IncomingMessage, response: ServerResponse): Promise<void>;
+}
+
+/** Seconds that a person may take at the provider. */
+const KEPT_SECONDS = 600;
+/** Browsers drop a cookie of more than 4,096 bytes, name and attributes included, without a word. */
+const COOKIE_MAX = 3_900;
+/** Bytes of what is kept; a request line has at most 16 KiB anyway. */
+const KEPT_MAX = 16_384;
+
+const Kept = z.strictObject({ state: z.string(), nonce: z.string(), verifier: z.string(), query: z.string() });
+type Kept = z.infer<typeof Kept>;
+
+const UNREADABLE: Refusal = {
+  status: 400,
+  title: 'This sign-in cannot be begun',
+  sentence: 'The app has sent a request that cannot be kept during the sign-in. Begin again in the app.',
+};
+const LAPSED: Refusal = {
+  status: 400,
+  title: 'This sign-in has ended',
+  sentence: 'It took too long, was finished before, or was begun in another browser. Begin again in the app.',
+};
+const REFUSED: Refusal = {
+  status: 403,
+  title: 'You are not signed in',
+  sentence: 'The identity provider did not confirm who you are. Begin again in the app.',
+};
+const UNKNOWN: Refusal = {
+  status: 403,
+  title: 'You may not decide this',
+  sentence:
+    'You have signed in, but not as an owner or admin of the organization that is asked. Begin again in the app and sign in as one.',
+};
+
+export function identityHandlers(options: IdentityOptions): IdentityHandlers {
+  const { baseUrl, provider, tenantOf, refuse } = options;
+  const redirectUri = `${baseUrl}/oauth/identity/callback`;
+  const forget = identityCookie(baseUrl, '', 0);
+
+  return {
+    async begin(request, response) {
+      const query = queryOf(request);
+      if ((await tenantOf(clientOf(query))) === undefined) return refuse(request, response, UNREADABLE);
+      const { url, kept } = await provider.begin(redirectUri);
+      const cookie = identityCookie(baseUrl, pack({ ...kept, query }), KEPT_SECONDS);
+      if (cookie.length > COOKIE_MAX) return refuse(request, response, UNREADABLE);
+      redirect(request, response, url, [cookie]);
+    },
+    async finish(request, response) {
+      const kept = unpack(readCookie(request, identityName(baseUrl)));
+      // One try: whatever comes of it, what was kept is of no further use.
+      response.setHeader('Set-Cookie', forget);
+      if (!kept) return refuse(request, response, LAPSED);
+      const tenant = await tenantOf(clientOf(kept.query));
+      if (tenant === undefined) return refuse(request, response, LAPSED);
+      // The address is ours, whatever Host the request names: the provider compares it with the one it was given.
+      const identity = await provider
+        .finish(new URL(`${redirectUri}?${queryOf(request)}`), kept)
+        .catch((error: unknown) => {
+          if (error instanceof NotVouchedFor) return error;
+          throw error;
+        });
+      if (identity instanceof NotVouchedFor) return refuse(request, response, { ...REFUSED, cause: identity });
+      const signedIn = await options.signInWith({ tenant, ...identity });
+      if ('refused' in signedIn) return refuse(request, response, UNKNOWN);
+      const session = sessionCookie(baseUrl, signedIn.session, SESSION_SECONDS);
+      redirect(request, response, `${baseUrl}/oauth/authorize?${kept.query}`, [session, forget]);
+    },
+  };
+}
+
+const queryOf = (request: IncomingMessage): string => {
+  const url = request.url ?? '';
+  const at = url.indexOf('?');
+  return at < 0 ? '' : url.slice(at + 1);
+};
+
+/** The empty one, which no client has, where it is not named exactly once. */
+function clientOf(query: string): string {
+  const [id = '', ...others] = new URLSearchParams(query).getAll('client_id');
+  return others.length === 0 ? id : '';
+}
+
+const pack = (kept: Kept): string => deflateRawSync(JSON.stringify(kept)).toString('base64url');
+
+function unpack(cookie: string | undefined): Kept | undefined {
+  if (cookie === undefined) return undefined;
+  try {
+    const bytes = inflateRawSync(Buffer.from(cookie, 'base64url'), { maxOutputLength: KEPT_MAX });
+    return Kept.parse(JSON.parse(bytes.toString()));
+  } catch (error) {
+    // Not of our making: no deflated bytes, no JSON, or other members. Anything else is a defect.
+    if (error instanceof SyntaxError || error instanceof z.ZodError || (error instanceof Error && 'code' in error)) {
+      return undefined;
+    }
+    throw new Failure('internal', { cause: error });
+  }
+}
+
+function redirect(
+  request: IncomingMessage,
+  response: ServerResponse,
+  location: string,
+  cookies: readonly string[],
+): void {
+  send(request, response, 303, 'text/plain; charset=utf-8', 'Go on there.\n', {
+    Location: location,
+    'Set-Cookie': [...cookies],
+  });
+}

@@ -1,0 +1,155 @@
+import { readFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IdentityProvider } from '../../auth/identity-provider.ts';
+import type { Services } from '../../auth/oauth/context.ts';
+import { OAuthError } from '../../auth/oauth/errors.ts';
+import { metadataDocuments } from '../../auth/oauth/metadata.ts';
+import { signInWith } from '../../auth/sign-in.ts';
+import { Failure } from '../../core/failures.ts';
+import { packageRoot } from '../../package.ts';
+import { send, sendProblem } from '../http/reply.ts';
+import { refuseAmbiguous, refuseBody } from '../http/request.ts';
+import type { Source } from '../http/source.ts';
+import type { RestContext, RestHandler } from '../rest/rest.ts';
+import {
+  type PageServices,
+  receiveConsent,
+  receiveSignIn,
+  receiveSignOut,
+  showAuthorize,
+  showError,
+  Visit,
+} from './authorize.ts';
+import { sessionOf } from './cookies.ts';
+import { type IdentityHandlers, identityHandlers } from './identity.ts';
+import { errorPage } from './pages/views.ts';
+import { answerToken, asOAuthError, refuse } from './token.ts';
+
+type Wire = ConstructorParameters<typeof Visit>[2];
+type Answer = (request: IncomingMessage, response: ServerResponse, context: RestContext, wire: Wire) => Promise<void>;
+
+interface Route {
+  readonly method: 'GET' | 'POST';
+  readonly operation: string;
+  readonly answer: Answer;
+  /** How a refusal looks: in JSON for a client, or as a page for a person. */
+  readonly kind: 'json' | 'page';
+}
+
+/** The authorization server: metadata, token and revocation endpoint, sign-in and consent (contract, Authentication). */
+export function oauthSurface(services: Services, source: Source, provider?: IdentityProvider): RestHandler {
+  const { baseUrl } = services;
+  const pages: PageServices = { ...services, identity: provider?.name };
+  const css = readFileSync(new URL('src/surfaces/oauth/oauth.css', packageRoot), 'utf8');
+
+  const page =
+    (show: (visit: Visit) => Promise<void>): Answer =>
+    async (request, response, { requestId, record }, wire) => {
+      const visit = new Visit(request, response, wire, pages, requestId, record);
+      await show(visit).catch((error: unknown) => {
+        const refusal = asOAuthError(error);
+        record.code = refusal.code;
+        record.cause = refusal.details.cause;
+        showError(visit, refusal);
+      });
+    };
+  const token: Answer = (request, response, { record }, wire) => answerToken(request, response, wire, services, record);
+  const text =
+    (type: string, body: string): Answer =>
+    async (request, response) =>
+      send(request, response, 200, type, body, { 'Cache-Control': 'public, max-age=300' });
+
+  /** Sign-in at the organization's identity provider; `leg`: to it, or back from it. */
+  const identity = (known: IdentityProvider, leg: keyof IdentityHandlers): Route => ({
+    method: 'GET',
+    operation: 'oauth_identity',
+    kind: 'page',
+    answer: page(async (visit) => {
+      const handlers = identityHandlers({
+        baseUrl,
+        provider: known,
+        tenantOf: async (client) => (await services.clients.fresh(client))?.tenant,
+        signInWith: (vouched) => signInWith(services.db, vouched),
+        refuse: (_request, _response, { status, title, sentence, cause }) => {
+          visit.record.code = 'identity';
+          visit.record.cause = cause;
+          visit.page(status, errorPage({ title, sentence, requestId: visit.requestId }));
+        },
+      });
+      await handlers[leg](visit.request, visit.response);
+    }),
+  });
+
+  const routes = new Map<string, Route>([
+    ...(provider
+      ? ([
+          ['/oauth/identity', identity(provider, 'begin')],
+          ['/oauth/identity/callback', identity(provider, 'finish')],
+        ] as const)
+      : []),
+    ['/oauth/token', { method: 'POST', operation: 'oauth_token', kind: 'json', answer: token }],
+    ['/oauth/revoke', { method: 'POST', operation: 'oauth_revoke', kind: 'json', answer: token }],
+    ['/oauth/authorize', { method: 'GET', operation: 'oauth_authorize', kind: 'page', answer: page(showAuthorize) }],
+    ['/oauth/sign-in', { method: 'POST', operation: 'oauth_sign_in', kind: 'page', answer: page(receiveSignIn) }],
+    ['/oauth/consent', { method: 'POST', operation: 'oauth_consent', kind: 'page', answer: page(receiveConsent) }],
+    ['/oauth/sign-out', { method: 'POST', operation: 'oauth_sign_out', kind: 'page', answer: page(receiveSignOut) }],
+    ['/oauth/oauth.css', { method: 'GET', operation: 'oauth_style', kind: 'page', answer: text('text/css', css) }],
+    ...[...metadataDocuments(baseUrl)].map(([path, document]): [string, Route] => [
+      path,
+      {
+        method: 'GET',
+        operation: 'oauth_metadata',
+        kind: 'json',
+        answer: text('application/json', JSON.stringify(document)),
+      },
+    ]),
+  ]);
+
+  return (request, response, context) => {
+    const url = request.url ?? '';
+    const cut = url.indexOf('?');
+    const route = routes.get(cut === -1 ? url : url.slice(0, cut));
+    if (!route) return false;
+    context.record.operation = route.operation;
+    const answer = async (): Promise<void> => {
+      refuseAmbiguous(request);
+      const method = request.method === 'HEAD' ? 'GET' : request.method;
+      if (method !== route.method) {
+        throw new Failure('method_not_allowed', { allow: route.method === 'GET' ? ['GET', 'HEAD'] : ['POST'] });
+      }
+      if (method === 'GET') refuseBody(request, response);
+      await route.answer(request, response, context, wireOf(request, source(request), baseUrl));
+    };
+    answer().catch((error: unknown) => refusal(error, route, request, response, context, baseUrl));
+    return true;
+  };
+}
+
+const wireOf = (request: IncomingMessage, from: string, baseUrl: string): Wire => {
+  const site = request.headers['sec-fetch-site'];
+  return {
+    authorization: request.headers.authorization,
+    origin: request.headers.origin,
+    fetchSite: typeof site === 'string' ? site : undefined,
+    session: sessionOf(request, baseUrl),
+    source: from,
+  };
+};
+
+/** What was refused before an endpoint looked at it. */
+function refusal(
+  error: unknown,
+  { operation, kind }: Route,
+  request: IncomingMessage,
+  response: ServerResponse,
+  { requestId, record }: RestContext,
+  baseUrl: string,
+): void {
+  const wrongMethod = error instanceof Failure && error.code === 'method_not_allowed';
+  if (wrongMethod || kind === 'page' || operation === 'oauth_metadata') {
+    const failure = error instanceof Failure ? error : new Failure('internal', { cause: error });
+    record.code = failure.code;
+    record.cause = failure.details.cause;
+    sendProblem(request, response, failure, { baseUrl, requestId, resource: '', tokenSent: false });
+  } else refuse(request, response, error instanceof OAuthError ? error : asOAuthError(error), record);
+}

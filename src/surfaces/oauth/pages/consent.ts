@@ -1,0 +1,178 @@
+import type { DataAccess, Scope } from '../../../core/scopes.ts';
+import { type Html, html } from '../../docs/html.ts';
+import { CLASSES, GROUPS, SCOPE_TEXTS, type ScopeGroup, type ScopeText } from './scopes.ts';
+import { EMAIL, hostOf, named, plain, shell } from './shell.ts';
+import type { ConsentView } from './views.ts';
+
+const INTERFACES: Readonly<Record<ConsentView['resource'], string>> = {
+  rest: 'REST',
+  mcp: 'MCP',
+  a2a: 'A2A',
+};
+
+/** The page on which a person decides what an app may do (decisions, section 16; checks, section 13). */
+export function consentPage(view: ConsentView): string {
+  const groups = GROUPS.map((group) => ({ ...group, scopes: group.scopes.filter((one) => view.scopes.includes(one)) }));
+  const body = html`
+<h1>Approve access for ${named(view.app)}?</h1>
+${problem(view)}
+${facts(view)}
+<form class="consent" method="post" action="${view.action}" autocomplete="off">
+  ${NO_DEFAULT}
+  <input type="hidden" name="csrf" value="${view.csrf}">
+  <section id="permissions" aria-labelledby="permissions-title">
+    <h2 id="permissions-title">Permissions</h2>
+    <p>${view.chosen ? '' : 'Nothing was ticked for you. '}Tick only what you want the app to have: it gets no more than that.</p>
+    ${view.restricted ? RESTRICTED : undefined}
+    ${groups.filter(({ scopes }) => scopes.length > 0).map((group, i) => groupSet(group, i, view))}
+  </section>
+  ${websites(view)}
+  ${duration(view)}
+  ${decision(view)}
+</form>`;
+  return shell({
+    title: view.problem === undefined ? 'Approve access' : 'Problem: Approve access',
+    kind: 'wide',
+    body,
+  });
+}
+
+/**
+ * Enter on a box presses the first button of its form that is not disabled (Chromium 147): this one, whose method does
+ * nothing outside a dialog, so that nobody approves in passing.
+ */
+const NO_DEFAULT = html`<button type="submit" formmethod="dialog" hidden></button>`;
+
+const RESTRICTED = html`<p class="note">The app’s credential is limited to some channels, teams or subsites. Conversations
+outside them stay hidden, and what asks for a credential without limits is refused, whatever you tick.</p>`;
+
+function problem({ problem: sentence, chosen }: ConsentView): Html | undefined {
+  if (sentence === undefined) return undefined;
+  const links = [
+    ...(chosen?.scopes.length === 0 ? [html`<li><a href="#permissions">Go to the permissions</a></li>`] : []),
+    ...(chosen?.websites.length === 0 ? [html`<li><a href="#websites">Go to the websites</a></li>`] : []),
+  ];
+  return html`<div class="problem" role="alert">
+  <p>${plain(sentence)}</p>
+  <ul>${links.length > 0 ? links : html`<li><a href="#permissions">Go through the permissions again</a></li>`}</ul>
+</div>`;
+}
+
+const facts = (view: ConsentView): Html => html`
+<dl class="facts">
+  <div><dt>App</dt><dd class="name">${named(view.app)}</dd></div>
+  <div><dt>Organization</dt><dd class="name">${named(view.organization)}</dd></div>
+  <div><dt>You are sent to</dt><dd>${hostOf(view.redirectHost)} <span class="small">If you did not come from there, deny.</span></dd></div>
+  <div><dt>Signed in as</dt><dd>${named(view.person, EMAIL)}
+    <form method="post" action="${view.signOut}"><button class="plain" type="submit">Sign out</button></form></dd></div>
+  <div><dt>Interface</dt><dd>${INTERFACES[view.resource]} <span class="small">The access works on this one alone.</span></dd></div>
+  <div><dt>Environment</dt><dd>${
+    view.environment === 'test'
+      ? html`<strong>Test</strong> <span class="small">The app uses a test credential, which reaches the same data as a live one.</span>`
+      : 'Live'
+  }</dd></div>
+</dl>`;
+
+const groupSet = ({ title, sentence, scopes }: ScopeGroup, i: number, view: ConsentView): Html => html`
+<fieldset aria-describedby="group-${i}">
+  <legend>${title}</legend>
+  <p class="small" id="group-${i}">${sentence}</p>
+  <div class="cards">${scopes.map((scope) => scopeCard(scope, view))}
+  </div>
+</fieldset>`;
+
+function scopeCard(scope: Scope, view: ConsentView): Html {
+  const text = SCOPE_TEXTS[scope];
+  return html`
+    <div class="card">
+      <input type="checkbox" id="scope-${scope}" name="scope" value="${scope}" aria-describedby="about-${scope}"${checked(view.chosen?.scopes.includes(scope))}>
+      <div>
+        <label for="scope-${scope}">${text.title}</label>
+        <div id="about-${scope}">
+          ${marks(text)}
+          <p>${text.sentence}</p>
+          ${together(text, view.scopes)}
+          ${masked(text, view.dataAccess)}
+          <p class="small"><code>${scope}</code></p>
+        </div>
+      </div>
+    </div>`;
+}
+
+/** In words: what is personal, written or changing is not told by a colour. */
+function marks({ reveals, acts }: ScopeText): Html | undefined {
+  const words = [
+    ...(acts === 'writes' ? [html`<li class="writes">Writes</li>`] : []),
+    ...(acts === 'runs' ? [html`<li>Runs, changes no data</li>`] : []),
+    ...reveals.map((one) => html`<li>Shows ${CLASSES[one]}</li>`),
+  ];
+  return words.length > 0 ? html`<ul class="marks">${words}</ul>` : undefined;
+}
+
+function together(text: ScopeText, asked: readonly Scope[]): Html | undefined {
+  if (text.together.length === 0) return undefined;
+  const names = text.together.map((one) => `${SCOPE_TEXTS[one].title}${asked.includes(one) ? '' : ' (not asked for)'}`);
+  return html`<p class="small">Opens nothing without: ${names.join(', ')}.</p>`;
+}
+
+function masked({ flags, acts }: ScopeText, held: readonly DataAccess[]): Html | undefined {
+  const missing = flags.filter((flag) => !held.includes(flag)).map((flag) => CLASSES[flag]);
+  if (missing.length === 0) return undefined;
+  const [what, outcome] = acts ? ['Refused', 'this is refused'] : ['Masked', 'those fields stay masked'];
+  return html`<p class="small masked"><strong>${what}:</strong> the app’s credential has no access to ${listed(missing)}, so ${outcome}.</p>`;
+}
+
+const listed = (words: readonly string[]): string =>
+  words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
+
+const checked = (yes: boolean | undefined): Html | undefined => (yes === true ? html` checked` : undefined);
+
+const websites = ({ websites: all, chosen }: ConsentView): Html => html`
+<fieldset class="part" id="websites" aria-describedby="websites-about">
+  <legend>Websites</legend>
+  <p id="websites-about">${
+    all.length === 0
+      ? 'The app’s credential has no website, so there is nothing to approve.'
+      : 'The permissions hold for the websites you tick, and for no others. New websites are never added by themselves.'
+  }</p>
+  <div class="sites">${all.map(
+    ({ id, name, timeZone }) => html`
+    <div class="card">
+      <input type="checkbox" id="website-${id}" name="website_id" value="${id}" aria-describedby="about-${id}"${checked(chosen?.websites.includes(id))}>
+      <div>
+        <label for="website-${id}">${named(name)}</label>
+        <p class="small" id="about-${id}">${named(timeZone)} · <code>${id}</code></p>
+      </div>
+    </div>`,
+  )}
+  </div>
+</fieldset>`;
+
+const duration = ({ minutes, hours, chosen }: ConsentView): Html => html`
+<fieldset class="part" id="duration">
+  <legend>For how long</legend>
+  <div class="card">
+    <input type="checkbox" id="renewal" name="renewal" value="yes" aria-describedby="renewal-about"${checked(chosen?.renewal)}>
+    <div>
+      <label for="renewal">Let the app renew its access for up to ${hours} hours</label>
+      <p id="renewal-about">Without this tick the access ends after ${minutes} minutes, and the app has to ask you again.
+      With it the app renews the access by itself, without asking, until ${hours} hours from now at the latest.</p>
+    </div>
+  </div>
+</fieldset>`;
+
+const decision = (view: ConsentView): Html => html`
+<section class="part" id="decision" aria-labelledby="decision-title">
+  <h2 id="decision-title">Decision</h2>
+  <p class="chosen"></p>
+  <ul>
+    <li>Either way you are sent to ${hostOf(view.redirectHost)}. If you deny, the app gets nothing.</li>
+    <li>The access ends by itself after ${view.minutes} minutes, or ${view.hours} hours where you let the app renew it.</li>
+    <li>It can be ended sooner: whoever runs this gateway does so with <code>gateway consent revoke</code>, and the app’s
+    owner by giving the access back. It also ends with the app’s credential, and when you stop being an owner or admin.</li>
+  </ul>
+  <p class="buttons">
+    <button class="main" type="submit" name="decision" value="approve">Approve</button>
+    <button type="submit" name="decision" value="deny">Deny</button>
+  </p>
+</section>`;

@@ -1,0 +1,108 @@
+import type { DataAccess, Scope } from '../../../core/scopes.ts';
+import { html } from '../../docs/html.ts';
+import { EMAIL, hostOf, named, plain, shell } from './shell.ts';
+
+export { consentPage } from './consent.ts';
+
+/** Every text may be anybody's: the pages escape, isolate and cut it. Actions are addresses with their query. */
+export interface SignInView {
+  readonly action: string;
+  readonly organization: string;
+  readonly app: string;
+  readonly redirectHost: string;
+  /** As it was sent before; empty at first. */
+  readonly email: string;
+  /** A sentence: why the person is here again. */
+  readonly problem?: string;
+  /** The organization's identity provider, where one is set up; `action` begins there. */
+  readonly identity?: { readonly action: string; readonly name: string };
+}
+
+export interface ConsentView {
+  readonly action: string;
+  readonly signOut: string;
+  readonly csrf: string;
+  readonly organization: string;
+  readonly app: string;
+  readonly environment: 'live' | 'test';
+  readonly redirectHost: string;
+  /** E-mail address of whoever is signed in. */
+  readonly person: string;
+  readonly resource: 'rest' | 'mcp' | 'a2a';
+  /** The longest life of a renewable consent. */
+  readonly hours: number;
+  /** The life of an access token. */
+  readonly minutes: number;
+  /** What the app asks for, in the order of core's SCOPES. */
+  readonly scopes: readonly Scope[];
+  /** Flags of the credential. */
+  readonly dataAccess: readonly DataAccess[];
+  /** Whether the credential has channel, team or subsite restrictions. */
+  readonly restricted: boolean;
+  readonly websites: readonly { readonly id: string; readonly name: string; readonly timeZone: string }[];
+  /** What was ticked when the page was sent; it stays so. */
+  readonly chosen?: {
+    readonly scopes: readonly string[];
+    readonly websites: readonly string[];
+    readonly renewal: boolean;
+  };
+  /** A sentence: why nothing was approved. */
+  readonly problem?: string;
+}
+
+export interface ErrorView {
+  readonly title: string;
+  readonly sentence: string;
+  readonly requestId: string;
+}
+
+/** Who may decide, before anything is asked. */
+export function signInPage(view: SignInView): string {
+  const { problem, identity } = view;
+  const described = problem === undefined ? undefined : html` aria-describedby="problem"`;
+  const body = html`
+<h1>Sign in</h1>
+${
+  problem === undefined
+    ? undefined
+    : html`<div class="problem" role="alert">
+  <p id="problem">${plain(problem)}</p>
+  <p><a href="#email">Check e-mail and password</a></p>
+</div>`
+}
+<p class="lead">${named(view.app)} asks for access to data of ${named(view.organization)}.
+Sign in to see what it asks for. Nothing is given to it before you approve.</p>
+<form method="post" action="${view.action}">
+  <p class="field">
+    <label for="email">E-mail</label>
+    <input id="email" name="email" type="email" value="${plain(view.email, EMAIL)}" autocomplete="username" autocapitalize="none" spellcheck="false" required${described}>
+  </p>
+  <p class="field">
+    <label for="password">Password</label>
+    <input id="password" name="password" type="password" autocomplete="current-password" required${described}>
+  </p>
+  <p class="buttons"><button class="main" type="submit">Sign in</button></p>
+</form>
+${
+  identity
+    ? html`<p class="or">or</p>
+<p class="buttons"><a class="button" href="${identity.action}">Sign in with ${named(identity.name)}</a></p>`
+    : undefined
+}
+<ul class="small">
+  <li>Only owners and admins of the organization can decide.</li>
+  <li>When you have decided, you are sent to ${hostOf(view.redirectHost)}. If you did not come from there, close this page.</li>
+</ul>`;
+  return shell({ title: problem === undefined ? 'Sign in' : 'Problem: Sign in', kind: 'narrow', body });
+}
+
+/** Why there is nothing to decide. It leads nowhere: where the app wants its answer has not been proved. */
+export function errorPage({ title, sentence, requestId }: ErrorView): string {
+  const body = html`
+<h1>${plain(title)}</h1>
+<p class="lead">${plain(sentence)}</p>
+<p>This page gave the app nothing, and it sends you nowhere. You can close it, or go back to the app and start again from
+there.</p>
+<p class="small">If it happens again, tell whoever runs this gateway the request id: <code>${requestId}</code></p>`;
+  return shell({ title: plain(title), kind: 'narrow', body });
+}

@@ -1,0 +1,91 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ENDPOINTS, type Endpoint, OAuthContext, type OAuthRequest, type Services } from '../../auth/oauth/context.ts';
+import { OAuthError } from '../../auth/oauth/errors.ts';
+import { GRANTS, revoke } from '../../auth/oauth/grants.ts';
+import { check } from '../../auth/oauth/order.ts';
+import { readParameters } from '../../auth/oauth/parameters.ts';
+import { Failure } from '../../core/failures.ts';
+import { asFailure } from '../../gateway/call.ts';
+import { readBody } from '../http/body.ts';
+import { send } from '../http/reply.ts';
+import type { RequestRecord } from '../rest/rest.ts';
+
+/** Bytes of a form: the longest request has a state of 1,024 characters, or 50 websites. */
+export const FORM_LIMIT = 16_384;
+const FORM_TYPE = /^application\/x-www-form-urlencoded[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i;
+
+type GrantType = keyof typeof GRANTS;
+const isGrant = (value: string | undefined): value is GrantType => value !== undefined && value in GRANTS;
+
+/** The body of a form; throws `unsupported_media_type` or `body_too_large`. */
+export async function readForm(request: IncomingMessage, response: ServerResponse): Promise<string> {
+  const { 'content-type': type = '', 'content-encoding': encoding } = request.headers;
+  if (!FORM_TYPE.test(type) || encoding !== undefined) throw new Failure('unsupported_media_type');
+  return (await readBody(request, response, FORM_LIMIT)).toString('latin1');
+}
+
+/** POST /oauth/token and /oauth/revoke: JSON in the form of RFC 6749, never stored by anybody on the way. */
+export async function answerToken(
+  request: IncomingMessage,
+  response: ServerResponse,
+  wire: Omit<OAuthRequest, 'parameters'>,
+  services: Services,
+  record: RequestRecord,
+): Promise<void> {
+  try {
+    if ((request.url ?? '').includes('?')) throw new OAuthError('invalid_request');
+    const parameters = readParameters(await readForm(request, response));
+    const endpoint = endpointOf(request, parameters?.get('grant_type') ?? []);
+    const context = new OAuthContext(endpoint, { ...wire, parameters }, services);
+    await check(context).finally(() => {
+      const client = context.known('proof')?.credential;
+      if (client !== undefined) record.credential = client;
+    });
+    if (endpoint === 'revoke') {
+      await revoke(context);
+      send(request, response, 200, 'application/json', '');
+    } else if (isGrant(endpoint)) {
+      send(request, response, 200, 'application/json', JSON.stringify(await GRANTS[endpoint](context)));
+    }
+  } catch (error) {
+    refuse(request, response, asOAuthError(error), record);
+  }
+}
+
+function endpointOf(request: IncomingMessage, [grant, ...others]: readonly string[]): Endpoint {
+  if (request.url === '/oauth/revoke') return 'revoke';
+  return isGrant(grant) && others.length === 0 ? (ENDPOINTS.find((one) => one === grant) ?? 'token') : 'token';
+}
+
+export function refuse(
+  request: IncomingMessage,
+  response: ServerResponse,
+  error: OAuthError,
+  record: RequestRecord,
+): void {
+  record.code = error.code;
+  record.cause = error.details.cause;
+  const { retryAfter } = error.details;
+  send(
+    request,
+    response,
+    error.status,
+    'application/json',
+    JSON.stringify({ error: error.code, error_description: error.description }),
+    {
+      ...(error.status === 401 && { 'WWW-Authenticate': 'Basic realm="oauth", charset="UTF-8"' }),
+      ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
+    },
+  );
+}
+
+/** What went wrong below the rules, as an OAuth client can be told of it. */
+export function asOAuthError(error: unknown): OAuthError {
+  if (error instanceof OAuthError) return error;
+  const failure = asFailure(error);
+  if (failure.status < 500) return new OAuthError('invalid_request', { cause: failure.details.cause });
+  return new OAuthError(failure.status === 500 ? 'server_error' : 'temporarily_unavailable', {
+    cause: failure.details.cause ?? error,
+    retryAfter: failure.details.retryAfter ?? 1,
+  });
+}

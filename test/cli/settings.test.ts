@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'vitest';
+import { ConfigError, readConfig } from '../../src/config.ts';
+
+/** What the environment is refused with; undefined: it is not. */
+function refusal(environment: NodeJS.ProcessEnv): string | undefined {
+  try {
+    readConfig(environment);
+    return undefined;
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+}
+
+const PROVIDER = {
+  GATEWAY_OIDC_ISSUER: 'https://id.example/tenant',
+  GATEWAY_OIDC_CLIENT_ID: 'gateway',
+  GATEWAY_OIDC_CLIENT_SECRET: 'hush',
+};
+
+test.each([
+  'gateway.example',
+  'ftp://gateway.example',
+  'https://gateway.example/api',
+  'https://a@gateway.example',
+  ' ',
+])('GATEWAY_BASE_URL %j is refused', (given) => {
+  expect(refusal({ GATEWAY_BASE_URL: given })).toMatch(/^GATEWAY_BASE_URL must be an http or https address/);
+});
+
+describe('the identity provider: all of its settings or none', () => {
+  test('none, and empty ones, which are none', () => {
+    expect(readConfig({}).identity).toBeUndefined();
+    expect(readConfig({ GATEWAY_OIDC_ISSUER: '', GATEWAY_OIDC_CLIENT_SECRET: '' }).identity).toBeUndefined();
+  });
+
+  test('all', () => {
+    expect(readConfig(PROVIDER).identity).toEqual({
+      issuer: 'https://id.example/tenant',
+      clientId: 'gateway',
+      clientSecret: 'hush',
+    });
+  });
+
+  const names = Object.keys(PROVIDER);
+  test.each(names.flatMap((name) => names.filter((other) => other !== name).map((other) => [name, other] as const)))(
+    'without %s and %s, or without the first alone, it is refused',
+    (first, second) => {
+      expect(refusal({ ...PROVIDER, [first]: undefined, [second]: '' })).toMatch(/^GATEWAY_OIDC_\w+ must be .+\.$/);
+      expect(refusal({ ...PROVIDER, [first]: '' })).toMatch(new RegExp(`^${first} must be .+\\.$`));
+    },
+  );
+
+  test.each([
+    ['http://127.0.0.1:9000', true],
+    ['http://localhost:9000/oidc', true],
+    ['http://[::1]:9000', true],
+    ['http://id.example', false],
+    ['http://127.0.0.1.example', false],
+    ['http://localhost.example', false],
+    ['https://id.example/?tenant=1', false],
+    ['https://id.example/#x', false],
+    ['https://user@id.example', false],
+    ['ftp://id.example', false],
+    ['id.example', false],
+    ['not an address', false],
+  ])('issuer %s: accepted %s', (issuer, accepted) => {
+    const said = refusal({ ...PROVIDER, GATEWAY_OIDC_ISSUER: issuer });
+    if (accepted) expect(said).toBeUndefined();
+    else expect(said).toMatch(/^GATEWAY_OIDC_ISSUER must be the https address of an OpenID Connect provider/);
+  });
+});
