@@ -142,7 +142,7 @@ describe('two replicas', () => {
     }
     console.info(`A2-06 over HTTP: ${JSON.stringify(seen)}`);
     expect(Object.values(seen).every((n) => n > 10)).toBe(true);
-  }, 60_000);
+  }, 120_000);
 });
 
 describe('F-12 a replica dies with five tasks WORKING and three in the line', () => {

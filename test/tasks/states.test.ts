@@ -68,9 +68,14 @@ describe('A2-06', () => {
     const waiting = world.send(world.a, sender.token, { skill, messageId });
     await until(() => held() === 1);
     const { id } = await world.send(world.b, sender.token, { skill, messageId, wait: false });
-    expect(await world.cancel(world.b, sender.token, id)).toMatchObject({ canceled: true });
-    // The caller on the other replica does not wait for a result that nobody will see.
+    const elsewhere = world.send(world.b, sender.token, { skill, messageId });
+    await pause(100);
+    const began = performance.now();
+    expect(await world.cancel(world.a, sender.token, id)).toMatchObject({ canceled: true });
+    // Nobody waits for a result that nobody will see, on either replica.
     expect(await waiting).toMatchObject({ id, state: 'canceled', artifact: undefined });
+    expect(await elsewhere).toMatchObject({ id, state: 'canceled', artifact: undefined });
+    expect(performance.now() - began).toBeLessThan(5_000);
     release();
     await pause(100);
     expect(await world.row(id)).toMatchObject({ state: 'canceled', artifact: null });
@@ -307,8 +312,10 @@ describe('a process', () => {
     const sender = await world.issue();
     const slow = probe();
     const [task] = await held(world.a, sender, slow, 1);
-    const until10 = (await world.row(task?.id ?? ''))?.lease_until?.getTime() ?? 0;
-    await until(async () => ((await world.row(task?.id ?? ''))?.lease_until?.getTime() ?? 0) > until10, 6_000);
+    // Its start has given it a new lease as well.
+    await until(() => slow.held() === 1);
+    const leased = (await world.row(task?.id ?? ''))?.lease_until?.getTime() ?? 0;
+    await until(async () => ((await world.row(task?.id ?? ''))?.lease_until?.getTime() ?? 0) > leased, 6_000);
     slow.release();
     await until(async () => (await world.row(task?.id ?? ''))?.state === 'completed');
   });

@@ -2,6 +2,7 @@ import { AgentCard, type SecurityRequirement } from '@a2a-js/sdk';
 import { jsonSchema } from '../../core/json-schema.ts';
 import { SCOPES, type Scope } from '../../core/scopes.ts';
 import type { OfferedSkill, Skills } from '../../gateway/skills.ts';
+import { VERSION } from './versions.ts';
 
 export interface CardOptions {
   readonly skills: Skills;
@@ -26,7 +27,7 @@ export function agentCard({ skills, baseUrl }: CardOptions): object {
       'arguments, and starts one task. SendMessage waits for its end for at most 30 seconds, or answers at once with ' +
       'configuration.returnImmediately. A task and its artifact are kept for 15 minutes.',
     version: '1.0.0',
-    supportedInterfaces: [{ url: `${baseUrl}/a2a`, protocolBinding: 'JSONRPC', tenant: '', protocolVersion: '1.0' }],
+    supportedInterfaces: [{ url: `${baseUrl}/a2a`, protocolBinding: 'JSONRPC', tenant: '', protocolVersion: VERSION }],
     provider: { organization: 'Installation Gateway', url: baseUrl },
     documentationUrl: `${baseUrl}/docs/guides/agent_tasks`,
     capabilities: {
