@@ -1,11 +1,12 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { jsonSchema } from './core/json-schema.ts';
 import type { Tool } from './core/tool.ts';
-import { openGuides } from './gateway/guides.ts';
-import { loadPrompts, loadResources } from './gateway/load.ts';
+import { readGuides } from './gateway/guides.ts';
+import { loadPrompts, loadResources, loadSkills, loadTools } from './gateway/load.ts';
 import type { Registry } from './gateway/registry.ts';
 import { factsOf } from './gateway/registry.ts';
 import { packageRoot, packageVersion } from './package.ts';
+import { agentCard } from './surfaces/a2a/card.ts';
 import { llms } from './surfaces/llms/llms.ts';
 import { serverJson } from './surfaces/mcp/server-json.ts';
 import { openapi } from './surfaces/openapi/openapi.ts';
@@ -16,15 +17,17 @@ const BASE_URL = 'http://127.0.0.1:8787';
 // Loaded here, so that `generated` stays a plain function of the registry.
 const resources = await loadResources();
 const prompts = await loadPrompts();
+const skills = await loadSkills(await loadTools());
 
 /** Every generated file of the project: its path and its text. */
 export function generated(registry: Registry): Map<string, string> {
-  const { index, full } = llms({ registry, guides: openGuides().all, baseUrl: BASE_URL, resources, prompts });
+  const { index, full } = llms({ registry, guides: readGuides(), baseUrl: BASE_URL, resources, prompts, skills });
   return new Map([
     ['llms/llms.txt', index],
     ['llms/llms-full.txt', full],
     ['llms/openapi.json', json(openapi(registry, BASE_URL))],
     ['server.json', json(serverJson(packageVersion))],
+    ['test/golden/agent-card.json', json(agentCard({ skills, baseUrl: BASE_URL }))],
     ...registry.tools.map((tool): [string, string] => [`test/golden/tools/${tool.name}.json`, json(golden(tool))]),
   ]);
 }

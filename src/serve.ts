@@ -9,13 +9,15 @@ import { isEmpty, loadDemo } from './cli/demo.ts';
 import { Refused } from './cli/output.ts';
 import type { Config } from './config.ts';
 import { sql } from './core/sql.ts';
-import { openGuides } from './gateway/guides.ts';
-import { loadPrompts, loadResources } from './gateway/load.ts';
+import { readGuides } from './gateway/guides.ts';
+import { loadPrompts, loadResources, loadSkills } from './gateway/load.ts';
 import { openGateway } from './gateway/open.ts';
 import { startUpkeep } from './gateway/upkeep.ts';
 import { openLog } from './log.ts';
 import { packageVersion } from './package.ts';
 import { openStore, type Store } from './store/open.ts';
+import { a2aSurface } from './surfaces/a2a/a2a.ts';
+import { agentCard } from './surfaces/a2a/card.ts';
 import { docsPages } from './surfaces/docs/docs.ts';
 import { publicApp } from './surfaces/http/app.ts';
 import { startServer } from './surfaces/http/server.ts';
@@ -25,6 +27,7 @@ import { mcpSurface } from './surfaces/mcp/mcp.ts';
 import { oauthSurface } from './surfaces/oauth/oauth.ts';
 import { openapi } from './surfaces/openapi/openapi.ts';
 import { restSurface } from './surfaces/rest/rest.ts';
+import { openTasks } from './tasks/tasks.ts';
 import { addresses, type DemoAccess, welcome } from './welcome.ts';
 
 /** One answer in so many is checked against its schema in production; in tests every one. */
@@ -50,9 +53,14 @@ export async function serve({ config, out }: CommandContext, options: { demo: bo
       onDefect: (tool, error) => log.error({ operation: tool.name, err: error }, 'answer does not fit its schema'),
     });
     const { registry } = corridor;
-    const guides = openGuides().all;
-    const [resources, prompts] = await Promise.all([loadResources(), loadPrompts()]);
+    const guides = readGuides();
+    const [resources, prompts, skills] = await Promise.all([loadResources(), loadPrompts(), loadSkills(registry)]);
     const { port, baseUrl } = await address(config);
+    const tasks = openTasks({
+      db: store.db,
+      corridor,
+      onError: (error) => log.warn({ err: error }, 'upkeep of the tasks failed and is tried again'),
+    });
     const provider = config.identity && openIdentityProvider(config.identity);
     const server = await startServer({
       host: config.host,
@@ -61,14 +69,16 @@ export async function serve({ config, out }: CommandContext, options: { demo: bo
       log,
       handlers: [
         mcpSurface(corridor, { baseUrl, version: packageVersion, resources, prompts }),
+        a2aSurface(corridor, { baseUrl, tasks, skills }),
         restSurface(corridor, baseUrl),
         oauthSurface(openOAuth({ baseUrl, db: store.db }), openSource(config.trustedProxies), provider),
       ],
       otherwise: publicApp({
         baseUrl,
         openapi: openapi(registry, baseUrl),
-        llms: llms({ registry, guides, baseUrl, resources, prompts }),
-        docs: docsPages({ baseUrl, registry, guides, version: packageVersion }),
+        llms: llms({ registry, guides, baseUrl, resources, prompts, skills }),
+        agentCard: agentCard({ skills, baseUrl }),
+        docs: docsPages({ baseUrl, registry, skills, guides, version: packageVersion }),
         ready: () => answers(store, stop.signal),
       }),
     }).catch((error: unknown) => {
@@ -86,7 +96,8 @@ export async function serve({ config, out }: CommandContext, options: { demo: bo
       else stop.signal.addEventListener('abort', () => resolve(), { once: true });
     });
     out.note('gateway stopping');
-    await server.close();
+    // Together: calls that wait for a task hold the server open until their waits are ended.
+    await Promise.all([server.close(), tasks.stop()]);
     await rounds.stop();
   } finally {
     await store.close();

@@ -12,7 +12,7 @@ import { openReads } from '../store/reads.ts';
 import type { Guides } from './guides.ts';
 import { inputErrors, refusalOf, unstorable } from './input-errors.ts';
 import type { Quota, QuotaState } from './quota.ts';
-import { factsOf, mayCall, type Registry } from './registry.ts';
+import { factsOf, lacking, mayCall, type Registry } from './registry.ts';
 import type { Ledger, OperationState } from './writes.ts';
 
 /** One call as a surface has read it from the wire. */
@@ -27,6 +27,8 @@ export interface Call {
   readonly problems?: readonly ParameterError[];
   /** Of a write: what makes its effect happen once. */
   readonly idempotencyKey?: string | undefined;
+  /** Quota units in place of the tool's own: a task's read costs one, whatever it reads (contract, Limits). */
+  readonly cost?: number;
   /** The caller wants raw bytes, where the tool has them. */
   readonly bytes?: BytesRequest;
 }
@@ -92,10 +94,30 @@ export class Corridor {
     return { authority, quota: quota.state(authority.appId) };
   }
 
+  /** Reads the authority anew and charges nothing: for work that has been admitted already. */
+  prove(bearer: string, resource: Resource): Promise<Authority> {
+    return this.#options.authorities.fresh(bearer, resource);
+  }
+
+  /** Charges what a request costs beside its admission, or gives it back. */
+  charge(authority: Authority, units: number): Promise<void> {
+    return this.#options.quota.charge(authority.appId, units);
+  }
+
+  refund(authority: Authority, units: number): void {
+    this.#options.quota.refund(authority.appId, units);
+  }
+
+  /** The app's bucket as it is now, for a reply's headers. */
+  quotaOf(authority: Authority): QuotaState | undefined {
+    return this.#options.quota.state(authority.appId);
+  }
+
   async call(call: Call): Promise<Outcome> {
     const { authorities, quota } = this.#options;
     let authority: Authority | undefined;
     let charged: string | undefined;
+    const cost = call.cost ?? call.tool.cost;
     try {
       let { authority: current, fresh } = await authorities.resolve(call.bearer, call.resource);
       for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -103,7 +125,7 @@ export class Corridor {
         const session = { verified: fresh };
         const outcome = await this.#attempt(call, current, session, async () => {
           if (charged === undefined) {
-            await quota.charge(current.appId, call.tool.cost);
+            await quota.charge(current.appId, cost);
             charged = current.appId;
           }
         });
@@ -120,7 +142,7 @@ export class Corridor {
     } catch (error) {
       const failure = asFailure(error);
       if (failure.status === 401) {
-        if (charged !== undefined) quota.refund(charged, call.tool.cost);
+        if (charged !== undefined) quota.refund(charged, cost);
         return { failure };
       }
       return { failure, ...(authority && { authority, quota: quota.state(authority.appId) }) };
@@ -208,11 +230,9 @@ function keyOf({ tool, idempotencyKey: key }: Call): string | undefined {
 }
 
 function notPermitted(tool: Tool, authority: Authority, requirement: Requirement): Failure {
-  const { scopes, dataAccess } = requirement;
   return new Failure('not_permitted', {
     required: {
-      scopes: scopes.filter((scope) => !authority.scopes.has(scope)),
-      dataAccess: dataAccess.filter((flag) => !authority.dataAccess.has(flag)),
+      ...lacking(authority, requirement),
       unrestricted: tool.restrictions === 'refused' && isRestricted(authority),
     },
   });

@@ -15,20 +15,8 @@ const GIVEN_BY: Readonly<Record<GuideName, readonly Scope[]>> = {
   event_recovery: ['event_read'],
 };
 
-/** What the A2A skills of the contract ask for: holding any one of these gives `agent_tasks`. */
-const SKILLS: readonly Requirement[] = [
-  { scopes: ['reports_read', 'conversation_read'], dataAccess: [] },
-  {
-    scopes: ['conversation_read', 'message_content_read', 'contact_read_pii'],
-    dataAccess: ['message_content', 'pii'],
-  },
-  { scopes: ['config_read'], dataAccess: [] },
-  { scopes: ['contact_read'], dataAccess: [] },
-  { scopes: ['ai_features_read', 'ai_execute'], dataAccess: [] },
-];
-
-function gives(name: GuideName, authority: Authority): boolean {
-  if (name === 'agent_tasks') return SKILLS.some((skill) => holds(authority, skill));
+function gives(name: GuideName, authority: Authority, skills: readonly Requirement[]): boolean {
+  if (name === 'agent_tasks') return skills.some((skill) => holds(authority, skill));
   const scopes = GIVEN_BY[name];
   return scopes.length === 0 || scopes.some((scope) => authority.scopes.has(scope));
 }
@@ -37,21 +25,20 @@ export interface Guides {
   given(authority: Authority): GuideName[];
   /** `null`: no such guide, or not given to this authority. */
   text(name: string, authority: Authority): string | null;
-  /** All of them, for the public documents: guides hold no one's data. */
-  readonly all: ReadonlyMap<GuideName, string>;
 }
 
-/** Reads the guides once. */
-export function openGuides(): Guides {
-  const all = new Map(
-    GUIDE_NAMES.map((name) => [name, readFileSync(new URL(`resources/guides/${name}.md`, packageRoot), 'utf8')]),
-  );
+/** All of them, for the public documents too: guides hold no one's data. */
+export const readGuides = (): ReadonlyMap<GuideName, string> =>
+  new Map(GUIDE_NAMES.map((name) => [name, readFileSync(new URL(`resources/guides/${name}.md`, packageRoot), 'utf8')]));
+
+/** Reads the guides once. `skills`: what each A2A skill requires; holding any one of these gives `agent_tasks`. */
+export function openGuides(skills: readonly Requirement[]): Guides {
+  const all = readGuides();
   return {
-    all,
-    given: (authority) => GUIDE_NAMES.filter((name) => gives(name, authority)),
+    given: (authority) => GUIDE_NAMES.filter((name) => gives(name, authority, skills)),
     text: (name, authority) => {
       const guide = GUIDE_NAMES.find((known) => known === name);
-      return guide && gives(guide, authority) ? (all.get(guide) ?? null) : null;
+      return guide && gives(guide, authority, skills) ? (all.get(guide) ?? null) : null;
     },
   };
 }

@@ -1,24 +1,24 @@
 import type { z } from 'zod';
 import { Failure, type ParameterError } from '../core/failures.ts';
-import type { Tool } from '../core/tool.ts';
+import type { Parameter } from '../core/tool.ts';
 
 type Input = Readonly<Record<string, unknown>>;
 type Path = readonly PropertyKey[];
+/** Where the members of an input belong; a tool says it of its own. */
+interface Places {
+  readonly parameters: readonly Pick<Parameter, 'name' | 'in'>[];
+}
 
 /**
  * What was wrong with an input, by name and code: never by value, and never with a library's own words. Names that
  * we do not know came from the caller and are repeated only where they look like a name.
  */
-export function inputErrors(
-  tool: Pick<Tool, 'parameters'> | undefined,
-  error: z.ZodError,
-  input: Input,
-): ParameterError[] {
+export function inputErrors(places: Places | undefined, error: z.ZodError, input: Input): ParameterError[] {
   const errors = error.issues.flatMap((issue): ParameterError[] => {
     if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => ({ ...placeOf(tool, [...issue.path, key]), code: 'unsupported_parameter' }));
+      return issue.keys.map((key) => ({ ...placeOf(places, [...issue.path, key]), code: 'unsupported_parameter' }));
     }
-    const place = placeOf(tool, issue.path);
+    const place = placeOf(places, issue.path);
     // What the place does not name is a fault of the value there.
     const missing = valueAt(input, place.pointer === undefined ? issue.path.slice(0, 1) : issue.path) === undefined;
     const code = missing ? 'missing' : issue.path[0] === 'cursor' ? 'invalid_cursor' : 'invalid_parameter';
@@ -40,9 +40,9 @@ export function refusalOf(errors: readonly ParameterError[]): Failure {
 }
 
 /** A parameter by its name; a member of a JSON body by its pointer (RFC 6901). */
-function placeOf(tool: Pick<Tool, 'parameters'> | undefined, path: Path): Omit<ParameterError, 'code'> {
+function placeOf(places: Places | undefined, path: Path): Omit<ParameterError, 'code'> {
   const names = path.map((part) => printable(String(part)));
-  const inBody = tool?.parameters.some((one) => one.in === 'body' && one.name === path[0]);
+  const inBody = places?.parameters.some((one) => one.in === 'body' && one.name === path[0]);
   return inBody ? { pointer: `/${names.join('/')}` } : { parameter: names[0] ?? '' };
 }
 
@@ -57,8 +57,8 @@ function valueAt(input: unknown, path: Path): unknown {
 export const printable = (name: string): string => (/^[A-Za-z0-9_.[\]-]{1,64}$/.test(name) ? name : '(unprintable)');
 
 /** Text that no stored text can equal, and that PostgreSQL would refuse: U+0000 and unpaired surrogates. */
-export const unstorable = (tool: Pick<Tool, 'parameters'> | undefined, input: Input): ParameterError[] =>
-  badTexts(input, []).map((path) => ({ ...placeOf(tool, path), code: 'invalid_parameter' }));
+export const unstorable = (places: Places | undefined, input: Input): ParameterError[] =>
+  badTexts(input, []).map((path) => ({ ...placeOf(places, path), code: 'invalid_parameter' }));
 
 function badTexts(value: unknown, path: Path): Path[] {
   if (typeof value === 'string') return value.includes('\u0000') || !value.isWellFormed() ? [path] : [];

@@ -1,8 +1,10 @@
 import { readdir } from 'node:fs/promises';
 import type { Prompt } from '../core/prompt.ts';
 import type { Resource } from '../core/resource.ts';
+import type { Skill } from '../core/skill.ts';
 import type { Tool } from '../core/tool.ts';
 import { Registry } from './registry.ts';
+import { Skills } from './skills.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 
@@ -15,6 +17,10 @@ export const loadResources = (): Promise<Resource[]> => declarations<Resource>(n
 
 /** The MCP prompts under prompts/, in the order of their file names. */
 export const loadPrompts = (): Promise<Prompt[]> => declarations<Prompt>(new URL('prompts/', ROOT));
+
+/** The A2A skills under skills/, over the tools that they compose. */
+export const loadSkills = async (registry: Registry): Promise<Skills> =>
+  new Skills(await declarations<Skill>(new URL('skills/', ROOT)), registry);
 
 async function declarations<T>(folder: URL): Promise<T[]> {
   const names = (await readdir(folder, { recursive: true })).filter(

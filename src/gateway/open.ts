@@ -4,7 +4,7 @@ import type { RemoteWriter } from '../core/writes.ts';
 import type { Store } from '../store/open.ts';
 import { Corridor } from './call.ts';
 import { openGuides } from './guides.ts';
-import { loadTools } from './load.ts';
+import { loadSkills, loadTools } from './load.ts';
 import { Quota } from './quota.ts';
 import { Ledger } from './writes.ts';
 
@@ -19,13 +19,15 @@ export interface GatewayOptions {
 
 /** Loads the tools and builds the corridor that every surface calls. */
 export async function openGateway({ store, checkEvery, onDefect, remote }: GatewayOptions): Promise<Corridor> {
+  const registry = await loadTools();
+  const skills = await loadSkills(registry);
   return new Corridor({
     db: store.db,
     slow: store.slow,
-    registry: await loadTools(),
+    registry,
     authorities: openAuthorities(store.db),
     quota: new Quota(store.db),
-    guides: openGuides(),
+    guides: openGuides(skills.all.map(({ required }) => required)),
     ledger: new Ledger(store.db, remote),
     checkEvery,
     onDefect,

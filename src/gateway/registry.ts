@@ -1,6 +1,6 @@
 import type { Authority } from '../core/authority.ts';
 import { isRestricted } from '../core/authority.ts';
-import { holds } from '../core/scopes.ts';
+import { holds, type Requirement } from '../core/scopes.ts';
 import type { OperationFacts, Tool } from '../core/tool.ts';
 
 /** All operations, in the order of their names. */
@@ -27,6 +27,12 @@ export class Registry {
 /** Whether the authority holds what the operation always asks for; parameters may ask for more. */
 export const mayCall = (tool: Tool, authority: Authority): boolean =>
   holds(authority, tool.required) && !(tool.restrictions === 'refused' && isRestricted(authority));
+
+/** The part of a requirement that the authority does not hold. */
+export const lacking = (authority: Authority, { scopes, dataAccess }: Requirement): Requirement => ({
+  scopes: scopes.filter((scope) => !authority.scopes.has(scope)),
+  dataAccess: dataAccess.filter((flag) => !authority.dataAccess.has(flag)),
+});
 
 export const factsOf = (tool: Tool): OperationFacts => ({
   operation: tool.name,

@@ -119,6 +119,33 @@ export const stuckOperations = (db: Database): Promise<number> =>
          WHERE status = 'pending' AND created_at < now() - make_interval(mins => ${PENDING_LIMIT}::integer)`,
   );
 
+/** Seconds after which some replica has ended a lapsed task and deleted an expired one. */
+const SWEPT = 5;
+
+/** Tasks that nobody holds any more and nobody has ended. */
+export const lapsedTasks = (db: Database): Promise<number> =>
+  counted(
+    db,
+    sql`SELECT count(*)::integer AS count FROM gateway.task
+         WHERE state IN ('submitted', 'working') AND expires_at > now()
+           AND coalesce(lease_until, '-infinity') < now() - make_interval(secs => ${SWEPT}::integer)`,
+  );
+
+/** Results of tasks that have not completed. */
+export const misplacedArtifacts = (db: Database): Promise<number> =>
+  counted(
+    db,
+    sql`SELECT count(*)::integer AS count FROM gateway.task WHERE artifact IS NOT NULL AND state <> 'completed'`,
+  );
+
+/** Tasks, and what they found, kept after their end. */
+export const expiredTasks = (db: Database): Promise<number> =>
+  counted(
+    db,
+    sql`SELECT count(*)::integer AS count FROM gateway.task
+         WHERE expires_at < now() - make_interval(secs => ${SWEPT}::integer)`,
+  );
+
 /** Tokens that were not ended with their credential. */
 export const orphanedTokens = (db: Database): Promise<number> =>
   counted(

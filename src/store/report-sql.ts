@@ -3,12 +3,9 @@ import type { WebsiteKey } from '../core/ids.ts';
 import { both, DIRECTORY, type Grants, holds, MSG, PII } from '../core/scopes.ts';
 import { empty, type Fragment, raw, sql } from '../core/sql.ts';
 import { LABEL, LABELS } from '../views/report.ts';
+import type { Period } from '../views/report-range.ts';
 import { guard } from './guard.ts';
 import { callerOf } from './projection.ts';
-
-export type Period =
-  | { readonly range: 'today' | 'last-7-days' | 'last-month' }
-  | { readonly range: 'date'; readonly start: string; readonly end: string };
 
 /** Which classes of measures a caller sees: a statement names no column of the others. */
 export interface Seen {

@@ -1,11 +1,12 @@
-import { Failure, type ParameterError } from '../core/failures.ts';
+import { Failure } from '../core/failures.ts';
 import type { ReportRange, ReportReading } from '../core/reads.ts';
 import { DIRECTORY, type Grants, holds, MSG, PII, type Requirement } from '../core/scopes.ts';
 import { clip } from '../core/view.ts';
 import { LABEL, LABELS, type Report } from '../views/report.ts';
+import { periodOf, refuse, zoneOf } from '../views/report-range.ts';
 import { type Database, sqlState } from './postgres.ts';
 import { guarded, type ReadSession } from './read.ts';
-import { type Period, reportStatement, seenBy } from './report-sql.ts';
+import { reportStatement, seenBy } from './report-sql.ts';
 
 type Pairs = [label: string, count: number][];
 type Metrics = Report['summary']['metrics'];
@@ -147,54 +148,3 @@ const NEEDS = new Map<string, readonly [Reason, Requirement][]>([
 
 const reasonOf = (path: string, grants: Grants): Reason =>
   NEEDS.get(path)?.find(([, requirement]) => !holds(grants, requirement))?.[0] ?? 'no_data';
-
-const refuse = (errors: readonly ParameterError[]): never => {
-  throw new Failure('invalid_parameter', { errors });
-};
-
-const MOST_DAYS = 31;
-const DAY = 86_400_000;
-
-/** Start and end alone mean `date`; nothing means `last-7-days`. */
-function periodOf({ range, start, end }: ReportRange): Period {
-  const bounds = Object.entries({ start, end });
-  const given = bounds.flatMap(([parameter, day]) => (day === undefined ? [] : [{ parameter, day }]));
-  const named = range ?? (given.length === 0 ? 'last-7-days' : 'date');
-  if (named !== 'date') {
-    if (given.length > 0) refuse(given.map(({ parameter }) => ({ parameter, code: 'invalid_parameter' })));
-    return { range: named };
-  }
-  if (start === undefined || end === undefined) {
-    return refuse(bounds.flatMap(([parameter, day]) => (day === undefined ? [{ parameter, code: 'missing' }] : [])));
-  }
-  const wrong = given.filter(({ day }) => !isDay(day));
-  if (wrong.length > 0) refuse(wrong.map(({ parameter }) => ({ parameter, code: 'invalid_parameter' })));
-  const days = (Date.parse(end) - Date.parse(start)) / DAY + 1;
-  if (days < 1 || days > MOST_DAYS) refuse([{ parameter: 'end', code: 'invalid_parameter' }]);
-  return { range: 'date', start, end };
-}
-
-/** A day of the calendar as `YYYY-MM-DD`. PostgreSQL has no year 0. */
-function isDay(text: string): boolean {
-  const date = new Date(`${text}T00:00:00Z`);
-  return !Number.isNaN(date.getTime()) && date.toISOString().slice(0, 10) === text && text >= '0001';
-}
-
-/** IANA's names without an area. Engines also take codes of ICU such as AST (for Anchorage) that IANA does not have. */
-const PLAIN = new Set(
-  `CET CST6CDT CUBA EET EGYPT EIRE EST EST5EDT GB GB-EIRE GMT GMT+0 GMT-0 GMT0 GREENWICH HONGKONG HST ICELAND IRAN
-   ISRAEL JAMAICA JAPAN KWAJALEIN LIBYA MET MST MST7MDT NAVAJO NZ NZ-CHAT POLAND PORTUGAL PRC PST8PDT ROC ROK SINGAPORE
-   TURKEY UCT UNIVERSAL UTC W-SU WET ZULU`.split(/\s+/),
-);
-
-/** An IANA name that this engine knows, in IANA's spelling where that differs by case only. */
-function zoneOf(name: string): string {
-  const iana = name.includes('/') ? /^[A-Z]/i.test(name) && !/^SystemV/i.test(name) : PLAIN.has(name.toUpperCase());
-  try {
-    if (!iana) throw new RangeError('not a name of IANA');
-    const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions();
-    return timeZone.toLowerCase() === name.toLowerCase() ? timeZone : name;
-  } catch {
-    return refuse([{ parameter: 'timezone', code: 'invalid_parameter' }]);
-  }
-}

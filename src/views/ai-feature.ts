@@ -44,6 +44,18 @@ export const ExpectedVersion = z
   .max(2_147_483_647)
   .describe('version of the feature as it was read; another one is a conflict.');
 
+/** ISO 639-1. */
+export const LanguageCode = z.string().regex(/^[a-z]{2}$/);
+
+/** What language detection runs on (contract, Run AI feature). */
+export const DetectionContext = z
+  .strictObject({
+    type: z.literal('text').describe('Kind of input.'),
+    text: z.string().min(1).max(4000).describe('Text whose language is asked for, 1 to 4,000 characters.'),
+    default_language: LanguageCode.optional().describe('Answered where the text does not tell, such as en.'),
+  })
+  .describe('What the feature runs on.');
+
 /** Contract, AI feature. Instructions, credentials and configuration are not stored here at all. */
 export const AiFeatureView = f.defineView({
   ...metadata,

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import autocannon from 'autocannon';
 import postgres from 'postgres';
 import { importFiles } from '../../src/import/import.ts';
@@ -18,22 +19,27 @@ import { tombstones } from './tombstones.ts';
 
 /**
  * `npm run bench`: ours against hand-written peers in one run, interleaved, medians and ratios. Figures are of this
- * machine in this hour; ratios travel. `-- --scale` adds retries with a million
- * tombstones, and the comparison of 40 thousand with 4 million messages; `-- --only oauth` leaves all else out.
+ * machine in this hour; ratios travel. `-- --only notes` compares what has the word in its name, and nothing else;
+ * `-- --scale` adds retries with a million tombstones, and the comparison of 40 thousand with 4 million messages.
  */
 const ROUNDS = 5;
 const SECONDS = 2;
 const CONNECTIONS = 16;
 const OURS = 8791;
 const PEER = 8792;
+const { values: options } = parseArgs({
+  options: { only: { type: 'string' }, scale: { type: 'boolean', default: false } },
+});
 const main = fileURLToPath(new URL('dist/src/main.js', packageRoot));
 const peerScript = fileURLToPath(new URL('dist/test/bench/peer.js', packageRoot));
 const northwind = fileURLToPath(new URL('../shared/data/northwind-dev.ndjson', packageRoot));
 
 const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
-const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : undefined;
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
+
+/** Requests of tasks so far. */
+let turn = 0;
 
 /** One kind of request; with a body, a POST to the MCP endpoint or `writes`, in turn, with a new key each time. */
 interface Target {
@@ -43,6 +49,8 @@ interface Target {
   readonly writes?: readonly string[];
   /** In place of those of the bearer and of MCP. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Installations in whose name tasks are started, in turn: one may have 100 at a time, five of them running. */
+  readonly installations?: readonly string[];
 }
 
 interface Shot {
@@ -50,7 +58,11 @@ interface Shot {
   readonly p99: number;
 }
 
-async function shoot({ port, path, body, writes, headers }: Target, token: string, seconds: number): Promise<Shot> {
+async function shoot(
+  { port, path, body, writes, installations, headers }: Target,
+  token: string,
+  seconds: number,
+): Promise<Shot> {
   const mcp = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
   const result = await autocannon({
     url: `http://127.0.0.1:${port}${path}`,
@@ -70,6 +82,22 @@ async function shoot({ port, path, body, writes, headers }: Target, token: strin
         },
       ],
     }),
+    ...(installations && {
+      requests: [
+        {
+          setupRequest: (request) => ({
+            ...request,
+            body: (body ?? '').replace('MESSAGE', randomUUID()),
+            headers: {
+              ...request.headers,
+              'a2a-version': '1.0',
+              authorization: `Bearer ${installations[turn++ % installations.length]}`,
+            },
+          }),
+        },
+      ],
+    }),
+    ...(path === '/a2a' && { verifyBody: (text) => String(text).includes('TASK_STATE_COMPLETED') }),
     // A tool that failed answers 200 all the same.
     ...(path === '/mcp' && { verifyBody: (text) => String(text).includes('"isError":false') }),
   });
@@ -80,6 +108,7 @@ async function shoot({ port, path, body, writes, headers }: Target, token: strin
 }
 
 async function compare(name: string, target: Target, other: Target, token: string): Promise<void> {
+  if (!name.includes(options.only ?? '')) return;
   const ours: Shot[] = [];
   const peer: Shot[] = [];
   await shoot(target, token, 1);
@@ -98,6 +127,7 @@ async function compare(name: string, target: Target, other: Target, token: strin
 }
 
 async function measure(name: string, target: Target): Promise<void> {
+  if (!name.includes(options.only ?? '')) return;
   const shots: Shot[] = [];
   await shoot(target, '', 1);
   for (let round = 0; round < ROUNDS; round++) shots.push(await shoot(target, '', SECONDS));
@@ -110,6 +140,17 @@ async function measure(name: string, target: Target): Promise<void> {
 
 const call = (name: string, input: object): string =>
   JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: input } });
+
+/** More than the tasks of all rounds need at 100 each. */
+const INSTALLATIONS = 600;
+
+/** Tokens of as many installations, of one app: what is compared is not the leasing of quotas. */
+async function tokensOf(sql: postgres.Sql, count: number): Promise<string[]> {
+  const { app, token } = await issue(sql, 1);
+  const tokens = [token];
+  while (tokens.length < count) tokens.push((await issue(sql, 1, { app })).token);
+  return tokens;
+}
 
 async function starts(dataDir: string): Promise<void> {
   const env = { GATEWAY_DATA_DIR: dataDir, PORT: String(OURS), LOG_LEVEL: 'silent' };
@@ -169,7 +210,6 @@ async function run(): Promise<void> {
     const headers = { authorization: `Bearer ${await client.accessToken()}` };
     const [ours] = both(contactPath);
     await compare('contact, access token', { ...ours, headers }, ours, token);
-    if (only === 'oauth') return;
     await compare('contact by id', ...both(contactPath), token);
     await compare('conversations page', ...both('/api/v1/conversations?website_id=web_1_1'), token);
     await compare('messages page', ...both(`/api/v1/conversations/cnv_1_1_${conversation?.['id']}/messages`), token);
@@ -187,8 +227,18 @@ async function run(): Promise<void> {
     const mcp: Target = { port: OURS, path: '/mcp', body };
     await compare('MCP contact_get', mcp, { port: PEER, path: '/mcp', body }, token);
     await compare('MCP against our REST', mcp, { port: OURS, path: contactPath }, token);
+    const installations = await tokensOf(sql, INSTALLATIONS);
+    const message = { messageId: 'MESSAGE', role: 'ROLE_USER' };
+    const data = { skill: 'contact_inspection', arguments: { contact_id: contactId } };
+    const params = { message: { ...message, parts: [{ data, mediaType: 'application/json' }] } };
+    const task = {
+      path: '/a2a',
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params }),
+      installations,
+    };
+    await compare('A2A contact_inspection', { port: OURS, ...task }, { port: PEER, ...task }, token);
     print(`resident memory after load ${Math.round(gateway.rss())} MB`);
-    if (process.argv.includes('--scale')) {
+    if (options.scale) {
       await tombstones(store, visitors[0]?.[0] ?? '', print);
       await scale(store, print);
     }

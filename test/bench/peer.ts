@@ -4,11 +4,12 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import express from 'express';
 import postgres from 'postgres';
 import { z } from 'zod';
+import { a2aPeer } from './a2a-peer.ts';
 
 /**
  * The yardstick: what a careful developer writes by hand for three reads, express and `postgres`, a token look-up and
  * then the same query that the gateway runs, and the first of them as an MCP tool in the pattern that the SDK documents
- * for servers without sessions. It knows no quota, restrictions or masks.
+ * for servers without sessions, and as an A2A task of the SDK's default handler. It knows no quota, restrictions or masks.
  */
 const sql = postgres({
   host: process.env['PEER_HOST'] ?? '',
@@ -84,6 +85,8 @@ app.post('/mcp', express.json(), async (request, response) => {
   await server.connect(transport as Parameters<typeof server.connect>[0]);
   await transport.handleRequest(request, response, request.body);
 });
+
+app.use('/a2a', a2aPeer(contactOf));
 
 app.get('/api/v1/conversations', async (request, response) => {
   const [tenant = '', site = ''] = parts(String(request.query['website_id']));

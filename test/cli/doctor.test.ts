@@ -127,6 +127,41 @@ test('operations', async () => {
   expect(await findings()).toEqual(finding('operations', 'error', 1, '10 minutes'));
 });
 
+describe('tasks', () => {
+  const plant = async (columns: string, values: string): Promise<unknown> =>
+    database.sql.unsafe(`INSERT INTO gateway.task
+      (id, installation_id, credential_id, message, fingerprint, grants, context_id, skill, owner, state_at, created_at, ${columns})
+      SELECT 'task_' || md5('1'), 'ins', '${full}', sha256('1'), sha256('1'), sha256('1'), 'c', 'contact_inspection', 'o',
+             now(), now(), ${values}`);
+  const SOON = "now() + interval '1 minute'";
+  const held = (state: string, lease: string): Promise<unknown> =>
+    plant('state, lease_until, expires_at', `'${state}', now() - interval '${lease}', ${SOON}`);
+
+  test.each(['submitted', 'working'])('past the lease: %s', async (state) => {
+    await held(state, '6 seconds');
+    expect(await findings()).toEqual(finding('tasks', 'error', 1, 'no running gateway'));
+    await database.sql`DELETE FROM gateway.task`;
+    await held(state, '2 seconds');
+    expect(await findings()).toMatchObject({ code: 0 });
+  });
+
+  test('a result of one that was canceled', async () => {
+    await database.sql.unsafe(`DO $$ DECLARE c text; BEGIN
+      FOR c IN SELECT conname FROM pg_constraint WHERE conrelid = 'gateway.task'::regclass AND contype = 'c'
+      LOOP EXECUTE 'ALTER TABLE gateway.task DROP CONSTRAINT ' || c; END LOOP; END $$`);
+    await plant('state, artifact, expires_at', `'canceled', '{}', ${SOON}`);
+    expect(await findings()).toEqual(finding('artifacts', 'error', 1, 'not completed'));
+  });
+
+  test('kept after its end', async () => {
+    await plant('state, artifact, expires_at', `'completed', '{}', now() - interval '6 seconds'`);
+    expect(await findings()).toEqual(finding('expired', 'error', 1, 'expiry'));
+    await database.sql`DELETE FROM gateway.task`;
+    await plant('state, artifact, expires_at', `'completed', '{}', ${SOON}`);
+    expect(await findings()).toMatchObject({ code: 0 });
+  });
+});
+
 describe('secrets', () => {
   test.each([
     ['text', 'gateway.app', (secret: string) => `UPDATE gateway.app SET name = 'see ${secret}, please'`],

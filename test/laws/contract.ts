@@ -124,3 +124,44 @@ export const CONTRACT_WRITES: Readonly<Record<string, ContractOperation>> = {
 };
 
 export const CONTRACT: Readonly<Record<string, ContractOperation>> = { ...CONTRACT_READS, ...CONTRACT_WRITES };
+
+/** The contract's table of A2A skills, by hand, with the operation that each one's artifact is the body of. */
+export const CONTRACT_SKILLS: Readonly<
+  Record<string, { runs: string; arguments: string; required: string; scopes: string; dataAccess: string }>
+> = {
+  support_insights: {
+    runs: 'ai_conversation_summary',
+    arguments: 'website_id range start end timezone',
+    required: 'website_id range',
+    scopes: 'reports_read conversation_read',
+    dataAccess: '',
+  },
+  conversation_evidence: {
+    runs: 'conversation_messages',
+    arguments: 'conversation_id limit cursor',
+    required: 'conversation_id',
+    scopes: 'conversation_read message_content_read contact_read_pii',
+    dataAccess: 'message_content pii',
+  },
+  configuration_inspection: {
+    runs: 'config_get',
+    arguments: 'website_id path limit cursor',
+    required: 'website_id path',
+    scopes: 'config_read',
+    dataAccess: '',
+  },
+  contact_inspection: {
+    runs: 'contact_get',
+    arguments: 'contact_id',
+    required: 'contact_id',
+    scopes: 'contact_read',
+    dataAccess: '',
+  },
+  offline_language_detection: {
+    runs: 'ai_feature_execute',
+    arguments: 'feature_id expected_version context',
+    required: 'feature_id expected_version context',
+    scopes: 'ai_features_read ai_execute',
+    dataAccess: '',
+  },
+};

@@ -3,9 +3,11 @@ import pino from 'pino';
 import { expect } from 'vitest';
 import { openOAuth } from '../../src/auth/oauth/services.ts';
 import type { Corridor } from '../../src/gateway/call.ts';
-import { openGuides } from '../../src/gateway/guides.ts';
-import { loadPrompts, loadResources } from '../../src/gateway/load.ts';
+import { readGuides } from '../../src/gateway/guides.ts';
+import { loadPrompts, loadResources, loadSkills } from '../../src/gateway/load.ts';
 import { openGateway } from '../../src/gateway/open.ts';
+import { a2aSurface } from '../../src/surfaces/a2a/a2a.ts';
+import { agentCard } from '../../src/surfaces/a2a/card.ts';
 import { docsPages } from '../../src/surfaces/docs/docs.ts';
 import { publicApp } from '../../src/surfaces/http/app.ts';
 import { startServer } from '../../src/surfaces/http/server.ts';
@@ -15,6 +17,7 @@ import { mcpSurface } from '../../src/surfaces/mcp/mcp.ts';
 import { oauthSurface } from '../../src/surfaces/oauth/oauth.ts';
 import { openapi } from '../../src/surfaces/openapi/openapi.ts';
 import { restSurface } from '../../src/surfaces/rest/rest.ts';
+import { openTasks } from '../../src/tasks/tasks.ts';
 import { type Grant, type Issued, issue } from './credentials.ts';
 import { freshDatabase, type TestDatabase } from './database.ts';
 import { openOracle } from './oracle.ts';
@@ -66,8 +69,13 @@ export async function openTestGateway(
     onDefect: (tool, error) => log.push(`DEFECT ${tool.name} ${String(error)}`),
   });
   const { registry } = corridor;
-  const guides = openGuides().all;
-  const [resources, prompts] = await Promise.all([loadResources(), loadPrompts()]);
+  const guides = readGuides();
+  const [resources, prompts, skills] = await Promise.all([loadResources(), loadPrompts(), loadSkills(registry)]);
+  const tasks = openTasks({
+    db: own.db,
+    corridor,
+    onError: (error) => log.push(`DEFECT tasks ${String(error)}`),
+  });
   const document = openapi(registry, BASE_URL);
   const server = await startServer({
     host: '127.0.0.1',
@@ -76,14 +84,16 @@ export async function openTestGateway(
     log: pino({ level: 'trace', base: null }, { write: (line: string) => void log.push(line) }),
     handlers: [
       mcpSurface(corridor, { baseUrl: BASE_URL, version: '0.0.0', resources, prompts }),
+      a2aSurface(corridor, { baseUrl: BASE_URL, tasks, skills }),
       restSurface(corridor, BASE_URL),
       oauthSurface(openOAuth({ baseUrl: BASE_URL, db: own.db }), openSource([])),
     ],
     otherwise: publicApp({
       baseUrl: BASE_URL,
       openapi: document,
-      llms: llms({ registry, guides, baseUrl: BASE_URL, resources, prompts }),
-      docs: docsPages({ baseUrl: BASE_URL, registry, guides, version: '0.0.0' }),
+      llms: llms({ registry, guides, baseUrl: BASE_URL, resources, prompts, skills }),
+      agentCard: agentCard({ skills, baseUrl: BASE_URL }),
+      docs: docsPages({ baseUrl: BASE_URL, registry, skills, guides, version: '0.0.0' }),
       ready: async () => true,
     }),
   });
@@ -102,7 +112,7 @@ export async function openTestGateway(
     ask,
     issue: (grant, tenant = 1) => issue(own.sql, tenant, grant),
     close: async () => {
-      await server.close();
+      await Promise.all([server.close(), tasks.stop()]);
       await own.close();
       expect(log.filter((line) => line.startsWith('DEFECT'))).toEqual([]);
     },

@@ -3,8 +3,8 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FAILURE_CODES, statusOf, titleOf } from '../../src/core/failures.ts';
 import { GUIDE_NAMES } from '../../src/core/guides.ts';
-import { openGuides } from '../../src/gateway/guides.ts';
-import { loadTools } from '../../src/gateway/load.ts';
+import { readGuides } from '../../src/gateway/guides.ts';
+import { loadSkills, loadTools } from '../../src/gateway/load.ts';
 import type { Registry } from '../../src/gateway/registry.ts';
 import { docsPages } from '../../src/surfaces/docs/docs.ts';
 import { PAGE_CSP } from '../../src/surfaces/docs/page.ts';
@@ -36,7 +36,13 @@ beforeAll(async () => {
       baseUrl: BASE_URL,
       openapi: openapi(registry, BASE_URL),
       llms: { index: '# index', full: '# full' },
-      docs: docsPages({ baseUrl: BASE_URL, registry, guides: openGuides().all, version: '1.2.3' }),
+      docs: docsPages({
+        baseUrl: BASE_URL,
+        registry,
+        skills: await loadSkills(registry),
+        guides: readGuides(),
+        version: '1.2.3',
+      }),
       ready: async () => true,
     }),
   });

@@ -5,8 +5,8 @@ import { FAILURE_CODES, statusOf, titleOf } from '../../src/core/failures.ts';
 import { GUIDE_NAMES } from '../../src/core/guides.ts';
 import { jsonSchema } from '../../src/core/json-schema.ts';
 import { DATA_ACCESS, SCOPES } from '../../src/core/scopes.ts';
-import { openGuides } from '../../src/gateway/guides.ts';
-import { loadPrompts, loadResources, loadTools } from '../../src/gateway/load.ts';
+import { readGuides } from '../../src/gateway/guides.ts';
+import { loadPrompts, loadResources, loadSkills, loadTools } from '../../src/gateway/load.ts';
 import { packageRoot, packageVersion } from '../../src/package.ts';
 import { llms } from '../../src/surfaces/llms/llms.ts';
 import { serverJson } from '../../src/surfaces/mcp/server-json.ts';
@@ -14,10 +14,11 @@ import { openapi } from '../../src/surfaces/openapi/openapi.ts';
 
 const BASE = 'https://support.example:9443';
 const registry = await loadTools();
-const guides = openGuides().all;
+const guides = readGuides();
 const resources = await loadResources();
+const skills = await loadSkills(registry);
 const prompts = await loadPrompts();
-const { index, full } = llms({ registry, guides, baseUrl: BASE, resources, prompts });
+const { index, full } = llms({ registry, guides, baseUrl: BASE, resources, prompts, skills });
 const preamble = await readFile(new URL('llms/preamble.md', packageRoot), 'utf8');
 const tools = registry.tools.map((tool) => [tool.name, tool] as const);
 
@@ -213,6 +214,19 @@ describe('llms-full.txt', () => {
     }
   });
 
+  it('lists every A2A skill with its arguments, and every code', () => {
+    const a2a = section('## A2A');
+    expect(skills.all.length).toBe(5);
+    for (const { skill, required } of skills.all) {
+      const [, block = ''] = a2a.split(`- \`${skill.name}\` (runs `);
+      const own = block.split('\n- ', 1)[0] ?? '';
+      for (const name of Object.keys(skill.input.shape)) expect(own, skill.name).toContain(`  - \`${name}\``);
+      for (const grant of [...skill.tools, ...required.scopes, ...required.dataAccess]) expect(own).toContain(grant);
+    }
+    for (const code of ['-32001', '-32002', '-32003', '-32004', '-32005', '-32009', 'task_limit', 'not_permitted'])
+      expect(a2a).toContain(code);
+  });
+
   it('lists the resources and prompts that can be used', () => {
     const mcp = section('## MCP');
     for (const { uri } of resources) expect(mcp).toContain(`\`${uri}\``);
@@ -251,8 +265,7 @@ describe('llms/preamble.md', () => {
     expect(missing.length).toBe(1);
     const named = [...(missing[0] ?? '').matchAll(/`(\w+)`/g)].map(([, name = '']) => name);
     expect(named.filter((name) => registry.get(name))).toEqual([]);
-    for (const missed of ['OAuth', 'A2A', 'event subscriptions', 'realtime', 'webhooks'])
-      expect(missing[0]).toContain(missed);
+    for (const missed of ['event subscriptions', 'realtime', 'webhooks']) expect(missing[0]).toContain(missed);
   });
 
   it('tells of every write, its key, and all that can become of it', () => {

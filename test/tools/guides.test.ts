@@ -577,8 +577,4 @@ describe('followed with the demo’s data', () => {
       expect(await tell(name, { website_id, ...input }), name).toBe('invalid_cursor');
     }
   });
-
-  it('agent_tasks: what is not served is not there', async () => {
-    expect((await gateway.ask('/a2a', { method: 'POST', token: full, unchecked: true })).status).toBe(404);
-  });
 });

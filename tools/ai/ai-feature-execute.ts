@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import { AiFeatureId } from '../../src/core/ids.ts';
 import { data, defineTool, ofWebsite } from '../../src/core/tool.ts';
-import { ExpectedVersion } from '../../src/views/ai-feature.ts';
-
-const Language = z.string().regex(/^[a-z]{2}$/);
+import { DetectionContext, ExpectedVersion, LanguageCode } from '../../src/views/ai-feature.ts';
 
 export default defineTool({
   name: 'ai_feature_execute',
@@ -23,13 +21,7 @@ export default defineTool({
     query: ofWebsite,
     body: {
       expected_version: ExpectedVersion,
-      context: z
-        .strictObject({
-          type: z.literal('text').describe('Kind of input.'),
-          text: z.string().min(1).max(4000).describe('Text whose language is asked for, 1 to 4,000 characters.'),
-          default_language: Language.optional().describe('Answered where the text does not tell, such as en.'),
-        })
-        .describe('What the feature runs on.'),
+      context: DetectionContext,
     },
   },
   output: data({
@@ -37,7 +29,9 @@ export default defineTool({
     version: z.int().min(1).describe('Version that ran.'),
     type: z.literal('language_detection').describe('What ran.'),
     output: z
-      .strictObject({ language: Language.nullable().describe('ISO 639-1 code; null where the text does not tell.') })
+      .strictObject({
+        language: LanguageCode.nullable().describe('ISO 639-1 code; null where the text does not tell.'),
+      })
       .describe('The result.'),
   }),
   async handle({ input: { feature_id, expected_version, context }, write }) {

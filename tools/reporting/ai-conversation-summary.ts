@@ -1,13 +1,7 @@
 import { z } from 'zod';
 import { defineTool, inWebsite } from '../../src/core/tool.ts';
 import { RANGES, ReportSchema } from '../../src/views/report.ts';
-
-const Day = z.string().regex(/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/);
-const Zone = z
-  .string()
-  .min(1)
-  .max(100)
-  .regex(/^[A-Za-z0-9_+/-]+$/);
+import { ReportDay, ReportZone } from '../../src/views/report-range.ts';
 
 export default defineTool({
   name: 'ai_conversation_summary',
@@ -26,9 +20,9 @@ export default defineTool({
         .enum(RANGES)
         .optional()
         .describe('Local days reported on: last-7-days where nothing is given; date goes with start and end.'),
-      start: Day.optional().describe('First local day, YYYY-MM-DD; with range date only.'),
-      end: Day.optional().describe('Last local day, included, YYYY-MM-DD; at most 31 days with start.'),
-      timezone: Zone.optional().describe('IANA time zone of days and hours; the website’s own where absent.'),
+      start: ReportDay.optional().describe('First local day, YYYY-MM-DD; with range date only.'),
+      end: ReportDay.optional().describe('Last local day, included, YYYY-MM-DD; at most 31 days with start.'),
+      timezone: ReportZone.optional().describe('IANA time zone of days and hours; the website’s own where absent.'),
     },
   },
   output: z.strictObject({ data: ReportSchema.describe('The report.') }),

@@ -80,3 +80,45 @@ ${code(
   --method tools/list --header "Authorization: Bearer $TOKEN"`,
 )}`;
 }
+
+/** A first task, by hand and with the SDK. */
+export function a2aClients(baseUrl: string): Html {
+  const data = { skill: 'support_insights', arguments: { website_id: 'WEBSITE_ID', range: 'last-7-days' } };
+  const parts = [{ data, mediaType: 'application/json' }];
+  const params = { message: { messageId: 'report-1', role: 'ROLE_USER', parts } };
+  return html`
+<h3 id="a2a-curl">curl</h3>
+${code(
+  'Terminal',
+  `curl -s ${baseUrl}/a2a -H "Authorization: Bearer $TOKEN" \\
+  -H "Content-Type: application/json" -H "A2A-Version: 1.0" \\
+  -d '${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params })}'`,
+)}
+<p>The answer waits for the end of the task. The same <code>messageId</code> sent again answers with the same task.</p>
+
+<h3 id="a2a-typescript">TypeScript, with the A2A SDK</h3>
+${code(
+  'agent.ts',
+  `import { SendMessageRequest } from '@a2a-js/sdk';
+import { ClientFactory } from '@a2a-js/sdk/client';
+
+const client = await new ClientFactory().createFromUrl('${baseUrl}');
+const task = await client.sendMessage(
+  SendMessageRequest.fromJSON({
+    message: {
+      messageId: 'report-1',
+      role: 'ROLE_USER',
+      parts: [{
+        mediaType: 'application/json',
+        data: {
+          skill: 'support_insights',
+          arguments: { website_id: 'WEBSITE_ID', range: 'last-7-days' },
+        },
+      }],
+    },
+  }),
+  { serviceParameters: { Authorization: \`Bearer \${process.env.TOKEN}\` } },
+);
+console.log(JSON.stringify(task, null, 2));`,
+)}`;
+}

@@ -4,9 +4,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { FAILURE_CODES, Failure } from '../../core/failures.ts';
 import type { GuideName } from '../../core/guides.ts';
 import type { Registry } from '../../gateway/registry.ts';
+import type { Skills } from '../../gateway/skills.ts';
 import { packageRoot } from '../../package.ts';
+import { type Document, document, sendDocument } from '../http/document.ts';
 import { refuseAmbiguous, refuseBody } from '../http/request.ts';
-import { type Document, document, sendDocument } from './document.ts';
 import { errorsBody } from './errors.ts';
 import { guideBody } from './guide.ts';
 import { PAGE_CSP, type Page, prosePage, type Site, titleOfGuide } from './page.ts';
@@ -17,6 +18,7 @@ export interface DocsOptions {
   /** Address that clients use, without a slash at the end. */
   readonly baseUrl: string;
   readonly registry: Registry;
+  readonly skills: Skills;
   readonly guides: ReadonlyMap<GuideName, string>;
   readonly version: string;
 }
@@ -50,7 +52,7 @@ export function docsPages(options: DocsOptions): Docs {
   };
 }
 
-function documentsOf({ baseUrl, registry, guides, version }: DocsOptions): Map<string, Document> {
+function documentsOf({ baseUrl, registry, skills, guides, version }: DocsOptions): Map<string, Document> {
   const assets = new Map([
     [
       'docs.css',
@@ -67,8 +69,8 @@ function documentsOf({ baseUrl, registry, guides, version }: DocsOptions): Map<s
     {
       path: '/docs',
       title: 'Developer documentation',
-      description: 'How to call the Installation Gateway over REST and MCP.',
-      body: startBody(baseUrl, guides, registry.tools.length),
+      description: 'How to call the Installation Gateway over REST, MCP and A2A.',
+      body: startBody({ baseUrl, guides, operations: registry.tools.length, skills }),
       sections: START_SECTIONS,
     },
     {

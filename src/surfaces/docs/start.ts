@@ -1,5 +1,6 @@
 import type { GuideName } from '../../core/guides.ts';
-import { mcpClients } from './clients.ts';
+import type { Skills } from '../../gateway/skills.ts';
+import { a2aClients, mcpClients } from './clients.ts';
 import { code, type Html, html } from './html.ts';
 import { type Section, titleOfGuide } from './page.ts';
 
@@ -23,7 +24,14 @@ export const START_SECTIONS: readonly Section[] = [
   { id: 'documents', title: 'Documents' },
 ];
 
-export const startBody = (baseUrl: string, guides: ReadonlyMap<GuideName, string>, operations: number): Html => html`
+export interface StartOptions {
+  readonly baseUrl: string;
+  readonly guides: ReadonlyMap<GuideName, string>;
+  readonly operations: number;
+  readonly skills: Skills;
+}
+
+export const startBody = ({ baseUrl, guides, operations, skills }: StartOptions): Html => html`
 <h1>Installation Gateway</h1>
 <p class="lead">Installed apps and AI agents read stored customer-support data through this gateway: conversations,
 visitors, contacts, files, catalogues, reports. Each of its ${operations} operations is a REST route and an MCP tool,
@@ -72,13 +80,14 @@ in a plain sentence and ticks what the app may have. <a href="/llms-full.txt">ll
 <a href="/.well-known/oauth-authorization-server">the metadata</a> are where a library looks for them.</p>
 
 <h2 id="a2a"><a class="anchor" href="#a2a">A2A</a></h2>
-<p class="note"><strong>A2A is not served by this version yet.</strong> The addresses below answer 404 until it is.</p>
-<ul>
-  <li>Agent card: <code>${baseUrl}/.well-known/agent-card.json</code></li>
-  <li>Endpoint: <code>${baseUrl}/a2a</code>, JSON-RPC over POST, with <code>A2A-Version: 1.0</code> and the bearer token</li>
-  <li>Skills: <code>support_insights</code>, <code>conversation_evidence</code>, <code>configuration_inspection</code>,
-  <code>contact_inspection</code>, <code>offline_language_detection</code></li>
-</ul>
+<p>Agents that speak A2A 1.0 find five skills behind the public card
+<code>${baseUrl}/.well-known/agent-card.json</code>. The endpoint is <code>${baseUrl}/a2a</code>: JSON-RPC over POST, with
+<code>A2A-Version: 1.0</code> and the token in every request. A message starts a task that runs one operation, and the
+artifact holds that operation’s answer.</p>
+<ul class="index-list">${skills.all.map(
+  ({ skill }) => html`<li><code>${skill.name}</code>: ${skill.description}</li>`,
+)}</ul>
+${a2aClients(baseUrl)}
 <p>How tasks run is told by the guide <a href="/docs/guides/agent_tasks">Agent tasks</a>.</p>
 
 <h2 id="guides"><a class="anchor" href="#guides">Guides</a></h2>

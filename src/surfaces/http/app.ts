@@ -1,6 +1,7 @@
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import { Failure } from '../../core/failures.ts';
 import { asFailure } from '../../gateway/call.ts';
+import { type Document, document, sendDocument } from './document.ts';
 import { send, sendProblem } from './reply.ts';
 import { refuseAmbiguous, refuseBody } from './request.ts';
 import { requestIdOf } from './server.ts';
@@ -10,6 +11,8 @@ export interface AppOptions {
   readonly openapi: object;
   /** The texts for language models (llmstxt.org): the index, and everything in one text. */
   readonly llms?: { readonly index: string; readonly full: string };
+  /** The public A2A agent card. */
+  readonly agentCard?: object;
   /** The developer pages; they pass on what they do not know. */
   readonly docs?: RequestHandler;
   /** Whether requests can be served now: the store answers and no shutdown is under way. */
@@ -17,7 +20,7 @@ export interface AppOptions {
 }
 
 /** Everything that is not an operation of the registry: public documents and probes. */
-export function publicApp({ baseUrl, openapi, llms, docs, ready }: AppOptions): Express {
+export function publicApp({ baseUrl, openapi, llms, agentCard, docs, ready }: AppOptions): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -26,13 +29,13 @@ export function publicApp({ baseUrl, openapi, llms, docs, ready }: AppOptions): 
   app.set('strict routing', true);
   // Plain text, which every browser shows; llmstxt.org names no media type, and Markdown is offered as a download.
   const text = 'text/plain; charset=utf-8';
+  const published = (type: string, body: string | object): Document =>
+    document(type, typeof body === 'string' ? body : JSON.stringify(body), { maxAge: 300 });
   const texts = new Map([
-    ['/api/v1/openapi.json', { type: 'application/json', body: JSON.stringify(openapi) }],
+    ['/api/v1/openapi.json', published('application/json', openapi)],
+    ...(agentCard ? [['/.well-known/agent-card.json', published('application/json', agentCard)] as const] : []),
     ...(llms
-      ? [
-          ['/llms.txt', { type: text, body: llms.index }] as const,
-          ['/llms-full.txt', { type: text, body: llms.full }] as const,
-        ]
+      ? [['/llms.txt', published(text, llms.index)] as const, ['/llms-full.txt', published(text, llms.full)] as const]
       : []),
   ]);
 
@@ -49,11 +52,7 @@ export function publicApp({ baseUrl, openapi, llms, docs, ready }: AppOptions): 
       ...(!yes && { 'Retry-After': '1' }),
     });
   });
-  for (const [path, { type, body }] of texts) {
-    app.get(path, (request, response) =>
-      send(request, response, 200, type, body, { 'Cache-Control': 'public, max-age=300' }),
-    );
-  }
+  for (const [path, one] of texts) app.get(path, (request, response) => sendDocument(request, response, one));
   app.all(documents, () => {
     throw new Failure('method_not_allowed', { allow: ['GET', 'HEAD'] });
   });

@@ -3,10 +3,11 @@ import type { GuideName } from '../../core/guides.ts';
 import type { Prompt } from '../../core/prompt.ts';
 import type { Resource } from '../../core/resource.ts';
 import type { Registry } from '../../gateway/registry.ts';
+import type { Skills } from '../../gateway/skills.ts';
 import { packageRoot } from '../../package.ts';
 import { operationsText } from './operations.ts';
 import { recordsOf } from './records.ts';
-import { errorsText, promptsText, resourcesText, scopesText } from './tables.ts';
+import { errorsText, promptsText, resourcesText, scopesText, skillsText } from './tables.ts';
 
 export interface LlmsOptions {
   readonly registry: Registry;
@@ -15,6 +16,7 @@ export interface LlmsOptions {
   readonly baseUrl: string;
   readonly resources: readonly Resource[];
   readonly prompts: readonly Prompt[];
+  readonly skills: Skills;
 }
 
 export interface LlmsTexts {
@@ -28,7 +30,7 @@ export interface LlmsTexts {
 const OPTIONAL: ReadonlySet<GuideName> = new Set(['agent_tasks', 'event_recovery']);
 
 /** Both texts for agents, from llms/preamble.md and from what the gateway has declared. */
-export function llms({ registry, guides, baseUrl, resources, prompts }: LlmsOptions): LlmsTexts {
+export function llms({ registry, guides, baseUrl, resources, prompts, skills }: LlmsOptions): LlmsTexts {
   // Comments of the preamble are for those who edit it.
   const preamble = readFileSync(new URL('llms/preamble.md', packageRoot), 'utf8').replace(/<!--.*?-->\n*/gs, '');
   const { nameOf, text: records } = recordsOf(registry);
@@ -38,6 +40,7 @@ export function llms({ registry, guides, baseUrl, resources, prompts }: LlmsOpti
     records: () => records,
     resources: () => resourcesText(resources, registry),
     prompts: () => promptsText(prompts, registry),
+    skills: () => skillsText(skills, nameOf),
     operations: () => operationsText(registry, nameOf, baseUrl),
     guides: () =>
       [...guides.values()].map((guide) => demoted(guide, 2).replaceAll('](/', () => `](${baseUrl}/`)).join('\n\n'),

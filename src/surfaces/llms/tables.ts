@@ -1,10 +1,12 @@
 import { FAILURE_CODES, statusOf, titleOf } from '../../core/failures.ts';
+import { jsonSchema } from '../../core/json-schema.ts';
 import type { Prompt } from '../../core/prompt.ts';
 import type { Resource } from '../../core/resource.ts';
 import { DATA_ACCESS, type DataAccess, type Requirement, SCOPES, type Scope } from '../../core/scopes.ts';
 import type { Tool } from '../../core/tool.ts';
 import type { Registry } from '../../gateway/registry.ts';
-import { code, codes } from './schema-text.ts';
+import type { Skills } from '../../gateway/skills.ts';
+import { aboutText, code, codes, type NameOf, nodeOf, typeText } from './schema-text.ts';
 
 /** Every failure code with its status and its sentence. */
 export const errorsText = (): string =>
@@ -60,5 +62,23 @@ export const promptsText = (prompts: readonly Prompt[], registry: Registry): str
     .map(({ name, description, tools, arguments: all }) => {
       const lines = all.map((one) => `  - ${code(one.name)}${one.required ? ' (required)' : ''}: ${one.description}`);
       return [`- ${code(name)} (asks for ${codes(tools)}): ${description}`, ...lines].join('\n');
+    })
+    .join('\n');
+
+/** A2A skills with their arguments: each runs operations, and needs what they need. */
+export const skillsText = ({ all }: Skills, nameOf: NameOf): string =>
+  all
+    .map(({ skill, required, unrestricted }) => {
+      const { properties = {}, required: always = [] } = nodeOf(jsonSchema(skill.input, 'input'));
+      const flags = required.dataAccess.length === 0 ? '' : ` and the flags ${codes(required.dataAccess)}`;
+      const needs = `needs ${codes(required.scopes)}${flags}${unrestricted ? ', and an unrestricted credential' : ''}`;
+      const lines = Object.entries(properties).map(([name, node]) => {
+        const standard = node.default === undefined ? '' : `, default ${code(node.default)}`;
+        const must = always.includes(name) ? ' (required)' : '';
+        return `  - ${code(name)}${must}: ${typeText(node, nameOf)}${standard}.${aboutText(node)}`;
+      });
+      return [`- ${code(skill.name)} (runs ${codes(skill.tools)}; ${needs}): ${skill.description}`, ...lines].join(
+        '\n',
+      );
     })
     .join('\n');

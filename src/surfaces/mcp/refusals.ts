@@ -1,5 +1,5 @@
 import { type Failure, titleOf } from '../../core/failures.ts';
-import { INVALID_PARAMS, RpcError } from './envelope.ts';
+import { INVALID_PARAMS, RpcError } from '../jsonrpc/envelope.ts';
 
 /** A refusal of what was asked for, as JSON-RPC knows it: parameters by name and code, never by value. */
 export function invalidParams(failure: Failure): RpcError {

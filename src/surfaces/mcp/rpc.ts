@@ -6,7 +6,7 @@ import type { Prompt } from '../../core/prompt.ts';
 import type { Resource } from '../../core/resource.ts';
 import { inputErrors, refusalOf } from '../../gateway/input-errors.ts';
 import type { Registry } from '../../gateway/registry.ts';
-import { isObject, METHOD_NOT_FOUND, type Params, RpcError } from './envelope.ts';
+import { isObject, METHOD_NOT_FOUND, type Params, RpcError } from '../jsonrpc/envelope.ts';
 import type { Exchange } from './exchange.ts';
 import { INSTRUCTIONS } from './instructions.ts';
 import { mcpPrompts } from './prompts.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import accepts from 'accepts';
-import { send } from '../http/reply.ts';
+import { send } from './reply.ts';
 
 /** A document that is the same for everybody, ready to be sent. */
 export interface Document {

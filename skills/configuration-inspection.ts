@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import { Failure } from '../src/core/failures.ts';
+import { AiFeatureId, WebsiteId } from '../src/core/ids.ts';
+import { defineSkill } from '../src/core/skill.ts';
+import { AREA, SettingsPath } from '../src/views/settings.ts';
+
+export default defineSkill({
+  name: 'configuration_inspection',
+  title: 'Inspect configuration',
+  description: 'Metadata of the AI features of a website: the area page by page, or one feature.',
+  tags: ['configuration', 'ai-features'],
+  tools: ['config_get'],
+  input: z.strictObject({
+    website_id: WebsiteId,
+    path: SettingsPath,
+    limit: z.int().min(1).max(100).default(25).describe('Most features to return.'),
+    cursor: AiFeatureId.schema.optional().describe('next_cursor of the artifact before; of the area only.'),
+  }),
+  examples: [
+    { website_id: 'web_1_1', path: '/ai/features', limit: 25 },
+    { website_id: 'web_1_1', path: '/ai/features/aif_1_1_3' },
+  ],
+  check: ({ path, cursor }) => {
+    if (path !== AREA && cursor !== undefined) {
+      throw new Failure('invalid_cursor', { errors: [{ parameter: 'cursor', code: 'invalid_cursor' }] });
+    }
+  },
+  run: ({ input, call }) => call('config_get', input),
+});

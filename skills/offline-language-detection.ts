@@ -1,0 +1,25 @@
+import { z } from 'zod';
+import { AiFeatureId } from '../src/core/ids.ts';
+import { defineSkill } from '../src/core/skill.ts';
+import { DetectionContext, ExpectedVersion } from '../src/views/ai-feature.ts';
+
+export default defineSkill({
+  name: 'offline_language_detection',
+  title: 'Detect the language of a text',
+  description: 'Run a language_detection feature on the text given; nothing but that text is looked at or kept.',
+  tags: ['ai-features', 'language'],
+  tools: ['ai_feature_execute'],
+  input: z.strictObject({
+    feature_id: AiFeatureId.schema,
+    expected_version: ExpectedVersion,
+    context: DetectionContext,
+  }),
+  examples: [
+    {
+      feature_id: 'aif_1_1_7',
+      expected_version: 1,
+      context: { type: 'text', text: 'Wo bleibt meine Bestellung?', default_language: 'en' },
+    },
+  ],
+  run: ({ input, call }) => call('ai_feature_execute', input),
+});

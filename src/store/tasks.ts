@@ -1,0 +1,228 @@
+import type { Authority } from '../core/authority.ts';
+import { empty, type Fragment, join, raw, sql } from '../core/sql.ts';
+import { type Database, mayRepeat } from './postgres.ts';
+
+export type TaskState = 'submitted' | 'working' | 'completed' | 'failed' | 'canceled';
+
+/** A task as its row tells it; `grants` says for whom its artifact is. */
+export interface TaskRow {
+  readonly id: string;
+  readonly contextId: string;
+  readonly skill: string;
+  readonly websiteId: string | null;
+  readonly state: TaskState;
+  readonly stateAt: Date;
+  readonly expiresAt: Date;
+  readonly failure: string | null;
+  readonly grants: Uint8Array;
+  /** `null` also where it was not asked for. */
+  readonly artifact: unknown;
+}
+
+/** What a task is known by, and who has its arguments. */
+export interface Accepting {
+  readonly id: string;
+  /** HMAC of credential and messageId. */
+  readonly message: Uint8Array;
+  /** HMAC of skill and arguments. */
+  readonly fingerprint: Uint8Array;
+  readonly grants: Uint8Array;
+  readonly contextId: string;
+  readonly skill: string;
+  readonly websiteId: string | null;
+  readonly owner: string;
+  /** Whether its process has a place free for it. */
+  readonly start: boolean;
+}
+
+export type Accepted =
+  | { readonly verdict: 'new' | 'known' | 'conflict'; readonly task: TaskRow }
+  | { readonly verdict: 'full'; readonly retryAfter: number }
+  | { readonly verdict: 'stale' };
+
+/** Milliseconds for which a process holds its tasks; it renews them long before. */
+export const TASK_LEASE = 10_000;
+/** Contract, Limits: of one installation, over all replicas. */
+const UNEXPIRED = 100;
+const RUNNING = 5;
+const LIFETIME_MINUTES = 15;
+const ATTEMPTS = 3;
+
+const lease = sql`${TASK_LEASE}::integer * interval '1 millisecond'`;
+
+const columns = (row: string, artifact: Fragment = raw('NULL::json')): Fragment => {
+  const of = (column: string): Fragment => raw(`${row}.${column}`);
+  return sql`${of('id')}, ${of('context_id')} AS "contextId", ${of('skill')}, ${of('website_id')} AS "websiteId",
+    ${of('state')}, ${of('state_at')} AS "stateAt", ${of('expires_at')} AS "expiresAt", ${of('failure')}, ${of('grants')},
+    ${artifact} AS artifact`;
+};
+
+/** Accepts a task once for each message. A reply that was lost says nothing: the same id asked for again is still new. */
+export async function acceptTask(db: Database, authority: Authority, task: Accepting): Promise<Accepted> {
+  const statement = sql`
+    SELECT a.verdict, a.retry_after AS "retryAfter", ${columns('(a.task)', raw('(a.task).artifact'))}
+      FROM gateway.accept_task(
+        ${authority.digest}, ${authority.revision}, ${task.id}, ${authority.installationId}, ${authority.credentialId},
+        ${task.message}, ${task.fingerprint}, ${task.grants}, ${task.contextId}, ${task.skill}, ${task.websiteId},
+        ${task.owner}, ${LIFETIME_MINUTES}::integer * interval '1 minute', ${lease}, ${UNEXPIRED}, ${RUNNING},
+        ${task.start}) a`;
+  const [row] = await repeated(() =>
+    db.query<TaskRow & { verdict: Accepted['verdict']; retryAfter: number | null }>(statement),
+  );
+  if (!row) throw new Error('accept_task gave no verdict');
+  if (row.verdict === 'stale') return { verdict: 'stale' };
+  if (row.verdict === 'full') return { verdict: 'full', retryAfter: row.retryAfter ?? 1 };
+  return { verdict: row.verdict, task: row };
+}
+
+/** Starts waiting tasks of `owner`, at most `seats`, as far as the installation's places go. */
+export const startTasks = (db: Database, installation: string, owner: string, seats: number): Promise<TaskRow[]> =>
+  db.query<TaskRow>(sql`
+    SELECT ${columns('s')} FROM gateway.start_tasks(${installation}, ${owner}, ${lease}, ${RUNNING}, ${seats}) s`);
+
+/** How a run ended: with the artifact as JSON text, or with a failure's code. */
+export type RunEnd = { readonly artifact: string } | { readonly failure: string };
+
+/**
+ * Publishes or fails a task under the authority of this moment, and says how it stands then; `undefined`: it is gone.
+ * Sent again after a lost reply it finds what the first attempt did.
+ */
+export async function endTask(
+  db: Database,
+  authority: Authority,
+  id: string,
+  end: RunEnd,
+): Promise<TaskRow | undefined> {
+  const artifact = 'artifact' in end ? end.artifact : null;
+  const failure = 'failure' in end ? end.failure : null;
+  const statement = sql`
+    SELECT ${columns('e')} FROM gateway.end_task(
+      ${id}, ${authority.digest}, ${authority.revision}, ${artifact}::text::json, ${failure}) e WHERE e.id IS NOT NULL`;
+  const [row] = await repeated(() => db.query<TaskRow>(statement));
+  return row;
+}
+
+/** One conditional update. `undefined`: no unexpired task of the credential has the id. */
+export async function cancelTask(
+  db: Database,
+  authority: Authority,
+  id: string,
+): Promise<{ canceled: boolean; task: TaskRow } | undefined> {
+  const statement = sql`
+    SELECT c.canceled, ${columns('(c.task)', raw('(c.task).artifact'))}
+      FROM gateway.cancel_task(${id}, ${authority.credentialId}) c`;
+  let attempts = 0;
+  const [row] = await repeated(() => {
+    attempts++;
+    return db.query<TaskRow & { canceled: boolean }>(statement);
+  });
+  // Where the first reply was lost, it is this very call that has canceled the task.
+  return row && { canceled: row.canceled || (attempts > 1 && row.state === 'canceled'), task: row };
+}
+
+const own = (authority: Authority): Fragment =>
+  sql`t.installation_id = ${authority.installationId} AND t.credential_id = ${authority.credentialId} AND t.expires_at > now()`;
+
+/** The credential's unexpired task with its artifact. */
+export async function readTask(db: Database, authority: Authority, id: string): Promise<TaskRow | undefined> {
+  const [row] = await db.read<TaskRow>(sql`
+    SELECT ${columns('t', raw('t.artifact'))} FROM gateway.task t WHERE t.id = ${id} AND ${own(authority)}`);
+  return row;
+}
+
+export interface TaskQuery {
+  readonly contextId?: string | undefined;
+  /** All where absent. */
+  readonly states?: readonly TaskState[] | undefined;
+  /** Those whose state is of this moment or later. */
+  readonly statusAfter?: Date | undefined;
+  readonly pageSize: number;
+  readonly pageToken?: string | undefined;
+  readonly artifacts: boolean;
+}
+
+/** The place behind the last task of a page: Unix milliseconds of its state, and its id. */
+export interface TaskPlace {
+  readonly at: number;
+  readonly id: string;
+}
+
+/** The credential's unexpired tasks, the latest state first (A2A 1.0, section 3.1.4), one more than the page holds. */
+export async function listTasks(
+  db: Database,
+  authority: Authority,
+  { contextId, states, statusAfter, pageSize, artifacts }: Omit<TaskQuery, 'pageToken'>,
+  after: TaskPlace | undefined,
+): Promise<{ tasks: TaskRow[]; total: number }> {
+  const wanted = join(
+    [
+      own(authority),
+      ...(contextId === undefined ? [] : [sql`t.context_id = ${contextId}`]),
+      ...(states === undefined ? [] : [sql`t.state = ANY(${states}::text[])`]),
+      ...(statusAfter === undefined ? [] : [sql`t.state_at >= ${statusAfter}`]),
+    ],
+    ' AND ',
+  );
+  const place = after ? sql` AND (t.state_at, t.id) < (${new Date(after.at)}, ${after.id})` : empty;
+  const rows = await db.read<TaskRow & { total: number }>(sql`
+    SELECT n.total, ${columns('p', raw(artifacts ? 'p.artifact' : 'NULL::json'))}
+      FROM (SELECT count(*)::integer AS total FROM gateway.task t WHERE ${wanted}) n
+      LEFT JOIN LATERAL (SELECT t.* FROM gateway.task t WHERE ${wanted}${place}
+                          ORDER BY t.state_at DESC, t.id DESC LIMIT ${pageSize + 1}) p ON true
+     ORDER BY p.state_at DESC, p.id DESC`);
+  // Without a row on the page the outer join has given one of nulls.
+  return { tasks: rows.filter(({ id }) => id !== null), total: rows[0]?.total ?? 0 };
+}
+
+/** What an unexpired task of the message is, without its artifact; `undefined`: the message is new. */
+export async function findTask(
+  db: Database,
+  { message, fingerprint }: Pick<Accepting, 'message' | 'fingerprint'>,
+): Promise<Extract<Accepted, { task: TaskRow }> | undefined> {
+  const [row] = await db.read<TaskRow & { same: boolean }>(sql`
+    SELECT t.fingerprint = ${fingerprint} AS same, ${columns('t')} FROM gateway.task t
+     WHERE t.message = ${message} AND t.expires_at > now()`);
+  return row && { verdict: row.same ? 'known' : 'conflict', task: row };
+}
+
+/** Holds tasks on, and tells the states of those that have not ended meanwhile. */
+export async function renewTasks(db: Database, ids: readonly string[]): Promise<Map<string, TaskState>> {
+  const rows = await db.query<{ id: string; state: TaskState }>(sql`
+    UPDATE gateway.task t SET lease_until = now() + ${lease}
+     WHERE t.id = ANY(${ids}::text[]) AND t.state IN ('submitted', 'working') AND t.expires_at > now()
+    RETURNING t.id, t.state`);
+  return new Map(rows.map(({ id, state }) => [id, state]));
+}
+
+/** Those of the tasks that have ended or are gone. */
+export async function endedTasks(db: Database, ids: readonly string[]): Promise<string[]> {
+  const rows = await db.read<{ id: string }>(sql`
+    SELECT i.id FROM unnest(${ids}::text[]) AS i (id) WHERE NOT EXISTS (
+      SELECT FROM gateway.task t WHERE t.id = i.id AND t.state IN ('submitted', 'working') AND t.expires_at > now())`);
+  return rows.map(({ id }) => id);
+}
+
+/** Ends what a process still holds when it stops. */
+export async function releaseTasks(db: Database, owner: string, ids: readonly string[]): Promise<void> {
+  await db.query(sql`
+    UPDATE gateway.task t SET state = 'failed', failure = 'interrupted',
+           state_at = date_trunc('milliseconds', clock_timestamp()), lease_until = NULL
+     WHERE t.id = ANY(${ids}::text[]) AND t.owner = ${owner} AND t.state IN ('submitted', 'working')`);
+}
+
+/** Ends tasks whose process let them lapse, and deletes those that have expired; at most `n` of each, and how many. */
+export async function sweepTasks(db: Database, n: number): Promise<{ interrupted: number; deleted: number }> {
+  const [row] = await db.query<{ interrupted: number; deleted: number }>(sql`
+    SELECT gateway.interrupt_tasks(${n}) AS interrupted, gateway.delete_tasks(${n}) AS deleted`);
+  return row ?? { interrupted: 0, deleted: 0 };
+}
+
+async function repeated<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let n = 1; ; n++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!mayRepeat(error) || n === ATTEMPTS) throw error;
+    }
+  }
+}

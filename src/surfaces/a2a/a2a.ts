@@ -1,0 +1,145 @@
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { A2AError, VersionNotSupportedError } from '@a2a-js/sdk/errors';
+import { JsonRpcTransportHandler, ServerCallContext } from '@a2a-js/sdk/server';
+import accepts from 'accepts';
+import { Failure } from '../../core/failures.ts';
+import { asFailure, type Corridor } from '../../gateway/call.ts';
+import type { QuotaState } from '../../gateway/quota.ts';
+import { BODY_LIMIT, readBody, requireJson } from '../http/body.ts';
+import { rateLimit, send, sendProblem } from '../http/reply.ts';
+import { bearerOf, refuseAmbiguous } from '../http/request.ts';
+import {
+  INVALID_REQUEST,
+  type Message,
+  PARSE_ERROR,
+  type RequestId,
+  RpcError,
+  readMessage,
+} from '../jsonrpc/envelope.ts';
+import type { RestHandler } from '../rest/rest.ts';
+import { type Exchange, requestHandler, type Services } from './handler.ts';
+import { checkedParams } from './params.ts';
+import { complete, faultOf, type RpcFault } from './refusals.ts';
+import { speaks } from './versions.ts';
+
+const JSON_TYPE = 'application/json';
+/** Milliseconds that a socket may lie still while a call waits for its task: longer than it ever waits. */
+const PATIENCE = 45_000;
+
+export interface A2aOptions extends Services {
+  readonly baseUrl: string;
+}
+
+/** What an answer came to, beside its error. */
+type Answer = { readonly result: unknown } | { readonly error: RpcFault };
+
+/**
+ * The A2A endpoint: version 1.0, JSON-RPC over POST (contract, A2A endpoint). This gate decides what is a message and
+ * whose; the SDK behind it decodes and dispatches. Its order: method, address, headers, bearer, body, version, params.
+ */
+export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOptions): RestHandler {
+  const resource = `${new URL('/.well-known/oauth-protected-resource/a2a', baseUrl)}`;
+
+  return (request, response, { requestId, record }) => {
+    const url = request.url ?? '';
+    if (url !== '/a2a' && !url.startsWith('/a2a?')) return false;
+    record.operation = 'a2a';
+    let quota: QuotaState | undefined;
+    const refuse = (failure: Failure): void => {
+      record.code = failure.code;
+      record.cause = failure.details.cause;
+      const tokenSent = request.headers.authorization !== undefined;
+      sendProblem(request, response, failure, { baseUrl, requestId, resource, tokenSent }, rateLimit(quota));
+    };
+    const reply = (answer: Answer, id: RequestId | null): void => {
+      const code = 'error' in answer ? answer.error.code : undefined;
+      if (code !== undefined) record.code = String(code);
+      const status = code === PARSE_ERROR || code === INVALID_REQUEST ? 400 : 200;
+      const headers: OutgoingHttpHeaders = rateLimit(quota);
+      send(request, response, status, JSON_TYPE, JSON.stringify({ jsonrpc: '2.0', id, ...answer }), headers);
+    };
+
+    const answer = async (): Promise<void> => {
+      refuseAmbiguous(request);
+      if (request.method !== 'POST') throw new Failure('method_not_allowed', { allow: ['POST'] });
+      const version = versionOf(request, url);
+      const bearer = bearerOf(request);
+      // Without a token nobody's body is waited for.
+      if (bearer === undefined) throw new Failure('unauthenticated');
+      // A refusal of the message waits for the proof of the bearer, which is told and paid for first.
+      const read = await readRequest(request, response).then(
+        (message) => ({ message }),
+        (problem: unknown) => ({ problem }),
+      );
+      const admitted = await corridor.admit(bearer, 'a2a');
+      const { authority } = admitted;
+      record.credential = authority.credentialId;
+      quota = admitted.quota;
+      if ('problem' in read) throw read.problem;
+      const { id, method, params } = read.message;
+      const gone = new AbortController();
+      response.once('close', () => gone.abort());
+      response.setTimeout(PATIENCE);
+      const unit = Math.ceil(60 / (quota?.perMinute ?? 60));
+      const exchange: Exchange = { bearer, authority, unit, signal: gone.signal };
+      try {
+        if (!speaks(version)) throw new VersionNotSupportedError('Only A2A version 1.0 is served here.');
+        const given = checkedParams(method, params);
+        const rpc = new JsonRpcTransportHandler(requestHandler(services, exchange));
+        const outcome = await rpc.handle({ jsonrpc: '2.0', id, method, params: given }, new ServerCallContext());
+        if (exchange.failed !== undefined) throw exchange.failed;
+        quota = corridor.quotaOf(authority);
+        reply(answerOf(outcome), id);
+      } catch (error) {
+        quota = corridor.quotaOf(authority);
+        if (!(error instanceof RpcError || error instanceof A2AError)) throw error;
+        reply({ error: faultOf(error) }, id);
+      } finally {
+        record.operation = exchange.skill ?? 'a2a';
+      }
+    };
+    answer().catch((error: unknown) => {
+      if (error instanceof RpcError) reply({ error: faultOf(error) }, error.id ?? null);
+      else refuse(asFailure(error));
+    });
+    return true;
+  };
+}
+
+/** A2A-Version, which may also be the one parameter of the address (A2A, section 3.6.1). */
+function versionOf(request: IncomingMessage, url: string): string | undefined {
+  const header = request.headers['a2a-version'];
+  const sent = typeof header === 'string' ? header : undefined;
+  const parameters = [...new URLSearchParams(url.slice('/a2a'.length))];
+  if (url !== '/a2a' && parameters.length === 0) throw new Failure('unsupported_parameter');
+  for (const [name] of parameters) if (name !== 'A2A-Version') throw new Failure('unsupported_parameter');
+  if (parameters.length + (sent === undefined ? 0 : 1) > 1) {
+    throw new Failure('duplicate_parameter', { errors: [{ parameter: 'A2A-Version', code: 'duplicate_parameter' }] });
+  }
+  return sent ?? parameters[0]?.[1];
+}
+
+/** The message of a request whose headers and body are what they must be. */
+async function readRequest(
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<Extract<Message, { kind: 'request' }>> {
+  const { accept } = request.headers;
+  if (accept !== undefined && accept !== JSON_TYPE && accepts(request).type([JSON_TYPE]) === false)
+    throw new Failure('not_acceptable');
+  requireJson(request);
+  const body = await readBody(request, response, BODY_LIMIT).catch((error: unknown) => {
+    if (!(error instanceof Failure) || error.code !== 'body_too_large') throw error;
+    throw new RpcError(PARSE_ERROR, `The body is larger than ${BODY_LIMIT} bytes.`);
+  });
+  const message = readMessage(body);
+  // No method may be called without an answer: a task that nobody hears of would still count and cost.
+  if (message.kind !== 'request') throw new RpcError(INVALID_REQUEST, 'The message has no id.');
+  return message;
+}
+
+function answerOf(outcome: Awaited<ReturnType<JsonRpcTransportHandler['handle']>>): Answer {
+  if (!('jsonrpc' in outcome)) throw new Error('a stream was answered');
+  // Errors of the SDK are made by its own mapping: a code, a message and details.
+  return outcome.error === undefined ? { result: outcome.result } : { error: complete(outcome.error as RpcFault) };
+}

@@ -1,0 +1,129 @@
+import { AgentCard, type SecurityRequirement } from '@a2a-js/sdk';
+import { jsonSchema } from '../../core/json-schema.ts';
+import { SCOPES, type Scope } from '../../core/scopes.ts';
+import type { OfferedSkill, Skills } from '../../gateway/skills.ts';
+import { VERSION } from './versions.ts';
+
+export interface CardOptions {
+  readonly skills: Skills;
+  /** What clients call this gateway, without a slash at the end. */
+  readonly baseUrl: string;
+}
+
+const JSON_TYPE = 'application/json';
+/** Says what the arguments of each skill are; it is data in the card and changes no message. */
+const SCHEMAS = 'urn:installation-gateway:a2a:skill-input-schemas:v1';
+
+/** The public agent card in the protocol's JSON (decisions, section 20): the same for everybody. */
+export function agentCard({ skills, baseUrl }: CardOptions): object {
+  const token = `${baseUrl}/oauth/token`;
+  const scopes = scopesOf(skills);
+  // What the SDK's own handler sends is its inner form, which its own client cannot read.
+  const card = AgentCard.toJSON({
+    name: 'Installation Gateway',
+    description:
+      'Reads stored customer-support data for an installed application: reports, conversations, configuration and ' +
+      'contacts, and tells the language of a text. A message has one data part, application/json, with skill and ' +
+      'arguments, and starts one task. SendMessage waits for its end for at most 30 seconds, or answers at once with ' +
+      'configuration.returnImmediately. A task and its artifact are kept for 15 minutes.',
+    version: '1.0.0',
+    supportedInterfaces: [{ url: `${baseUrl}/a2a`, protocolBinding: 'JSONRPC', tenant: '', protocolVersion: VERSION }],
+    provider: { organization: 'Installation Gateway', url: baseUrl },
+    documentationUrl: `${baseUrl}/docs/guides/agent_tasks`,
+    capabilities: {
+      streaming: false,
+      pushNotifications: false,
+      extendedAgentCard: false,
+      extensions: [
+        {
+          uri: SCHEMAS,
+          description: 'JSON Schema (draft 2020-12) of the arguments of each skill.',
+          required: false,
+          params: Object.fromEntries(skills.all.map(({ skill }) => [skill.name, jsonSchema(skill.input, 'input')])),
+        },
+      ],
+    },
+    securitySchemes: {
+      bearer: {
+        scheme: {
+          $case: 'httpAuthSecurityScheme',
+          value: {
+            scheme: 'Bearer',
+            bearerFormat: 'opaque',
+            description: 'An installation token, or an OAuth token for the A2A URL.',
+          },
+        },
+      },
+      oauth2_client_credentials: {
+        scheme: {
+          $case: 'oauth2SecurityScheme',
+          value: {
+            description: 'For servers; resource is the A2A URL.',
+            oauth2MetadataUrl: `${baseUrl}/.well-known/oauth-authorization-server`,
+            flows: { flow: { $case: 'clientCredentials', value: { tokenUrl: token, refreshUrl: '', scopes } } },
+          },
+        },
+      },
+      oauth2_authorization_code: {
+        scheme: {
+          $case: 'oauth2SecurityScheme',
+          value: {
+            description: 'With the consent of an owner or admin; resource is the A2A URL.',
+            oauth2MetadataUrl: `${baseUrl}/.well-known/oauth-authorization-server`,
+            flows: {
+              flow: {
+                $case: 'authorizationCode',
+                value: {
+                  authorizationUrl: `${baseUrl}/oauth/authorize`,
+                  tokenUrl: token,
+                  refreshUrl: token,
+                  scopes,
+                  pkceRequired: true,
+                },
+              },
+            },
+          },
+        },
+      },
+    },
+    securityRequirements: requirements([]),
+    defaultInputModes: [JSON_TYPE],
+    defaultOutputModes: [JSON_TYPE],
+    skills: skills.all.map(({ skill, required, unrestricted }) => ({
+      id: skill.name,
+      name: skill.title,
+      description: `${skill.description} ${needing({ required, unrestricted })}`,
+      tags: [...skill.tags],
+      examples: skill.examples.map((one) => JSON.stringify({ skill: skill.name, arguments: one })),
+      inputModes: [JSON_TYPE],
+      outputModes: [JSON_TYPE],
+      securityRequirements: requirements(required.scopes),
+    })),
+    signatures: [],
+  });
+  // The codec makes a plain object; its type says no more than `unknown`.
+  return card as object;
+}
+
+/** Any one of the schemes does. An installation token has no scopes of its own to ask for. */
+const requirements = (scopes: readonly Scope[]): SecurityRequirement[] => [
+  { schemes: { bearer: { list: [] } } },
+  { schemes: { oauth2_client_credentials: { list: [...scopes] } } },
+  { schemes: { oauth2_authorization_code: { list: [...scopes] } } },
+];
+
+const needing = ({ required, unrestricted }: Pick<OfferedSkill, 'required' | 'unrestricted'>): string => {
+  const flags = required.dataAccess.length === 0 ? '' : `; data access ${required.dataAccess.join(', ')}`;
+  return `Needs ${required.scopes.join(', ')}${flags}${unrestricted ? '; an unrestricted credential' : ''}.`;
+};
+
+/** Scopes that skills need, and which skill each of them is for. */
+function scopesOf({ all }: Skills): Record<string, string> {
+  const named = SCOPES.map((scope) => {
+    const users = all.flatMap(({ skill, required }) => (required.scopes.includes(scope) ? [skill.name] : []));
+    return [scope, users] as const;
+  });
+  return Object.fromEntries(
+    named.flatMap(([scope, users]) => (users.length === 0 ? [] : [[scope, `Needed by ${users.join(', ')}.`]])),
+  );
+}

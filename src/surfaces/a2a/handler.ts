@@ -1,0 +1,154 @@
+import {
+  A2AError,
+  PushNotificationNotSupportedError,
+  TaskNotCancelableError,
+  TaskNotFoundError,
+  UnsupportedOperationError,
+} from '@a2a-js/sdk/errors';
+import type { A2ARequestHandler } from '@a2a-js/sdk/server';
+import type { Authority } from '../../core/authority.ts';
+import { Failure } from '../../core/failures.ts';
+import { argumentsOf, permit, type Skills } from '../../gateway/skills.ts';
+import { MessageIdConflict, type Tasks } from '../../tasks/tasks.ts';
+import { invalidArguments, invalidSkill, workOf } from './params.ts';
+import { invalidParams, messageIdConflict } from './refusals.ts';
+import { statesOf, wireTask } from './wire-task.ts';
+
+/** Tasks of one page where the client does not say (decisions, section 20). */
+const PAGE = 50;
+
+export interface Services {
+  readonly tasks: Tasks;
+  readonly skills: Skills;
+}
+
+/** One admitted request to `/a2a`, as its handler sees it. */
+export interface Exchange {
+  readonly bearer: string;
+  readonly authority: Authority;
+  /** Seconds in which the app's quota grows by one unit. */
+  readonly unit: number;
+  /** Aborted when nobody waits for the answer any more. */
+  readonly signal: AbortSignal;
+  /** The skill that was asked for, for the log. */
+  skill?: string;
+  /** What was thrown and is none of the protocol's errors: the SDK would answer -32603 with its message. */
+  failed?: unknown;
+}
+
+const pushUnsupported = async (): Promise<never> => {
+  throw new PushNotificationNotSupportedError();
+};
+const unsupported = (): never => {
+  throw new UnsupportedOperationError();
+};
+
+/**
+ * The protocol's methods over the task ledger, for one request. The SDK's own handler keeps tasks in a store that one
+ * process owns: its cancel loses to a result on another replica, and a message sent again makes a second task.
+ */
+export function requestHandler({ tasks, skills }: Services, exchange: Exchange): A2ARequestHandler {
+  const { authority, bearer, signal } = exchange;
+  const answering =
+    <P, R>(work: (params: P) => Promise<R>) =>
+    async (params: P): Promise<R> => {
+      try {
+        return await work(params);
+      } catch (error) {
+        if (!(error instanceof A2AError)) exchange.failed = error;
+        throw error;
+      }
+    };
+  return {
+    sendMessage: answering(async ({ message, configuration }) => {
+      const content = message?.parts[0]?.content;
+      if (!message || content?.$case !== 'data') throw new Error('unchecked params');
+      const work = workOf(content.value);
+      const offered = skills.get(work.skill);
+      if (!offered) throw invalidSkill();
+      exchange.skill = work.skill;
+      permit(offered, authority);
+      const input = given(() => argumentsOf(offered, work.arguments));
+      // Tasks have one turn; whether there is such a task is told to its owner alone.
+      if (message.taskId !== '') {
+        throw (await tasks.get(authority, message.taskId))
+          ? new UnsupportedOperationError('A task takes no further messages.')
+          : new TaskNotFoundError();
+      }
+      const task = await tasks
+        .send({
+          bearer,
+          authority,
+          messageId: message.messageId,
+          contextId: message.contextId === '' ? undefined : message.contextId,
+          skill: offered.skill,
+          input,
+          wait: configuration?.returnImmediately !== true,
+          signal,
+        })
+        .catch((error: unknown) => {
+          throw error instanceof MessageIdConflict ? messageIdConflict() : patient(error, exchange);
+        });
+      return wireTask(task);
+    }),
+
+    getTask: answering(async ({ id }) => {
+      const task = await tasks.get(authority, id);
+      if (!task) throw new TaskNotFoundError();
+      return wireTask(task);
+    }),
+
+    cancelTask: answering(async ({ id }) => {
+      const found = await tasks.cancel(authority, id);
+      if (!found) throw new TaskNotFoundError();
+      if (!found.canceled) throw new TaskNotCancelableError();
+      return wireTask(found.task);
+    }),
+
+    listTasks: answering(async ({ contextId, status, pageSize = PAGE, pageToken, statusTimestampAfter, ...wanted }) => {
+      const page = await tasks
+        .list(authority, {
+          contextId: contextId === '' ? undefined : contextId,
+          states: statesOf(status),
+          statusAfter: statusTimestampAfter === undefined ? undefined : moment(statusTimestampAfter),
+          pageSize,
+          pageToken: pageToken === '' ? undefined : pageToken,
+          artifacts: wanted.includeArtifacts === true,
+        })
+        .catch((error: unknown) => {
+          if (!(error instanceof Failure) || error.code !== 'invalid_cursor') throw error;
+          throw invalidParams(
+            new Failure('invalid_cursor', { errors: [{ parameter: 'pageToken', code: 'invalid_cursor' }] }),
+          );
+        });
+      return { ...page, tasks: page.tasks.map(wireTask), pageSize };
+    }),
+
+    getAgentCard: unsupported,
+    getAuthenticatedExtendedAgentCard: async () => unsupported(),
+    sendMessageStream: unsupported,
+    resubscribe: unsupported,
+    createTaskPushNotificationConfig: pushUnsupported,
+    getTaskPushNotificationConfig: pushUnsupported,
+    listTaskPushNotificationConfigs: pushUnsupported,
+    deleteTaskPushNotificationConfig: pushUnsupported,
+  };
+}
+
+/** Where the unit of a task's read was lacking, the request that is sent again needs the one of its admission, too. */
+function patient(error: unknown, { unit }: Exchange): unknown {
+  if (!(error instanceof Failure) || error.code !== 'quota_exceeded') return error;
+  return new Failure('quota_exceeded', { retryAfter: (error.details.retryAfter ?? 0) + unit });
+}
+
+/** A time that PostgreSQL takes: it has no year 0, and no task is older than the epoch. */
+const moment = (text: string): Date => new Date(Math.max(0, Date.parse(text)));
+
+/** What the work gives; arguments that do not fit are an error of the protocol. */
+function given<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw error instanceof Failure && error.status === 400 ? invalidArguments(error) : error;
+  }
+}

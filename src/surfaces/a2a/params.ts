@@ -1,0 +1,142 @@
+import { ContentTypeNotSupportedError, PushNotificationNotSupportedError } from '@a2a-js/sdk/errors';
+import { z } from 'zod';
+import { Failure } from '../../core/failures.ts';
+import { inputErrors, refusalOf } from '../../gateway/input-errors.ts';
+import { isObject, type Params } from '../jsonrpc/envelope.ts';
+import { invalidParams } from './refusals.ts';
+
+/** What clients choose to call their messages and contexts: printable ASCII. */
+const NAME = /^[ -~]{1,128}$/;
+const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*(?:utf-8|"utf-8")[ \t]*)?$/i;
+const CONTENT = ['text', 'raw', 'url', 'data'] as const;
+
+const STATES = [
+  'TASK_STATE_UNSPECIFIED',
+  'TASK_STATE_SUBMITTED',
+  'TASK_STATE_WORKING',
+  'TASK_STATE_COMPLETED',
+  'TASK_STATE_FAILED',
+  'TASK_STATE_CANCELED',
+  'TASK_STATE_INPUT_REQUIRED',
+  'TASK_STATE_REJECTED',
+  'TASK_STATE_AUTH_REQUIRED',
+] as const;
+
+// In the JSON of Protocol Buffers null and the type's zero say that a member is absent.
+const Name = z.string().regex(NAME);
+const MaybeName = Name.or(z.literal('')).nullish();
+const Strings = z.array(z.string()).nullish();
+const Struct = z.custom<Readonly<Record<string, unknown>>>(isObject).nullish();
+const Length = z.int().min(0).max(2_147_483_647).nullish();
+/** The card names no tenant, so there is none to ask for. */
+const Tenant = z.literal('').nullish();
+
+const TaskId = { tenant: Tenant, id: z.string().min(1) };
+
+const Send = z.object({
+  tenant: Tenant,
+  message: z.object({
+    messageId: Name,
+    contextId: MaybeName,
+    taskId: z.string().nullish(),
+    role: z.literal('ROLE_USER'),
+    parts: z.array(z.custom<Readonly<Record<string, unknown>>>(isObject)),
+    metadata: Struct,
+    extensions: Strings,
+    referenceTaskIds: Strings,
+  }),
+  configuration: z
+    .object({
+      acceptedOutputModes: Strings,
+      taskPushNotificationConfig: z.unknown().optional(),
+      historyLength: Length,
+      returnImmediately: z.boolean().nullish(),
+    })
+    .nullish(),
+  metadata: Struct,
+});
+
+/** Checks the params of each method; what they do not name is left out (A2A, section 5.7), names in snake case, too. */
+const METHODS: ReadonlyMap<string, (params: Params) => Params> = new Map([
+  ['SendMessage', checking(Send, checkContent)],
+  ['GetTask', checking(z.object({ ...TaskId, historyLength: Length }))],
+  ['CancelTask', checking(z.object({ ...TaskId, metadata: Struct }))],
+  [
+    'ListTasks',
+    checking(
+      z.object({
+        tenant: Tenant,
+        contextId: MaybeName,
+        status: z.enum(STATES).nullish(),
+        pageSize: z.int().min(1).max(100).nullish(),
+        pageToken: z.string().nullish(),
+        historyLength: Length,
+        statusTimestampAfter: z.iso.datetime({ offset: true }).nullish(),
+        includeArtifacts: z.boolean().nullish(),
+      }),
+    ),
+  ],
+]);
+
+/**
+ * The params of a method as the SDK's codec may have them: left to itself, it coerces types and knows members by two
+ * names. Throws the error of those that do not fit. Methods that are not served here are given none.
+ */
+export const checkedParams = (method: string, params: Params): Params => METHODS.get(method)?.(params) ?? {};
+
+function checking<S extends z.ZodObject>(schema: S, check: (given: z.output<S>) => void = () => undefined) {
+  const places = placesOf(schema);
+  return (params: Params): Params => {
+    const parsed = schema.safeParse(params);
+    if (!parsed.success) throw invalidParams(refusalOf(inputErrors(places, parsed.error, params)));
+    check(parsed.data);
+    return parsed.data;
+  };
+}
+
+/** Every member is like one of a JSON body: what is wrong inside it is named by its place. */
+function placesOf(schema: z.ZodObject) {
+  return { parameters: Object.keys(schema.shape).map((name) => ({ name, in: 'body' as const })) };
+}
+
+/** One data part of application/json, and nothing that is not served here. */
+function checkContent({ message: { parts }, configuration }: z.output<typeof Send>): void {
+  for (const [i, part] of parts.entries()) {
+    const { mediaType } = part;
+    if (mediaType !== undefined && mediaType !== null && typeof mediaType !== 'string')
+      throw invalidField(`message.parts.${i}.mediaType`);
+    if (CONTENT.some((kind) => kind !== 'data' && part[kind] !== undefined && part[kind] !== null))
+      throw new ContentTypeNotSupportedError('Only data parts are accepted.');
+    if (mediaType && !JSON_TYPE.test(mediaType))
+      throw new ContentTypeNotSupportedError('Only parts of application/json are accepted.');
+  }
+  if (parts.length !== 1) throw invalidField('message.parts');
+  const [{ data } = {}] = parts;
+  if (!isObject(data)) throw invalidField('message.parts.0.data');
+  const work = Work.safeParse(data);
+  if (!work.success) throw invalidParams(refusalOf(inputErrors(placesOf(Work), work.error, data)), DATA);
+  const push = configuration?.taskPushNotificationConfig;
+  if (push !== undefined && push !== null) throw new PushNotificationNotSupportedError();
+  const modes = configuration?.acceptedOutputModes ?? [];
+  if (modes.length > 0 && !modes.some((mode) => JSON_TYPE.test(mode) || /^(application|\*)\/\*$/.test(mode)))
+    throw new ContentTypeNotSupportedError('Artifacts are of application/json.');
+}
+
+/** What the one data part of a message holds; it is ours, and closed. */
+const Work = z.strictObject({
+  skill: z.string(),
+  arguments: z.custom<Readonly<Record<string, unknown>>>(isObject),
+});
+/** Where it stands, in front of the fields inside it. */
+const DATA = 'message.parts.0.data.';
+
+/** The work of a message that `checkedParams` has accepted. */
+export const workOf = (data: unknown): z.output<typeof Work> => Work.parse(data);
+
+/** A refusal of the arguments of a skill. */
+export const invalidArguments = (failure: Failure): Error => invalidParams(failure, `${DATA}arguments.`);
+
+export const invalidSkill = (): Error => invalidField(`${DATA}skill`);
+
+const invalidField = (field: string): Error =>
+  invalidParams(new Failure('invalid_parameter', { errors: [{ parameter: field, code: 'invalid_parameter' }] }));

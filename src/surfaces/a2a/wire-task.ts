@@ -1,0 +1,78 @@
+import { Role, TaskState as WireState, type Task as WireTask } from '@a2a-js/sdk';
+import { FAILURE_CODES, type FailureCode, titleOf } from '../../core/failures.ts';
+import type { Task, TaskState } from '../../tasks/tasks.ts';
+
+const JSON_TYPE = 'application/json';
+
+const STATES: Readonly<Record<TaskState, WireState>> = {
+  submitted: WireState.TASK_STATE_SUBMITTED,
+  working: WireState.TASK_STATE_WORKING,
+  completed: WireState.TASK_STATE_COMPLETED,
+  failed: WireState.TASK_STATE_FAILED,
+  canceled: WireState.TASK_STATE_CANCELED,
+};
+
+/** The states that a client asks for; `undefined`: any. Of those that no task here has, none. */
+export function statesOf(asked: WireState): TaskState[] | undefined {
+  if (asked === WireState.TASK_STATE_UNSPECIFIED) return undefined;
+  return Object.entries(STATES).flatMap(([state, wire]) => (wire === asked ? [state as TaskState] : [])); // its keys
+}
+
+/** A task as the protocol's codec takes it (decisions, section 20). There is no history: it may hold customers' text. */
+export function wireTask(task: Task): WireTask {
+  const { id, contextId, skill, websiteId, state, stateAt, expiresAt, failure, artifact } = task;
+  return {
+    id,
+    contextId,
+    status: {
+      state: STATES[state],
+      timestamp: stateAt.toISOString(),
+      message: failure === null ? undefined : explanation(task, failure),
+    },
+    artifacts:
+      artifact === undefined
+        ? []
+        : [
+            {
+              artifactId: 'result',
+              name: skill,
+              description: '',
+              parts: [part(artifact)],
+              metadata: undefined,
+              extensions: [],
+            },
+          ],
+    history: [],
+    metadata: { skill, ...(websiteId !== null && { website_id: websiteId }), expires_at: expiresAt.toISOString() },
+  };
+}
+
+const part = (value: unknown): WireTask['artifacts'][number]['parts'][number] => ({
+  content: { $case: 'data', value },
+  metadata: undefined,
+  filename: '',
+  mediaType: JSON_TYPE,
+});
+
+/** Codes of tasks alone; the others are those of the one table. */
+const TITLES: Readonly<Record<string, string>> = {
+  artifact_too_large: 'The result is larger than 131,072 bytes. Ask for less, such as a smaller limit.',
+  interrupted: 'The process that ran the task ended. Send the work again as a new message.',
+};
+
+const isFailureCode = (code: string): code is FailureCode => FAILURE_CODES.some((known) => known === code);
+
+/** Why a task failed: a code and its fixed words, nothing that anybody sent or stored. */
+function explanation({ id, contextId }: Task, code: string): NonNullable<WireTask['status']>['message'] {
+  const title = TITLES[code] ?? titleOf(isFailureCode(code) ? code : 'internal');
+  return {
+    messageId: `${id}-failure`,
+    contextId,
+    taskId: id,
+    role: Role.ROLE_AGENT,
+    parts: [part({ code, title })],
+    metadata: undefined,
+    extensions: [],
+    referenceTaskIds: [],
+  };
+}

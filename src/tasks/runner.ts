@@ -1,0 +1,235 @@
+import PQueue from 'p-queue';
+import type { Authority } from '../core/authority.ts';
+import type { Skill } from '../core/skill.ts';
+import { asFailure, type Corridor } from '../gateway/call.ts';
+import type { Database } from '../store/postgres.ts';
+import {
+  endTask,
+  type RunEnd,
+  releaseTasks,
+  renewTasks,
+  startTasks,
+  TASK_LEASE,
+  type TaskRow,
+} from '../store/tasks.ts';
+import { pauseUpTo } from './pause.ts';
+
+/** A task that this process has accepted and the arguments that it alone has. */
+export interface Work {
+  readonly id: string;
+  readonly bearer: string;
+  readonly authority: Authority;
+  readonly skill: Skill;
+  readonly input: Readonly<Record<string, unknown>>;
+  /** Of the skill's writes: the same for the same message. */
+  readonly idempotencyKey: string;
+}
+
+/** How a task has ended here; `undefined`: it has ended elsewhere, or is gone. */
+export type Ended = { readonly row: TaskRow; readonly body: unknown } | undefined;
+
+interface Job extends Work {
+  state: 'waiting' | 'running';
+  readonly ended: Promise<Ended>;
+  finish(ended: Ended): void;
+}
+
+export interface RunnerOptions {
+  readonly db: Database;
+  readonly corridor: Corridor;
+  readonly owner: string;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Tasks that a process runs at the same time, whatever the number of installations. */
+const RUNNING_HERE = 32;
+/** Tasks whose arguments a process keeps in memory, up to 64 KiB each. */
+const HELD = 1_000;
+/** Contract, Limits. */
+const ARTIFACT_BYTES = 131_072;
+/** Milliseconds between attempts to start what waits for a place of its installation, or to end what cannot be ended. */
+const EVERY = 250;
+const RENEWAL = TASK_LEASE / 4;
+/** Milliseconds that tasks under way have when the process stops. */
+const GRACE = 3_000;
+
+/**
+ * Runs the tasks of one process: p-queue bounds them here, PostgreSQL counts the places of an installation over all
+ * processes. Whatever happens to a task in the store (a cancellation, an end by another process) is a row that has ended:
+ * then nothing of its result is published.
+ */
+export class Runner {
+  readonly #options: RunnerOptions;
+  readonly #queue = new PQueue({ concurrency: RUNNING_HERE });
+  readonly #jobs = new Map<string, Job>();
+  readonly #renewal: NodeJS.Timeout;
+  readonly #attempts: NodeJS.Timeout;
+  #starting: Promise<void> | undefined;
+  #renewing: Promise<void> | undefined;
+  #again = false;
+  #stopping = false;
+
+  constructor(options: RunnerOptions) {
+    this.#options = options;
+    this.#renewal = setInterval(() => {
+      this.#renewing ??= this.#renew()
+        .catch(options.onError)
+        .finally(() => {
+          this.#renewing = undefined;
+        });
+    }, RENEWAL).unref();
+    this.#attempts = setInterval(() => this.#start(), EVERY).unref();
+  }
+
+  /** Whether the arguments of one more task can be kept. */
+  get room(): boolean {
+    return this.#jobs.size < HELD;
+  }
+
+  /** Places free in this process. */
+  get seats(): number {
+    return Math.max(0, RUNNING_HERE - this.#queue.pending - this.#queue.size);
+  }
+
+  /** Takes a task that has been accepted; `started`: it has its installation's place already. */
+  add(work: Work, started: boolean): void {
+    let finish: Job['finish'] = () => undefined;
+    const ended = new Promise<Ended>((resolve) => {
+      finish = resolve;
+    });
+    const job: Job = { ...work, state: 'waiting', ended, finish };
+    this.#jobs.set(job.id, job);
+    if (started) this.#run(job);
+    else this.#start();
+  }
+
+  /** Resolves when a task of this process has ended; `undefined`: it is not of this process. */
+  ended(id: string): Promise<Ended> | undefined {
+    return this.#jobs.get(id)?.ended;
+  }
+
+  /** A task that is known to have ended in the store: nobody has to wait for it any longer. */
+  drop(id: string): void {
+    this.#forget(id, undefined);
+  }
+
+  /** Gives tasks under way three seconds, then ends what is left as interrupted. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    clearInterval(this.#attempts);
+    await this.#starting;
+    await pauseUpTo(GRACE, [this.#queue.onIdle()]);
+    clearInterval(this.#renewal);
+    await this.#renewing;
+    const left = [...this.#jobs.keys()];
+    // Where the store does not answer, another process ends them when their lease has lapsed.
+    if (left.length > 0) await releaseTasks(this.#options.db, this.#options.owner, left).catch(this.#options.onError);
+    for (const id of left) this.drop(id);
+  }
+
+  #forget(id: string, ended: Ended): void {
+    this.#jobs.get(id)?.finish(ended);
+    this.#jobs.delete(id);
+  }
+
+  /** Starts what waits, as far as there are places; one attempt at a time, and another after it where one was asked for. */
+  #start(): void {
+    if (this.#stopping) return;
+    if (this.#starting) {
+      this.#again = true;
+      return;
+    }
+    this.#again = false;
+    this.#starting = this.#startWaiting()
+      .catch(this.#options.onError)
+      .finally(() => {
+        this.#starting = undefined;
+        if (this.#again) this.#start();
+      });
+  }
+
+  async #startWaiting(): Promise<void> {
+    const waiting = [...this.#jobs.values()].filter(({ state }) => state === 'waiting');
+    for (const installation of new Set(waiting.map(({ authority }) => authority.installationId))) {
+      if (this.seats === 0) return;
+      const rows = await startTasks(this.#options.db, installation, this.#options.owner, this.seats);
+      for (const { id } of rows) this.#run(this.#jobs.get(id));
+    }
+  }
+
+  #run(job: Job | undefined): void {
+    if (job?.state !== 'waiting') return;
+    job.state = 'running';
+    this.#queue
+      .add(async () => {
+        const result = await this.#result(job);
+        const row = await this.#end(job, result.end);
+        this.#forget(job.id, row && { row, body: result.body });
+        this.#start();
+      })
+      .catch(this.#options.onError);
+  }
+
+  async #result(job: Job): Promise<{ end: RunEnd; body?: unknown }> {
+    try {
+      const body = await job.skill.run({ input: job.input, call: (tool, input) => this.#call(job, tool, input) });
+      const artifact = JSON.stringify(body);
+      const fits = Buffer.byteLength(artifact) <= ARTIFACT_BYTES;
+      return fits ? { end: { artifact }, body } : { end: { failure: 'artifact_too_large' } };
+    } catch (error) {
+      const failure = asFailure(error);
+      if (failure.code === 'internal') this.#options.onError(failure.details.cause ?? failure);
+      return { end: { failure: failure.code } };
+    }
+  }
+
+  /** One call of the skill, in the corridor and under the sender's authority of this moment. */
+  async #call(job: Job, name: string, input: Readonly<Record<string, unknown>>): Promise<unknown> {
+    const tool = job.skill.tools.includes(name) ? this.#options.corridor.registry.get(name) : undefined;
+    if (!tool) throw new Error(`${job.skill.name} does not compose ${name}`);
+    const outcome = await this.#options.corridor.call({
+      tool,
+      resource: 'a2a',
+      bearer: job.bearer,
+      input,
+      // Paid when the task was accepted.
+      cost: 0,
+      ...(tool.idempotency === 'required' && { idempotencyKey: job.idempotencyKey }),
+    });
+    if ('failure' in outcome) throw outcome.failure;
+    if ('bytes' in outcome) throw new Error(`${name} has answered with bytes`);
+    return outcome.body;
+  }
+
+  /** Ends the task in the store; tried for as long as the lease can last without renewal. */
+  async #end(job: Job, end: RunEnd): Promise<TaskRow | undefined> {
+    const until = performance.now() + TASK_LEASE;
+    // One that has been dropped has ended already.
+    while (this.#jobs.has(job.id)) {
+      try {
+        return await endTask(this.#options.db, job.authority, job.id, end);
+      } catch (error) {
+        const passing = asFailure(error).code === 'service_unavailable';
+        if (!passing || performance.now() > until) {
+          this.#options.onError(error);
+          return undefined;
+        }
+        await pauseUpTo(EVERY);
+      }
+    }
+    return undefined;
+  }
+
+  async #renew(): Promise<void> {
+    const held = [...this.#jobs.values()];
+    if (held.length === 0) return;
+    const ids = held.map(({ id }) => id);
+    const states = await renewTasks(this.#options.db, ids);
+    for (const job of held) {
+      const state = states.get(job.id);
+      if (state === undefined) this.drop(job.id);
+      // The reply that told of its start was lost.
+      else if (state === 'working') this.#run(job);
+    }
+  }
+}

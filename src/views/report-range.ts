@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import { Failure, type ParameterError } from '../core/failures.ts';
+import type { ReportRange } from '../core/reads.ts';
+
+export const ReportDay = z.string().regex(/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/);
+export const ReportZone = z
+  .string()
+  .min(1)
+  .max(100)
+  .regex(/^[A-Za-z0-9_+/-]+$/);
+
+export type Period =
+  | { readonly range: 'today' | 'last-7-days' | 'last-month' }
+  | { readonly range: 'date'; readonly start: string; readonly end: string };
+
+export const refuse = (errors: readonly ParameterError[]): never => {
+  throw new Failure('invalid_parameter', { errors });
+};
+
+const MOST_DAYS = 31;
+const DAY = 86_400_000;
+
+/** The days that a report is asked for: start and end alone mean `date`; nothing means `last-7-days`. */
+export function periodOf({ range, start, end }: ReportRange): Period {
+  const bounds = Object.entries({ start, end });
+  const given = bounds.flatMap(([parameter, day]) => (day === undefined ? [] : [{ parameter, day }]));
+  const named = range ?? (given.length === 0 ? 'last-7-days' : 'date');
+  if (named !== 'date') {
+    if (given.length > 0) refuse(given.map(({ parameter }) => ({ parameter, code: 'invalid_parameter' })));
+    return { range: named };
+  }
+  if (start === undefined || end === undefined) {
+    return refuse(bounds.flatMap(([parameter, day]) => (day === undefined ? [{ parameter, code: 'missing' }] : [])));
+  }
+  const wrong = given.filter(({ day }) => !isDay(day));
+  if (wrong.length > 0) refuse(wrong.map(({ parameter }) => ({ parameter, code: 'invalid_parameter' })));
+  const days = (Date.parse(end) - Date.parse(start)) / DAY + 1;
+  if (days < 1 || days > MOST_DAYS) refuse([{ parameter: 'end', code: 'invalid_parameter' }]);
+  return { range: 'date', start, end };
+}
+
+/** A day of the calendar as `YYYY-MM-DD`. PostgreSQL has no year 0. */
+function isDay(text: string): boolean {
+  const date = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(date.getTime()) && date.toISOString().slice(0, 10) === text && text >= '0001';
+}
+
+/** IANA's names without an area. Engines also take codes of ICU such as AST (for Anchorage) that IANA does not have. */
+const PLAIN = new Set(
+  `CET CST6CDT CUBA EET EGYPT EIRE EST EST5EDT GB GB-EIRE GMT GMT+0 GMT-0 GMT0 GREENWICH HONGKONG HST ICELAND IRAN
+   ISRAEL JAMAICA JAPAN KWAJALEIN LIBYA MET MST MST7MDT NAVAJO NZ NZ-CHAT POLAND PORTUGAL PRC PST8PDT ROC ROK SINGAPORE
+   TURKEY UCT UNIVERSAL UTC W-SU WET ZULU`.split(/\s+/),
+);
+
+/** An IANA name that this engine knows, in IANA's spelling where that differs by case only. */
+export function zoneOf(name: string): string {
+  const iana = name.includes('/') ? /^[A-Z]/i.test(name) && !/^SystemV/i.test(name) : PLAIN.has(name.toUpperCase());
+  try {
+    if (!iana) throw new RangeError('not a name of IANA');
+    const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions();
+    return timeZone.toLowerCase() === name.toLowerCase() ? timeZone : name;
+  } catch {
+    return refuse([{ parameter: 'timezone', code: 'invalid_parameter' }]);
+  }
+}

@@ -1,0 +1,206 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { digestOf, newSecret } from '../../src/auth/tokens.ts';
+import { SCOPES } from '../../src/core/scopes.ts';
+import type { Issued } from '../support/credentials.ts';
+import { CONTACT, newMessage, openWorld, probe, until, type World } from './world.ts';
+
+/** A2-08 and F-13: what is published, and who reads it, goes by the authority of that moment. */
+let world: World;
+
+beforeAll(async () => {
+  world = await openWorld();
+});
+afterAll(async () => {
+  expect(world.errors).toEqual([]);
+  await world.close();
+});
+
+type Change = [name: string, sql: string, failure: string];
+const OF = 'WHERE id = $1';
+const TOKEN = 'WHERE credential_id = $1';
+const CHANGES: Change[] = [
+  ['credential revoked', `UPDATE gateway.credential SET revoked_at = now() ${OF}`, 'token_revoked'],
+  ['token revoked', `UPDATE gateway.token SET revoked_at = now() ${TOKEN}`, 'token_revoked'],
+  ['token deleted', `DELETE FROM gateway.token ${TOKEN}`, 'token_revoked'],
+  ['credential deleted', `DELETE FROM gateway.credential ${OF}`, 'token_revoked'],
+  ['credential expired', `UPDATE gateway.credential SET expires_at = now() ${OF}`, 'token_expired'],
+  ['token expired', `UPDATE gateway.token SET expires_at = now() ${TOKEN}`, 'token_expired'],
+  [
+    'a scope less',
+    `UPDATE gateway.credential SET scopes = array_remove(scopes, 'contact_read_pii') ${OF}`,
+    'authority_changed',
+  ],
+  [
+    'a flag less',
+    `UPDATE gateway.credential SET data_access = array_remove(data_access, 'pii') ${OF}`,
+    'authority_changed',
+  ],
+  ['a website less', `UPDATE gateway.credential SET sites = array_remove(sites, 1) ${OF}`, 'authority_changed'],
+  ['a restriction', `UPDATE gateway.credential SET team_ids = '{tem_1_1_1}' ${OF}`, 'authority_changed'],
+];
+
+describe('A2-08 in the midst of a task', () => {
+  it.each(CHANGES)('%s: nothing is published', async (_, change, failure) => {
+    const sender = await world.issue();
+    // The data is read before the change, and the result comes after it.
+    let read = false;
+    const { skill, release } = probe();
+    const late = {
+      ...skill,
+      run: async (context: Parameters<typeof skill.run>[0]) => {
+        const body = await context.call('contact_get', { contact_id: CONTACT });
+        read = true;
+        await skill.run({ ...context, call: async () => body });
+        return body;
+      },
+    };
+    const waiting = world.send(world.a, sender.token, { skill: late });
+    await until(() => read);
+    await world.database.sql.unsafe(change, [sender.credential]);
+    release();
+    const task = await waiting;
+    expect(task).toMatchObject({ state: 'failed', failure, artifact: undefined });
+    expect(await world.row(task.id)).toMatchObject({ state: 'failed', failure, artifact: null });
+    const reading = world.get(world.b, sender.token, task.id);
+    if (failure === 'authority_changed') expect((await reading)?.artifact).toBeUndefined();
+    else await expect(reading).rejects.toMatchObject({ status: 401 });
+  });
+
+  it('a revocation under way is waited for', async () => {
+    const sender = await world.issue();
+    const { skill, release, held } = probe();
+    const waiting = world.send(world.a, sender.token, { skill });
+    await until(() => held() === 1);
+    await world.database.sql.begin(async (transaction) => {
+      await transaction`UPDATE gateway.credential SET revoked_at = now() WHERE id = ${sender.credential}`;
+      // The read is refused by nothing yet.
+      release();
+      await pause(300);
+      expect(await world.count('completed', sender.installation)).toBe(0);
+    });
+    expect(await waiting).toMatchObject({ state: 'failed', failure: 'token_revoked', artifact: undefined });
+  });
+
+  it('a task waits for its place under an authority that ends: it fails', async () => {
+    const sender = await world.issue();
+    const slow = probe();
+    for (let i = 0; i < 5; i++) await world.send(world.a, sender.token, { skill: slow.skill, wait: false });
+    const sixth = await world.send(world.a, sender.token, { wait: false });
+    await world.database.sql`UPDATE gateway.credential SET revoked_at = now() WHERE id = ${sender.credential}`;
+    slow.release();
+    await until(async () => (await world.row(sixth.id))?.state === 'failed');
+    expect(await world.row(sixth.id)).toMatchObject({ failure: 'token_revoked' });
+  });
+
+  it('F-13 at a random point of 60 tasks: none is published after the commit of the change', async () => {
+    const seen = { completed: 0, failed: 0, later: 0 };
+    // As long as a task takes on this machine at this time, so that the change falls into it.
+    let usual = 8;
+    for (let round = 0; round < 60; round++) {
+      const [, change = ''] = CHANGES[round % CHANGES.length] ?? [];
+      const sender = await world.issue();
+      const began = performance.now();
+      const waiting = world.send(world.a, sender.token).catch(({ status }: { status: number }) => {
+        expect(status).toBe(401);
+        return undefined;
+      });
+      await pause(usual * (0.2 + (round % 16) / 16));
+      // What the change returns is told under its row lock: whatever is published later than this is too late.
+      const [{ at } = { at: new Date(0) }] = await world.database.sql.unsafe<{ at: Date }[]>(
+        `${change} RETURNING clock_timestamp() AS at`,
+        [sender.credential],
+      );
+      const task = await waiting;
+      usual = 0.8 * usual + 0.2 * (performance.now() - began);
+      const [row] = await world.database.sql`SELECT state, state_at, created_at, artifact FROM gateway.task
+        WHERE installation_id = ${sender.installation}`;
+      // What was only accepted after a change was accepted under the new authority.
+      const accepted = row !== undefined && row['created_at'] <= at;
+      if (row?.['state'] !== 'completed') expect(row?.['artifact'] ?? null).toBeNull();
+      else if (accepted) expect(row['state_at'].getTime()).toBeLessThanOrEqual(at.getTime());
+      if (accepted) seen[task?.state === 'completed' ? 'completed' : 'failed']++;
+      else seen.later++;
+    }
+    console.info(`F-13: ${JSON.stringify(seen)}`);
+    expect(seen.completed).toBeGreaterThan(5);
+    expect(seen.failed).toBeGreaterThan(5);
+  }, 60_000);
+});
+
+describe('A2-02 A2-08 who reads an artifact', () => {
+  /** An access token of the same credential that holds less. */
+  async function narrower(of: Issued, { scopes = [...SCOPES], sites = ['1', '2'] }): Promise<string> {
+    const token = newSecret('access_test');
+    await world.database
+      .sql`INSERT INTO gateway.token (digest, credential_id, kind, audience, scopes, sites, expires_at)
+      VALUES (${digestOf(token)}, ${of.credential}, 'access', 'a2a', ${scopes as string[]}, ${sites}::bigint[], now() + interval '5 minutes')`;
+    return token;
+  }
+
+  it('one who holds what its sender held', async () => {
+    const sender = await world.issue();
+    const messageId = newMessage();
+    const { id, artifact } = await world.send(world.a, sender.token, { messageId });
+    expect(artifact).toMatchObject({ data: { contact: { id: CONTACT } } });
+    const readAs = async (token: string): Promise<unknown[]> => {
+      const query = { pageSize: 50, artifacts: true };
+      const authority = await world.authority(world.b, token);
+      const page = await world.b.tasks.list(authority, query);
+      const again = await world.send(world.b, token, { messageId });
+      expect(again).toMatchObject({ id, state: 'completed' });
+      return [
+        (await world.b.tasks.get(authority, id))?.artifact,
+        page.tasks.find((task) => task.id === id)?.artifact,
+        again.artifact,
+        (await world.b.tasks.cancel(authority, id))?.task.artifact,
+      ];
+    };
+    const all = [artifact, artifact, artifact, artifact];
+    const none = [undefined, undefined, undefined, undefined];
+    expect(await readAs(sender.token)).toEqual(all);
+    expect(await readAs(await narrower(sender, {}))).toEqual(all);
+    const noPii = SCOPES.filter((scope) => scope !== 'contact_read_pii');
+    expect(await readAs(await narrower(sender, { scopes: noPii }))).toEqual(none);
+    expect(await readAs(await narrower(sender, { sites: ['2'] }))).toEqual(none);
+    // Narrowed, restricted, and as it was before.
+    const { sql } = world.database;
+    for (const [change, expected] of [
+      [sql`data_access = array_remove(data_access, 'pii')`, none],
+      [sql`data_access = data_access || '{pii}'`, all],
+      [sql`team_ids = '{tem_1_1_1}'`, none],
+      [sql`team_ids = NULL, callbacks = '{https://elsewhere.example/}'`, all],
+    ] as const) {
+      await sql`UPDATE gateway.credential SET ${change} WHERE id = ${sender.credential}`;
+      expect(await readAs(sender.token)).toEqual(expected);
+    }
+  });
+
+  it('nobody of another credential, of the same installation either', async () => {
+    const sender = await world.issue();
+    const { sql } = world.database;
+    const { id } = await world.send(world.a, sender.token);
+    const other = await world.issue({ app: sender.app });
+    await sql`UPDATE gateway.credential SET installation_id = ${sender.installation} WHERE id = ${other.credential}`;
+    expect(await world.get(world.a, other.token, id)).toBeUndefined();
+    expect(await world.cancel(world.a, other.token, id)).toBeUndefined();
+    const authority = await world.authority(world.a, other.token);
+    const page = await world.a.tasks.list(authority, { pageSize: 50, artifacts: true });
+    expect(page).toEqual({ tasks: [], nextPageToken: '', totalSize: 0 });
+    expect(await world.row(id)).toMatchObject({ state: 'completed' });
+  });
+
+  it.each([
+    '',
+    'task_',
+    `task_${'0'.repeat(32)}`,
+    `task_${'A'.repeat(32)}`,
+    'task_\u0000',
+    "'; DROP TABLE gateway.task",
+    '\ud800',
+  ])('no task is called %j', async (id) => {
+    const sender = await world.issue();
+    expect(await world.get(world.a, sender.token, id)).toBeUndefined();
+    expect(await world.cancel(world.a, sender.token, id)).toBeUndefined();
+  });
+});

@@ -1,0 +1,202 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sweep } from '../../src/tasks/sweeper.ts';
+import { openProxy, type WireProxy } from '../support/pgwire.ts';
+import { newMessage, openWorld, probe, type Replica, until, type World } from './world.ts';
+
+/** What the store holds of a task, how long, and what a lost connection makes of it. */
+let world: World;
+let proxy: WireProxy;
+let cut: Replica;
+
+beforeAll(async () => {
+  world = await openWorld();
+  const { host, port, name } = world.database;
+  proxy = await openProxy({ host, port });
+  cut = await world.open(proxy.url(name));
+});
+afterAll(async () => {
+  expect(world.errors).toEqual([]);
+  await cut.close();
+  await proxy.close();
+  await world.close();
+});
+
+/** Every row of the gateway's own tables as text, bytes both as hexadecimal and as what they spell. */
+async function dump(): Promise<string> {
+  const { sql } = world.database;
+  const tables = await sql<{ name: string }[]>`SELECT table_name AS name FROM information_schema.tables
+    WHERE table_schema = 'gateway' AND table_type = 'BASE TABLE' ORDER BY 1`;
+  expect(tables.map(({ name }) => name)).toContain('task');
+  const rows: string[] = [];
+  for (const { name } of tables) {
+    for (const { row } of await sql.unsafe<{ row: string }[]>(`SELECT x::text AS row FROM gateway.${name} x`)) {
+      rows.push(row);
+      for (const [, hex = ''] of row.matchAll(/\\x([0-9a-f]+)/g)) rows.push(Buffer.from(hex, 'hex').toString('latin1'));
+    }
+  }
+  return rows.join('\n');
+}
+
+describe('LG-01 A2-01 no text of a caller', () => {
+  it('neither arguments nor messageId are in any row, whatever became of the task', async () => {
+    const sender = await world.issue();
+    const skill = world.skill('offline_language_detection');
+    const text = (state: string): string => `Canary ${state} my order from last week has not arrived yet`;
+    const input = (state: string) => ({
+      feature_id: 'aif_1_1_5',
+      expected_version: state === 'failed' ? 99 : 3,
+      context: { type: 'text', text: text(state), default_language: 'en' },
+    });
+    const messageId = (state: string): string => `Canary-message-${state}`;
+    const sent = (state: string) => ({ skill, input: input(state), messageId: messageId(state) });
+    expect(await world.send(world.a, sender.token, sent('completed'))).toMatchObject({
+      state: 'completed',
+      websiteId: 'web_1_1',
+    });
+    expect(await world.send(world.a, sender.token, sent('failed'))).toMatchObject({
+      state: 'failed',
+      failure: 'operation_conflict',
+    });
+    const slow = probe();
+    for (let i = 0; i < 5; i++) {
+      await world.send(world.a, sender.token, {
+        skill: { ...slow.skill, name: skill.name },
+        input: input('working'),
+        messageId: messageId(`working-${i}`),
+        wait: false,
+      });
+    }
+    await until(() => slow.held() === 5);
+    for (const state of ['submitted', 'canceled']) {
+      const { id } = await world.send(world.a, sender.token, { ...sent(state), wait: false });
+      if (state === 'canceled') await world.cancel(world.b, sender.token, id);
+    }
+    const [states] = await world.database.sql`SELECT count(DISTINCT state) AS n FROM gateway.task`;
+    expect(Number(states?.['n'])).toBe(5);
+    const all = await dump();
+    expect(all).not.toMatch(/canary|last week/i);
+    // It would be seen: a context is the client's own and is kept.
+    await world.send(world.a, sender.token, { contextId: 'Canary context', wait: false });
+    expect(await dump()).toMatch(/canary/i);
+    slow.release();
+    await until(async () => (await world.count('working', sender.installation)) === 0);
+  });
+
+  it('a write of a skill happens once for a message, also after its task has expired', async () => {
+    const sender = await world.issue();
+    const sending = {
+      skill: world.skill('offline_language_detection'),
+      input: {
+        feature_id: 'aif_1_1_5',
+        expected_version: 3,
+        context: { type: 'text', text: 'Where is my parcel? I have been waiting.', default_language: 'en' },
+      },
+      messageId: newMessage(),
+    };
+    const operations = async (): Promise<number> => {
+      const [row] = await world.database.sql`SELECT count(*) AS n FROM gateway.operation
+        WHERE credential_id = ${sender.credential}`;
+      return Number(row?.['n']);
+    };
+    const first = await world.send(world.a, sender.token, sending);
+    expect(first.state).toBe('completed');
+    await world.database.sql`DELETE FROM gateway.task WHERE id = ${first.id}`;
+    const second = await world.send(world.b, sender.token, sending);
+    expect(second.id).not.toBe(first.id);
+    expect(second.artifact).toEqual(first.artifact);
+    expect(await operations()).toBe(1);
+  });
+});
+
+describe('what has expired', () => {
+  it('is deleted with its artifact, running or not; nothing else is', async () => {
+    const { sql } = world.database;
+    const sender = await world.issue();
+    const slow = probe();
+    const done = await world.send(world.a, sender.token);
+    const kept = await world.send(world.a, sender.token);
+    const running = await world.send(world.a, sender.token, { skill: slow.skill, wait: false });
+    await until(() => slow.held() === 1);
+    // By a hand that the ledger's own rule does not stop: an end is not touched.
+    await sql`ALTER TABLE gateway.task DISABLE TRIGGER task_ended`;
+    await sql`UPDATE gateway.task SET expires_at = now() WHERE id IN (${done.id}, ${running.id})`;
+    await sql`ALTER TABLE gateway.task ENABLE TRIGGER task_ended`;
+    await sweep(world.b.db);
+    expect([await world.row(done.id), await world.row(running.id)]).toEqual([undefined, undefined]);
+    expect(await world.row(kept.id)).toMatchObject({ state: 'completed' });
+    slow.release();
+    await pause(100);
+    expect(await world.row(running.id)).toBeUndefined();
+  });
+
+  it('while it runs: it is not published, even before anybody sweeps', async () => {
+    const { sql } = world.database;
+    const sender = await world.issue();
+    const slow = probe();
+    const waiting = world.send(world.a, sender.token, { skill: slow.skill });
+    await until(() => slow.held() === 1);
+    await sql`UPDATE gateway.task SET expires_at = clock_timestamp() WHERE installation_id = ${sender.installation}`;
+    slow.release();
+    expect(await waiting).toMatchObject({ artifact: undefined });
+    const rows = await sql`SELECT artifact FROM gateway.task WHERE installation_id = ${sender.installation}`;
+    for (const { artifact } of rows) expect(artifact).toBeNull();
+  });
+});
+
+describe('F-03 a reply is lost after its commit', () => {
+  it.each(['accept_task', 'end_task'])('of %s: one task, run once, and the caller has its result', async (name) => {
+    const sender = await world.issue();
+    const { skill, runs, release } = probe();
+    release();
+    await world.send(cut, sender.token);
+    const trap = proxy.arm({ match: new RegExp(`gateway\\.${name}`), at: 'after-sync', action: 'cut' });
+    const task = await world.send(cut, sender.token, { skill });
+    expect(trap.hits()).toBe(1);
+    proxy.disarm();
+    expect(task).toMatchObject({ state: 'completed', artifact: { data: { contact: {} } } });
+    expect(runs()).toBe(1);
+    expect(await world.moves(task.id)).toEqual(['working', 'working>completed']);
+  });
+
+  it('of start_tasks: what has been started runs', async () => {
+    const sender = await world.issue();
+    const { skill, runs, release } = probe();
+    release();
+    await world.send(cut, sender.token);
+    const trap = proxy.arm({ match: /gateway\.start_tasks/, at: 'after-sync', action: 'cut' });
+    const { id } = await world.send(cut, sender.token, { skill, wait: false });
+    await trap.fired;
+    proxy.disarm();
+    await until(async () => (await world.row(id))?.state === 'completed');
+    expect(runs()).toBe(1);
+    expect(world.errors.splice(0).map(String).join()).toMatch(/cannot be reached/);
+  });
+
+  it('of cancel_task: the caller is told that it was canceled', async () => {
+    const sender = await world.issue();
+    const slow = probe();
+    const { id } = await world.send(world.a, sender.token, { skill: slow.skill, wait: false });
+    const trap = proxy.arm({ match: /gateway\.cancel_task/, at: 'after-sync', action: 'cut' });
+    expect(await world.cancel(cut, sender.token, id)).toMatchObject({ canceled: true, task: { state: 'canceled' } });
+    expect(trap.hits()).toBe(1);
+    proxy.disarm();
+    expect(await world.cancel(cut, sender.token, id)).toMatchObject({ canceled: false });
+    slow.release();
+  });
+
+  it('F-06 a store that is silent for a while: what was held is published, once', async () => {
+    const sender = await world.issue();
+    const slow = probe();
+    const { id } = await world.send(cut, sender.token, { skill: slow.skill, wait: false });
+    await until(() => slow.held() === 1);
+    const heal = proxy.blackhole();
+    slow.release();
+    await pause(2_000);
+    expect(await world.row(id)).toMatchObject({ state: 'working' });
+    heal();
+    await until(async () => (await world.row(id))?.lease_until === null, 15_000);
+    expect(await world.moves(id)).toEqual(['submitted', 'submitted>working', 'working>completed']);
+    world.errors.splice(0);
+  }, 30_000);
+});
