@@ -67,11 +67,15 @@ export async function issueAccess(
        WHERE id = ${proved.credential} AND revision = ${proved.revision} AND revoked_at IS NULL AND expires_at > now()
          AND (NOT ${proved.oldSecret}::boolean OR old_secret_until > now())
          FOR SHARE
+    ), unflushed AS MATERIALIZED (
+      -- A token that a crash loses is asked for again; what ends it is flushed, and all that came before with it. Waiting for
+      -- the flush cost more than half of the statement (1,339/s against 3,234/s, 8 connections).
+      SELECT set_config('synchronous_commit', 'off', true) FROM c
     )
     INSERT INTO gateway.token (digest, credential_id, kind, audience, scopes, sites, expires_at)
     SELECT ${given.digest}::bytea, c.id, 'access', ${given.audience}::text, ${given.scopes}::text[],
            ${given.sites}::bigint[], least(now() + make_interval(secs => ${LIVES.access}), c.expires_at)
-      FROM c
+      FROM c, unflushed
     RETURNING floor(extract(epoch FROM expires_at - now()))::integer AS expires_in`);
   return row;
 }

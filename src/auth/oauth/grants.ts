@@ -13,10 +13,9 @@ import { digestOf, newSecret, wellFormed } from '../tokens.ts';
 import type { Choice, OAuthContext } from './context.ts';
 import { OAuthError } from './errors.ts';
 import { resourceUri } from './metadata.ts';
+import { check } from './order.ts';
 import { proveAgain } from './rules/client-authentication.ts';
 import { requestDigest } from './rules/csrf.ts';
-import { scope } from './rules/scope.ts';
-import { websites } from './rules/websites.ts';
 
 /** A token response (RFC 6749, section 5.1; decisions, section 17). */
 export interface TokenResponse {
@@ -39,10 +38,7 @@ export const GRANTS = {
   async client_credentials(context: OAuthContext): Promise<TokenResponse> {
     const { access } = secretsFor(context);
     const given = { digest: digestOf(access), audience: context.the('resource') };
-    const issued = await whileProved(context, async () => {
-      // A client that was proved anew may hold less, or more, than when it was asked first.
-      await scope(context);
-      await websites(context);
+    const issued = await whileProved(context, () => {
       const narrowed = { scopes: context.the('scopes'), sites: context.the('sites') };
       return issueAccess(context.services.db, context.the('proof'), { ...given, ...narrowed });
     });
@@ -117,6 +113,8 @@ async function whileProved<T>(context: OAuthContext, run: () => Promise<T | unde
     const done = await run();
     if (done !== undefined) return done;
     await proveAgain(context);
+    // What was asked for is measured by what the client holds now.
+    await check(context);
   }
   throw new OAuthError('temporarily_unavailable', { retryAfter: 1 });
 }

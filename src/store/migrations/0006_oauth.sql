@@ -127,7 +127,7 @@ END $$;
 CREATE TRIGGER person_password AFTER UPDATE ON gateway.person FOR EACH ROW
   WHEN (NEW.password IS DISTINCT FROM OLD.password) EXECUTE FUNCTION gateway.person_password();
 
--- A credential that was revoked, or rotated, with or without overlap: what was derived from it ends at once. The overlap is
+-- A credential that was revoked, rotated, or given more time after its end, with or without overlap: what was derived from it ends at once. The overlap is
 -- for the installation token and the secret, with which a client has a new token in one request.
 CREATE FUNCTION gateway.credential_ended() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -138,7 +138,9 @@ BEGIN
   RETURN NULL;
 END $$;
 CREATE TRIGGER credential_ended AFTER UPDATE ON gateway.credential FOR EACH ROW
-  WHEN (NEW.secret_digest <> OLD.secret_digest OR OLD.revoked_at IS NULL AND NEW.revoked_at IS NOT NULL)
+  WHEN (NEW.secret_digest <> OLD.secret_digest OR OLD.revoked_at IS NULL AND NEW.revoked_at IS NOT NULL
+    -- It had expired, and what was derived from it with it: more time does not bring that back.
+    OR OLD.expires_at <= now() AND NEW.expires_at > now())
   EXECUTE FUNCTION gateway.credential_ended();
 
 -- Whether a client, proved at a revision by its current secret or by the one before, is still proved. Held until the
@@ -178,8 +180,8 @@ BEGIN
      WHERE id = c.id;
     RETURN json_build_object('refused', refused);
   END IF;
-  IF c.code_expires_at <= now() OR c.expires_at <= now() THEN RETURN '{"refused": "invalid_grant"}'; END IF;
   UPDATE gateway.consent SET code_used_at = now() WHERE id = c.id;
+  IF c.code_expires_at <= now() OR c.expires_at <= now() THEN RETURN '{"refused": "invalid_grant"}'; END IF;
   RETURN gateway.give_tokens(c, c.scopes, p_access, CASE WHEN c.renewable THEN p_refresh END, p_lifetime, p_idle);
 END $$;
 
@@ -219,14 +221,15 @@ DECLARE
   last timestamptz := (SELECT least(c.expires_at, k.expires_at) FROM gateway.credential k WHERE k.id = c.credential_id);
   access_until timestamptz := least(now() + p_lifetime, last);
   refresh_until timestamptz := least(now() + p_idle, last);
+  held text[] := ARRAY(SELECT s FROM gateway.credential k, unnest(p_scopes) AS s WHERE k.id = c.credential_id AND s = ANY (k.scopes));
 BEGIN
   INSERT INTO gateway.token (digest, credential_id, kind, audience, scopes, sites, consent_id, expires_at)
-  VALUES (p_access, c.credential_id, 'access', c.audience, p_scopes, c.sites, c.id, access_until);
+  VALUES (p_access, c.credential_id, 'access', c.audience, held, c.sites, c.id, access_until);
   IF p_refresh IS NOT NULL THEN
     INSERT INTO gateway.refresh_token (digest, consent_id, expires_at) VALUES (p_refresh, c.id, refresh_until);
   END IF;
   RETURN json_build_object(
-    'scopes', p_scopes,
+    'scopes', held,
     'expires_in', floor(extract(epoch FROM access_until - now())),
     'refresh_expires_in', CASE WHEN p_refresh IS NOT NULL THEN floor(extract(epoch FROM refresh_until - now())) END);
 END $$;

@@ -1,0 +1,344 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { request as httpRequest } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { rotateCredential } from '../../../src/auth/issue.ts';
+import { dump } from '../../cli/support.ts';
+import { freshDatabase, type TestDatabase } from '../../support/database.ts';
+import { type Answer, type AskOptions, openTestGateway, type TestGateway } from '../../support/gateway.ts';
+import { codeOf, exchangeOf, refreshing, startProcess } from './ends.support.ts';
+import {
+  basic,
+  cookieOf,
+  csrfOf,
+  formOf,
+  newClient,
+  newPerson,
+  PASSWORD,
+  pkce,
+  post,
+  RESOURCE,
+  request,
+  token,
+} from './oauth.support.ts';
+
+/** TK-02 and LG-01 for OAuth: a secret is in the one answer that disclosed it, and nowhere else. */
+const WRONG_PASSWORD = 'incorrect horse battery staple';
+const SAME = { 'sec-fetch-site': 'same-origin', origin: 'null' };
+
+/** What must not be found. `shown`: the answers that may hold it; 'anywhere': who asked is told what was asked. */
+interface Secret {
+  readonly kind: string;
+  readonly value: string;
+  readonly shown: readonly Answer[] | 'anywhere';
+}
+
+/** A gateway whose answers are kept. */
+interface Recorded {
+  readonly gateway: TestGateway;
+  readonly answers: Answer[];
+  readonly secrets: Secret[];
+  /** All that it has written, once it has ended. */
+  end(): Promise<string>;
+}
+
+function recorded(gateway: TestGateway, port: number, end: () => Promise<string>): Recorded {
+  const answers: Answer[] = [];
+  const ask = async (path: string, options: AskOptions = {}): Promise<Answer> => {
+    const answer = await exchange(port, path, options);
+    answers.push(answer);
+    return answer;
+  };
+  return { gateway: { ...gateway, port, ask }, answers, secrets: [], end };
+}
+
+/** Without the oracle, which has no failures of the server and no pages. */
+function exchange(port: number, path: string, { token: bearer, raw, method, headers }: AskOptions): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const sent = httpRequest(
+      {
+        ...{ host: '127.0.0.1', port, path, method: method ?? (raw === undefined ? 'GET' : 'POST') },
+        headers: { ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }), ...headers },
+      },
+      (response) => {
+        const parts: Buffer[] = [];
+        response.on('data', (part: Buffer) => parts.push(part));
+        response.on('error', reject);
+        response.on('end', () => {
+          const bytes = Buffer.concat(parts);
+          const text = bytes.toString();
+          const json = /json/.test(response.headers['content-type'] ?? '') && text !== '';
+          const body = json ? JSON.parse(text) : {};
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, text, bytes, body });
+        });
+      },
+    );
+    sent.on('error', reject);
+    sent.end(raw);
+  });
+}
+
+/** Everything that a client and a person can do, right and wrong. */
+async function flows({ gateway, secrets }: Recorded): Promise<void> {
+  const keep = (kind: string, value: unknown, shown: Secret['shown'] = []): void => {
+    if (typeof value !== 'string' || value.length < 16) throw new Error(`no ${kind} to look for`);
+    secrets.push({ kind, value, shown });
+  };
+  const client = await newClient(gateway);
+  const { email } = await newPerson(gateway);
+  keep('password', PASSWORD);
+  keep('wrong password', WRONG_PASSWORD);
+  keep('client secret', client.secret);
+  keep('Basic header', basic(client).slice('Basic '.length));
+  keep('installation token', client.token);
+
+  const authorize = async (
+    choice: Record<string, string | string[]>,
+  ): Promise<{ answer: Answer; proof: ReturnType<typeof pkce> }> => {
+    const proof = pkce();
+    const query = formOf(request(client, proof));
+    keep('verifier', proof.verifier);
+    keep('query of authorize', query, 'anywhere');
+    keep('state', new URLSearchParams(query).get('state'), 'anywhere');
+    await gateway.ask(`/oauth/authorize?${query}`);
+    await post(gateway, `/oauth/sign-in?${query}`, { email, password: WRONG_PASSWORD }, SAME);
+    const entered = await post(gateway, `/oauth/sign-in?${query}`, { email, password: PASSWORD }, SAME);
+    const cookie = cookieOf(entered);
+    keep('session', cookie.split('=')[1], [entered]);
+    const page = await gateway.ask(`/oauth/authorize?${query}`, { headers: { cookie } });
+    const empty = await post(
+      gateway,
+      `/oauth/consent?${query}`,
+      { csrf: csrfOf(page), decision: 'approve' },
+      {
+        ...SAME,
+        cookie,
+      },
+    );
+    keep('csrf', csrfOf(page), [page, empty]);
+    await post(gateway, `/oauth/consent?${query}`, { csrf: `${csrfOf(page)}x`, ...choice }, { ...SAME, cookie });
+    const form = { csrf: csrfOf(page), ...choice };
+    const answer = await post(gateway, `/oauth/consent?${query}`, form, { ...SAME, cookie });
+    // Twice: the second one comes too late.
+    await post(gateway, `/oauth/consent?${query}`, form, { ...SAME, cookie });
+    await post(gateway, `/oauth/sign-out?${query}`, {}, { ...SAME, cookie });
+    return { answer, proof };
+  };
+  const ticked = { scope: ['website_read', 'conversation_read'], website_id: 'web_1_1', renewal: 'yes' };
+  const given = (answer: Answer): Answer => {
+    expect(answer.status, answer.text).toBe(200);
+    keep('access token', answer.body.access_token, [answer]);
+    if (answer.body.refresh_token !== undefined) keep('refresh token', answer.body.refresh_token, [answer]);
+    return answer;
+  };
+
+  const denied = await authorize({ ...ticked, decision: 'deny' });
+  expect(denied.answer.headers.location).toContain('error=access_denied');
+
+  const { answer: approved, proof } = await authorize({ ...ticked, decision: 'approve' });
+  const code = codeOf(approved);
+  keep('code', code, [approved]);
+  const whole = exchangeOf(client, code, proof);
+  // What a client does wrong: each of it holds secrets that an error must not repeat.
+  await token(gateway, { ...client, secret: `${client.secret}x` }, whole);
+  await token(gateway, client, { ...whole, [code]: code });
+  await token(gateway, client, { ...whole, grant_type: `urn:${code}` });
+  await token(gateway, client, { ...whole, resource: `${RESOURCE.rest}/${code}` });
+  await post(gateway, '/oauth/token', { ...whole, client_id: client.credential, client_secret: client.secret });
+  await post(gateway, `/oauth/token?${formOf(whole)}`, whole, { authorization: basic(client) });
+  await post(gateway, '/oauth/token', JSON.stringify(whole), {
+    'content-type': 'application/json',
+    authorization: basic(client),
+  });
+  await post(gateway, '/oauth/token', `${formOf(whole)}&%`, { authorization: basic(client) });
+  await gateway.ask(`/oauth/token?${formOf(whole)}`);
+  await gateway.ask(`/oauth/${code}/${client.secret}`);
+  await failing(gateway.database, () => token(gateway, client, whole));
+
+  const first = given(await token(gateway, client, whole));
+  const bearer: string = first.body.access_token;
+  for (const path of ['/api/v1/websites', '/api/v1/context', `/api/v1/websites?access_token=${bearer}`]) {
+    await gateway.ask(path, { token: bearer });
+  }
+  await gateway.ask(`/api/v1/conversations/${bearer}`, { token: bearer });
+  await gateway.ask('/mcp', { token: bearer, raw: '{}', headers: { 'content-type': 'application/json' } });
+  await gateway.ask(`/callback?code=${code}&iss=x`);
+  const second = given(await token(gateway, client, refreshing(first.body.refresh_token)));
+  await token(gateway, client, { ...refreshing(second.body.refresh_token), scope: second.body.refresh_token });
+  await token(gateway, client, refreshing(first.body.refresh_token));
+  await token(gateway, client, whole);
+  const mine = given(await token(gateway, client, { grant_type: 'client_credentials', resource: RESOURCE.mcp }));
+  await gateway.ask('/api/v1/websites', { token: mine.body.access_token });
+  for (const one of [mine.body.access_token, second.body.refresh_token, bearer]) {
+    await post(gateway, '/oauth/revoke', { token: one, token_type_hint: one }, { authorization: basic(client) });
+    await post(gateway, '/oauth/revoke', { token: one }, { authorization: basic(client) });
+  }
+  const rotated = await rotateCredential(gateway.database.db, client.credential, 60);
+  keep('rotated secret', rotated?.secret);
+  given(
+    await token(
+      gateway,
+      { ...client, secret: rotated?.secret ?? '' },
+      {
+        grant_type: 'client_credentials',
+        resource: RESOURCE.rest,
+      },
+    ),
+  );
+}
+
+/** Runs a request of which the store makes an error. */
+async function failing({ sql }: TestDatabase, run: () => Promise<Answer>): Promise<void> {
+  await sql`ALTER FUNCTION gateway.redeem_code RENAME TO redeemed`;
+  expect((await run()).status).toBe(500);
+  await sql`ALTER FUNCTION gateway.redeemed RENAME TO redeem_code`;
+}
+
+/** As a secret may have got somewhere: in clear, percent-encoded, or as bytes in hex or in base64, inside of others. */
+function forms(secret: string): string[] {
+  const bytes = Buffer.from(secret);
+  const base64 = [0, 1, 2].map((before) => {
+    const text = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');
+    // Neither the first characters nor the last are the secret's alone.
+    return text.slice(before === 0 ? 0 : 4, -4);
+  });
+  return [
+    secret,
+    encodeURIComponent(secret),
+    new URLSearchParams({ a: secret }).toString().slice(2),
+    bytes.toString('hex'),
+    ...base64,
+    ...base64.map((one) => one.replaceAll('+', '-').replaceAll('/', '_')),
+  ];
+}
+
+/** Kinds of the secrets that a text holds. Text is looked at as it is, in lower case, and without line breaks. */
+function found(text: string, secrets: readonly Secret[]): string[] {
+  const joined = text.replaceAll(/\\?\n|\\n/g, '');
+  const lower = text.toLowerCase();
+  return secrets
+    .filter(({ value }) => {
+      const all = forms(value);
+      const hex = Buffer.from(value).toString('hex');
+      return lower.includes(hex) || all.some((one) => text.includes(one) || joined.includes(one));
+    })
+    .map(({ kind }) => kind);
+}
+
+const linesOf = ({ status, headers, text }: Answer): string => `${status}\n${JSON.stringify(headers)}\n${text}`;
+
+/** What was found where it should not be. */
+const leaks = ({ answers, secrets }: Recorded, log: string, database: string): string[] => [
+  ...found(log, secrets).map((kind) => `${kind} in the log`),
+  ...found(database, secrets).map((kind) => `${kind} in the database`),
+  ...answers.flatMap((answer, i) => {
+    const hidden = secrets.filter(({ shown }) => shown !== 'anywhere' && !shown.includes(answer));
+    return found(linesOf(answer), hidden).map((kind) => `${kind} in answer ${i} of status ${answer.status}`);
+  }),
+];
+
+const KINDS = [
+  ...['password', 'wrong password', 'client secret', 'rotated secret', 'Basic header', 'installation token'],
+  ...['verifier', 'query of authorize', 'state', 'session', 'csrf', 'code', 'access token', 'refresh token'],
+];
+
+let database: TestDatabase;
+let inner: TestGateway;
+let folder: string;
+beforeAll(async () => {
+  database = await freshDatabase('demo');
+  inner = await openTestGateway('demo', { ...database, close: async () => undefined });
+  folder = mkdtempSync(join(tmpdir(), 'gateway-secrets-'));
+});
+afterAll(async () => {
+  await inner.close();
+  await database.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Its log goes to a file: where descriptor 1 is closed, what is opened next is descriptor 1. */
+async function processAt(log: string): Promise<Recorded> {
+  const code = `import{closeSync,openSync}from'node:fs';closeSync(1);openSync(${JSON.stringify(log)},'a')`;
+  const { host, port, name } = database;
+  const replica = await startProcess({
+    databaseUrl: `postgres://postgres@${encodeURIComponent(host)}:${port}/${name}`,
+    env: { LOG_LEVEL: 'trace', NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}` },
+  });
+  return recorded(inner, Number(new URL(replica.url).port), async () => {
+    await replica.end();
+    return readFileSync(log, 'utf8') + replica.stderr();
+  });
+}
+
+describe.each([
+  ['a process and its production log', () => processAt(join(folder, 'log'))],
+  ['this process and a log of everything', async () => recorded(inner, inner.port, async () => inner.log.join(''))],
+])('%s', (_name, open) => {
+  let world: Recorded;
+  let log: string;
+  let stored: string;
+  beforeAll(async () => {
+    world = await open();
+    await flows(world);
+    log = await world.end();
+    stored = await dump(database);
+  });
+
+  it('TK-02, LG-01, OA-12 no secret is in the log, in the database, or in an answer but the one that disclosed it', () => {
+    expect(new Set(world.secrets.map(({ kind }) => kind))).toEqual(new Set(KINDS));
+    expect(log.match(/"operation":"oauth_token"/g)?.length).toBeGreaterThan(15);
+    expect(log).toContain('"operation":"oauth_consent"');
+    expect(world.answers.length).toBeGreaterThan(45);
+    expect(stored.length).toBeGreaterThan(1_000_000);
+    expect(leaks(world, log, stored)).toEqual([]);
+  });
+
+  it('what is disclosed is found in the answer that discloses it', () => {
+    for (const { kind, value, shown } of world.secrets) {
+      if (shown === 'anywhere') continue;
+      for (const answer of shown) expect(found(linesOf(answer), [{ kind, value, shown: [] }]), kind).toEqual([kind]);
+    }
+  });
+
+  it('a planted leak is found: of each kind, in each form, in each place', async () => {
+    let planted = 0;
+    for (const kind of KINDS) {
+      const secret = world.secrets.find((one) => one.kind === kind) ?? expect.fail(kind);
+      const { value } = secret;
+      await database.sql`CREATE TABLE public.leak AS SELECT ${`x${value}`}::text AS a, convert_to(${value}, 'UTF8') AS b,
+        encode(convert_to(${value}, 'UTF8'), 'hex') AS c, upper(encode(convert_to(${value}, 'UTF8'), 'hex')) AS d,
+        encode(convert_to(${`xy${value}`}, 'UTF8'), 'base64') AS e, encode(convert_to(${value}, 'UTF8'), 'escape') AS f,
+        ARRAY[${value}] AS g, jsonb_build_object('a', ${value}::text) AS h, convert_to(${`x${value}z`}, 'UTF8') AS i`;
+      for (const column of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i']) {
+        const rows = await database.sql.unsafe<{ text: string }[]>(`SELECT ${column}::text AS text FROM public.leak`);
+        const text = rows.map((row) => row.text).join();
+        const bytes = /\\x([0-9a-f]+)/.exec(text)?.[1] ?? '';
+        const dumped = `${text}\n${Buffer.from(bytes, 'hex').toString('latin1')}`;
+        expect(leaks({ ...world, answers: [], secrets: [secret] }, '', dumped), `${kind} ${column}`).toHaveLength(1);
+        planted++;
+      }
+      const whole = await dump(database);
+      expect(found(whole, [secret]), kind).toEqual([kind]);
+      await database.sql`DROP TABLE public.leak`;
+      const lines = [
+        JSON.stringify({ url: `/x?a=${encodeURIComponent(value)}` }),
+        JSON.stringify({ authorization: `Bearer ${value}` }),
+      ];
+      for (const line of lines) {
+        expect(leaks({ ...world, answers: [], secrets: [secret] }, log + line, ''), kind).toHaveLength(1);
+        planted++;
+      }
+      if (secret.shown === 'anywhere') continue;
+      const [answer = expect.fail('no answer')] = world.answers;
+      for (const leak of [
+        { ...answer, text: JSON.stringify({ error_description: `not ${value}` }) },
+        { ...answer, headers: { location: `https://app.example/cb?a=${encodeURIComponent(value)}` } },
+      ]) {
+        expect(leaks({ ...world, answers: [leak], secrets: [secret] }, '', ''), kind).toHaveLength(1);
+        planted++;
+      }
+    }
+    expect(planted).toBe(KINDS.length * 11 + (KINDS.length - 2) * 2);
+  });
+});
