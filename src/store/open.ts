@@ -6,14 +6,22 @@ import { type ConnectOptions, type Database, openDatabase, StoreUnreachable, sql
 export { StoreUnavailable } from './embedded.ts';
 
 export interface Store {
-  /** Fast reads and single writes. */
+  /** Fast reads, and writes that wait for nobody. */
   readonly db: Database;
   /** Reports, imports and whatever else may take long: on connections of its own, made at first use. */
   readonly slow: Database;
+  /** Writes that may wait for rows: on connections of their own, so that they never stand before a read. */
+  readonly writing: Writing;
   /** `undefined` on a DATABASE_URL. */
   readonly embedded: EmbeddedStore | undefined;
   readonly version: number;
   close(): Promise<void>;
+}
+
+export interface Writing {
+  readonly db: Database;
+  /** Statements that it runs at the same time. */
+  readonly connections: number;
 }
 
 export interface StoreOptions {
@@ -44,15 +52,17 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     openDatabase({ target, connections, statementTimeout, name: `${name}${part}` });
   const db = connect(options.connections, options.statementTimeout ?? FAST_TIMEOUT, '');
   const slow = connect(2, Math.max(SLOW_TIMEOUT, options.statementTimeout ?? 0), '-slow');
+  const connections = Math.max(1, Math.floor(options.connections / 2));
+  const writing = { db: connect(connections, options.statementTimeout ?? FAST_TIMEOUT, '-writes'), connections };
   const close = async (): Promise<void> => {
-    await Promise.all([db.close(), slow.close()]);
+    await Promise.all([db.close(), slow.close(), writing.db.close()]);
     await embedded?.stop();
   };
   try {
     await requireVersion(slow);
     const { version, applied } = await migrate(slow);
     if (applied.length > 0) log(`schema at version ${version}`);
-    return { db, slow, embedded, version, close };
+    return { db, slow, writing, embedded, version, close };
   } catch (error) {
     await close();
     // Class 28: who asks; 3D: the database; 42501: its rights.

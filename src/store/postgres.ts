@@ -76,6 +76,13 @@ export function sqlState(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
+// Statement and lock time-outs, deadlocks and a read-only server.
+const BUSY = /^(57014|55P03|40P01|40001|25006|53...)$/;
+
+/** Whether the store could not do it now: the data is unharmed and a later attempt may succeed. */
+export const isUnavailable = (error: unknown): boolean =>
+  error instanceof StoreUnreachable || BUSY.test(sqlState(error));
+
 /** Whether a statement that can be sent twice should be: after silence a second wait would only double the first. */
 export const mayRepeat = (error: unknown): boolean =>
   error instanceof StoreUnreachable && !WAITED.test(sqlState(error.cause));

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import autocannon from 'autocannon';
 import postgres from 'postgres';
 import { importFiles } from '../../src/import/import.ts';
@@ -17,14 +18,17 @@ import { tombstones } from './tombstones.ts';
 
 /**
  * `npm run bench`: ours against hand-written peers in one run, interleaved, medians and ratios. Figures are of this
- * machine in this hour; ratios travel. `-- --scale` adds retries with a million
- * tombstones, and the comparison of 40 thousand with 4 million messages.
+ * machine in this hour; ratios travel. `-- --only notes` compares what has the word in its name, and nothing else;
+ * `-- --scale` adds retries with a million tombstones, and the comparison of 40 thousand with 4 million messages.
  */
 const ROUNDS = 5;
 const SECONDS = 2;
 const CONNECTIONS = 16;
 const OURS = 8791;
 const PEER = 8792;
+const { values: options } = parseArgs({
+  options: { only: { type: 'string' }, scale: { type: 'boolean', default: false } },
+});
 const main = fileURLToPath(new URL('dist/src/main.js', packageRoot));
 const peerScript = fileURLToPath(new URL('dist/test/bench/peer.js', packageRoot));
 const northwind = fileURLToPath(new URL('../shared/data/northwind-dev.ndjson', packageRoot));
@@ -76,6 +80,7 @@ async function shoot({ port, path, body, writes }: Target, token: string, second
 }
 
 async function compare(name: string, target: Target, other: Target, token: string): Promise<void> {
+  if (!name.includes(options.only ?? '')) return;
   const ours: Shot[] = [];
   const peer: Shot[] = [];
   await shoot(target, token, 1);
@@ -167,7 +172,7 @@ async function run(): Promise<void> {
     await compare('MCP contact_get', mcp, { port: PEER, path: '/mcp', body }, token);
     await compare('MCP against our REST', mcp, { port: OURS, path: contactPath }, token);
     print(`resident memory after load ${Math.round(gateway.rss())} MB`);
-    if (process.argv.includes('--scale')) {
+    if (options.scale) {
       await tombstones(store, visitors[0]?.[0] ?? '', print);
       await scale(store, print);
     }

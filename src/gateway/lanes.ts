@@ -1,0 +1,129 @@
+import { Failure } from '../core/failures.ts';
+
+export interface LanesOptions<Item, Result> {
+  /** Does the items of one lane, each with a key of its own, and answers in order; an Error is that item's alone. */
+  readonly run: (items: readonly Item[]) => Promise<readonly (Result | Error)[]>;
+  /** Runs at the same time. */
+  readonly running: number;
+  /** Milliseconds that an item waits for its turn at most. */
+  readonly patience: number;
+}
+
+/** Where an item stands in line: a lane runs one batch at a time, and a group of lanes not all that there are. */
+export interface Place {
+  readonly lane: string;
+  readonly group: string;
+  readonly key: string;
+}
+
+/** Items of one run: with 16 callers, 8 in two turns gave more than 16 or 4. */
+export const BATCH = 8;
+/** Items that wait in one lane. */
+export const LENGTH = 256;
+
+interface Waiting<Item, Result> {
+  readonly item: Item;
+  readonly key: string;
+  readonly resolve: (result: Result) => void;
+  readonly reject: (error: Error) => void;
+  readonly timer: NodeJS.Timeout;
+}
+
+interface Lane<Item, Result> {
+  readonly group: string;
+  waiting: Waiting<Item, Result>[];
+  busy: boolean;
+}
+
+/**
+ * Group commit: what comes into a lane while its batch is under way waits, and goes together in the next one. Nobody waits
+ * for company, and nobody is answered before the run that did its item. Bounded in length, in time and in what runs at
+ * once; who is turned away was never begun.
+ */
+export class Lanes<Item, Result> {
+  readonly #options: LanesOptions<Item, Result>;
+  /** Only those with something to do; who has had a turn goes to the end. */
+  readonly #lanes = new Map<string, Lane<Item, Result>>();
+  readonly #groups = new Map<string, number>();
+  #running = 0;
+
+  constructor(options: LanesOptions<Item, Result>) {
+    this.#options = options;
+  }
+
+  /** Resolves with what the item's run answers; rejects with its Error, or with 503 where it had no turn in time. */
+  add({ lane: name, group, key }: Place, item: Item): Promise<Result> {
+    const lane = this.#lanes.get(name) ?? { group, waiting: [], busy: false };
+    if (lane.waiting.length >= LENGTH) return Promise.reject(turnedAway());
+    this.#lanes.set(name, lane);
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        lane.waiting = lane.waiting.filter((one) => one !== waiting);
+        this.#forget(name, lane);
+        reject(turnedAway());
+      }, this.#options.patience);
+      const waiting = { item, key, resolve, reject, timer };
+      lane.waiting.push(waiting);
+      this.#next();
+    });
+  }
+
+  #next(): void {
+    const { running } = this.#options;
+    for (const [name, lane] of this.#lanes) {
+      if (this.#running >= running) return;
+      const ofGroup = this.#groups.get(lane.group) ?? 0;
+      // One website whose rows somebody holds must not take every connection.
+      if (lane.busy || lane.waiting.length === 0 || ofGroup >= Math.max(1, running / 2)) continue;
+      this.#lanes.delete(name);
+      this.#lanes.set(name, lane);
+      lane.busy = true;
+      this.#running++;
+      this.#groups.set(lane.group, ofGroup + 1);
+      void this.#run(take(lane)).then(() => {
+        lane.busy = false;
+        this.#running--;
+        const left = (this.#groups.get(lane.group) ?? 1) - 1;
+        if (left > 0) this.#groups.set(lane.group, left);
+        else this.#groups.delete(lane.group);
+        this.#forget(name, lane);
+        this.#next();
+      });
+    }
+  }
+
+  /** Never rejects. */
+  async #run(batch: readonly Waiting<Item, Result>[]): Promise<void> {
+    let results: readonly (Result | Error)[] = [];
+    let failed = new Error('a batch was not answered');
+    try {
+      results = await this.#options.run(batch.map(({ item }) => item));
+    } catch (error) {
+      failed = error instanceof Error ? error : new Error(String(error));
+    }
+    batch.forEach(({ resolve, reject }, i) => {
+      const result = results[i] ?? failed;
+      if (result instanceof Error) reject(result);
+      else resolve(result);
+    });
+  }
+
+  #forget(name: string, lane: Lane<Item, Result>): void {
+    if (!lane.busy && lane.waiting.length === 0) this.#lanes.delete(name);
+  }
+}
+
+/** The first of a lane, in their order, no key twice: of two with the same key the second is to find what the first did. */
+function take<Item, Result>(lane: Lane<Item, Result>): Waiting<Item, Result>[] {
+  const taken = new Map<string, Waiting<Item, Result>>();
+  const left: Waiting<Item, Result>[] = [];
+  for (const one of lane.waiting) {
+    if (taken.size === BATCH || taken.has(one.key)) left.push(one);
+    else taken.set(one.key, one);
+  }
+  lane.waiting = left;
+  for (const { timer } of taken.values()) clearTimeout(timer);
+  return [...taken.values()];
+}
+
+const turnedAway = (): Failure => new Failure('service_unavailable', { retryAfter: 1 });
