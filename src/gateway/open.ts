@@ -9,8 +9,8 @@ import { Quota } from './quota.ts';
 import { Ledger } from './writes.ts';
 
 export interface GatewayOptions {
-  /** Without `writing`, two writes run at the same time on `db`. */
-  readonly store: Pick<Store, 'db' | 'slow'> & Partial<Pick<Store, 'writing'>>;
+  /** Without `writers`, writes run on `db`, two at the same time. */
+  readonly store: Pick<Store, 'db' | 'slow'> & Partial<Pick<Store, 'writers'>>;
   /** Checks every n-th answer against its schema; 1 in tests. */
   readonly checkEvery: number;
   readonly onDefect: (tool: Tool, error: unknown) => void;
@@ -27,7 +27,7 @@ export async function openGateway({ store, checkEvery, onDefect, remote }: Gatew
     authorities: openAuthorities(store.db),
     quota: new Quota(store.db),
     guides: openGuides(),
-    ledger: new Ledger(store.writing ?? { db: store.db, connections: 2 }, remote),
+    ledger: new Ledger(store.writers ?? [store.db, store.db], remote),
     checkEvery,
     onDefect,
   });

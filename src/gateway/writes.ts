@@ -9,7 +9,6 @@ import type { Tool } from '../core/tool.ts';
 import { rfc3339 } from '../core/view.ts';
 import type { Command, Ending, RemoteCommand, RemoteWriter, Writes } from '../core/writes.ts';
 import { type Entry, enter, type Keyed, type Kind, LEASE, ledgerKey, settle } from '../store/ledger.ts';
-import type { Writing } from '../store/open.ts';
 import type { Database } from '../store/postgres.ts';
 import type { ReadSession } from '../store/read.ts';
 import { AiFeatureView } from '../views/ai-feature.ts';
@@ -53,20 +52,17 @@ export class Ledger {
   readonly #lanes: Lanes<{ readonly kind: Kind; readonly keyed: Keyed }, Entry>;
   #key: Promise<Uint8Array> | undefined;
 
-  constructor({ db, connections }: Writing, remote?: RemoteWriter) {
-    this.#db = db;
+  /** `writers`: as many as write at the same time, each for one statement after the other. */
+  constructor(writers: readonly [Database, ...Database[]], remote?: RemoteWriter) {
+    [this.#db] = writers;
     this.#remote = remote;
     this.#lanes = new Lanes({
-      run: async (items) => {
+      run: async (items, slot) => {
         const [first] = items;
-        if (!first) return [];
-        return enter(
-          db,
-          first.kind,
-          items.map(({ keyed }) => keyed),
-        );
+        const keyed = items.map((item) => item.keyed);
+        return first ? enter(writers[slot] ?? this.#db, first.kind, keyed) : [];
       },
-      running: connections,
+      slots: writers.length,
       patience: PATIENCE,
     });
   }

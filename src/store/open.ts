@@ -10,18 +10,12 @@ export interface Store {
   readonly db: Database;
   /** Reports, imports and whatever else may take long: on connections of its own, made at first use. */
   readonly slow: Database;
-  /** Writes that may wait for rows: on connections of their own, so that they never stand before a read. */
-  readonly writing: Writing;
+  /** One connection each, for writes, which may wait for rows and then never stand before a read. */
+  readonly writers: readonly [Database, ...Database[]];
   /** `undefined` on a DATABASE_URL. */
   readonly embedded: EmbeddedStore | undefined;
   readonly version: number;
   close(): Promise<void>;
-}
-
-export interface Writing {
-  readonly db: Database;
-  /** Statements that it runs at the same time. */
-  readonly connections: number;
 }
 
 export interface StoreOptions {
@@ -48,21 +42,23 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const target: ConnectOptions['target'] = embedded
     ? { host: embedded.host, port: embedded.port, database: embedded.database, username: embedded.username }
     : (databaseUrl ?? '');
-  const connect = (connections: number, statementTimeout: number, part: string): Database =>
-    openDatabase({ target, connections, statementTimeout, name: `${name}${part}` });
-  const db = connect(options.connections, options.statementTimeout ?? FAST_TIMEOUT, '');
+  const connect = (connections: number, statementTimeout: number, part: string, keyed = false): Database =>
+    openDatabase({ target, connections, statementTimeout, name: `${name}${part}`, keyed });
+  const fast = options.statementTimeout ?? FAST_TIMEOUT;
+  const db = connect(options.connections, fast, '');
   const slow = connect(2, Math.max(SLOW_TIMEOUT, options.statementTimeout ?? 0), '-slow');
-  const connections = Math.max(1, Math.floor(options.connections / 2));
-  const writing = { db: connect(connections, options.statementTimeout ?? FAST_TIMEOUT, '-writes'), connections };
+  const writer = (): Database => connect(1, fast, '-writes', true);
+  const more = Array.from({ length: Math.max(0, Math.floor(options.connections / 2) - 1) }, writer);
+  const writers: Store['writers'] = [writer(), ...more];
   const close = async (): Promise<void> => {
-    await Promise.all([db.close(), slow.close(), writing.db.close()]);
+    await Promise.all([db.close(), slow.close(), ...writers.map((one) => one.close())]);
     await embedded?.stop();
   };
   try {
     await requireVersion(slow);
     const { version, applied } = await migrate(slow);
     if (applied.length > 0) log(`schema at version ${version}`);
-    return { db, slow, writing, embedded, version, close };
+    return { db, slow, writers, embedded, version, close };
   } catch (error) {
     await close();
     // Class 28: who asks; 3D: the database; 42501: its rights.

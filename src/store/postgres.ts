@@ -32,6 +32,8 @@ export interface ConnectOptions {
   /** Milliseconds after which PostgreSQL cancels a statement of this pool. */
   readonly statementTimeout: number;
   readonly name: string;
+  /** For a pool whose statements only look up by keys, whatever the tables held when they were planned. */
+  readonly keyed?: boolean;
 }
 
 // SQLSTATE classes and driver codes that mean "no server there now": 08 connection, 57P0x shutdown, 53300 too many.
@@ -117,6 +119,8 @@ export function openDatabase(options: ConnectOptions): Database {
       DateStyle: 'ISO',
       // Compiling a plan took longer than running it, in every statement looked at (an import's by 2.5 s).
       jit: 'off',
+      // A plan of arrays is never taken for the cheaper one, and a plan made while a table was small goes on to scan it.
+      ...(options.keyed === true && { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off' }),
     },
   };
   const connect = (): postgres.Sql =>

@@ -13,16 +13,19 @@ CREATE FUNCTION platform.add_notes(
 ) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
   moment timestamptz := date_trunc('milliseconds', now());
-  known integer[];                                       -- those whose visitor has a conversation
-  able integer[];                                        -- and who have an author
+  known boolean[];                                       -- whether the visitor has a conversation
+  able integer[] := '{}';                                -- where an author is there as well
   note_id bigint;
   answers text[] := '{}';
   i integer;
 BEGIN
-  known := ARRAY(SELECT t.i FROM unnest(p_todo) AS t (i) WHERE EXISTS (
-    SELECT 1 FROM platform.conversation c WHERE c.tenant = p_tenant AND c.site = p_site
-       AND c.visitor_id = (p_commands[t.i] ->> 'visitor')::bigint));
-  able := ARRAY(SELECT k.i FROM unnest(known) AS k (i) WHERE (p_authors[k.i]).id IS NOT NULL);
+  -- A look-up each: as a condition it became a join with all conversations of the website.
+  known := ARRAY(SELECT (SELECT true FROM platform.conversation c WHERE c.tenant = p_tenant AND c.site = p_site
+                            AND c.visitor_id = (p_commands[t.i] ->> 'visitor')::bigint LIMIT 1)
+                   FROM unnest(p_todo) WITH ORDINALITY AS t (i, n) ORDER BY t.n);
+  FOR n IN 1 .. cardinality(p_todo) LOOP
+    IF known[n] AND (p_authors[p_todo[n]]).id IS NOT NULL THEN able := able || p_todo[n]; END IF;
+  END LOOP;
   IF cardinality(able) > 0 THEN
     note_id := platform.reserve_ids(p_tenant, p_site, 'note', cardinality(able));
     INSERT INTO platform.note (tenant, site, id, external_id, visitor_id, operator_id, text, created_at)
@@ -30,22 +33,23 @@ BEGIN
            p_commands[a.i] ->> 'text', moment
       FROM unnest(able) WITH ORDINALITY AS a (i, n);
   END IF;
-  FOREACH i IN ARRAY p_todo LOOP
-    IF i = ANY (able) THEN
+  FOR n IN 1 .. cardinality(p_todo) LOOP
+    i := p_todo[n];
+    IF known[n] IS NULL THEN
+      answers := answers || '{"refused": "not_found"}'::text;
+    ELSIF (p_authors[i]).id IS NULL THEN
+      answers := answers || '{"refused": "enrollment_unavailable"}'::text;
+    ELSE
       note_id := note_id + 1;
       answers := answers || json_build_object('done', json_build_object(
         'note_id', note_id, 'author', (p_authors[i]).name, 'created_at', moment::text))::text;
-    ELSIF i = ANY (known) THEN
-      answers := answers || '{"refused": "enrollment_unavailable"}'::text;
-    ELSE
-      answers := answers || '{"refused": "not_found"}'::text;
     END IF;
   END LOOP;
   RETURN answers;
 END $$;
 
 -- Whether the authority of each command is still what its statement was built for, at this moment, and who is its author.
-CREATE FUNCTION gateway.authors_now(
+CREATE FUNCTION gateway.standing_of(
   p_tenant bigint, p_site bigint, p_credentials text[], p_digests bytea[], p_revisions integer[], p_authored boolean,
   OUT holds boolean[], OUT authors platform.operator[]
 ) LANGUAGE plpgsql AS $$
@@ -76,13 +80,12 @@ CREATE FUNCTION gateway.write_batch(
 ) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   entries text[];
-  holds boolean[];
-  authors platform.operator[];
+  standing record;
   later record;
   answers text[] := '{}';                                -- of the commands that todo numbers
   todo integer[];
   made integer[] := '{}';
-  done integer := 0;
+  receipts text[] := '{}';
   i integer;
   n integer;
 BEGIN
@@ -90,23 +93,22 @@ BEGIN
   -- the locks, so that no two batches wait for each other; effects and journal come after all of them.
   PERFORM pg_advisory_xact_lock(k.lock)
     FROM (SELECT hashtextextended(id, 0) AS lock FROM unnest(p_ids) AS id ORDER BY 1) k;
-  SELECT * INTO holds, authors
-    FROM gateway.authors_now(p_tenant, p_site, p_credentials, p_digests, p_revisions, p_authored);
+  standing := gateway.standing_of(p_tenant, p_site, p_credentials, p_digests, p_revisions, p_authored);
   SELECT array_agg(CASE
       WHEN k.seen IS NULL THEN '{"state": "stale"}'
       -- Before the key: what the caller may not see any more is not replayed to it either.
       WHEN NOT k.seen THEN '{"state": "new", "outcome": {"refused": "not_found"}}'
-      WHEN NOT holds[k.n] THEN '{"state": "stale"}'
+      WHEN NOT standing.holds[k.n] THEN '{"state": "stale"}'
       WHEN (k.o).operation_id IS NULL THEN NULL
       -- An author is asked of a replay too: who may not write now is not told what was written.
-      WHEN p_authored AND (authors[k.n]).id IS NULL THEN '{"state": "new", "outcome": {"refused": "enrollment_unavailable"}}'
+      WHEN p_authored AND (standing.authors[k.n]).id IS NULL THEN '{"state": "new", "outcome": {"refused": "enrollment_unavailable"}}'
       WHEN (k.o).fingerprint IS NULL OR (k.o).created_at <= now() - interval '24 hours' THEN '{"state": "forgotten"}'
       WHEN (k.o).fingerprint <> k.fingerprint THEN '{"state": "conflict"}'
       WHEN (k.o).status = 'acknowledged' THEN json_build_object(
         'state', CASE WHEN (k.o).attempt = k.attempt THEN 'new' ELSE 'settled' END, 'outcome', (k.o).outcome)::text
       WHEN (k.o).status <> 'pending' THEN '{"state": "unknown"}'
       WHEN (k.o).attempt = k.attempt AND (k.o).epoch = 1 THEN json_build_object(
-        'state', 'reserved', 'epoch', 1, 'author', (authors[k.n]).id::text)::text
+        'state', 'reserved', 'epoch', 1, 'author', (standing.authors[k.n]).id::text)::text
       ELSE '{"state": "pending"}' END ORDER BY k.n)
     INTO entries
     FROM (SELECT u.*, (SELECT o FROM gateway.operation o WHERE o.operation_id = u.id) AS o
@@ -117,21 +119,21 @@ BEGIN
 
   IF p_lease IS NOT NULL THEN
     FOREACH i IN ARRAY todo LOOP
-      IF (authors[i]).id IS NULL THEN
+      IF (standing.authors[i]).id IS NULL THEN
         entries[i] := '{"state": "new", "outcome": {"refused": "enrollment_unavailable"}}';
       ELSE
         INSERT INTO gateway.operation (operation_id, credential_id, revision, tenant, site, operation, status, fingerprint,
                                        lease_until, attempt)
         VALUES (p_ids[i], p_credentials[i], p_revisions[i], p_tenant, p_site, p_operation, 'pending', p_fingerprints[i],
                 now() + p_lease, p_attempts[i]);
-        entries[i] := json_build_object('state', 'reserved', 'epoch', 1, 'author', (authors[i]).id::text);
+        entries[i] := json_build_object('state', 'reserved', 'epoch', 1, 'author', (standing.authors[i]).id::text);
       END IF;
     END LOOP;
     RETURN ('[' || array_to_string(entries, ',') || ']')::json;
   END IF;
 
   IF p_operation = 'visitor_note_add' THEN
-    answers := platform.add_notes(p_tenant, p_site, todo, p_ids, authors, p_commands);
+    answers := platform.add_notes(p_tenant, p_site, todo, p_ids, standing.authors, p_commands);
   ELSE
     -- Rows in the order of their ids, for the same reason as the locks.
     IF p_operation = 'conversation_disposition_set' THEN
@@ -139,7 +141,7 @@ BEGIN
     END IF;
     FOREACH i IN ARRAY todo LOOP
       answers := answers || CASE p_operation
-        WHEN 'conversation_disposition_set' THEN platform.set_disposition(p_tenant, p_site, authors[i], p_commands[i])
+        WHEN 'conversation_disposition_set' THEN platform.set_disposition(p_tenant, p_site, standing.authors[i], p_commands[i])
         WHEN 'ai_feature_execute' THEN platform.run_detection(p_tenant, p_site, p_commands[i])
         WHEN 'config_plan' THEN platform.plan_changes(p_tenant, p_site, p_commands[i])
       END::text;
@@ -148,7 +150,7 @@ BEGIN
   FOR n IN 1 .. cardinality(todo) LOOP
     entries[todo[n]] := '{"state": "new", "outcome": ' || answers[n] || '}';
     IF answers[n] NOT LIKE '{"refused"%' THEN made := made || n; END IF;
-    IF answers[n] LIKE '{"done"%' THEN done := done + 1; END IF;
+    IF answers[n] LIKE '{"done"%' THEN receipts := receipts || p_receipts; END IF;
   END LOOP;
   IF cardinality(made) > 0 THEN
     INSERT INTO gateway.operation (operation_id, credential_id, revision, tenant, site, operation, status, fingerprint,
@@ -157,14 +159,11 @@ BEGIN
            p_fingerprints[todo[m.n]], answers[m.n]::json, p_attempts[todo[m.n]]
       FROM unnest(made) AS m (n);
     -- Last, since the next write on the website waits for this row until the commit.
-    IF done > 0 AND cardinality(p_receipts) > 0 THEN
-      PERFORM gateway.append_receipts(p_tenant, p_site,
-        ARRAY(SELECT r.event FROM generate_series(1, done), unnest(p_receipts) AS r (event)));
-    END IF;
+    IF cardinality(receipts) > 0 THEN PERFORM gateway.append_receipts(p_tenant, p_site, receipts); END IF;
     -- The journal's row may have been waited for. What remains is the moment between here and the commit.
-    SELECT * INTO later FROM gateway.authors_now(p_tenant, p_site, p_credentials, p_digests, p_revisions, p_authored);
+    later := gateway.standing_of(p_tenant, p_site, p_credentials, p_digests, p_revisions, p_authored);
     FOREACH n IN ARRAY made LOOP
-      IF NOT later.holds[todo[n]] OR (later.authors[todo[n]]).id IS DISTINCT FROM (authors[todo[n]]).id THEN
+      IF NOT later.holds[todo[n]] OR (later.authors[todo[n]]).id IS DISTINCT FROM (standing.authors[todo[n]]).id THEN
         RAISE EXCEPTION 'stale authority' USING ERRCODE = 'GW401';
       END IF;
     END LOOP;
