@@ -2,8 +2,7 @@ import { Failure } from '../core/failures.ts';
 
 export interface LanesOptions<Item, Result> {
   /**
-   * Does the items of one lane, each with a key of its own, in the slot of that number, which nobody else has meanwhile.
-   * Answers in order; an Error is that item's alone.
+   * Does the items of one lane in the slot of that number, which nobody else has meanwhile. Answers in order; an Error is that item's alone.
    */
   readonly run: (items: readonly Item[], slot: number) => Promise<readonly (Result | Error)[]>;
   /** Slots: runs at the same time. */
@@ -16,7 +15,6 @@ export interface LanesOptions<Item, Result> {
 export interface Place {
   readonly lane: string;
   readonly group: string;
-  readonly key: string;
 }
 
 /** Items of one run: with 16 callers, 8 in two turns gave more than 16 or 4. */
@@ -32,7 +30,6 @@ const PROMPT = 3;
 
 interface Waiting<Item, Result> {
   readonly item: Item;
-  readonly key: string;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: Error) => void;
   readonly timer: NodeJS.Timeout;
@@ -40,7 +37,7 @@ interface Waiting<Item, Result> {
 
 interface Lane<Item, Result> {
   readonly group: string;
-  waiting: Waiting<Item, Result>[];
+  readonly waiting: Waiting<Item, Result>[];
   busy: boolean;
 }
 
@@ -65,17 +62,17 @@ export class Lanes<Item, Result> {
   }
 
   /** Resolves with what the item's run answers; rejects with its Error, or with 503 where it had no turn in time. */
-  add({ lane: name, group, key }: Place, item: Item): Promise<Result> {
+  add({ lane: name, group }: Place, item: Item): Promise<Result> {
     const lane = this.#lanes.get(name) ?? { group, waiting: [], busy: false };
     if (lane.waiting.length >= LENGTH) return Promise.reject(turnedAway());
     this.#lanes.set(name, lane);
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
-        lane.waiting = lane.waiting.filter((one) => one !== waiting);
+        lane.waiting.splice(lane.waiting.indexOf(waiting), 1);
         this.#forget(name, lane);
         reject(turnedAway());
       }, this.#options.patience);
-      const waiting = { item, key, resolve, reject, timer };
+      const waiting = { item, resolve, reject, timer };
       lane.waiting.push(waiting);
       this.#next();
     });
@@ -139,17 +136,11 @@ export class Lanes<Item, Result> {
   }
 }
 
-/** The first of a lane, in their order, no key twice: of two with the same key the second is to find what the first did. */
+/** The first of a lane, in their order. */
 function take<Item, Result>(lane: Lane<Item, Result>): Waiting<Item, Result>[] {
-  const taken = new Map<string, Waiting<Item, Result>>();
-  const left: Waiting<Item, Result>[] = [];
-  for (const one of lane.waiting) {
-    if (taken.size === BATCH || taken.has(one.key)) left.push(one);
-    else taken.set(one.key, one);
-  }
-  lane.waiting = left;
-  for (const { timer } of taken.values()) clearTimeout(timer);
-  return [...taken.values()];
+  const taken = lane.waiting.splice(0, BATCH);
+  for (const { timer } of taken) clearTimeout(timer);
+  return taken;
 }
 
 const turnedAway = (): Failure => new Failure('service_unavailable', { retryAfter: 1 });

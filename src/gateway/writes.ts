@@ -38,8 +38,8 @@ const PlanDone = z.object({
   changes: z.array(z.object({ field: z.string(), from: Value, to: Value })),
 });
 
-/** Milliseconds that a command waits for its turn: with the statement's own 2.5 s its caller has an answer within 3 s. */
-const PATIENCE = 500;
+/** Milliseconds that a command waits for its turn; its statement has the rest of 3 s (store/open.ts). */
+const PATIENCE = 1_000;
 
 /**
  * Enters commands into the ledger (contract, Common rules 5 and 6; decisions, section 10). The platform's own writer runs
@@ -127,7 +127,7 @@ export class Ledger {
     // A batch asks once what its callers may see: those with restrictions, each in a lane of its own.
     const own = isRestricted(authority) ? ` ${authority.credentialId} ${authority.revision}` : '';
     const lane = `${website.id} ${command.operation}${own}`;
-    let entry = await this.#lanes.add({ lane, group: website.id, key: operationId }, { kind, keyed });
+    let entry = await this.#lanes.add({ lane, group: website.id }, { kind, keyed });
     if (entry.state === 'reserved' && remote) {
       const work = { operationId, website: website.id, author: entry.author, command };
       const { epoch } = entry;

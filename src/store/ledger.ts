@@ -35,6 +35,11 @@ export type Entry =
   | { readonly state: 'reserved'; readonly epoch: number; readonly author: string }
   | { readonly state: 'pending' | 'unknown' | 'conflict' | 'forgotten' };
 
+/** Its authority was gone, or one before it in the batch had its key. */
+interface Undecided {
+  readonly state: 'stale' | 'again';
+}
+
 /** Milliseconds for a command of a remote writer, after which another replica may look after it. */
 export const LEASE = 10_000;
 
@@ -59,18 +64,15 @@ async function repeated<T>(run: () => Promise<T>): Promise<T> {
 const hex = (bytes: Uint8Array): string => `\\x${Buffer.from(bytes).toString('hex')}`;
 
 /**
- * Enters commands of one kind on one website, of callers who may see the same of it, each key once. Of the platform's own
+ * Enters commands of one kind on one website, of callers who may see the same of it. Of the platform's own
  * writer, authority, reservation, effect, journal entry and outcome of all are this one statement. A reply that was lost
  * says nothing about the commit: the same statement sent again finds its outcomes, or does what the first did not. What one
  * command raises undoes all of them, and then each is entered by itself. Answers in order, an Error for what was refused.
  */
-export async function enter(
-  db: Database,
-  { operation, authored, receipts, remote }: Kind,
-  batch: readonly Keyed[],
-): Promise<(Entry | Error)[]> {
+export async function enter(db: Database, kind: Kind, batch: readonly Keyed[]): Promise<(Entry | Error)[]> {
   const [first] = batch;
   if (!first) return [];
+  const { operation, authored, receipts, remote } = kind;
   const { website } = first.session;
   const authorities = batch.map(({ session }) => session.authority);
   const { view } = first.about;
@@ -91,19 +93,21 @@ export async function enter(
                              THEN coalesce(${visible(first.session, view, sql`k.about`)}, false) END ORDER BY k.n) AS seen
          FROM unnest(b.digests, b.revisions, b.abouts) WITH ORDINALITY AS k (digest, revision, about, n)) s`;
   try {
-    const [row] = await repeated(() => db.query<{ entries: (Entry | { state: 'stale' })[] }>(statement));
+    const [row] = await repeated(() => db.query<{ entries: (Entry | Undecided)[] }>(statement));
+    const entries = row?.entries ?? [];
+    const again = batch.filter((_, i) => entries[i]?.state === 'again');
+    const later = (await enter(db, kind, again)).values();
     return batch.map(({ session }, i) => {
-      const entry = row?.entries[i];
-      if (!entry || entry.state === 'stale') return new StaleAuthority();
+      const entry = entries[i];
+      if (entry?.state === 'again') return later.next().value ?? new StaleAuthority();
+      if (entry === undefined || entry.state === 'stale') return new StaleAuthority();
       session.verified = true;
       return entry;
     });
   } catch (error) {
     if (batch.length > 1 && !isUnavailable(error)) {
       const alone: (Entry | Error)[] = [];
-      for (const one of batch) {
-        alone.push(...(await enter(db, { operation, authored, receipts, remote }, [one])));
-      }
+      for (const one of batch) alone.push(...(await enter(db, kind, [one])));
       return alone;
     }
     const refusal = sqlState(error) === STALE ? new StaleAuthority() : error;

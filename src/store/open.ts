@@ -30,6 +30,8 @@ export interface StoreOptions {
 
 // With the grace of a silent server, a request has its 503 within 3 s (checks, F-06).
 const FAST_TIMEOUT = 2_500;
+// A write may have waited for its turn before (gateway/writes.ts).
+const WRITE_TIMEOUT = 1_500;
 const SLOW_TIMEOUT = 15_000;
 
 /**
@@ -44,10 +46,9 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     : (databaseUrl ?? '');
   const connect = (connections: number, statementTimeout: number, part: string, keyed = false): Database =>
     openDatabase({ target, connections, statementTimeout, name: `${name}${part}`, keyed });
-  const fast = options.statementTimeout ?? FAST_TIMEOUT;
-  const db = connect(options.connections, fast, '');
+  const db = connect(options.connections, options.statementTimeout ?? FAST_TIMEOUT, '');
   const slow = connect(2, Math.max(SLOW_TIMEOUT, options.statementTimeout ?? 0), '-slow');
-  const writer = (): Database => connect(1, fast, '-writes', true);
+  const writer = (): Database => connect(1, options.statementTimeout ?? WRITE_TIMEOUT, '-writes', true);
   const more = Array.from({ length: Math.max(0, Math.floor(options.connections / 2) - 1) }, writer);
   const writers: Store['writers'] = [writer(), ...more];
   const close = async (): Promise<void> => {

@@ -71,8 +71,8 @@ END $$;
 -- a crash leaves all of it or nothing and no outcome is ever unknown. With one, the effect is another system's: commands
 -- are reserved for whoever called, who has to settle them. p_seen: whether the caller may see what a command is about;
 -- null where its authority was gone. Answers a list of {"state": …} in the order of the commands: new or settled (with the
--- outcome), reserved (with epoch and author), pending, unknown, conflict (other input or revision), forgotten (erased) or
--- stale. Raises GW401, which undoes all of it, where an authority went while the journal was waited for.
+-- outcome), reserved (with epoch and author), pending, unknown, conflict (other input or revision), forgotten (erased),
+-- stale, or again (under the key of one before it, which has only now been decided on). Raises GW401, which undoes all of it, where an authority went while the journal was waited for.
 CREATE FUNCTION gateway.write_batch(
   p_tenant bigint, p_site bigint, p_operation text, p_authored boolean, p_receipts text[], p_lease interval,
   p_ids text[], p_attempts uuid[], p_credentials text[], p_digests bytea[], p_revisions integer[],
@@ -99,7 +99,8 @@ BEGIN
       -- Before the key: what the caller may not see any more is not replayed to it either.
       WHEN NOT k.seen THEN '{"state": "new", "outcome": {"refused": "not_found"}}'
       WHEN NOT standing.holds[k.n] THEN '{"state": "stale"}'
-      WHEN (k.o).operation_id IS NULL THEN NULL
+      -- Of two under one key, the second is to find what the first does.
+      WHEN (k.o).operation_id IS NULL THEN CASE WHEN array_position(p_ids, k.id) < k.n THEN '{"state": "again"}' END
       -- An author is asked of a replay too: who may not write now is not told what was written.
       WHEN p_authored AND (standing.authors[k.n]).id IS NULL THEN '{"state": "new", "outcome": {"refused": "enrollment_unavailable"}}'
       WHEN (k.o).fingerprint IS NULL OR (k.o).created_at <= now() - interval '24 hours' THEN '{"state": "forgotten"}'
