@@ -7,7 +7,7 @@ export interface LanesOptions<Item, Result> {
   readonly run: (items: readonly Item[], slot: number) => Promise<readonly (Result | Error)[]>;
   /** Slots: runs at the same time. */
   readonly slots: number;
-  /** Milliseconds that an item waits for its turn at most. */
+  /** Milliseconds that an item waits while its lane has no turn; three times as long while it has. */
   readonly patience: number;
 }
 
@@ -21,6 +21,7 @@ export interface Place {
 export const BATCH = 8;
 /** Items that wait in one lane. */
 export const LENGTH = 256;
+const LOOKS = 3;
 /**
  * Milliseconds for which a run has the store to itself. One prompt run after the other on one connection did the work of
  * four at the same time with half of PostgreSQL's processor time; one that waits for rows or for a slow disk is not waited
@@ -32,13 +33,18 @@ interface Waiting<Item, Result> {
   readonly item: Item;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: Error) => void;
-  readonly timer: NodeJS.Timeout;
+  /** Turns that the lane had ended when this one was last looked at, and how often it was. */
+  seen: number;
+  looks: number;
+  timer: NodeJS.Timeout | undefined;
 }
 
 interface Lane<Item, Result> {
   readonly group: string;
   readonly waiting: Waiting<Item, Result>[];
   busy: boolean;
+  /** Runs that have ended. */
+  turns: number;
 }
 
 /**
@@ -63,16 +69,24 @@ export class Lanes<Item, Result> {
 
   /** Resolves with what the item's run answers; rejects with its Error, or with 503 where it had no turn in time. */
   add({ lane: name, group }: Place, item: Item): Promise<Result> {
-    const lane = this.#lanes.get(name) ?? { group, waiting: [], busy: false };
+    const lane = this.#lanes.get(name) ?? { group, waiting: [], busy: false, turns: 0 };
     if (lane.waiting.length >= LENGTH) return Promise.reject(turnedAway());
     this.#lanes.set(name, lane);
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
+      const waiting: Waiting<Item, Result> = { item, resolve, reject, seen: lane.turns, looks: 0, timer: undefined };
+      const look = (): void => {
+        waiting.looks++;
+        // A lane that moves is only busy, or this process is; one that does not may be locked out.
+        if (waiting.seen !== lane.turns && waiting.looks < LOOKS) {
+          waiting.seen = lane.turns;
+          waiting.timer = setTimeout(look, this.#options.patience);
+          return;
+        }
         lane.waiting.splice(lane.waiting.indexOf(waiting), 1);
         this.#forget(name, lane);
         reject(turnedAway());
-      }, this.#options.patience);
-      const waiting = { item, resolve, reject, timer };
+      };
+      waiting.timer = setTimeout(look, this.#options.patience);
       lane.waiting.push(waiting);
       this.#next();
     });
@@ -94,6 +108,7 @@ export class Lanes<Item, Result> {
       this.#prompt = prompt;
       void this.#run(take(lane), slot).then(() => {
         lane.busy = false;
+        lane.turns++;
         this.#free.push(slot);
         this.#free.sort((a, b) => a - b);
         const left = (this.#groups.get(lane.group) ?? 1) - 1;

@@ -38,7 +38,7 @@ const PlanDone = z.object({
   changes: z.array(z.object({ field: z.string(), from: Value, to: Value })),
 });
 
-/** Milliseconds that a command waits for its turn; its statement has the rest of 3 s (store/open.ts). */
+/** Milliseconds that a command waits where nothing moves; its statement has the rest of 3 s (store/open.ts). */
 const PATIENCE = 1_000;
 
 /**

@@ -102,7 +102,7 @@ export async function enter(db: Database, kind: Kind, batch: readonly Keyed[]): 
       if (entry?.state === 'again') return later.next().value ?? new StaleAuthority();
       if (entry === undefined || entry.state === 'stale') return new StaleAuthority();
       session.verified = true;
-      return entry;
+      return entry as Entry; // what is undecided has been dealt with above
     });
   } catch (error) {
     if (batch.length > 1 && !isUnavailable(error)) {
