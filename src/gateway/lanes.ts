@@ -79,14 +79,21 @@ export class Lanes<Item, Result> {
         // A lane that moves is only busy, or this process is; one that does not may be locked out.
         if (waiting.seen !== lane.turns && waiting.looks < LOOKS) {
           waiting.seen = lane.turns;
-          waiting.timer = setTimeout(look, this.#options.patience);
+          wait();
           return;
         }
         lane.waiting.splice(lane.waiting.indexOf(waiting), 1);
         this.#forget(name, lane);
         reject(turnedAway());
       };
-      waiting.timer = setTimeout(look, this.#options.patience);
+      // An answer that lies in the socket of a busy process is read before the time is called up.
+      const wait = (): void => {
+        waiting.timer = setTimeout(
+          () => setImmediate(() => lane.waiting.includes(waiting) && look()),
+          this.#options.patience,
+        );
+      };
+      wait();
       lane.waiting.push(waiting);
       this.#next();
     });
