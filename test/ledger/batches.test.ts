@@ -17,7 +17,10 @@ import { type LedgerWorld, openWorld } from './world.ts';
 let world: LedgerWorld;
 let writer: Issued;
 let authority: Authority;
-/** A connection of its own, as a writer of the store has it. */
+/** Another gateway on the same store, and how many commands each of its statements has carried. */
+let watched: TestGateway;
+const sent: number[] = [];
+/** Connections as the store's writers have them. */
 let db: Database;
 let sql: Sql;
 let count = 0;
@@ -29,8 +32,22 @@ beforeAll(async () => {
   const { host, port, name } = world.gateway.database;
   const target = { host, port, database: name, username: 'postgres' };
   db = openDatabase({ target, connections: 4, statementTimeout: 5_000, name: 'test', keyed: true });
+  watched = await openTestGateway('demo', {
+    ...world.gateway.database,
+    db: {
+      ...db,
+      query: (statement) => {
+        const { text, values } = compile(statement);
+        const ids = values.find((value) => Array.isArray(value) && String(value[0]).startsWith('op_'));
+        if (text.includes('gateway.write_batch(')) sent.push(Array.isArray(ids) ? ids.length : 0);
+        return db.query(statement);
+      },
+    },
+    close: async () => undefined,
+  });
 });
 afterAll(async () => {
+  await watched.close();
   await db.close();
   await world.close();
 });
@@ -81,25 +98,9 @@ const deadlocks = async (): Promise<number> => {
 
 describe('one batch', () => {
   it('holds a stale authority, a conflict, a replay, an unknown visitor and a key twice, and does the rest', async () => {
-    const gateway = world.gateway;
-    const sent: number[] = [];
-    const watched: Database = {
-      ...gateway.database.db,
-      query: (statement) => {
-        const { text, values } = compile(statement);
-        const ids = values.find((value) => Array.isArray(value) && String(value[0]).startsWith('op_'));
-        if (text.includes('gateway.write_batch(')) sent.push(Array.isArray(ids) ? ids.length : 0);
-        return gateway.database.db.query(statement);
-      },
-    };
-    const own: TestGateway = await openTestGateway('demo', {
-      ...gateway.database,
-      db: watched,
-      close: async () => undefined,
-    });
     const other = await world.writer();
     const write = (text: string, key: string, by = writer, visitor = 'vis_1_1_4') =>
-      world.write('REST', note(text, visitor), { token: by.token, key, gateway: own });
+      world.write('REST', note(text, visitor), { token: by.token, key, gateway: watched });
     const [replayed, clashing, twice] = [fresh(), fresh(), fresh()];
     const before = await write('Said before', replayed);
     await write('Another text', clashing);
@@ -146,7 +147,6 @@ describe('one batch', () => {
       ['A clash', 0],
     ] as const)
       expect(await world.notes(text), text).toBe(n);
-    await own.close();
   });
 
   it('an authority that goes while the journal is waited for fails alone', async () => {
