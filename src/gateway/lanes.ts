@@ -17,15 +17,15 @@ export interface Place {
   readonly group: string;
 }
 
-/** Items of one run: with 16 callers, 8 in two turns gave more than 16 or 4. */
+/** Items of one run at most. */
 export const BATCH = 8;
 /** Items that wait in one lane. */
 export const LENGTH = 256;
 const LOOKS = 3;
 /**
- * Milliseconds for which a run has the store to itself. One prompt run after the other on one connection did the work of
- * four at the same time with half of PostgreSQL's processor time; one that waits for rows or for a slow disk is not waited
- * for.
+ * Milliseconds for which a run has the store to itself: on two busy cores, runs one after the other on one connection cost
+ * PostgreSQL about 0.25 ms a write, three to six at the same time 0.5 to 0.7 ms. One that waits for rows or for a slow disk
+ * is not waited for.
  */
 const PROMPT = 3;
 

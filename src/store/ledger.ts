@@ -107,7 +107,12 @@ export async function enter(db: Database, kind: Kind, batch: readonly Keyed[]): 
   } catch (error) {
     if (batch.length > 1 && !isUnavailable(error)) {
       const alone: (Entry | Error)[] = [];
-      for (const one of batch) alone.push(...(await enter(db, kind, [one])));
+      for (const one of batch) {
+        const last = alone.at(-1);
+        // Where the store cannot now, the others are not kept waiting for the same.
+        const unavailable = last instanceof Error && isUnavailable(last);
+        alone.push(...(unavailable ? [last] : await enter(db, kind, [one])));
+      }
       return alone;
     }
     const refusal = sqlState(error) === STALE ? new StaleAuthority() : error;

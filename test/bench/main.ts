@@ -18,7 +18,8 @@ import { tombstones } from './tombstones.ts';
 
 /**
  * `npm run bench`: ours against hand-written peers in one run, interleaved, medians and ratios. Figures are of this
- * machine in this hour; ratios travel. `-- --only notes` compares what has the word in its name, and nothing else;
+ * machine in this hour; ratios travel. `-- --only notes` compares what has the word in its name, and nothing else (`retry`:
+ * with a million tombstones);
  * `-- --scale` adds retries with a million tombstones, and the comparison of 40 thousand with 4 million messages.
  */
 const ROUNDS = 5;
@@ -172,10 +173,8 @@ async function run(): Promise<void> {
     await compare('MCP contact_get', mcp, { port: PEER, path: '/mcp', body }, token);
     await compare('MCP against our REST', mcp, { port: OURS, path: contactPath }, token);
     print(`resident memory after load ${Math.round(gateway.rss())} MB`);
-    if (options.scale) {
-      await tombstones(store, visitors[0]?.[0] ?? '', print);
-      await scale(store, print);
-    }
+    if (options.scale || options.only === 'retry') await tombstones(store, visitors[0]?.[0] ?? '', print);
+    if (options.scale) await scale(store, print);
   } finally {
     for (const server of servers) await server.stop();
     await Promise.all([db.close(), sql.end()]);
