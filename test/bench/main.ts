@@ -18,9 +18,8 @@ import { tombstones } from './tombstones.ts';
 
 /**
  * `npm run bench`: ours against hand-written peers in one run, interleaved, medians and ratios. Figures are of this
- * machine in this hour; ratios travel. `-- --only notes` compares what has the word in its name, and nothing else (`retry`:
- * with a million tombstones);
- * `-- --scale` adds retries with a million tombstones, and the comparison of 40 thousand with 4 million messages.
+ * machine in this hour; ratios travel. `-- --only notes` compares what has the word in its name, and nothing
+ * else (`retry`: with a million tombstones); `-- --scale` adds retries with a million tombstones, and the comparison of 40 thousand with 4 million messages.
  */
 const ROUNDS = 5;
 const SECONDS = 2;
