@@ -6,7 +6,7 @@ import type { FileBytes } from '../core/reads.ts';
 import { holds, type Requirement } from '../core/scopes.ts';
 import type { BytesRequest, CallContext, GatewayFacts, Tool } from '../core/tool.ts';
 import { StaleAuthority } from '../store/guard.ts';
-import { type Database, StoreUnreachable, sqlState } from '../store/postgres.ts';
+import { type Database, isUnavailable } from '../store/postgres.ts';
 import type { ReadSession } from '../store/read.ts';
 import { openReads } from '../store/reads.ts';
 import type { Guides } from './guides.ts';
@@ -269,12 +269,9 @@ function websiteOf(tool: Tool, input: Record<string, unknown>, authority: Author
   return website;
 }
 
-// Statement and lock time-outs, deadlocks and a read-only server: the data is unharmed and a later attempt may succeed.
-const BUSY = /^(57014|55P03|40P01|40001|25006|53...)$/;
-
 export function asFailure(error: unknown): Failure {
   if (error instanceof Failure) return error;
-  const unavailable = error instanceof StoreUnreachable || BUSY.test(sqlState(error));
+  const unavailable = isUnavailable(error);
   return new Failure(unavailable ? 'service_unavailable' : 'internal', {
     cause: error,
     ...(unavailable && { retryAfter: 1 }),

@@ -9,7 +9,8 @@ import { Quota } from './quota.ts';
 import { Ledger } from './writes.ts';
 
 export interface GatewayOptions {
-  readonly store: Pick<Store, 'db' | 'slow'>;
+  /** Without `writers`, writes run on `db`, two at the same time. */
+  readonly store: Pick<Store, 'db' | 'slow'> & Partial<Pick<Store, 'writers'>>;
   /** Checks every n-th answer against its schema; 1 in tests. */
   readonly checkEvery: number;
   readonly onDefect: (tool: Tool, error: unknown) => void;
@@ -28,7 +29,7 @@ export async function openGateway({ store, checkEvery, onDefect, remote }: Gatew
     authorities: openAuthorities(store.db),
     quota: new Quota(store.db),
     guides: openGuides(skills.all.map(({ required }) => required)),
-    ledger: new Ledger(store.db, remote),
+    ledger: new Ledger(store.writers ?? [store.db, store.db], remote),
     checkEvery,
     onDefect,
   });

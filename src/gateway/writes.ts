@@ -1,18 +1,20 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, randomUUID } from 'node:crypto';
 import { stringify } from 'safe-stable-stringify';
 import { z } from 'zod';
+import { isRestricted } from '../core/authority.ts';
 import { Failure } from '../core/failures.ts';
 import { native } from '../core/ids.ts';
 import type { Within } from '../core/reads.ts';
 import type { Tool } from '../core/tool.ts';
 import { rfc3339 } from '../core/view.ts';
 import type { Command, Ending, RemoteCommand, RemoteWriter, Writes } from '../core/writes.ts';
-import { type Entry, enter, LEASE, ledgerKey, settle } from '../store/ledger.ts';
+import { type Entry, enter, type Keyed, type Kind, LEASE, ledgerKey, settle } from '../store/ledger.ts';
 import type { Database } from '../store/postgres.ts';
 import type { ReadSession } from '../store/read.ts';
 import { AiFeatureView } from '../views/ai-feature.ts';
 import { ConversationView } from '../views/conversation.ts';
 import { VisitorView } from '../views/visitor.ts';
+import { Lanes } from './lanes.ts';
 
 /** The command that a call has entered, as its surface tells of it. */
 export interface OperationState {
@@ -36,6 +38,9 @@ const PlanDone = z.object({
   changes: z.array(z.object({ field: z.string(), from: Value, to: Value })),
 });
 
+/** Milliseconds that a command waits where nothing moves; its statement has the rest of 3 s (store/open.ts). */
+const PATIENCE = 1_000;
+
 /**
  * Enters commands into the ledger (contract, Common rules 5 and 6; decisions, section 10). The platform's own writer runs
  * inside the ledger's statement; a remote one is called between reservation and settlement, and where its answer does
@@ -44,11 +49,22 @@ const PlanDone = z.object({
 export class Ledger {
   readonly #db: Database;
   readonly #remote: RemoteWriter | undefined;
+  readonly #lanes: Lanes<{ readonly kind: Kind; readonly keyed: Keyed }, Entry>;
   #key: Promise<Uint8Array> | undefined;
 
-  constructor(db: Database, remote?: RemoteWriter) {
-    this.#db = db;
+  /** `writers`: as many as write at the same time, each for one statement after the other. */
+  constructor(writers: readonly [Database, ...Database[]], remote?: RemoteWriter) {
+    [this.#db] = writers;
     this.#remote = remote;
+    this.#lanes = new Lanes({
+      run: async (items, slot) => {
+        const [first] = items;
+        const keyed = items.map((item) => item.keyed);
+        return first ? enter(writers[slot] ?? this.#db, first.kind, keyed) : [];
+      },
+      slots: writers.length,
+      patience: PATIENCE,
+    });
   }
 
   /** The writes of one call. `state` is told as soon as the ledger has answered. */
@@ -100,11 +116,22 @@ export class Ledger {
     const fingerprint = hmac(secret, stringify({ input, revision: session.authority.revision }) ?? '');
     // What only computes has nothing to do in another system.
     const remote = tool.author ? this.#remote : undefined;
-    const keyed = { operationId, fingerprint, command, about, receipts: tool.emits };
-    let entry = await enter(session, keyed, remote !== undefined);
+    const { authority, website } = session;
+    const keyed = { session, operationId, attempt: randomUUID(), fingerprint, command, about };
+    const kind = {
+      operation: command.operation,
+      authored: tool.author,
+      receipts: tool.emits,
+      remote: remote !== undefined,
+    };
+    // A batch asks once what its callers may see: those with restrictions, each in a lane of its own.
+    const own = isRestricted(authority) ? ` ${authority.credentialId} ${authority.revision}` : '';
+    const lane = `${website.id} ${command.operation}${own}`;
+    let entry = await this.#lanes.add({ lane, group: website.id }, { kind, keyed });
     if (entry.state === 'reserved' && remote) {
-      const work = { operationId, website: session.website.id, author: entry.author, command };
-      entry = await this.#perform(remote, work, entry.epoch, tool.emits);
+      const work = { operationId, website: website.id, author: entry.author, command };
+      const { epoch } = entry;
+      entry = await this.#perform(remote, work, { epoch, attempt: keyed.attempt, receipts: tool.emits });
     }
     // A refusal has left nothing behind, and so there is no operation to tell of.
     const refused = entry.state === 'new' && 'refused' in entry.outcome;
@@ -116,8 +143,7 @@ export class Ledger {
   async #perform(
     remote: RemoteWriter,
     work: RemoteCommand,
-    epoch: number,
-    receipts: readonly string[],
+    held: { readonly epoch: number; readonly attempt: string; readonly receipts: readonly string[] },
   ): Promise<Entry> {
     // Two seconds of the lease are left for the settlement.
     const signal = AbortSignal.timeout(LEASE - 2_000);
@@ -127,9 +153,7 @@ export class Ledger {
       .then(() => remote.perform(work, signal))
       .catch(() => null);
     const outcome = await Promise.race([performed, late]);
-    const settled = await settle(this.#db, { operationId: work.operationId, epoch, receipts }, outcome).catch(
-      () => false,
-    );
+    const settled = await settle(this.#db, { operationId: work.operationId, ...held }, outcome).catch(() => false);
     // Whoever comes too late knows nothing: the replica that took the command over has the word.
     return settled && outcome ? { state: 'new', outcome } : { state: 'unknown' };
   }

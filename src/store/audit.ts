@@ -109,14 +109,41 @@ export const brokenJournals = (db: Database): Promise<{ id: string }[]> =>
      WHERE coalesce(h.position, 0) <> coalesce(j.held, 0) OR coalesce(h.position, 0) <> coalesce(j.high, 0) OR j.low <> 1
      ORDER BY tenant, site`);
 
-/** Minutes after which no write can still be under way. */
-export const PENDING_LIMIT = 10;
+/** Seconds after its lease within which any replica has taken a lapsed write over (gateway/upkeep.ts). */
+export const UPKEEP_LIMIT = 60;
 
+/** Writes that are still pending although their lease ended long ago, or that never had one. */
 export const stuckOperations = (db: Database): Promise<number> =>
   counted(
     db,
     sql`SELECT count(*)::integer AS count FROM gateway.operation
-         WHERE status = 'pending' AND created_at < now() - make_interval(mins => ${PENDING_LIMIT}::integer)`,
+         WHERE status = 'pending' AND coalesce(lease_until, created_at) < now() - make_interval(secs => ${UPKEEP_LIMIT}::integer)`,
+  );
+
+/**
+ * Notes of a website that the ledger has written and that lack their acknowledged operation, or their receipt in what is
+ * kept of the journal. All three are of one transaction and carry its time, so that none is taken for another's; of a
+ * disposition, or of what another system performed, no row of its own remains that could be compared.
+ */
+export const unrecordedNotes = (db: Database, { tenant, site }: Site): Promise<number> =>
+  counted(
+    db,
+    sql`
+    WITH written AS (
+      SELECT o.created_at AS at, count(*) AS n
+        FROM platform.note x
+        LEFT JOIN gateway.operation o ON o.operation_id = x.external_id AND o.tenant = x.tenant AND o.site = x.site
+         AND o.status = 'acknowledged'
+       WHERE x.tenant = ${tenant} AND x.site = ${site} AND x.external_id ~ '^op_[a-f0-9]{64}$' GROUP BY 1
+    ), told AS (
+      SELECT occurred_at AS at, count(*) AS n FROM gateway.journal
+       WHERE tenant = ${tenant} AND site = ${site} AND event_type = 'visitor.changed' GROUP BY 1
+    ), kept AS (
+      SELECT min(occurred_at) AS since FROM gateway.journal WHERE tenant = ${tenant} AND site = ${site}
+    )
+    SELECT coalesce(sum(greatest(0, w.n - coalesce(t.n, 0))), 0)::integer AS count
+      FROM kept CROSS JOIN written w LEFT JOIN told t ON t.at = w.at
+     WHERE w.at IS NULL OR w.at >= coalesce(kept.since, '-infinity')`,
   );
 
 /** Seconds after which some replica has ended a lapsed task and deleted an expired one. */

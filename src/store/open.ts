@@ -6,10 +6,12 @@ import { type ConnectOptions, type Database, openDatabase, StoreUnreachable, sql
 export { StoreUnavailable } from './embedded.ts';
 
 export interface Store {
-  /** Fast reads and single writes. */
+  /** Fast reads, and writes that wait for nobody. */
   readonly db: Database;
   /** Reports, imports and whatever else may take long: on connections of its own, made at first use. */
   readonly slow: Database;
+  /** One connection each, for writes, which may wait for rows and then never stand before a read. */
+  readonly writers: readonly [Database, ...Database[]];
   /** `undefined` on a DATABASE_URL. */
   readonly embedded: EmbeddedStore | undefined;
   readonly version: number;
@@ -28,6 +30,8 @@ export interface StoreOptions {
 
 // With the grace of a silent server, a request has its 503 within 3 s (checks, F-06).
 const FAST_TIMEOUT = 2_500;
+// A write may have waited for its turn before (gateway/writes.ts).
+const WRITE_TIMEOUT = 1_500;
 const SLOW_TIMEOUT = 15_000;
 
 /**
@@ -40,19 +44,22 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const target: ConnectOptions['target'] = embedded
     ? { host: embedded.host, port: embedded.port, database: embedded.database, username: embedded.username }
     : (databaseUrl ?? '');
-  const connect = (connections: number, statementTimeout: number, part: string): Database =>
-    openDatabase({ target, connections, statementTimeout, name: `${name}${part}` });
+  const connect = (connections: number, statementTimeout: number, part: string, keyed = false): Database =>
+    openDatabase({ target, connections, statementTimeout, name: `${name}${part}`, keyed });
   const db = connect(options.connections, options.statementTimeout ?? FAST_TIMEOUT, '');
   const slow = connect(2, Math.max(SLOW_TIMEOUT, options.statementTimeout ?? 0), '-slow');
+  const writer = (): Database => connect(1, options.statementTimeout ?? WRITE_TIMEOUT, '-writes', true);
+  const more = Array.from({ length: Math.max(0, Math.floor(options.connections / 2) - 1) }, writer);
+  const writers: Store['writers'] = [writer(), ...more];
   const close = async (): Promise<void> => {
-    await Promise.all([db.close(), slow.close()]);
+    await Promise.all([db.close(), slow.close(), ...writers.map((one) => one.close())]);
     await embedded?.stop();
   };
   try {
     await requireVersion(slow);
     const { version, applied } = await migrate(slow);
     if (applied.length > 0) log(`schema at version ${version}`);
-    return { db, slow, embedded, version, close };
+    return { db, slow, writers, embedded, version, close };
   } catch (error) {
     await close();
     // Class 28: who asks; 3D: the database; 42501: its rights.

@@ -32,6 +32,8 @@ export interface ConnectOptions {
   /** Milliseconds after which PostgreSQL cancels a statement of this pool. */
   readonly statementTimeout: number;
   readonly name: string;
+  /** For a pool whose statements only look up by keys, whatever the tables held when they were planned. */
+  readonly keyed?: boolean;
 }
 
 // SQLSTATE classes and driver codes that mean "no server there now": 08 connection, 57P0x shutdown, 53300 too many.
@@ -76,6 +78,13 @@ export function sqlState(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
+// Statement and lock time-outs, deadlocks and a read-only server.
+const BUSY = /^(57014|55P03|40P01|40001|25006|53...)$/;
+
+/** Whether the store could not do it now: the data is unharmed and a later attempt may succeed. */
+export const isUnavailable = (error: unknown): boolean =>
+  error instanceof StoreUnreachable || BUSY.test(sqlState(error));
+
 /** Whether a statement that can be sent twice should be: after silence a second wait would only double the first. */
 export const mayRepeat = (error: unknown): boolean =>
   error instanceof StoreUnreachable && !WAITED.test(sqlState(error.cause));
@@ -110,6 +119,8 @@ export function openDatabase(options: ConnectOptions): Database {
       DateStyle: 'ISO',
       // Compiling a plan took longer than running it, in every statement looked at (an import's by 2.5 s).
       jit: 'off',
+      // A plan of arrays is never taken for the cheaper one, and a plan made while a table was small goes on to scan it.
+      ...(options.keyed === true && { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off' }),
     },
   };
   const connect = (): postgres.Sql =>

@@ -34,14 +34,18 @@ function scope(session: ReadSession, view: View, extra: readonly Fragment[] = []
 }
 
 /** The native id inside a public one that belongs to the session's website; otherwise there is no such record. */
-function nativeId(session: ReadSession, view: View, id: string): string {
+export function nativeId(session: ReadSession, view: View, id: string): string {
   const parsed = view.id === 'plain' ? { website: session.website.id, native: id } : parseId(id);
   if (!parsed || parsed.website !== session.website.id || !fitsBigint(parsed.native)) throw new Failure('not_found');
   return parsed.native;
 }
 
+/** Whether the record under a native id, which may be a column, exists for the caller: true, or null. */
+export const visible = (session: ReadSession, view: View, native: Fragment): Fragment =>
+  sql`(SELECT true FROM ${raw(`${view.table} ${view.alias}`)} WHERE ${raw(view.alias)}.id = ${native} AND ${scope(session, view)})`;
+
 /** Whether each record of a chain exists for the caller, the second within the first and so on. */
-export function exists(session: ReadSession, chain: readonly Within[]): Fragment {
+function exists(session: ReadSession, chain: readonly Within[]): Fragment {
   const links = chain.map(({ view, id, where }, i) => {
     const before = chain[i - 1];
     const link = before ? [linkTo(session, view, before)] : [];

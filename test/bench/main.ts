@@ -19,8 +19,9 @@ import { tombstones } from './tombstones.ts';
 
 /**
  * `npm run bench`: ours against hand-written peers in one run, interleaved, medians and ratios. Figures are of this
- * machine in this hour; ratios travel. `-- --only notes` compares what has the word in its name, and nothing else;
- * `-- --scale` adds retries with a million tombstones, and the comparison of 40 thousand with 4 million messages.
+ * machine in this hour; ratios travel. `-- --only notes` compares what has the word in its name, and nothing else
+ * (`retry`: with a million tombstones); `-- --scale` adds retries with a million tombstones, and the comparison of 40
+ * thousand with 4 million messages.
  */
 const ROUNDS = 5;
 const SECONDS = 2;
@@ -238,10 +239,8 @@ async function run(): Promise<void> {
     };
     await compare('A2A contact_inspection', { port: OURS, ...task }, { port: PEER, ...task }, token);
     print(`resident memory after load ${Math.round(gateway.rss())} MB`);
-    if (options.scale) {
-      await tombstones(store, visitors[0]?.[0] ?? '', print);
-      await scale(store, print);
-    }
+    if (options.scale || options.only === 'retry') await tombstones(store, visitors[0]?.[0] ?? '', print);
+    if (options.scale) await scale(store, print);
   } finally {
     for (const server of servers) await server.stop();
     await Promise.all([db.close(), sql.end()]);

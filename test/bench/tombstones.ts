@@ -13,7 +13,9 @@ export async function tombstones(store: EmbeddedStore, visitor: string, print: (
   const target = { host: store.host, port: store.port, database: 'gateway', username: 'postgres' };
   const sql = postgres({ ...target, max: 1, onnotice: () => undefined });
   const db = openDatabase({ target, connections: 2, statementTimeout: 600_000, name: 'tombstones' });
-  const corridor = await openGateway({ store: { db, slow: db }, checkEvery: 1_000_000, onDefect: () => undefined });
+  const writer = openDatabase({ target, connections: 1, statementTimeout: 600_000, name: 'tombstones', keyed: true });
+  const pools = { db, slow: db, writers: [writer] } as const;
+  const corridor = await openGateway({ store: pools, checkEvery: 1_000_000, onDefect: () => undefined });
   const tool = corridor.registry.get('visitor_note_add');
   if (!tool) throw new Error('no visitor_note_add');
   const { token, credential } = await issue(sql, 1);
@@ -43,5 +45,5 @@ export async function tombstones(store: EmbeddedStore, visitor: string, print: (
   );
   const plan = await sql`EXPLAIN SELECT * FROM gateway.operation WHERE operation_id = ${`op_${'0'.repeat(64)}`}`;
   for (const line of plan) print(`  ${line['QUERY PLAN']}`);
-  await Promise.all([db.close(), sql.end()]);
+  await Promise.all([db.close(), writer.close(), sql.end()]);
 }

@@ -29,7 +29,7 @@ const finding = (check: string, severity: string, count: number, detail: string)
 
 test('a store in order has none', async () => {
   expect(await findings()).toEqual({ code: 0, findings: [] });
-  expect(await gateway('doctor')).toMatchObject({ code: 0, stdout: '13 checks, no findings.\n' });
+  expect(await gateway('doctor')).toMatchObject({ code: 0, stdout: '17 checks, no findings.\n' });
 });
 
 describe('totals', () => {
@@ -116,15 +116,44 @@ test('reviewed writes leave a store in order: done, refused by the stored state,
 });
 
 test('operations', async () => {
-  for (const [id, age] of [
-    ['a', '11 minutes'],
-    ['b', '9 minutes'],
+  for (const [id, age, lease] of [
+    ['a', '2 minutes', null],
+    ['b', '50 seconds', null],
+    ['c', '2 minutes', '-61 seconds'],
+    ['d', '2 minutes', '-50 seconds'],
+    ['e', '2 minutes', '5 seconds'],
   ] as const) {
     await database.sql`
-      INSERT INTO gateway.operation (operation_id, credential_id, revision, tenant, site, operation, status, created_at)
-      VALUES (${`op_${id.repeat(64)}`}, ${full}, 1, 1, 1, 'visitor_note_add', 'pending', now() - ${age}::interval)`;
+      INSERT INTO gateway.operation (operation_id, credential_id, revision, tenant, site, operation, status, created_at, lease_until)
+      VALUES (${`op_${id.repeat(64)}`}, ${full}, 1, 1, 1, 'visitor_note_add', 'pending', now() - ${age}::interval,
+              now() + ${lease}::interval)`;
   }
-  expect(await findings()).toEqual(finding('operations', 'error', 1, '10 minutes'));
+  expect(await findings()).toEqual(finding('operations', 'error', 2, '60 s after their lease'));
+});
+
+describe('effects', () => {
+  test.each([
+    ['a receipt of another event', `UPDATE gateway.journal SET event_type = 'website.changed' WHERE position = 2`],
+    ['a receipt of another time', 'UPDATE gateway.journal SET occurred_at = now() WHERE position = 2'],
+    ['a note without its operation', `DELETE FROM gateway.operation WHERE operation_id LIKE 'op%2'`],
+    ['an operation of another website', `UPDATE gateway.operation SET site = 2 WHERE operation_id LIKE 'op%2'`],
+  ])('%s', async (_, defect) => {
+    const { sql } = database;
+    // Two in one transaction, as a batch leaves them, and one that nothing of the journal is kept of.
+    await sql`DELETE FROM gateway.journal`;
+    await sql`DELETE FROM gateway.journal_head`;
+    await sql.unsafe(`DO $$ BEGIN
+      INSERT INTO gateway.operation (operation_id, credential_id, revision, tenant, site, operation, status, created_at)
+        SELECT 'op_' || repeat(n::text, 64), 'crd_gone', 1, 1, 1, 'visitor_note_add', 'acknowledged',
+               CASE n WHEN 3 THEN now() - interval '1 year' ELSE now() END FROM generate_series(1, 3) n;
+      INSERT INTO platform.note (tenant, site, id, external_id, visitor_id, text, created_at)
+        SELECT 1, 1, platform.reserve_ids(1, 1, 'note', 1) + 1, 'op_' || repeat(n::text, 64), 4, 'x', now()
+          FROM generate_series(1, 3) n;
+      PERFORM gateway.append_receipts(1, 1, ARRAY['visitor.changed', 'visitor.changed']); END $$`);
+    expect(await findings()).toMatchObject({ code: 0 });
+    await sql.unsafe(defect);
+    expect(await findings()).toEqual(finding('effects', 'error', 1, 'web_1_1: notes written without'));
+  });
 });
 
 describe('tasks', () => {

@@ -3,7 +3,7 @@ import type { Replica } from '../support/replica.ts';
 import type { FaultWorld } from './writes.support.ts';
 
 /** The statement of every write. */
-export const WRITE = /gateway\.write_once/;
+export const WRITE = /gateway\.write_batch/;
 
 /** mulberry32: the same seed gives the same run, as far as processes can. */
 export function generator(seed: number): () => number {

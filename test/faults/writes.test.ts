@@ -134,7 +134,7 @@ describe('F-01 kill -9 at every message of each write', () => {
 describe('F-03 the connection is lost, the server lives', () => {
   /** Ends the replica's connections and has it make new ones, on which no write is prepared. */
   const forget = async (url: string): Promise<void> => {
-    await world.sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'gateway'`;
+    await world.sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'gateway%'`;
     const headers = { authorization: `Bearer ${world.token}` };
     for (const at of [url, ...urls()]) {
       while (!(await fetch(`${at}/api/v1/websites`, { headers })).ok) await pause(5);

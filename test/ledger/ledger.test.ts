@@ -224,7 +224,6 @@ describe('ID-04 another credential', () => {
 
 describe('ID-05 at the same moment', () => {
   it.each(WRITES)('%s: 50 callers at two gateways make one effect', async (tool) => {
-    openTestGateway('demo', { ...world.gateway.database, close: async () => undefined });
     const [key, command] = [fresh(), sample(tool, ++count)];
     const journal = (await world.journal()).length;
     const replies = await Promise.all(

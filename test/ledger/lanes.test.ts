@@ -1,0 +1,133 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { BATCH, Lanes, LENGTH } from '../../src/gateway/lanes.ts';
+
+/** The queue before the ledger, by itself: what it promises for any arrivals, durations and failures. */
+interface Run {
+  readonly lane: number;
+  readonly slot: number;
+  readonly items: readonly number[];
+}
+
+const arrival = fc.record({
+  lane: fc.integer({ min: 0, max: 4 }),
+  pause: fc.constantFrom(0, 0, 0, 1, 5),
+  fails: fc.boolean(),
+});
+
+it('answers each item once, from its own run and after it; a lane runs one at a time and in order', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(arrival, { minLength: 1, maxLength: 60 }),
+      fc.array(fc.constantFrom(0, 1, 2, 8), { minLength: 1, maxLength: 5 }),
+      fc.integer({ min: 1, max: 4 }),
+      async (arrivals, durations, slots) => {
+        const laneOf = (item: number): number => arrivals[item]?.lane ?? -1;
+        const under: Run[] = [];
+        const ended: Run[] = [];
+        const lanes = new Lanes<number, string>({
+          slots,
+          patience: 5_000,
+          run: async (items, slot) => {
+            const lane = laneOf(items[0] ?? -1);
+            const run = { lane, slot, items };
+            expect(items.length).toBeLessThanOrEqual(BATCH);
+            expect(items.every((item) => laneOf(item) === lane)).toBe(true);
+            expect(under.map((other) => other.lane)).not.toContain(lane);
+            expect(under.map((other) => other.slot)).not.toContain(slot);
+            // Lanes of the same parity are of one group, and a group has half of the slots.
+            const ofGroup = under.filter((other) => other.lane % 2 === lane % 2).length + 1;
+            expect(ofGroup).toBeLessThanOrEqual(Math.max(1, Math.ceil(slots / 2)));
+            under.push(run);
+            await pause(durations[ended.length % durations.length]);
+            under.splice(under.indexOf(run), 1);
+            ended.push(run);
+            if (items.length % 5 === 4) throw new Error(`all of ${items.join()}`);
+            return items.map((item) => (arrivals[item]?.fails ? new Error(`only ${item}`) : `done ${item}`));
+          },
+        });
+        const answers = await Promise.all(
+          arrivals.map(async ({ lane, pause: ms, fails }, item) => {
+            for (let i = 0; i < item % 3; i++) await pause(ms);
+            const answer = await lanes.add({ lane: `lane ${lane}`, group: `group ${lane % 2}` }, item).catch(String);
+            const run = ended.find(({ items }) => items.includes(item));
+            expect(run, 'answered before its run had ended').toBeDefined();
+            const whole = (run?.items.length ?? 0) % 5 === 4;
+            expect(answer).toBe(
+              whole ? `Error: all of ${run?.items.join()}` : fails ? `Error: only ${item}` : `done ${item}`,
+            );
+            return item;
+          }),
+        );
+        const did = ended.flatMap(({ items }) => items);
+        expect([...did].sort((a, b) => a - b)).toEqual(answers);
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
+
+const place = { lane: 'one', group: 'one' };
+
+it('gathers what comes while a run is under way, and waits for nobody', async () => {
+  const runs: number[] = [];
+  const lanes = new Lanes<number, number>({
+    slots: 2,
+    patience: 1_000,
+    run: async (items) => {
+      runs.push(items.length);
+      await pause(10);
+      return items;
+    },
+  });
+  const all = await Promise.all(Array.from({ length: 20 }, (_, i) => lanes.add(place, i)));
+  expect(all).toEqual(Array.from({ length: 20 }, (_, i) => i));
+  expect(runs).toEqual([1, 8, 8, 3]);
+});
+
+it('turns away whom nothing moves for, and who finds the line full: 503 with Retry-After, and never begun', async () => {
+  const begun: number[] = [];
+  let release = (): void => undefined;
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const lanes = new Lanes<number, number>({
+    slots: 2,
+    patience: 50,
+    run: async (items) => {
+      begun.push(...items);
+      await held;
+      return items;
+    },
+  });
+  const refused = { code: 'service_unavailable', details: { retryAfter: 1 } };
+  const first = lanes.add(place, 0);
+  const others = Array.from({ length: LENGTH + 1 }, (_, i) => lanes.add(place, i + 1));
+  const began = performance.now();
+  await expect(others[LENGTH]).rejects.toMatchObject(refused);
+  expect(performance.now() - began).toBeLessThan(40);
+  // Somebody of another website has a slot of his own meanwhile.
+  const other = lanes.add({ lane: 'other', group: 'other' }, 1_000);
+  for (const one of others) await expect(one).rejects.toMatchObject(refused);
+  release();
+  expect([await first, await other]).toEqual([0, 1_000]);
+  await pause(10);
+  expect(begun).toEqual([0, 1_000]);
+});
+
+it('waits longer in a lane that moves, but not for ever', async () => {
+  const lanes = new Lanes<number, number>({
+    slots: 1,
+    patience: 60,
+    run: async (items) => {
+      await pause(40);
+      return items;
+    },
+  });
+  const all = await Promise.allSettled(Array.from({ length: 80 }, (_, i) => lanes.add(place, i)));
+  const done = all.filter(({ status }) => status === 'fulfilled').length;
+  // Three times 60 ms, 8 in 40 ms each.
+  expect(done).toBeGreaterThan(8 + 1);
+  expect(done).toBeLessThan(60);
+});
