@@ -2,6 +2,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import { A2AError, VersionNotSupportedError } from '@a2a-js/sdk/errors';
 import { JsonRpcTransportHandler, ServerCallContext } from '@a2a-js/sdk/server';
 import accepts from 'accepts';
+import { metadataUri } from '../../auth/oauth/metadata.ts';
 import { Failure } from '../../core/failures.ts';
 import { asFailure, type Corridor } from '../../gateway/call.ts';
 import type { QuotaState } from '../../gateway/quota.ts';
@@ -38,7 +39,7 @@ type Answer = { readonly result: unknown } | { readonly error: RpcFault };
  * whose; the SDK behind it decodes and dispatches. Its order: method, address, headers, bearer, body, version, params.
  */
 export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOptions): RestHandler {
-  const resource = `${new URL('/.well-known/oauth-protected-resource/a2a', baseUrl)}`;
+  const resource = metadataUri(baseUrl, 'a2a');
 
   return (request, response, { requestId, record }) => {
     const url = request.url ?? '';

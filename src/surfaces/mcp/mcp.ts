@@ -1,5 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import accepts from 'accepts';
+import { metadataUri } from '../../auth/oauth/metadata.ts';
 import { Failure } from '../../core/failures.ts';
 import { asFailure, type Corridor } from '../../gateway/call.ts';
 import { BODY_LIMIT, readBody, requireJson } from '../http/body.ts';
@@ -26,7 +27,7 @@ export type McpOptions = Omit<RpcOptions, 'registry'>;
 export function mcpSurface(corridor: Corridor, options: McpOptions): RestHandler {
   const dispatch = openRpc({ ...options, registry: corridor.registry });
   const own = new URL(options.baseUrl);
-  const resource = `${new URL('/.well-known/oauth-protected-resource/mcp', own)}`;
+  const resource = metadataUri(options.baseUrl, 'mcp');
 
   return (request, response, { requestId, record }) => {
     const url = request.url ?? '';

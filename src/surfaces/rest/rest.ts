@@ -1,5 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import accepts from 'accepts';
+import { metadataUri } from '../../auth/oauth/metadata.ts';
 import { Failure } from '../../core/failures.ts';
 import type { Tool } from '../../core/tool.ts';
 import { asFailure, type Corridor, type Outcome } from '../../gateway/call.ts';
@@ -38,7 +39,7 @@ export type RestHandler = (request: IncomingMessage, response: ServerResponse, c
  */
 export function restSurface(corridor: Corridor, baseUrl: string): RestHandler {
   const find = routesOf(corridor.registry);
-  const resource = `${new URL('/.well-known/oauth-protected-resource', baseUrl)}`;
+  const resource = metadataUri(baseUrl, 'rest');
 
   // Bytes of replies that their readers have not taken yet, of all requests together.
   let held = 0;
