@@ -1,13 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
+import proxyAddr from 'proxy-addr';
 import { z } from 'zod';
 import { type Key, parseKeys } from './auth/keys.ts';
 
 /** The only reader of the environment. Every setting is described here and in the README's table. */
 const port = z.coerce.number().int().min(0).max(65_535);
 const file = z.string().min(1);
-/** An address, a range in CIDR notation, or a name that proxy-addr knows. */
-const PROXY = /^(?:loopback|linklocal|uniquelocal|[0-9a-fA-F.:]+(?:\/[0-9]{1,3})?)$/;
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 const IDENTITY = ['GATEWAY_OIDC_ISSUER', 'GATEWAY_OIDC_CLIENT_ID', 'GATEWAY_OIDC_CLIENT_SECRET'] as const;
@@ -28,10 +27,7 @@ const Environment = z
     GATEWAY_OIDC_ISSUER: z.string().refine(isIssuer).optional(),
     GATEWAY_OIDC_CLIENT_ID: z.string().optional(),
     GATEWAY_OIDC_CLIENT_SECRET: z.string().optional(),
-    GATEWAY_TRUSTED_PROXIES: z
-      .string()
-      .refine((list) => list.split(',').every((one) => PROXY.test(one.trim())))
-      .optional(),
+    GATEWAY_TRUSTED_PROXIES: z.string().refine(areProxies).optional(),
     GATEWAY_KEYS: z
       .string()
       .refine((list) => parseKeys(list) !== undefined)
@@ -54,11 +50,26 @@ const Environment = z
       for (const path of missing) context.addIssue({ code: 'custom', path: [path] });
   });
 
+/** The issuer of tokens (RFC 8414, section 2): https, or on this machine http. */
 function isBaseUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
-  const { protocol, pathname, search, hash, username } = new URL(text);
-  return /^https?:$/.test(protocol) && pathname === '/' && search === '' && hash === '' && username === '';
+  const { protocol, hostname, pathname, search, hash, username } = new URL(text);
+  const safe = protocol === 'https:' || (protocol === 'http:' && LOOPBACK.test(hostname));
+  return safe && pathname === '/' && search === '' && hash === '' && username === '';
 }
+
+/** Addresses, ranges in CIDR notation, or names that proxy-addr knows. */
+function areProxies(list: string): boolean {
+  try {
+    proxyAddr.compile(listOf(list));
+    return true;
+  } catch (error) {
+    if (error instanceof TypeError || error instanceof RangeError) return false;
+    throw error;
+  }
+}
+
+const listOf = (text: string): string[] => text.split(',').flatMap((one) => one.trim() || []);
 
 /** OpenID Connect Discovery, section 2: https, no query, no fragment. On this machine http will do. */
 function isIssuer(text: string): boolean {
@@ -72,7 +83,7 @@ function isIssuer(text: string): boolean {
 const EXPECTED: Readonly<Record<string, string>> = {
   PORT: 'a port number, 0 to 65535',
   HOST: 'an address or host name to listen on',
-  GATEWAY_BASE_URL: 'an http or https address without path, such as https://gateway.example',
+  GATEWAY_BASE_URL: 'an https address without path, such as https://gateway.example; http only for localhost',
   DATABASE_URL: 'a postgres:// address',
   GATEWAY_DATA_DIR: 'a folder',
   GATEWAY_TLS_CERT: 'a PEM file, together with GATEWAY_TLS_KEY',
@@ -133,16 +144,22 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
       : undefined;
   const host = data.HOST.includes(':') ? `[${data.HOST}]` : data.HOST;
   if (tls) requirePair(tls);
+  const baseUrl = data.GATEWAY_BASE_URL ?? `${tls ? 'https' : 'http'}://${host}:${data.PORT}`;
+  if (!isBaseUrl(baseUrl)) {
+    throw new ConfigError(
+      'GATEWAY_BASE_URL must be given where HOST is not localhost: the address that clients use, in most cases that of a proxy with TLS.',
+    );
+  }
   return {
     port: data.PORT,
     host: data.HOST,
-    baseUrl: new URL(data.GATEWAY_BASE_URL ?? `${tls ? 'https' : 'http'}://${host}:${data.PORT}`).origin,
+    baseUrl: new URL(baseUrl).origin,
     databaseUrl: data.DATABASE_URL,
     dataDir: data.GATEWAY_DATA_DIR,
     tls,
     dbConnections: data.GATEWAY_DB_CONNECTIONS,
     keys: data.GATEWAY_KEYS === undefined ? undefined : parseKeys(data.GATEWAY_KEYS),
-    trustedProxies: (data.GATEWAY_TRUSTED_PROXIES ?? '').split(',').flatMap((one) => one.trim() || []),
+    trustedProxies: listOf(data.GATEWAY_TRUSTED_PROXIES ?? ''),
     identity: identityOf(data),
     logLevel: data.LOG_LEVEL,
   };

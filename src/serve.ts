@@ -71,7 +71,11 @@ export async function serve({ config, out }: CommandContext, options: { demo: bo
         mcpSurface(corridor, { baseUrl, version: packageVersion, resources, prompts }),
         a2aSurface(corridor, { baseUrl, tasks, skills }),
         restSurface(corridor, baseUrl),
-        oauthSurface(openOAuth({ baseUrl, db: store.db }), openSource(config.trustedProxies), provider),
+        oauthSurface(
+          openOAuth({ baseUrl, db: store.db, skillScopes: skills.scopes }),
+          openSource(config.trustedProxies),
+          provider,
+        ),
       ],
       otherwise: publicApp({
         baseUrl,

@@ -25,6 +25,11 @@ export interface IdentityProvider {
 /** The provider's answer proves nobody: refused there, not meant for this browser, forged, expired or used already. */
 export class NotVouchedFor extends Error {
   override readonly name = 'NotVouchedFor';
+
+  /** `code`: why, for the log. */
+  constructor(readonly code: string) {
+    super(code);
+  }
 }
 
 export interface IdentitySettings {
@@ -118,7 +123,7 @@ const reasonOf = (error: unknown): string => {
 const unavailable = (error: unknown): Failure =>
   new Failure('service_unavailable', {
     retryAfter: RETRY_AFTER,
-    cause: new Error(`identity provider: ${reasonOf(error)}`),
+    cause: Object.assign(new Error('identity provider'), { code: reasonOf(error) }),
   });
 
 function refused(error: unknown): Error {

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { isIPv6 } from 'node:net';
 import { bindSubject, findBySubject, findForSignIn } from '../store/people.ts';
 import type { Database } from '../store/postgres.ts';
 import {
@@ -11,6 +10,7 @@ import {
   forgetFailures,
   type SignInLimits,
 } from '../store/sessions.ts';
+import { networkOf } from './network.ts';
 import { verifyPassword } from './passwords.ts';
 import { digestOf, newSecret } from './tokens.ts';
 
@@ -36,7 +36,7 @@ export async function signIn(
 ): Promise<SignedIn> {
   const { tenant, password } = attempt;
   const email = emailOf(attempt.email);
-  const begun = await beginSignIn(db, { source: sourceOf(attempt.source), account: accountOf(tenant, email) }, LIMITS);
+  const begun = await beginSignIn(db, { source: networkOf(attempt.source), account: accountOf(tenant, email) }, LIMITS);
   if ('wait' in begun) return { refused: 'throttled', retryAfter: begun.wait };
   const session = await verified(db, { tenant, email, password }).catch((error: unknown) => taken(db, begun, error));
   if (session === undefined) return { refused: 'credentials' };
@@ -109,20 +109,3 @@ export function emailOf(given: string): string {
 }
 
 const accountOf = (tenant: string, email: string): Buffer => createHash('sha256').update(`${tenant} ${email}`).digest();
-
-/** Where an attempt came from. One line of IPv6 has 2^64 addresses, so there the network counts. */
-function sourceOf(address: string): string {
-  if (!isIPv6(address)) return address;
-  // A URL has the one way to write an address: hexadecimal groups, and no zone.
-  const canonical = new URL(`http://[${address.replace(/%.*$/, '')}]`).hostname.slice(1, -1);
-  const [head = [], tail = []] = canonical.split('::').map((part) => part.split(':').filter((group) => group !== ''));
-  const groups = [...head, ...Array.from({ length: 8 - head.length - tail.length }, () => '0'), ...tail];
-  if (groups.slice(0, 6).join(':') === '0:0:0:0:0:ffff') {
-    return groups
-      .slice(6)
-      .map((group) => Number.parseInt(group, 16))
-      .flatMap((group) => [group >> 8, group & 255])
-      .join('.');
-  }
-  return `${groups.slice(0, 4).join(':')}::/64`;
-}

@@ -1,7 +1,7 @@
 import type { Authority } from '../core/authority.ts';
 import { isRestricted } from '../core/authority.ts';
 import { Failure } from '../core/failures.ts';
-import { both, type Requirement } from '../core/scopes.ts';
+import { both, type Requirement, SCOPES, type Scope } from '../core/scopes.ts';
 import type { Skill } from '../core/skill.ts';
 import type { Tool } from '../core/tool.ts';
 import { inputErrors, refusalOf, unstorable } from './input-errors.ts';
@@ -25,6 +25,11 @@ export class Skills {
     this.all = skills.map((skill) => offered(skill, registry)).sort((a, b) => (a.skill.name < b.skill.name ? -1 : 1));
     this.#byName = new Map(this.all.map((one) => [one.skill.name, one]));
     if (this.#byName.size !== this.all.length) throw new Error('two skills have the same name');
+  }
+
+  /** Scopes that any of them needs, in the order of all scopes. */
+  get scopes(): Scope[] {
+    return SCOPES.filter((scope) => this.all.some(({ required }) => required.scopes.includes(scope)));
   }
 
   get(name: string): OfferedSkill | undefined {

@@ -1,6 +1,7 @@
 import type { Resource } from '../core/authority.ts';
 import type { DataAccess, Scope } from '../core/scopes.ts';
 import { sql } from '../core/sql.ts';
+import { mayConsent } from './people.ts';
 import type { Database } from './postgres.ts';
 
 /** A credential as an OAuth client. */
@@ -39,7 +40,7 @@ export async function loadClient(db: Database, id: string): Promise<Client | und
   return row;
 }
 
-/** A client proved at a revision; see gateway.client_proved (0006_oauth.sql). */
+/** A client proved at a revision, by its secret or by the one before the last rotation (gateway.client_proved, 0006_oauth.sql). */
 export interface Proved {
   readonly credential: string;
   readonly revision: number;
@@ -157,8 +158,8 @@ export interface Approval {
 
 /**
  * Records a consent with its code. False: the request has had its answer, or session, role or credential have changed
- * since the page was shown. Person and credential are held until the commit, so that their end comes before, and this
- * fails, or after, and ends this too.
+ * since the page was shown. Person, session and credential are held until the commit, so that their end comes before,
+ * and this fails, or after, and ends this too.
  */
 export async function insertConsent(db: Database, approval: Approval): Promise<boolean> {
   const rows = await db.query(sql`
@@ -172,17 +173,18 @@ export async function insertConsent(db: Database, approval: Approval): Promise<b
              THEN ${LIVES.renewableConsent}::integer ELSE ${LIVES.code + LIVES.access}::integer END))
       FROM gateway.session s JOIN gateway.person p ON p.id = s.person_id, gateway.credential c
      WHERE s.digest = ${approval.session} AND s.expires_at > now()
-       AND p.disabled_at IS NULL AND p.role IN ('owner', 'admin')
+       AND ${mayConsent}
        AND c.id = ${approval.credential} AND c.revision = ${approval.revision} AND c.revoked_at IS NULL AND c.expires_at > now()
-       FOR SHARE OF p, c
+       FOR SHARE OF p, s, c
     ON CONFLICT (request) DO NOTHING
     RETURNING 1`);
   return rows.length > 0;
 }
 
 /**
- * Deletes access tokens an hour after their end (until then they are told from unknown ones) and consents 30 days after
- * theirs, with their refresh tokens; at most `n` of each, and how many they were together.
+ * Deletes what is of no more use: access tokens an hour after their end (until then they are told from unknown ones),
+ * refresh tokens an hour after their consent's, consents after 30 days, sessions and failed sign-ins that have lapsed. At
+ * most `n` of each, and the most that there were of one.
  */
 export async function purgeOAuth(db: Database, n: number): Promise<number> {
   const [row] = await db.query<{ purged: number }>(sql`
@@ -190,11 +192,24 @@ export async function purgeOAuth(db: Database, n: number): Promise<number> {
       DELETE FROM gateway.token WHERE digest IN (
         SELECT digest FROM gateway.token WHERE kind = 'access' AND expires_at < now() - interval '1 hour'
          ORDER BY expires_at LIMIT ${n} FOR UPDATE SKIP LOCKED) RETURNING 1
+    ), r AS (
+      DELETE FROM gateway.refresh_token WHERE digest IN (
+        SELECT r.digest FROM gateway.consent c JOIN gateway.refresh_token r ON r.consent_id = c.id
+         WHERE c.expires_at < now() - interval '1 hour' LIMIT ${n} FOR UPDATE OF r SKIP LOCKED) RETURNING 1
     ), c AS (
       DELETE FROM gateway.consent WHERE id IN (
         SELECT id FROM gateway.consent WHERE expires_at < now() - interval '30 days'
          ORDER BY expires_at LIMIT ${n} FOR UPDATE SKIP LOCKED) RETURNING 1
+    ), s AS (
+      DELETE FROM gateway.session WHERE digest IN (
+        SELECT digest FROM gateway.session WHERE expires_at <= now()
+         ORDER BY expires_at LIMIT ${n} FOR UPDATE SKIP LOCKED) RETURNING 1
+    ), f AS (
+      DELETE FROM gateway.sign_in_failure WHERE ctid IN (
+        SELECT ctid FROM gateway.sign_in_failure WHERE at < now() - interval '1 hour'
+         ORDER BY at LIMIT ${n} FOR UPDATE SKIP LOCKED) RETURNING 1
     )
-    SELECT ((SELECT count(*) FROM t) + (SELECT count(*) FROM c))::integer AS purged`);
+    SELECT greatest((SELECT count(*) FROM t), (SELECT count(*) FROM r), (SELECT count(*) FROM c),
+                    (SELECT count(*) FROM s), (SELECT count(*) FROM f))::integer AS purged`);
   return row?.purged ?? 0;
 }

@@ -23,9 +23,29 @@ test.each([
   'ftp://gateway.example',
   'https://gateway.example/api',
   'https://a@gateway.example',
+  'http://gateway.example',
   ' ',
 ])('GATEWAY_BASE_URL %j is refused', (given) => {
-  expect(refusal({ GATEWAY_BASE_URL: given })).toMatch(/^GATEWAY_BASE_URL must be an http or https address/);
+  expect(refusal({ GATEWAY_BASE_URL: given })).toMatch(/^GATEWAY_BASE_URL must be an https address/);
+});
+
+test.each(['http://127.0.0.1:8787', 'http://localhost', 'http://[::1]:1', 'https://gateway.example'])(
+  'GATEWAY_BASE_URL %j is taken',
+  (given) => {
+    expect(refusal({ GATEWAY_BASE_URL: given })).toBeUndefined();
+  },
+);
+
+test('a host that others reach needs an address that they use', () => {
+  expect(refusal({ HOST: '0.0.0.0' })).toMatch(/^GATEWAY_BASE_URL must be given/);
+  expect(refusal({ HOST: '0.0.0.0', GATEWAY_BASE_URL: 'https://gateway.example' })).toBeUndefined();
+});
+
+test.each(['1.2.3.4/99', 'proxy.example', '10.0.0.0/8,', '300.1.1.1'])('GATEWAY_TRUSTED_PROXIES %j', (given) => {
+  const fine = given === '10.0.0.0/8,';
+  expect(refusal({ GATEWAY_TRUSTED_PROXIES: given })).toEqual(
+    fine ? undefined : expect.stringMatching(/^GATEWAY_TRUSTED_PROXIES must be addresses or ranges/),
+  );
 });
 
 describe('the identity provider: all of its settings or none', () => {

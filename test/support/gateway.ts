@@ -86,7 +86,7 @@ export async function openTestGateway(
       mcpSurface(corridor, { baseUrl: BASE_URL, version: '0.0.0', resources, prompts }),
       a2aSurface(corridor, { baseUrl: BASE_URL, tasks, skills }),
       restSurface(corridor, BASE_URL),
-      oauthSurface(openOAuth({ baseUrl: BASE_URL, db: own.db }), openSource([])),
+      oauthSurface(openOAuth({ baseUrl: BASE_URL, db: own.db, skillScopes: skills.scopes }), openSource([])),
     ],
     otherwise: publicApp({
       baseUrl: BASE_URL,

@@ -136,7 +136,7 @@ describe('the served OpenAPI document', () => {
   it('is OpenAPI 3.1 for this address and asks for a bearer everywhere', () => {
     expect(document.openapi).toMatch(/^3\.1\./);
     expect(document.servers.map(({ url }) => url)).toEqual([BASE_URL]);
-    expect(document.security).toEqual([{ bearer: [] }]);
+    expect(document.security).toEqual([{ bearer: [] }, { oauth: [] }]);
     expect(text.includes('"security":[]')).toBe(false);
   });
 

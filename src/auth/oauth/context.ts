@@ -1,6 +1,6 @@
 import type { Resource } from '../../core/authority.ts';
 import type { Scope } from '../../core/scopes.ts';
-import type { Client } from '../../store/oauth.ts';
+import type { Client, Proved } from '../../store/oauth.ts';
 import type { Database } from '../../store/postgres.ts';
 import type { Person } from '../../store/sessions.ts';
 import type { Throttle } from '../throttle.ts';
@@ -11,6 +11,8 @@ import type { Parameters } from './parameters.ts';
 export const ENDPOINTS = [
   'authorize',
   'sign_in',
+  'sign_out',
+  'identity',
   'consent',
   'token',
   'client_credentials',
@@ -39,15 +41,11 @@ export interface Services {
   readonly baseUrl: string;
   readonly db: Database;
   readonly clients: Clients;
+  /** Failed authentications by address. */
   readonly failures: Throttle;
-}
-
-/** A client that has proved itself; what is done for it is done only while revision and secret still stand. */
-export interface Proof {
-  readonly credential: string;
-  readonly revision: number;
-  /** By the secret before the last rotation, which ends at a time of its own. */
-  readonly oldSecret: boolean;
+  /** Clients that were looked up all the same, by credential. */
+  readonly lookups: Throttle;
+  readonly skillScopes: readonly Scope[];
 }
 
 /** What a person has chosen on the consent page. */
@@ -60,7 +58,8 @@ export interface Choice {
 /** What the rules have found out, each under its name. */
 export interface Facts {
   readonly client: Client;
-  readonly proof: Proof;
+  /** What is done for the client is done only while this still stands. */
+  readonly proof: Proved;
   readonly resource: Resource;
   readonly scopes: readonly Scope[];
   readonly sites: readonly string[];
@@ -69,6 +68,8 @@ export interface Facts {
   readonly challenge: string;
   readonly person: Person;
   readonly choice: Choice;
+  /** Id of the consent that was given. */
+  readonly consent: string;
 }
 
 /** One request on its way through the rules of its column. */

@@ -90,8 +90,9 @@ export async function revoke(context: OAuthContext): Promise<void> {
 export async function approve(context: OAuthContext, choice: Choice): Promise<string | undefined> {
   const code = newSecret('code');
   const client = context.the('client');
+  const id = newId('cns');
   const done = await insertConsent(context.services.db, {
-    id: newId('cns'),
+    id,
     credential: client.id,
     revision: client.revision,
     session: digestOf(context.request.session ?? ''),
@@ -102,7 +103,9 @@ export async function approve(context: OAuthContext, choice: Choice): Promise<st
     challenge: context.the('challenge'),
     redirectUri: context.the('redirectUri'),
   });
-  return done ? code : undefined;
+  if (!done) return undefined;
+  context.learn('consent', id);
+  return code;
 }
 
 const ATTEMPTS = 3;

@@ -1,5 +1,5 @@
 import { RESOURCES, type Resource } from '../../core/authority.ts';
-import { SCOPES } from '../../core/scopes.ts';
+import { SCOPES, type Scope } from '../../core/scopes.ts';
 
 /** Path of each interface under the base address; REST's is empty, so that its metadata have no suffix (RFC 9728, 3.1). */
 const PATHS: Readonly<Record<Resource, string>> = { rest: '', mcp: '/mcp', a2a: '/a2a' };
@@ -31,18 +31,21 @@ const authorizationServer = (baseUrl: string): object => ({
 });
 
 /** RFC 9728, section 2. */
-const protectedResource = (baseUrl: string, resource: Resource): object => ({
+const protectedResource = (baseUrl: string, resource: Resource, scopes: readonly Scope[]): object => ({
   resource: resourceUri(baseUrl, resource),
   authorization_servers: [baseUrl],
-  scopes_supported: SCOPES,
+  scopes_supported: scopes,
   bearer_methods_supported: ['header'],
   resource_name: `Installation Gateway, ${NAMES[resource]}`,
   resource_documentation: `${baseUrl}/docs`,
 });
 
-/** The four documents by their path. */
-export const metadataDocuments = (baseUrl: string): ReadonlyMap<string, object> =>
+/** The four documents by their path. A2A's names the scopes of its skills alone (contract, Discovery). */
+export const metadataDocuments = (baseUrl: string, skillScopes: readonly Scope[]): ReadonlyMap<string, object> =>
   new Map([
     [AUTHORIZATION_SERVER, authorizationServer(baseUrl)],
-    ...RESOURCES.map((one) => [WELL_KNOWN + PATHS[one], protectedResource(baseUrl, one)] as const),
+    ...RESOURCES.map((one) => {
+      const scopes = one === 'a2a' ? skillScopes : SCOPES;
+      return [WELL_KNOWN + PATHS[one], protectedResource(baseUrl, one, scopes)] as const;
+    }),
   ]);

@@ -13,7 +13,7 @@ import { responseType } from './rules/response-type.ts';
 import { sameOrigin } from './rules/same-origin.ts';
 import { narrowerScope, scope } from './rules/scope.ts';
 import { selection } from './rules/selection.ts';
-import { signInForm } from './rules/sign-in-form.ts';
+import { emptyForm, signInForm } from './rules/sign-in-form.ts';
 import { state, stateRequired } from './rules/state.ts';
 import { websites } from './rules/websites.ts';
 
@@ -27,27 +27,28 @@ const ____ = false;
  */
 // biome-ignore format: a matrix is read in columns
 const ORDER: readonly (readonly [rule: Rule, ...cells: boolean[]])[] = [
-  //                      authorize  sign_in  consent  token  client_   authorization_  refresh_  revoke
-  //                                                          credentials         code     token
-  [sameOrigin,                 ____,     yes,     yes,  ____,      ____,          ____,     ____,   ____],
-  [knownClient,                 yes,     yes,     yes,  ____,      ____,          ____,     ____,   ____],
-  [redirectUri,                 yes,     yes,     yes,  ____,      ____,          ____,     ____,   ____],
-  [state,                       yes,     yes,     yes,  ____,      ____,          ____,     ____,   ____],
-  [parameters,                  yes,     yes,     yes,  ____,       yes,           yes,      yes,    yes],
-  [clientAuthentication,       ____,    ____,    ____,   yes,       yes,           yes,      yes,    yes],
-  [grantType,                  ____,    ____,    ____,   yes,      ____,          ____,     ____,   ____],
-  [responseType,                yes,     yes,     yes,  ____,      ____,          ____,     ____,   ____],
-  [stateRequired,               yes,     yes,     yes,  ____,      ____,          ____,     ____,   ____],
-  [codeChallenge,               yes,     yes,     yes,  ____,      ____,          ____,     ____,   ____],
-  [codeVerifier,               ____,    ____,    ____,  ____,      ____,           yes,     ____,   ____],
-  [resource,                    yes,     yes,     yes,  ____,       yes,           yes,      yes,   ____],
-  [scope,                       yes,     yes,     yes,  ____,       yes,          ____,     ____,   ____],
-  [narrowerScope,              ____,    ____,    ____,  ____,      ____,          ____,      yes,   ____],
-  [websites,                   ____,    ____,    ____,  ____,       yes,          ____,     ____,   ____],
-  [person,                      yes,    ____,     yes,  ____,      ____,          ____,     ____,   ____],
-  [csrf,                       ____,    ____,     yes,  ____,      ____,          ____,     ____,   ____],
-  [selection,                  ____,    ____,     yes,  ____,      ____,          ____,     ____,   ____],
-  [signInForm,                 ____,     yes,    ____,  ____,      ____,          ____,     ____,   ____],
+  //                       authorize  sign_in  sign_out  identity  consent  token      client_  authorization_  refresh_  revoke
+  //                                                                               credentials            code     token
+  [sameOrigin,                 ____,     yes,      yes,     ____,     yes,  ____,        ____,           ____,     ____,   ____],
+  [knownClient,                 yes,     yes,      yes,      yes,     yes,  ____,        ____,           ____,     ____,   ____],
+  [redirectUri,                 yes,     yes,      yes,      yes,     yes,  ____,        ____,           ____,     ____,   ____],
+  [state,                       yes,     yes,      yes,      yes,     yes,  ____,        ____,           ____,     ____,   ____],
+  [parameters,                  yes,     yes,      yes,      yes,     yes,  ____,         yes,            yes,      yes,    yes],
+  [clientAuthentication,       ____,    ____,     ____,     ____,    ____,   yes,         yes,            yes,      yes,    yes],
+  [grantType,                  ____,    ____,     ____,     ____,    ____,   yes,        ____,           ____,     ____,   ____],
+  [responseType,                yes,     yes,      yes,      yes,     yes,  ____,        ____,           ____,     ____,   ____],
+  [stateRequired,               yes,     yes,      yes,      yes,     yes,  ____,        ____,           ____,     ____,   ____],
+  [codeChallenge,               yes,     yes,      yes,      yes,     yes,  ____,        ____,           ____,     ____,   ____],
+  [codeVerifier,               ____,    ____,     ____,     ____,    ____,  ____,        ____,            yes,     ____,   ____],
+  [resource,                    yes,     yes,      yes,      yes,     yes,  ____,         yes,            yes,      yes,   ____],
+  [scope,                       yes,     yes,      yes,      yes,     yes,  ____,         yes,           ____,     ____,   ____],
+  [narrowerScope,              ____,    ____,     ____,     ____,    ____,  ____,        ____,           ____,      yes,   ____],
+  [websites,                   ____,    ____,     ____,     ____,    ____,  ____,         yes,           ____,     ____,   ____],
+  [person,                      yes,    ____,     ____,     ____,     yes,  ____,        ____,           ____,     ____,   ____],
+  [csrf,                       ____,    ____,     ____,     ____,     yes,  ____,        ____,           ____,     ____,   ____],
+  [selection,                  ____,    ____,     ____,     ____,     yes,  ____,        ____,           ____,     ____,   ____],
+  [signInForm,                 ____,     yes,     ____,     ____,    ____,  ____,        ____,           ____,     ____,   ____],
+  [emptyForm,                  ____,    ____,      yes,     ____,    ____,  ____,        ____,           ____,     ____,   ____],
 ];
 
 /** The rules of one endpoint, in their order. */

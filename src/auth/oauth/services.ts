@@ -1,3 +1,4 @@
+import type { Scope } from '../../core/scopes.ts';
 import type { Database } from '../../store/postgres.ts';
 import { Throttle } from '../throttle.ts';
 import { openClients } from './clients.ts';
@@ -5,11 +6,20 @@ import type { Services } from './context.ts';
 
 /** Failed client authentications of one address (decisions, section 21). */
 const FAILURES = { perMinute: 60, burst: 60 };
+/** Look-ups of one credential from addresses that have failed too often. */
+const LOOKUPS = { perMinute: 6, burst: 6 };
+
+export interface OAuthOptions {
+  readonly baseUrl: string;
+  readonly db: Database;
+  /** Scopes that A2A skills need. */
+  readonly skillScopes: readonly Scope[];
+}
 
 /** What the OAuth endpoints of one process share. */
-export const openOAuth = ({ baseUrl, db }: { baseUrl: string; db: Database }): Services => ({
-  baseUrl,
-  db,
-  clients: openClients(db),
+export const openOAuth = (options: OAuthOptions): Services => ({
+  ...options,
+  clients: openClients(options.db),
   failures: new Throttle(FAILURES),
+  lookups: new Throttle(LOOKUPS),
 });

@@ -127,8 +127,9 @@ END $$;
 CREATE TRIGGER person_password AFTER UPDATE ON gateway.person FOR EACH ROW
   WHEN (NEW.password IS DISTINCT FROM OLD.password) EXECUTE FUNCTION gateway.person_password();
 
--- A credential that was revoked, rotated, or given more time after its end, with or without overlap: what was derived from it ends at once. The overlap is
--- for the installation token and the secret, with which a client has a new token in one request.
+-- A credential that was revoked, or rotated, with overlap or without, or given more time after its end: what was derived
+-- from it ends at once. The overlap is for the installation token and the secret, with which a client has a new token in
+-- one request.
 CREATE FUNCTION gateway.credential_ended() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE gateway.consent c SET revoked_at = now(), revoked_because = 'credential'
@@ -168,6 +169,7 @@ DECLARE
   k gateway.credential := gateway.client_proved(p_credential, p_revision, p_old_secret);
   c gateway.consent;
   refused text;
+  held text[];
 BEGIN
   IF k.id IS NULL THEN RETURN '{"refused": "stale"}'; END IF;
   SELECT * INTO c FROM gateway.consent WHERE code_digest = p_code AND credential_id = p_credential FOR UPDATE;
@@ -182,7 +184,9 @@ BEGIN
   END IF;
   UPDATE gateway.consent SET code_used_at = now() WHERE id = c.id;
   IF c.code_expires_at <= now() OR c.expires_at <= now() THEN RETURN '{"refused": "invalid_grant"}'; END IF;
-  RETURN gateway.give_tokens(c, c.scopes, p_access, CASE WHEN c.renewable THEN p_refresh END, p_lifetime, p_idle);
+  held := gateway.held_scopes(c, k);
+  IF cardinality(held) = 0 THEN RETURN '{"refused": "invalid_scope"}'; END IF;
+  RETURN gateway.give_tokens(c, k, held, p_access, CASE WHEN c.renewable THEN p_refresh END, p_lifetime, p_idle);
 END $$;
 
 -- Rotates a refresh token (RFC 6749, section 6; RFC 9700, section 4.14.2). One that was rotated already ends the consent
@@ -195,6 +199,7 @@ DECLARE
   k gateway.credential := gateway.client_proved(p_credential, p_revision, p_old_secret);
   c gateway.consent;
   r gateway.refresh_token;
+  held text[];
 BEGIN
   IF k.id IS NULL THEN RETURN '{"refused": "stale"}'; END IF;
   SELECT o.* INTO c FROM gateway.refresh_token t JOIN gateway.consent o ON o.id = t.consent_id
@@ -208,28 +213,35 @@ BEGIN
   END IF;
   IF r.expires_at <= now() THEN RETURN '{"refused": "invalid_grant"}'; END IF;
   IF c.audience <> p_audience THEN RETURN '{"refused": "invalid_target"}'; END IF;
-  IF NOT c.scopes @> coalesce(p_scopes, '{}') THEN RETURN '{"refused": "invalid_scope"}'; END IF;
+  held := gateway.held_scopes(c, k);
+  IF NOT held @> coalesce(p_scopes, '{}') OR cardinality(held) = 0 THEN RETURN '{"refused": "invalid_scope"}'; END IF;
   UPDATE gateway.refresh_token SET used_at = now() WHERE digest = p_token;
-  RETURN gateway.give_tokens(c, coalesce(p_scopes, c.scopes), p_access, p_refresh, p_lifetime, p_idle);
+  RETURN gateway.give_tokens(c, k, coalesce(p_scopes, held), p_access, p_refresh, p_lifetime, p_idle);
+END $$;
+
+-- What both a consent and its credential hold.
+CREATE FUNCTION gateway.held_scopes(c gateway.consent, k gateway.credential) RETURNS text[] LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN ARRAY(SELECT s FROM unnest(c.scopes) AS s WHERE s = ANY (k.scopes));
 END $$;
 
 -- The tokens of a consent, none of which outlives it or its credential.
 CREATE FUNCTION gateway.give_tokens(
-  c gateway.consent, p_scopes text[], p_access bytea, p_refresh bytea, p_lifetime interval, p_idle interval
+  c gateway.consent, k gateway.credential, p_scopes text[], p_access bytea, p_refresh bytea, p_lifetime interval,
+  p_idle interval
 ) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
-  last timestamptz := (SELECT least(c.expires_at, k.expires_at) FROM gateway.credential k WHERE k.id = c.credential_id);
+  last timestamptz := least(c.expires_at, k.expires_at);
   access_until timestamptz := least(now() + p_lifetime, last);
   refresh_until timestamptz := least(now() + p_idle, last);
-  held text[] := ARRAY(SELECT s FROM gateway.credential k, unnest(p_scopes) AS s WHERE k.id = c.credential_id AND s = ANY (k.scopes));
 BEGIN
   INSERT INTO gateway.token (digest, credential_id, kind, audience, scopes, sites, consent_id, expires_at)
-  VALUES (p_access, c.credential_id, 'access', c.audience, held, c.sites, c.id, access_until);
+  VALUES (p_access, c.credential_id, 'access', c.audience, p_scopes, c.sites, c.id, access_until);
   IF p_refresh IS NOT NULL THEN
     INSERT INTO gateway.refresh_token (digest, consent_id, expires_at) VALUES (p_refresh, c.id, refresh_until);
   END IF;
   RETURN json_build_object(
-    'scopes', held,
+    'scopes', p_scopes,
     'expires_in', floor(extract(epoch FROM access_until - now())),
     'refresh_expires_in', CASE WHEN p_refresh IS NOT NULL THEN floor(extract(epoch FROM refresh_until - now())) END);
 END $$;

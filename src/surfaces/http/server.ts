@@ -73,6 +73,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         ms: Math.round((performance.now() - began) * 10) / 10,
         ...(record.credential !== undefined && { credential: record.credential }),
         ...(record.code !== undefined && { code: record.code }),
+        ...record.audit,
         ...(response.writableFinished ? {} : { unfinished: true }),
       };
       // Over MCP a call that failed is an answer of status 200.

@@ -125,9 +125,18 @@ export async function receiveConsent(visit: Visit): Promise<void> {
   });
 }
 
+/** GET /oauth/identity: on to the identity provider, for an authorization request that could be answered here. */
+export async function leaveForIdentity(visit: Visit, begin: () => Promise<void>): Promise<void> {
+  const context = contextOf(visit, 'identity');
+  await guarded(visit, context, async () => {
+    await check(context);
+    await begin();
+  });
+}
+
 /** POST /oauth/sign-out: ends the session, and shows the sign-in page again. */
 export async function receiveSignOut(visit: Visit): Promise<void> {
-  const context = contextOf(visit, 'sign_in', await visit.form());
+  const context = contextOf(visit, 'sign_out', await visit.form());
   await guarded(visit, context, async () => {
     await check(context);
     const { session } = visit.wire;
@@ -141,10 +150,24 @@ function contextOf(visit: Visit, endpoint: OAuthContext['endpoint'], form?: OAut
   return new OAuthContext(endpoint, { ...visit.wire, parameters, form }, visit.services);
 }
 
+/** Who decided on what, and from where something was refused: never what was sent. */
+function audit({ record, wire }: Visit, context: OAuthContext): void {
+  const client = context.known('client');
+  const person = context.known('person');
+  const consent = context.known('consent');
+  if (client) record.credential = client.id;
+  record.audit = {
+    ...(person && { person: person.id }),
+    ...(consent !== undefined && { consent }),
+    ...(record.code !== undefined && { source: wire.source }),
+  };
+}
+
 /** Answers what the rules refuse: the sign-in page, the client's callback once it is proved, or a page. */
 async function guarded(visit: Visit, context: OAuthContext, run: () => Promise<void>): Promise<void> {
   try {
     await run();
+    audit(visit, context);
   } catch (error) {
     if (error instanceof SignInNeeded) {
       showSignIn(visit, context, 200, { email: '' });
@@ -153,9 +176,12 @@ async function guarded(visit: Visit, context: OAuthContext, run: () => Promise<v
     const refusal = asOAuthError(error);
     visit.record.code = refusal.code;
     visit.record.cause = refusal.details.cause;
-    // A form that is not ours, or that was changed, is nothing the client has to be told.
+    audit(visit, context);
+    // A form that is not ours, or that was changed, is nothing the client has to be told. Nor is what keeps a person from
+    // signing in, who would be thrown out of it.
     const ours = refusal.details.about === 'form';
-    if (context.known('redirectUri') !== undefined && !ours) {
+    const here = ours || (refusal.status >= 500 && context.endpoint !== 'consent' && context.endpoint !== 'authorize');
+    if (context.known('redirectUri') !== undefined && !here) {
       visit.redirect(callback(context, { error: refusal.code, error_description: refusal.description }));
     } else showError(visit, refusal, ours);
   }
@@ -203,7 +229,7 @@ function showSignIn(
     ...given,
     ...(identity !== undefined && { identity: { action: `/oauth/identity?${visit.query}`, name: identity } }),
   });
-  visit.page(status, html, undefined, headers);
+  visit.page(status, html, context.the('redirectUri'), headers);
 }
 
 function showConsent(visit: Visit, context: OAuthContext, problem?: string): void {

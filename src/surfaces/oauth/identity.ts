@@ -20,6 +20,8 @@ export interface IdentityOptions {
 
 export interface Refusal {
   readonly status: 400 | 403;
+  /** For the log. */
+  readonly code: string;
   readonly title: string;
   readonly sentence: string;
   readonly cause?: unknown;
@@ -50,21 +52,25 @@ const Kept = z.strictObject({
 type Kept = z.infer<typeof Kept>;
 
 const UNREADABLE: Refusal = {
+  code: 'identity_unreadable',
   status: 400,
   title: 'This sign-in cannot be begun',
   sentence: 'The app has sent a request that cannot be kept during the sign-in. Begin again in the app.',
 };
 const LAPSED: Refusal = {
+  code: 'identity_lapsed',
   status: 400,
   title: 'This sign-in has ended',
   sentence: 'It took too long, was finished before, or was begun in another browser. Begin again in the app.',
 };
 const REFUSED: Refusal = {
+  code: 'identity_refused',
   status: 403,
   title: 'You are not signed in',
   sentence: 'The identity provider did not confirm who you are. Begin again in the app.',
 };
 const UNKNOWN: Refusal = {
+  code: 'identity_unknown',
   status: 403,
   title: 'You may not decide this',
   sentence:

@@ -12,6 +12,7 @@ import { refuseAmbiguous, refuseBody } from '../http/request.ts';
 import type { Source } from '../http/source.ts';
 import type { RestContext, RestHandler } from '../rest/rest.ts';
 import {
+  leaveForIdentity,
   type PageServices,
   receiveConsent,
   receiveSignIn,
@@ -70,13 +71,14 @@ export function oauthSurface(services: Services, source: Source, provider?: Iden
         provider: known,
         tenantOf: async (client) => (await services.clients.fresh(client))?.tenant,
         signInWith: (vouched) => signInWith(services.db, vouched),
-        refuse: (_request, _response, { status, title, sentence, cause }) => {
-          visit.record.code = 'identity';
+        refuse: (_request, _response, { status, code, title, sentence, cause }) => {
+          visit.record.code = code;
           visit.record.cause = cause;
           visit.page(status, errorPage({ title, sentence, requestId: visit.requestId }));
         },
       });
-      await handlers[leg](visit.request, visit.response);
+      const go = (): Promise<void> => handlers[leg](visit.request, visit.response);
+      await (leg === 'begin' ? leaveForIdentity(visit, go) : go());
     }),
   });
 
@@ -94,7 +96,7 @@ export function oauthSurface(services: Services, source: Source, provider?: Iden
     ['/oauth/consent', { method: 'POST', operation: 'oauth_consent', kind: 'page', answer: page(receiveConsent) }],
     ['/oauth/sign-out', { method: 'POST', operation: 'oauth_sign_out', kind: 'page', answer: page(receiveSignOut) }],
     ['/oauth/oauth.css', { method: 'GET', operation: 'oauth_style', kind: 'page', answer: text('text/css', css) }],
-    ...[...metadataDocuments(baseUrl)].map(([path, document]): [string, Route] => [
+    ...[...metadataDocuments(baseUrl, services.skillScopes)].map(([path, document]): [string, Route] => [
       path,
       {
         method: 'GET',

@@ -16,7 +16,7 @@ export const FORM_LIMIT = 16_384;
 const FORM_TYPE = /^application\/x-www-form-urlencoded[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i;
 
 type GrantType = keyof typeof GRANTS;
-const isGrant = (value: string | undefined): value is GrantType => value !== undefined && value in GRANTS;
+const isGrant = (value: string | undefined): value is GrantType => value !== undefined && Object.hasOwn(GRANTS, value);
 
 /** The body of a form; throws `unsupported_media_type` or `body_too_large`. */
 export async function readForm(request: IncomingMessage, response: ServerResponse): Promise<string> {
@@ -49,6 +49,7 @@ export async function answerToken(
       send(request, response, 200, 'application/json', JSON.stringify(await GRANTS[endpoint](context)));
     }
   } catch (error) {
+    record.audit = { source: wire.source };
     refuse(request, response, asOAuthError(error), record);
   }
 }

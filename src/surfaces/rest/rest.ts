@@ -24,6 +24,8 @@ export interface RequestRecord {
   code?: string;
   credential?: string;
   cause?: unknown;
+  /** Ids of who did something to what, where it is no call of an operation (checks, LG-02). */
+  audit?: Readonly<Record<string, string>>;
 }
 
 export interface RestContext {

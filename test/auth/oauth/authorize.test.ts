@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { newSecret } from '../../../src/auth/tokens.ts';
 import { SCOPES } from '../../../src/core/scopes.ts';
 import type { Database } from '../../../src/store/postgres.ts';
@@ -811,5 +811,54 @@ describe('HT-02 broken in any way', () => {
       });
       expect([answer.status, cookieOf(answer)], name).toEqual([400, '']);
     }
+  });
+});
+
+describe('what keeps a person from signing in', () => {
+  it('is told on the page: nobody is thrown out to the app by a gateway that is busy', async () => {
+    const query = formOf(asked());
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, at) =>
+        post(gateway, `/oauth/sign-in?${query}`, { email: `nobody-${at}@example.com`, password: PASSWORD }, SAME),
+      ),
+    );
+    const statuses = new Set(answers.map(({ status }) => status));
+    expect(statuses.has(503), [...statuses].join()).toBe(true);
+    expect(statuses.has(303)).toBe(false);
+    for (const answer of answers.filter(({ status }) => status === 503)) {
+      expect(answer.headers['retry-after']).toMatch(/^[1-9][0-9]*$/);
+      expect(answer.text).toContain('cannot answer now');
+    }
+  }, 120_000);
+});
+
+describe('LG-02 who decided', () => {
+  const lineOf = (operation: string): Record<string, unknown> =>
+    gateway.log
+      .map((line): Record<string, unknown> => JSON.parse(line))
+      .findLast((line) => line['operation'] === operation) ?? {};
+
+  it('LG-02 a consent names credential, person and consent; a denial and a refusal where they came from', async () => {
+    const { id, email } = await newPerson(gateway);
+    const query = formOf(asked());
+    const own = await signedIn(gateway, query, email);
+    expect((await decide(gateway, query, own)).status).toBe(303);
+    const [given] = await gateway.database.sql`SELECT id FROM gateway.consent WHERE person_id = ${id}`;
+    await vi.waitFor(() =>
+      expect(lineOf('oauth_consent')).toMatchObject({
+        credential: client.credential,
+        person: id,
+        consent: given?.['id'],
+      }),
+    );
+    const other = formOf(asked());
+    expect((await decide(gateway, other, own, { decision: 'deny' })).status).toBe(303);
+    await vi.waitFor(() =>
+      expect(lineOf('oauth_consent')).toMatchObject({ code: 'access_denied', person: id, source: '127.0.0.1' }),
+    );
+    await post(gateway, '/oauth/token', 'grant_type=client_credentials', { authorization: 'Basic x' });
+    await vi.waitFor(() =>
+      expect(lineOf('oauth_token')).toMatchObject({ code: 'invalid_request', source: '127.0.0.1' }),
+    );
   });
 });

@@ -68,7 +68,7 @@ beforeAll(async () => {
     },
     mcpSurface(corridor, { ...pages, baseUrl: origin }),
     restSurface(corridor, origin),
-    oauthSurface(openOAuth({ baseUrl: origin, db: database.db }), openSource([])),
+    oauthSurface(openOAuth({ baseUrl: origin, db: database.db, skillScopes: [] }), openSource([])),
   );
   door = doorFrom(server.port);
   owner = (await newPerson({ database })).email;

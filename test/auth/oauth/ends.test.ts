@@ -319,6 +319,23 @@ describe('OT-17 what is taken from the credential is taken from its tokens', () 
       expect([status, body.scope]).toEqual([200, 'website_read']);
     }
   });
+
+  it('OT-17 a refresh for what the credential has lost is refused, and leaves the token as it is', async () => {
+    const client = await newClient(a);
+    const one = await family(a, client);
+    await narrow(client);
+    const asked = { ...refreshing(one.refresh), scope: 'conversation_read' };
+    expect((await token(b, client, asked)).body).toMatchObject({ error: 'invalid_scope' });
+    expect((await token(b, client, refreshing(one.refresh))).status).toBe(200);
+  });
+
+  it('OT-17 where nothing is left of a consent there is no token without a scope', async () => {
+    const client = await newClient(a);
+    const [one, waiting] = [await family(a, client), await pending(a, client)];
+    await pair.database.sql`UPDATE gateway.credential SET scopes = '{health_read}' WHERE id = ${client.credential}`;
+    for (const fields of [refreshing(one.refresh), waiting.exchange])
+      expect((await token(b, client, fields)).body).toMatchObject({ error: 'invalid_scope' });
+  });
 });
 
 /** What can be taken from a credential while its token is in use, and how the request is answered then. */

@@ -18,6 +18,17 @@ const PROTECTED = {
   mcp: '/.well-known/oauth-protected-resource/mcp',
   a2a: '/.well-known/oauth-protected-resource/a2a',
 } as const;
+/** Of the five skills, from the contract's table. */
+const SKILL_SCOPES = [
+  'conversation_read',
+  'contact_read',
+  'contact_read_pii',
+  'config_read',
+  'ai_features_read',
+  'ai_execute',
+  'reports_read',
+  'message_content_read',
+];
 const names = ['rest', 'mcp', 'a2a'] as const;
 
 describe('OM-01 of the authorization server', () => {
@@ -61,7 +72,7 @@ describe('OM-01 of the authorization server', () => {
 
   it('OM-01 behind https the issuer is the base address, and every address is of its origin', () => {
     for (const base of ['https://gw.example', 'https://gw.example:8443', BASE_URL]) {
-      const documents = metadataDocuments(base);
+      const documents = metadataDocuments(base, []);
       expect([...documents.keys()].sort()).toEqual([SERVER, ...Object.values(PROTECTED)].sort());
       const server: object = documents.get(SERVER) ?? {};
       expect(server).toMatchObject({ issuer: base });
@@ -81,7 +92,7 @@ describe('OM-02 of the three interfaces', () => {
       expect(body, name).toEqual({
         resource: RESOURCE[name],
         authorization_servers: [BASE_URL],
-        scopes_supported: [...SCOPES],
+        scopes_supported: name === 'a2a' ? SKILL_SCOPES : [...SCOPES],
         bearer_methods_supported: ['header'],
         resource_name: expect.stringMatching(/\S/),
         resource_documentation: `${BASE_URL}/docs`,

@@ -1,14 +1,14 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { Client } from '../../../store/oauth.ts';
+import type { Client, Proved } from '../../../store/oauth.ts';
 import { digestOf, wellFormed } from '../../tokens.ts';
-import type { OAuthContext, Proof, Rule } from '../context.ts';
+import type { OAuthContext, Rule } from '../context.ts';
 import { OAuthError } from '../errors.ts';
 import { decode } from '../parameters.ts';
 
 /**
  * HTTP Basic with credential id and secret, each form-urlencoded first (RFC 6749, section 2.3.1). Nothing else
- * authenticates. A secret of wrong form costs no query; an address that has failed too often is not looked up any more,
- * and a client that is remembered is let in all the same, so that nobody can lock it out.
+ * authenticates. A secret of wrong form costs no query. For an address that has failed too often a client is looked up a
+ * few times a minute and no more, and one that is remembered is let in all the same: nobody is locked out by others.
  */
 export const clientAuthentication: Rule = async (context) => {
   const given = credentialsOf(context.request.authorization);
@@ -23,7 +23,11 @@ export const clientAuthentication: Rule = async (context) => {
   }
   const { request, services } = context;
   const wait = services.failures.wait(request.source);
-  if (wait > 0) throw new OAuthError('slow_down', { retryAfter: wait });
+  if (wait > 0) {
+    const spared = given && wellFormed(given.secret) && services.lookups.wait(given.id) === 0;
+    if (!spared) throw new OAuthError('slow_down', { retryAfter: wait });
+    services.lookups.failed(given.id);
+  }
   await prove(context, given, digest);
 };
 
@@ -53,7 +57,7 @@ async function prove(
 }
 
 /** Compares with both secrets, and with stand-ins where there is none: the same work whoever asks (checks, TK-03). */
-function proofOf(client: Client | undefined, digest: Buffer): Proof | undefined {
+function proofOf(client: Client | undefined, digest: Buffer): Proved | undefined {
   const { secretDigest, oldSecretDigest } = client ?? NOBODY;
   const current = timingSafeEqual(secretDigest, digest);
   const old = timingSafeEqual(oldSecretDigest ?? NONE, digest) && oldSecretDigest !== null;

@@ -22,6 +22,8 @@ const AUTHORIZE: Known = {
 const PARAMETERS: Readonly<Record<Endpoint, Known>> = {
   authorize: AUTHORIZE,
   sign_in: AUTHORIZE,
+  sign_out: AUTHORIZE,
+  identity: AUTHORIZE,
   consent: AUTHORIZE,
   token: { required: ['grant_type'] },
   client_credentials: { required: ['grant_type', 'resource'], optional: ['scope'], repeatable: ['website_id'] },

@@ -1,0 +1,18 @@
+import { isIPv6 } from 'node:net';
+
+/** Whose failures count together: an address, or of IPv6 the network, since one line has 2^64 addresses. */
+export function networkOf(address: string): string {
+  if (!isIPv6(address)) return address;
+  // A URL has the one way to write an address: hexadecimal groups, and no zone.
+  const canonical = new URL(`http://[${address.replace(/%.*$/, '')}]`).hostname.slice(1, -1);
+  const [head = [], tail = []] = canonical.split('::').map((part) => part.split(':').filter((group) => group !== ''));
+  const groups = [...head, ...Array.from({ length: 8 - head.length - tail.length }, () => '0'), ...tail];
+  if (groups.slice(0, 6).join(':') === '0:0:0:0:0:ffff') {
+    return groups
+      .slice(6)
+      .map((group) => Number.parseInt(group, 16))
+      .flatMap((group) => [group >> 8, group & 255])
+      .join('.');
+  }
+  return `${groups.slice(0, 4).join(':')}::/64`;
+}
