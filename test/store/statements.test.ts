@@ -132,8 +132,9 @@ const PATHS = (): [name: string, path: string][] => [
   more('contacts_list (mobile)', `${contacts}&query=%2B4912&query_field=mobile`),
   more('contacts_list (exact phone)', `${contacts}&query=%2B112&query_field=phone&query_match=exact`),
 ];
-/** Statements of the quota leases are not a call's own. */
-const ownOf = (all: readonly Sent[]): Sent[] => all.filter(({ text }) => !text.includes('gateway.take_quota'));
+/** Statements of the quota leases, and of the rounds that look after tasks, are not a call's own. */
+const OTHERS = /gateway\.(take_quota|interrupt_tasks|delete_tasks|renew_tasks|start_tasks)\b/;
+const ownOf = (all: readonly Sent[]): Sent[] => all.filter(({ text }) => !OTHERS.test(text));
 
 async function statementsOf(path: string, bearer: string, headers = {}): Promise<{ status: number; own: Sent[] }> {
   sent = [];

@@ -1,6 +1,7 @@
 import pino from 'pino';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { metadataDocuments } from '../../src/auth/oauth/metadata.ts';
 import { FAILURE_CODES, statusOf, titleOf } from '../../src/core/failures.ts';
 import { GUIDE_NAMES } from '../../src/core/guides.ts';
 import { readGuides } from '../../src/gateway/guides.ts';
@@ -54,6 +55,7 @@ afterAll(async () => {
   await server.close();
 });
 
+const METADATA = metadataDocuments(BASE_URL, []);
 const get = (path: string, init: RequestInit = {}): Promise<Response> =>
   fetch(origin + path, { redirect: 'manual', ...init });
 
@@ -187,6 +189,8 @@ describe('links', () => {
         expect(host, `${path}: ${href}`).toBe(origin);
         if (hash.startsWith('#?route=')) expect(routes, `${path}: ${href}`).toContain(pathname + hash);
         else if (hash) expect(idsOf(texts.get(pathname) ?? ''), `${path}: ${href}`).toContain(hash.slice(1));
+        // Documents of the authorization server are not the pages' own.
+        else if (pathname.startsWith('/.well-known/')) expect(METADATA.has(pathname), href).toBe(true);
         else expect((await get(pathname)).status, `${path}: ${href}`).toBe(200);
       }
     }

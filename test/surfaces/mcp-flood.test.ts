@@ -47,7 +47,7 @@ function compile(): string {
       noCheck: true,
       typeRoots: [join(project, 'node_modules/@types')],
     },
-    include: ['src', 'tools', 'prompts', 'resources'].map((name) => join(project, name)),
+    include: ['src', 'tools', 'skills', 'prompts', 'resources'].map((name) => join(project, name)),
   };
   mkdirSync(join(folder, 'config'));
   writeFileSync(join(folder, 'config/tsconfig.json'), JSON.stringify(config));
