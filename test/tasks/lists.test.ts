@@ -24,7 +24,7 @@ afterAll(async () => {
 });
 
 const list = async (query: Partial<TaskQuery> = {}, token = sender.token) =>
-  world.a.tasks.list(await world.authority(world.a, token), { pageSize: 50, artifacts: false, ...query });
+  world.run(world.a, token, (session) => world.a.tasks.list(session, { pageSize: 50, artifacts: false, ...query }));
 const ids = (some: readonly Task[]): string[] => some.map(({ id }) => id);
 /** As the list has to give them. */
 const sorted = (some: readonly Task[]): string[] =>
