@@ -398,6 +398,8 @@ describe('the HTTP gate', () => {
       expect(answer.text).not.toMatch(/relation|gateway\.|task_|\bat .*:\d+/);
     }
     await other.database.sql.unsafe('ALTER TABLE gateway.away RENAME TO task');
+    // A round of the sweeper that fell into it has said so.
+    for (const [i, line] of other.log.entries()) if (/^DEFECT tasks .*"gateway\.task"/.test(line)) other.log[i] = '';
     await other.close();
   });
 });

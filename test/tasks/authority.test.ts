@@ -134,16 +134,94 @@ describe('A2-08 in the midst of a task', () => {
   }, 60_000);
 });
 
-describe('A2-02 A2-08 who reads an artifact', () => {
-  /** An access token of the same credential that holds less. */
-  async function narrower(of: Issued, { scopes = [...SCOPES], sites = ['1', '2'] }): Promise<string> {
-    const token = newSecret('access_test');
-    await world.database
-      .sql`INSERT INTO gateway.token (digest, credential_id, kind, audience, scopes, sites, expires_at)
-      VALUES (${digestOf(token)}, ${of.credential}, 'access', 'a2a', ${scopes as string[]}, ${sites}::bigint[], now() + interval '5 minutes')`;
-    return token;
-  }
+/** An access token of the same credential that holds less, or as much. */
+async function narrower(of: Issued, { scopes = [...SCOPES], sites = ['1', '2'] }): Promise<string> {
+  const token = newSecret('access_test');
+  await world.database.sql`INSERT INTO gateway.token (digest, credential_id, kind, audience, scopes, sites, expires_at)
+    VALUES (${digestOf(token)}, ${of.credential}, 'access', 'a2a', ${scopes as string[]}, ${sites}::bigint[], now() + interval '5 minutes')`;
+  return token;
+}
 
+describe('A2-08 another token that waits for the same message', () => {
+  it.each([
+    ['revoked', 'revoked_at = now()', 'token_revoked'],
+    ['expired', 'expires_at = now()', 'token_expired'],
+  ])('%s under the wait: 401 on either replica, and nothing of the result', async (_, change, code) => {
+    const { sql } = world.database;
+    const sender = await world.issue();
+    const other = await narrower(sender, {});
+    const { skill, release, held } = probe();
+    const messageId = newMessage();
+    const mine = world.send(world.a, sender.token, { skill, messageId });
+    await until(() => held() === 1);
+    const waiting = [world.a, world.b].map((replica) => world.send(replica, other, { skill, messageId }));
+    await pause(200);
+    await sql`UPDATE gateway.token SET ${sql.unsafe(change)} WHERE digest = ${digestOf(other)}`;
+    release();
+    for (const one of await Promise.allSettled(waiting)) {
+      expect(one).toMatchObject({ status: 'rejected', reason: { code } });
+    }
+    // Whose token is as it was has its result.
+    expect((await mine).artifact).toMatchObject({ data: { contact: { id: CONTACT } } });
+  });
+
+  it('narrowed under the wait: the task without its artifact', async () => {
+    const sender = await world.issue();
+    const { skill, release, held } = probe();
+    const messageId = newMessage();
+    const mine = world.send(world.a, sender.token, { skill, messageId });
+    await until(() => held() === 1);
+    const waiting = world.send(world.b, sender.token, { skill, messageId });
+    await pause(200);
+    release();
+    await mine;
+    await world.database.sql`UPDATE gateway.credential SET data_access = array_remove(data_access, 'pii')
+      WHERE id = ${sender.credential}`;
+    // Where it was quicker than the change it has been told under the whole authority.
+    const { state, artifact } = await waiting;
+    expect(state).toBe('completed');
+    expect((await world.send(world.b, sender.token, { skill, messageId })).artifact).toBeUndefined();
+    if (artifact !== undefined) expect(artifact).toMatchObject({ data: { contact: { id: CONTACT } } });
+  });
+});
+
+describe('A2-02 an authority that is only remembered', () => {
+  it.each(['get', 'cancel', 'list', 'send'] as const)(
+    '%s of a token that is revoked: 401, and no unit',
+    async (what) => {
+      const sender = await world.issue({ perMinute: 1, burst: 20 });
+      const twin = await world.issue({ app: sender.app });
+      const replica = await world.open();
+      const messageId = newMessage();
+      const { id } = await world.send(replica, sender.token, { messageId });
+      const left = async (): Promise<number> =>
+        replica.corridor.quotaOf(await world.authority(replica, twin.token))?.remaining ?? 0;
+      const before = await left();
+      await world.database.sql`UPDATE gateway.token SET revoked_at = now() WHERE digest = ${digestOf(sender.token)}`;
+      const asking = {
+        get: () => world.get(replica, sender.token, id),
+        cancel: () => world.cancel(replica, sender.token, id),
+        list: () =>
+          world.run(replica, sender.token, (session) => replica.tasks.list(session, { pageSize: 5, artifacts: true })),
+        send: () => world.send(replica, sender.token, { messageId }),
+      };
+      await expect(asking[what]()).rejects.toMatchObject({ code: 'token_revoked' });
+      expect(await left()).toBe(before - 1); // the twin's own
+      await replica.close();
+    },
+  );
+
+  it('a waiting read is three statements: accepted, read and published, each with its proof', async () => {
+    const sender = await world.issue();
+    await world.send(world.a, sender.token);
+    const statements = (): number => world.a.sent(/accept_task|end_task|platform\.contact|gateway\.token/);
+    const before = statements();
+    await world.send(world.a, sender.token);
+    expect(statements() - before).toBe(3);
+  });
+});
+
+describe('A2-02 A2-08 who reads an artifact', () => {
   it('one who holds what its sender held', async () => {
     const sender = await world.issue();
     const messageId = newMessage();
@@ -167,7 +245,11 @@ describe('A2-02 A2-08 who reads an artifact', () => {
     expect(await readAs(await narrower(sender, {}))).toEqual(all);
     const noPii = SCOPES.filter((scope) => scope !== 'contact_read_pii');
     expect(await readAs(await narrower(sender, { scopes: noPii }))).toEqual(none);
-    expect(await readAs(await narrower(sender, { sites: ['2'] }))).toEqual(none);
+    const elsewhere = await narrower(sender, { sites: ['2'] });
+    expect(await readAs(elsewhere)).toEqual(none);
+    // It is not told of the website either.
+    expect((await world.get(world.a, elsewhere, id))?.websiteId).toBeNull();
+    expect((await world.get(world.a, sender.token, id))?.websiteId).toBe('web_1_1');
     // Narrowed, restricted, and as it was before.
     const { sql } = world.database;
     for (const [change, expected] of [

@@ -95,6 +95,29 @@ describe('A2-09', () => {
     }
   });
 
+  it('with artifacts a page ends with a mebibyte of them, and every task is still there once', async () => {
+    const own = await world.issue();
+    const { skill, release } = probe(async () => ({ data: 'x'.repeat(130_000) }));
+    release();
+    const sent: Task[] = [];
+    for (let i = 0; i < 20; i++) sent.push(await world.send(world.a, own.token, { skill }));
+    const sizes: number[] = [];
+    const seen: Task[] = [];
+    let pageToken: string | undefined;
+    do {
+      const page = await list({ pageSize: 12, artifacts: true, pageToken }, own.token);
+      expect(page.totalSize).toBe(20);
+      for (const task of page.tasks) expect(task.artifact).toBeDefined();
+      sizes.push(page.tasks.length);
+      seen.push(...page.tasks);
+      pageToken = page.nextPageToken;
+    } while (pageToken !== '');
+    expect(ids(seen)).toEqual(sorted(sent));
+    // The ninth of 130,011 bytes each reaches it.
+    expect(sizes).toEqual([9, 9, 2]);
+    expect((await list({ pageSize: 12 }, own.token)).tasks).toHaveLength(12);
+  });
+
   it('what waits and what runs is listed; what has expired is not', async () => {
     const own = await world.issue();
     const slow = probe();
