@@ -5,7 +5,7 @@ import { parseId, type WebsiteKey } from '../core/ids.ts';
 import type { FileBytes } from '../core/reads.ts';
 import { holds, type Requirement } from '../core/scopes.ts';
 import type { BytesRequest, CallContext, GatewayFacts, Tool } from '../core/tool.ts';
-import { StaleAuthority } from '../store/guard.ts';
+import { type Session, StaleAuthority } from '../store/guard.ts';
 import { type Database, isUnavailable } from '../store/postgres.ts';
 import type { ReadSession } from '../store/read.ts';
 import { openReads } from '../store/reads.ts';
@@ -14,6 +14,8 @@ import { inputErrors, refusalOf, unstorable } from './input-errors.ts';
 import type { Quota, QuotaState } from './quota.ts';
 import { factsOf, lacking, mayCall, type Registry } from './registry.ts';
 import type { Ledger, OperationState } from './writes.ts';
+
+export type { Session } from '../store/guard.ts';
 
 /** One call as a surface has read it from the wire. */
 export interface Call {
@@ -87,11 +89,19 @@ export class Corridor {
 
   /** For a request that calls no operation: proves the bearer and charges one unit. Throws the Failure of a refusal. */
   async admit(bearer: string | undefined, resource: Resource): Promise<Admission> {
-    const { authorities, quota } = this.#options;
-    const known = await authorities.resolve(bearer, resource);
-    const authority = known.fresh ? known.authority : await authorities.fresh(bearer ?? '', resource);
-    await quota.charge(authority.appId, 1);
-    return { authority, quota: quota.state(authority.appId) };
+    const authority = await this.run(bearer, resource, async (session) => session.authority);
+    return { authority, quota: this.quotaOf(authority) };
+  }
+
+  /**
+   * For a request that calls no operation: charges one unit and runs `work` under an authority that may be a guess still.
+   * `work` is begun again where it was a wrong one, so it may change nothing before a proof.
+   */
+  run<T>(bearer: string | undefined, resource: Resource, work: (session: Session) => Promise<T>): Promise<T> {
+    return this.#proved({ bearer, resource, cost: 1 }, async (session, charge) => {
+      await charge();
+      return work(session);
+    });
   }
 
   /** Reads the authority anew and charges nothing: for work that has been admitted already. */
@@ -99,9 +109,9 @@ export class Corridor {
     return this.#options.authorities.fresh(bearer, resource);
   }
 
-  /** Charges what a request costs beside its admission, or gives it back. */
-  charge(authority: Authority, units: number): Promise<void> {
-    return this.#options.quota.charge(authority.appId, units);
+  /** Charges what an admitted request costs beside its one unit; how many units that came to, for `refund`. */
+  charge(authority: Authority, units: number): Promise<number> {
+    return this.#options.quota.charge(authority.appId, units, 1);
   }
 
   refund(authority: Authority, units: number): void {
@@ -114,49 +124,64 @@ export class Corridor {
   }
 
   async call(call: Call): Promise<Outcome> {
-    const { authorities, quota } = this.#options;
     let authority: Authority | undefined;
-    let charged: string | undefined;
-    const cost = call.cost ?? call.tool.cost;
     try {
-      let { authority: current, fresh } = await authorities.resolve(call.bearer, call.resource);
-      for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-        authority = current;
-        const session = { verified: fresh };
-        const outcome = await this.#attempt(call, current, session, async () => {
-          if (charged === undefined) {
-            await quota.charge(current.appId, cost);
-            charged = current.appId;
-          }
-        });
-        if (outcome && session.verified) return { ...outcome, authority, quota: quota.state(current.appId) };
-        // Nothing has proved a remembered authority yet, or a statement has refused it.
-        const proved = await authorities.fresh(call.bearer ?? '', call.resource);
-        if (outcome && proved.revision === current.revision && proved.credentialId === current.credentialId) {
-          return { ...outcome, authority, quota: quota.state(current.appId) };
-        }
-        current = proved;
-        fresh = true;
-      }
-      throw new Failure('authority_unavailable', { retryAfter: 1 });
+      const { bearer, resource, cost = call.tool.cost } = call;
+      const ran = await this.#proved({ bearer, resource, cost }, (session, charge) => {
+        authority = session.authority;
+        return this.#attempt(call, session, charge);
+      });
+      return { ...ran, ...(authority && { authority, quota: this.quotaOf(authority) }) };
     } catch (error) {
       const failure = asFailure(error);
-      if (failure.status === 401) {
-        if (charged !== undefined) quota.refund(charged, cost);
-        return { failure };
-      }
-      return { failure, ...(authority && { authority, quota: quota.state(authority.appId) }) };
+      if (failure.status === 401) return { failure };
+      return { failure, ...(authority && { authority, quota: this.quotaOf(authority) }) };
     }
   }
 
-  /** One run under one authority. `undefined`: a statement found the authority stale. */
-  async #attempt(
-    call: Call,
-    authority: Authority,
-    state: { verified: boolean },
-    charge: () => Promise<void>,
-  ): Promise<Ran | undefined> {
+  /**
+   * The one place where an authority is believed: what `work` came to, an error too, stands only with a proof, by a
+   * statement of its own or by one made here. It is begun again under each authority that is found instead. What a 401
+   * has charged is given back.
+   */
+  async #proved<T>(
+    { bearer, resource, cost }: { bearer: string | undefined; resource: Resource; cost: number },
+    work: (session: Session, charge: () => Promise<void>) => Promise<T>,
+  ): Promise<T> {
+    const { authorities, quota } = this.#options;
+    let paid: { readonly app: string; readonly units: number } | undefined;
+    try {
+      let { authority, fresh } = await authorities.resolve(bearer, resource);
+      for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+        const { appId, revision, credentialId } = authority;
+        const session: Session = { authority, verified: fresh };
+        const charge = async (): Promise<void> => {
+          paid ??= { app: appId, units: await quota.charge(appId, cost) };
+        };
+        const [ran] = await Promise.allSettled([work(session, charge)]);
+        const stale = ran.status === 'rejected' && ran.reason instanceof StaleAuthority;
+        let proved = !stale && session.verified;
+        if (!proved) {
+          // Nothing has proved a remembered authority yet, or a statement has refused it.
+          authority = await authorities.fresh(bearer ?? '', resource);
+          fresh = true;
+          proved = !stale && authority.revision === revision && authority.credentialId === credentialId;
+        }
+        if (!proved) continue;
+        if (ran.status === 'rejected') throw ran.reason;
+        return ran.value;
+      }
+      throw new Failure('authority_unavailable', { retryAfter: 1 });
+    } catch (error) {
+      if (paid && error instanceof Failure && error.status === 401) quota.refund(paid.app, paid.units);
+      throw error;
+    }
+  }
+
+  /** One run under one authority. Throws StaleAuthority where a statement has refused it, and nothing else. */
+  async #attempt(call: Call, state: Session, charge: () => Promise<void>): Promise<Ran> {
     const { tool } = call;
+    const { authority } = state;
     let operation: OperationState | undefined;
     try {
       // Every request of a valid token costs, also one that is refused for what it asks (decisions, section 21).
@@ -198,7 +223,7 @@ export class Corridor {
       this.#check(tool, body);
       return { body, ...(operation && { operation }) };
     } catch (error) {
-      if (error instanceof StaleAuthority) return undefined;
+      if (error instanceof StaleAuthority) throw error;
       return { failure: asFailure(error), ...(operation && { operation }) };
     }
   }

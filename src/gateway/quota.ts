@@ -37,21 +37,26 @@ export class Quota {
     this.#db = db;
   }
 
-  /** Spends `cost` units of the app or throws `quota_exceeded`; unreachable state is `service_unavailable`, never a pass. */
-  async charge(app: string, cost: number): Promise<void> {
+  /**
+   * Spends `cost` units of the app, and says how many they came to, or throws `quota_exceeded`; unreachable state is
+   * `service_unavailable`, never a pass. `before`: units that the same request has spent already.
+   */
+  async charge(app: string, cost: number, before = 0): Promise<number> {
+    if (cost === 0) return 0;
+    // A request that costs more than the burst takes the whole of it: waiting for more would never help.
+    const dueOf = (burst: number): number => Math.min(cost, Math.max(0, burst - before));
     for (;;) {
       const lease = this.#leases.get(app);
-      // A call that costs more than the burst takes the whole of it: waiting for more would never help.
-      const due = Math.min(cost, lease?.burst ?? cost);
+      const due = dueOf(lease?.burst ?? cost + before);
       if (lease && lease.unspent >= due && performance.now() < lease.until) {
         lease.unspent -= due;
-        return;
+        return due;
       }
       const waiting = this.#asking.has(app);
       const fresh = await this.#asked(app, cost);
       if (waiting) continue; // what another call asked for is shared out among those who waited
       if (!fresh) throw new Failure('unauthenticated');
-      const lacking = Math.min(cost, fresh.burst) - fresh.unspent;
+      const lacking = dueOf(fresh.burst) - fresh.unspent;
       // Where the bucket has enough, others were only quicker to take what this call had asked for.
       if (lacking > fresh.remaining) {
         throw new Failure('quota_exceeded', { retryAfter: seconds(lacking - fresh.remaining, fresh.perMinute) });

@@ -14,6 +14,12 @@ export const proof = (digest: Uint8Array | Fragment, revision: number | Fragment
 export const guard = (authority: Authority): Fragment =>
   sql`(SELECT coalesce(${proof(authority.digest, authority.revision)}, false) AS ok) guard`;
 
+/** An authority that is a guess until a statement has proved it, which then says so in `verified`. */
+export interface Session {
+  readonly authority: Authority;
+  verified: boolean;
+}
+
 /** The authority a statement was built for no longer holds: the corridor reads it anew and runs the call again. */
 export class StaleAuthority extends Error {
   override readonly name = 'StaleAuthority';

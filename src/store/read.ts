@@ -1,19 +1,17 @@
-import { type Authority, isRestricted } from '../core/authority.ts';
+import { isRestricted } from '../core/authority.ts';
 import { Failure } from '../core/failures.ts';
 import { fitsBigint, parseId, type WebsiteKey } from '../core/ids.ts';
 import type { Page, PageRequest, Within } from '../core/reads.ts';
 import { type Fragment, join, raw, sql } from '../core/sql.ts';
 import type { Projection, View } from '../core/view.ts';
-import { guard, StaleAuthority } from './guard.ts';
+import { guard, type Session, StaleAuthority } from './guard.ts';
 import type { Database } from './postgres.ts';
 import { callerOf, projectionOf, type Row } from './projection.ts';
 
 /** One call's way to data: who asks, for which website, and whether a statement has proved the authority yet. */
-export interface ReadSession {
+export interface ReadSession extends Session {
   readonly db: Database;
-  readonly authority: Authority;
   readonly website: WebsiteKey;
-  verified: boolean;
 }
 
 const YES = sql`true`;
@@ -64,7 +62,7 @@ function linkTo(session: ReadSession, view: View, owner: Within): Fragment {
 
 /** Runs a guarded statement: `ok` of its first row proves the authority, `found` tells whether the owners exist. */
 export async function guarded<R extends object>(
-  session: Pick<ReadSession, 'db' | 'authority' | 'verified'>,
+  session: Session & Pick<ReadSession, 'db'>,
   rest: Fragment,
 ): Promise<(R & { ok: boolean })[]> {
   const rows = await session.db.read<R & { ok: boolean }>(sql`SELECT guard.ok, ${rest}`);

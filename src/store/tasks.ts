@@ -1,6 +1,8 @@
 import type { Authority } from '../core/authority.ts';
 import { empty, type Fragment, join, raw, sql } from '../core/sql.ts';
+import { guard, type Session, StaleAuthority } from './guard.ts';
 import { type Database, mayRepeat } from './postgres.ts';
+import { guarded } from './read.ts';
 
 export type TaskState = 'submitted' | 'working' | 'completed' | 'failed' | 'canceled';
 
@@ -31,14 +33,15 @@ export interface Accepting {
   readonly skill: string;
   readonly websiteId: string | null;
   readonly owner: string;
+  /** What has become of it where its process is lost: `outcome_unknown` of what may have written. */
+  readonly lostAs: 'interrupted' | 'outcome_unknown';
   /** Whether its process has a place free for it. */
   readonly start: boolean;
 }
 
 export type Accepted =
   | { readonly verdict: 'new' | 'known' | 'conflict'; readonly task: TaskRow }
-  | { readonly verdict: 'full'; readonly retryAfter: number }
-  | { readonly verdict: 'stale' };
+  | { readonly verdict: 'full'; readonly retryAfter: number };
 
 /** Milliseconds for which a process holds its tasks; it renews them long before. */
 export const TASK_LEASE = 10_000;
@@ -47,6 +50,8 @@ const UNEXPIRED = 100;
 const RUNNING = 5;
 const LIFETIME_MINUTES = 15;
 const ATTEMPTS = 3;
+/** Of artifacts on one page of a list, as JSON text: a page ends with the one that reaches it. */
+const PAGE_BYTES = 1_048_576;
 
 const lease = sql`${TASK_LEASE}::integer * interval '1 millisecond'`;
 
@@ -57,20 +62,25 @@ const columns = (row: string, artifact: Fragment = raw('NULL::json')): Fragment 
     ${artifact} AS artifact`;
 };
 
-/** Accepts a task once for each message. A reply that was lost says nothing: the same id asked for again is still new. */
-export async function acceptTask(db: Database, authority: Authority, task: Accepting): Promise<Accepted> {
+/**
+ * Accepts a task once for each message; every verdict is a proof of the authority. A reply that was lost says nothing: the
+ * same id asked for again is still new.
+ */
+export async function acceptTask(db: Database, session: Session, task: Accepting): Promise<Accepted> {
+  const { authority } = session;
   const statement = sql`
     SELECT a.verdict, a.retry_after AS "retryAfter", ${columns('(a.task)', raw('(a.task).artifact'))}
       FROM gateway.accept_task(
         ${authority.digest}, ${authority.revision}, ${task.id}, ${authority.installationId}, ${authority.credentialId},
         ${task.message}, ${task.fingerprint}, ${task.grants}, ${task.contextId}, ${task.skill}, ${task.websiteId},
-        ${task.owner}, ${LIFETIME_MINUTES}::integer * interval '1 minute', ${lease}, ${UNEXPIRED}, ${RUNNING},
+        ${task.owner}, ${task.lostAs}, ${LIFETIME_MINUTES}::integer * interval '1 minute', ${lease}, ${UNEXPIRED}, ${RUNNING},
         ${task.start}) a`;
   const [row] = await repeated(() =>
-    db.query<TaskRow & { verdict: Accepted['verdict']; retryAfter: number | null }>(statement),
+    db.query<TaskRow & { verdict: Accepted['verdict'] | 'stale'; retryAfter: number | null }>(statement),
   );
   if (!row) throw new Error('accept_task gave no verdict');
-  if (row.verdict === 'stale') return { verdict: 'stale' };
+  if (row.verdict === 'stale') throw new StaleAuthority();
+  session.verified = true;
   if (row.verdict === 'full') return { verdict: 'full', retryAfter: row.retryAfter ?? 1 };
   return { verdict: row.verdict, task: row };
 }
@@ -105,29 +115,48 @@ export async function endTask(
 /** One conditional update. `undefined`: no unexpired task of the credential has the id. */
 export async function cancelTask(
   db: Database,
-  authority: Authority,
+  session: Session,
   id: string,
 ): Promise<{ canceled: boolean; task: TaskRow } | undefined> {
+  const { digest, revision, credentialId } = session.authority;
   const statement = sql`
-    SELECT c.canceled, ${columns('(c.task)', raw('(c.task).artifact'))}
-      FROM gateway.cancel_task(${id}, ${authority.credentialId}) c`;
+    SELECT c.proved, c.canceled, ${columns('(c.task)', raw('(c.task).artifact'))}
+      FROM gateway.cancel_task(${id}, ${credentialId}, ${digest}, ${revision}) c`;
   let attempts = 0;
   const [row] = await repeated(() => {
     attempts++;
-    return db.query<TaskRow & { canceled: boolean }>(statement);
+    return db.query<TaskRow & { proved: boolean; canceled: boolean }>(statement);
   });
+  if (row?.proved !== true) throw new StaleAuthority();
+  session.verified = true;
+  if (row.id === null) return undefined;
   // Where the first reply was lost, it is this very call that has canceled the task.
-  return row && { canceled: row.canceled || (attempts > 1 && row.state === 'canceled'), task: row };
+  return { canceled: row.canceled || (attempts > 1 && row.state === 'canceled'), task: row };
 }
 
 const own = (authority: Authority): Fragment =>
   sql`t.installation_id = ${authority.installationId} AND t.credential_id = ${authority.credentialId} AND t.expires_at > now()`;
 
+/** Rows that a select gives where the session's authority holds; a row of nulls where it gives none. */
+async function proving<R extends object>(db: Database, session: Session, select: Fragment): Promise<R[]> {
+  const proof = { db, authority: session.authority, verified: false };
+  const rows = await guarded<R>(
+    proof,
+    sql`d.* FROM ${guard(session.authority)} LEFT JOIN LATERAL (${select}) d ON true`,
+  );
+  session.verified = true;
+  return rows;
+}
+
 /** The credential's unexpired task with its artifact. */
-export async function readTask(db: Database, authority: Authority, id: string): Promise<TaskRow | undefined> {
-  const [row] = await db.read<TaskRow>(sql`
-    SELECT ${columns('t', raw('t.artifact'))} FROM gateway.task t WHERE t.id = ${id} AND ${own(authority)}`);
-  return row;
+export async function readTask(db: Database, session: Session, id: string): Promise<TaskRow | undefined> {
+  const [row] = await proving<TaskRow>(
+    db,
+    session,
+    sql`SELECT ${columns('t', raw('t.artifact'))} FROM gateway.task t
+         WHERE guard.ok AND t.id = ${id} AND ${own(session.authority)}`,
+  );
+  return row?.id === null ? undefined : row;
 }
 
 export interface TaskQuery {
@@ -147,16 +176,19 @@ export interface TaskPlace {
   readonly id: string;
 }
 
-/** The credential's unexpired tasks, the latest state first (A2A 1.0, section 3.1.4), one more than the page holds. */
+/**
+ * A page of the credential's unexpired tasks, the latest state first (A2A 1.0, section 3.1.4), and whether there are more.
+ * With artifacts it ends early where it has a mebibyte of them.
+ */
 export async function listTasks(
   db: Database,
-  authority: Authority,
+  session: Session,
   { contextId, states, statusAfter, pageSize, artifacts }: Omit<TaskQuery, 'pageToken'>,
   after: TaskPlace | undefined,
-): Promise<{ tasks: TaskRow[]; total: number }> {
+): Promise<{ tasks: TaskRow[]; more: boolean; total: number }> {
   const wanted = join(
     [
-      own(authority),
+      own(session.authority),
       ...(contextId === undefined ? [] : [sql`t.context_id = ${contextId}`]),
       ...(states === undefined ? [] : [sql`t.state = ANY(${states}::text[])`]),
       ...(statusAfter === undefined ? [] : [sql`t.state_at >= ${statusAfter}`]),
@@ -164,25 +196,38 @@ export async function listTasks(
     ' AND ',
   );
   const place = after ? sql` AND (t.state_at, t.id) < (${new Date(after.at)}, ${after.id})` : empty;
-  const rows = await db.read<TaskRow & { total: number }>(sql`
-    SELECT n.total, ${columns('p', raw(artifacts ? 'p.artifact' : 'NULL::json'))}
-      FROM (SELECT count(*)::integer AS total FROM gateway.task t WHERE ${wanted}) n
-      LEFT JOIN LATERAL (SELECT t.* FROM gateway.task t WHERE ${wanted}${place}
-                          ORDER BY t.state_at DESC, t.id DESC LIMIT ${pageSize + 1}) p ON true
-     ORDER BY p.state_at DESC, p.id DESC`);
+  const size = raw(artifacts ? 'coalesce(octet_length(t.artifact::text), 0)' : '0');
+  const rows = await proving<TaskRow & { total: number; fits: boolean }>(
+    db,
+    session,
+    sql`SELECT n.total, p.before < ${PAGE_BYTES} AS fits,
+               ${columns('p', raw(artifacts ? `CASE WHEN p.before < ${PAGE_BYTES} THEN p.artifact END` : 'NULL::json'))}
+          FROM (SELECT count(*)::integer AS total FROM gateway.task t WHERE guard.ok AND ${wanted}) n
+          LEFT JOIN LATERAL (
+            SELECT t.*, sum(${size}) OVER (ORDER BY t.state_at DESC, t.id DESC) - ${size} AS before
+              FROM (SELECT t.* FROM gateway.task t WHERE guard.ok AND ${wanted}${place}
+                     ORDER BY t.state_at DESC, t.id DESC LIMIT ${pageSize + 1}) t) p ON true
+         ORDER BY p.state_at DESC, p.id DESC`,
+  );
   // Without a row on the page the outer join has given one of nulls.
-  return { tasks: rows.filter(({ id }) => id !== null), total: rows[0]?.total ?? 0 };
+  const found = rows.filter(({ id }) => id !== null);
+  const tasks = found.slice(0, pageSize).filter(({ fits }) => fits);
+  return { tasks, more: found.length > tasks.length, total: rows[0]?.total ?? 0 };
 }
 
-/** What an unexpired task of the message is, without its artifact; `undefined`: the message is new. */
+/** What an unexpired task of the message is; `undefined`: the message is new. */
 export async function findTask(
   db: Database,
+  session: Session,
   { message, fingerprint }: Pick<Accepting, 'message' | 'fingerprint'>,
 ): Promise<Extract<Accepted, { task: TaskRow }> | undefined> {
-  const [row] = await db.read<TaskRow & { same: boolean }>(sql`
-    SELECT t.fingerprint = ${fingerprint} AS same, ${columns('t')} FROM gateway.task t
-     WHERE t.message = ${message} AND t.expires_at > now()`);
-  return row && { verdict: row.same ? 'known' : 'conflict', task: row };
+  const [row] = await proving<TaskRow & { same: boolean }>(
+    db,
+    session,
+    sql`SELECT t.fingerprint = ${fingerprint} AS same, ${columns('t', raw('t.artifact'))} FROM gateway.task t
+         WHERE guard.ok AND t.message = ${message} AND t.expires_at > now()`,
+  );
+  return row === undefined || row.id === null ? undefined : { verdict: row.same ? 'known' : 'conflict', task: row };
 }
 
 /** Holds tasks on, and tells the states of those that have not ended meanwhile. */
@@ -202,10 +247,10 @@ export async function endedTasks(db: Database, ids: readonly string[]): Promise<
   return rows.map(({ id }) => id);
 }
 
-/** Ends what a process still holds when it stops. */
+/** Ends what a process still holds when it stops, as lost. */
 export async function releaseTasks(db: Database, owner: string, ids: readonly string[]): Promise<void> {
   await db.query(sql`
-    UPDATE gateway.task t SET state = 'failed', failure = 'interrupted',
+    UPDATE gateway.task t SET state = 'failed', failure = t.lost_as,
            state_at = date_trunc('milliseconds', clock_timestamp()), lease_until = NULL
      WHERE t.id = ANY(${ids}::text[]) AND t.owner = ${owner} AND t.state IN ('submitted', 'working')`);
 }

@@ -4,6 +4,7 @@ import type { Skill } from '../core/skill.ts';
 import { asFailure, type Corridor } from '../gateway/call.ts';
 import type { Database } from '../store/postgres.ts';
 import {
+  type Accepted,
   endTask,
   type RunEnd,
   releaseTasks,
@@ -14,7 +15,7 @@ import {
 } from '../store/tasks.ts';
 import { pauseUpTo } from './pause.ts';
 
-/** A task that this process has accepted and the arguments that it alone has. */
+/** A task that this process accepts, and the arguments that it alone has. */
 export interface Work {
   readonly id: string;
   readonly bearer: string;
@@ -25,11 +26,11 @@ export interface Work {
   readonly idempotencyKey: string;
 }
 
-/** How a task has ended here; `undefined`: it has ended elsewhere, or is gone. */
-export type Ended = { readonly row: TaskRow; readonly body: unknown } | undefined;
+/** How a task has ended here, and under whose authority; `undefined`: it has ended elsewhere, or is gone. */
+export type Ended = { readonly row: TaskRow; readonly body: unknown; readonly authority: Authority } | undefined;
 
 interface Job extends Work {
-  state: 'waiting' | 'running';
+  state: 'accepting' | 'waiting' | 'running';
   readonly ended: Promise<Ended>;
   finish(ended: Ended): void;
 }
@@ -39,11 +40,12 @@ export interface RunnerOptions {
   readonly corridor: Corridor;
   readonly owner: string;
   readonly onError: (error: unknown) => void;
+  /** Tasks whose arguments a process keeps in memory, up to 64 KiB each; 1,000 where absent. */
+  readonly held?: number;
 }
 
 /** Tasks that a process runs at the same time, whatever the number of installations. */
 const RUNNING_HERE = 32;
-/** Tasks whose arguments a process keeps in memory, up to 64 KiB each. */
 const HELD = 1_000;
 /** Contract, Limits. */
 const ARTIFACT_BYTES = 131_072;
@@ -62,6 +64,7 @@ export class Runner {
   readonly #options: RunnerOptions;
   readonly #queue = new PQueue({ concurrency: RUNNING_HERE });
   readonly #jobs = new Map<string, Job>();
+  readonly #acceptances = new Set<Promise<unknown>>();
   readonly #renewal: NodeJS.Timeout;
   readonly #attempts: NodeJS.Timeout;
   #starting: Promise<void> | undefined;
@@ -83,7 +86,7 @@ export class Runner {
 
   /** Whether the arguments of one more task can be kept. */
   get room(): boolean {
-    return this.#jobs.size < HELD;
+    return this.#jobs.size < (this.#options.held ?? HELD);
   }
 
   /** Places free in this process. */
@@ -91,16 +94,31 @@ export class Runner {
     return Math.max(0, RUNNING_HERE - this.#queue.pending - this.#queue.size);
   }
 
-  /** Takes a task that has been accepted; `started`: it has its installation's place already. */
-  add(work: Work, started: boolean): void {
+  /**
+   * Takes a task while it is accepted: as soon as its row is there it may be started with others that wait, which may be
+   * told before its acceptance is.
+   */
+  async accept(work: Work, acceptance: () => Promise<Accepted>): Promise<Accepted> {
     let finish: Job['finish'] = () => undefined;
     const ended = new Promise<Ended>((resolve) => {
       finish = resolve;
     });
-    const job: Job = { ...work, state: 'waiting', ended, finish };
+    const job: Job = this.#jobs.get(work.id) ?? { ...work, state: 'accepting', ended, finish };
     this.#jobs.set(job.id, job);
-    if (started) this.#run(job);
-    else this.#start();
+    const accepting = acceptance();
+    this.#acceptances.add(accepting);
+    try {
+      const accepted = await accepting;
+      if (accepted.verdict === 'new' && job.state === 'accepting') {
+        job.state = 'waiting';
+        if (accepted.task.state === 'working') this.#run(job);
+        else this.#start();
+      }
+      return accepted;
+    } finally {
+      this.#acceptances.delete(accepting);
+      if (job.state === 'accepting') this.drop(job.id);
+    }
   }
 
   /** Resolves when a task of this process has ended; `undefined`: it is not of this process. */
@@ -113,12 +131,16 @@ export class Runner {
     this.#forget(id, undefined);
   }
 
-  /** Gives tasks under way three seconds, then ends what is left as interrupted. */
+  /** Gives acceptances and tasks under way three seconds, then ends what is left as lost. */
   async stop(): Promise<void> {
     this.#stopping = true;
     clearInterval(this.#attempts);
-    await this.#starting;
-    await pauseUpTo(GRACE, [this.#queue.onIdle()]);
+    const settled = async (): Promise<void> => {
+      await Promise.allSettled(this.#acceptances);
+      await this.#starting;
+      await this.#queue.onIdle();
+    };
+    await pauseUpTo(GRACE, [settled()]);
     clearInterval(this.#renewal);
     await this.#renewing;
     const left = [...this.#jobs.keys()];
@@ -158,13 +180,13 @@ export class Runner {
   }
 
   #run(job: Job | undefined): void {
-    if (job?.state !== 'waiting') return;
+    if (!job || job.state === 'running') return;
     job.state = 'running';
     this.#queue
       .add(async () => {
         const result = await this.#result(job);
         const row = await this.#end(job, result.end);
-        this.#forget(job.id, row && { row, body: result.body });
+        this.#forget(job.id, row && { row, body: result.body, authority: job.authority });
         this.#start();
       })
       .catch(this.#options.onError);
@@ -221,7 +243,7 @@ export class Runner {
   }
 
   async #renew(): Promise<void> {
-    const held = [...this.#jobs.values()];
+    const held = [...this.#jobs.values()].filter(({ state }) => state !== 'accepting');
     if (held.length === 0) return;
     const ids = held.map(({ id }) => id);
     const states = await renewTasks(this.#options.db, ids);

@@ -4,12 +4,12 @@ import type { Authority } from '../core/authority.ts';
 import { Failure } from '../core/failures.ts';
 import { idKind, parseId } from '../core/ids.ts';
 import type { Skill } from '../core/skill.ts';
-import { asFailure, type Corridor } from '../gateway/call.ts';
+import { asFailure, type Corridor, type Session } from '../gateway/call.ts';
+import { StaleAuthority } from '../store/guard.ts';
 import { ledgerKey } from '../store/ledger.ts';
 import type { Database } from '../store/postgres.ts';
 import {
   type Accepted,
-  type Accepting,
   acceptTask,
   cancelTask,
   findTask,
@@ -34,6 +34,7 @@ export interface Task {
   /** The client's own, or made by us. */
   readonly contextId: string;
   readonly skill: string;
+  /** `null` also for an authority that does not hold it. */
   readonly websiteId: string | null;
   readonly state: TaskState;
   /** Of PostgreSQL's clock, in milliseconds. */
@@ -47,14 +48,16 @@ export interface Task {
 }
 
 export interface NewTask {
+  /** Of `newTaskId`, and the same where the request is begun again under another authority. */
+  readonly id: string;
   readonly bearer: string;
-  readonly authority: Authority;
+  readonly session: Session;
   readonly messageId: string;
   readonly contextId: string | undefined;
   readonly skill: Skill;
   /** What the skill's input schema has accepted. */
   readonly input: Readonly<Record<string, unknown>>;
-  /** Whether to wait for its end, 30 s at most. */
+  /** Whether to wait for its end, as long as `patience`. */
   readonly wait: boolean;
   /** Ends the wait, not the task. */
   readonly signal: AbortSignal;
@@ -72,7 +75,10 @@ export class MessageIdConflict extends Error {
   override readonly name = 'MessageIdConflict';
 }
 
-/** The A2A task ledger. Everything thrown is a Failure, but for MessageIdConflict. */
+/**
+ * The A2A task ledger. Every statement proves the session that it is given. Everything thrown is a Failure, but for
+ * MessageIdConflict and the StaleAuthority of a wrong guess.
+ */
 export interface Tasks {
   /**
    * The task of the same message, or a new one, which costs one unit beside its admission. Throws `task_limit` or
@@ -80,12 +86,12 @@ export interface Tasks {
    */
   send(request: NewTask): Promise<Task>;
   /** The credential's unexpired task. */
-  get(authority: Authority, id: string): Promise<Task | undefined>;
+  get(session: Session, id: string): Promise<Task | undefined>;
   /** The credential's unexpired tasks, the latest state first. Throws `invalid_cursor` for a foreign page token. */
-  list(authority: Authority, query: TaskQuery): Promise<TaskPage>;
+  list(session: Session, query: TaskQuery): Promise<TaskPage>;
   /** `canceled` false: it had ended before. */
-  cancel(authority: Authority, id: string): Promise<{ task: Task; canceled: boolean } | undefined>;
-  /** Accepts nothing more, ends all waits, gives tasks under way three seconds and ends the rest as interrupted. */
+  cancel(session: Session, id: string): Promise<{ task: Task; canceled: boolean } | undefined>;
+  /** Accepts nothing more, ends all waits, gives tasks under way three seconds and ends the rest as lost. */
   stop(): Promise<void>;
 }
 
@@ -93,17 +99,19 @@ export interface TasksOptions {
   readonly db: Database;
   readonly corridor: Corridor;
   readonly onError: (error: unknown) => void;
+  /** Milliseconds that a caller waits for the end of its task; PATIENCE where absent. */
+  readonly patience?: number;
+  /** Tasks whose arguments the process keeps in memory; 1,000 where absent. */
+  readonly held?: number;
 }
 
-/** Milliseconds that a caller waits for the end of its task. */
-const PATIENCE = 30_000;
-/** How often an acceptance is begun again because the authority changed under it. */
-const ATTEMPTS = 4;
+/** Milliseconds, as the card says. */
+export const PATIENCE = 30_000;
 /** Units of a new task's underlying read (contract, Limits). */
 const COST = 1;
 
 export function openTasks(options: TasksOptions): Tasks {
-  const { db, corridor, onError } = options;
+  const { db, corridor, onError, patience = PATIENCE } = options;
   const owner = randomBytes(16).toString('hex');
   const runner = new Runner({ ...options, owner });
   const watch = new Watch(db);
@@ -119,86 +127,82 @@ export function openTasks(options: TasksOptions): Tasks {
     return remembered;
   };
 
-  const accept = async (request: NewTask): Promise<{ accepted: Accepted; authority: Authority }> => {
-    const { skill, input, bearer, wait } = request;
-    let { authority } = request;
+  /** `paid`: units beside its admission. */
+  const accept = async (request: NewTask): Promise<{ accepted: Accepted; paid: number }> => {
+    const { id, session, skill, input, bearer, wait } = request;
+    const { authority } = session;
     const key = await secret();
     const message = hmac(key, `message ${authority.credentialId} ${request.messageId}`);
-    const known = {
-      id: `task_${randomBytes(16).toString('hex')}`,
-      message,
-      fingerprint: hmac(key, stringify({ skill: skill.name, input }) ?? ''),
-      contextId: request.contextId ?? `ctx_${randomBytes(16).toString('hex')}`,
-      skill: skill.name,
-      websiteId: websiteOf(skill, input),
-      owner,
-    } satisfies Partial<Accepting>;
-    const before = await charged(authority, known);
-    if (before) return { accepted: before, authority };
-    let accepted: Accepted = { verdict: 'stale' };
+    const fingerprint = hmac(key, stringify({ skill: skill.name, input }) ?? '');
+    let paid: number;
     try {
-      for (let attempt = 1; accepted.verdict === 'stale'; attempt++) {
-        // Without a wait the answer says `submitted`, and it is true.
-        const start = wait && runner.seats > 0;
-        accepted = await acceptTask(db, authority, { ...known, grants: grantsOf(authority), start });
-        if (accepted.verdict !== 'stale') break;
-        if (attempt === ATTEMPTS) throw new Failure('authority_unavailable', { retryAfter: 1 });
-        authority = await corridor.prove(bearer, 'a2a');
-      }
-    } finally {
-      if (accepted.verdict !== 'new') corridor.refund(authority, COST);
-    }
-    if (accepted.verdict === 'new') {
-      const work = { id: known.id, bearer, authority, skill, input, idempotencyKey: `a2a-${message.toString('hex')}` };
-      runner.add(work, accepted.task.state === 'working');
-    }
-    return { accepted, authority };
-  };
-
-  /** Pays for a new task; where that cannot be paid, a message that was accepted before costs nothing. */
-  const charged = async (
-    authority: Authority,
-    known: Pick<Accepting, 'message' | 'fingerprint'>,
-  ): Promise<Accepted | undefined> => {
-    try {
-      await corridor.charge(authority, COST);
-      return undefined;
+      if (!runner.room) throw new Failure('service_unavailable', { retryAfter: 1 });
+      paid = await corridor.charge(authority, COST);
     } catch (error) {
-      const found = await findTask(db, known);
+      // A message that was accepted before needs neither.
+      const found = await findTask(db, session, { message, fingerprint });
       if (!found) throw error;
-      return found;
+      return { accepted: found, paid: 0 };
     }
+    let accepted: Accepted | undefined;
+    try {
+      const work = { id, bearer, authority, skill, input, idempotencyKey: `a2a-${message.toString('hex')}` };
+      accepted = await runner.accept(work, () =>
+        acceptTask(db, session, {
+          id,
+          message,
+          fingerprint,
+          grants: grantsOf(authority),
+          contextId: request.contextId ?? `ctx_${randomBytes(16).toString('hex')}`,
+          skill: skill.name,
+          websiteId: websiteOf(skill, input),
+          owner,
+          lostAs: writes(skill) ? 'outcome_unknown' : 'interrupted',
+          // Without a wait the answer says `submitted`, and it is true.
+          start: wait && runner.seats > 0,
+        }),
+      );
+    } finally {
+      if (accepted?.verdict !== 'new') corridor.refund(authority, paid);
+    }
+    return { accepted, paid };
   };
 
-  /** Waits until a task has ended, here or on another replica, and gives it as it is then. */
-  const ended = async (request: NewTask, authority: Authority, first: TaskRow): Promise<Task> => {
-    if (!isOpen(first.state)) return viewOf(first, authority);
+  const writes = ({ tools }: Skill): boolean =>
+    tools.some((name) => corridor.registry.get(name)?.idempotency === 'required');
+
+  /** Waits until a task has ended, here or on another replica, and gives it as it is then to whom its caller is then. */
+  const ended = async ({ bearer, session, signal }: NewTask, first: TaskRow): Promise<Task> => {
+    if (!isOpen(first.state)) return viewOf(first, session.authority);
     let end: Ended;
     const here = runner.ended(first.id)?.then((value) => {
       end = value;
     });
     const elsewhere = watch.watch(first.id);
     const told = here ? [here, elsewhere.ended] : [elsewhere.ended];
-    await pauseUpTo(PATIENCE, told, request.signal);
+    await pauseUpTo(patience, told, signal);
     elsewhere.leave();
+    // What publishes a result proves the token that it was accepted with; of another token it says nothing.
+    if (end?.row.state === 'completed' && Buffer.compare(end.authority.digest, session.authority.digest) === 0) {
+      return viewOf(end.row, end.authority, end.body);
+    }
+    const authority = await corridor.prove(bearer, 'a2a');
     if (end) return viewOf(end.row, authority, end.body);
-    const row = await readTask(db, authority, first.id);
-    if (row) return viewOf(row, authority);
-    // It has expired under the wait, most likely with the sender's authority.
-    await corridor.prove(request.bearer, 'a2a');
-    return viewOf(first, authority);
+    const row = await readTask(db, { authority, verified: true }, first.id);
+    if (!row) throw new Failure('service_unavailable', { retryAfter: 1 });
+    return viewOf(row, authority);
   };
 
-  const list = async (authority: Authority, query: TaskQuery): Promise<TaskPage> => {
-    const { contextId, states, statusAfter, pageSize, pageToken } = query;
+  const list = async (session: Session, query: TaskQuery): Promise<TaskPage> => {
+    const { authority } = session;
+    const { contextId, states, statusAfter, pageToken } = query;
     const key = await secret();
     const name = JSON.stringify([authority.credentialId, contextId, states, statusAfter]);
     const after = pageToken === undefined ? undefined : placeOf(key, name, pageToken);
-    const { tasks, total } = await listTasks(db, authority, query, after);
-    const page = tasks.slice(0, pageSize);
-    const last = tasks.length > pageSize ? page.at(-1) : undefined;
+    const { tasks, more, total } = await listTasks(db, session, query, after);
+    const last = more ? tasks.at(-1) : undefined;
     return {
-      tasks: page.map((row) => viewOf(row, authority)),
+      tasks: tasks.map((row) => viewOf(row, authority)),
       nextPageToken: last ? pageTokenOf(key, name, { at: last.stateAt.getTime(), id: last.id }) : '',
       totalSize: total,
     };
@@ -207,24 +211,29 @@ export function openTasks(options: TasksOptions): Tasks {
   return {
     send: (request) =>
       failing(async () => {
-        if (stopping || !runner.room) throw new Failure('service_unavailable', { retryAfter: 1 });
-        const { accepted, authority } = await accept(request);
+        if (stopping) throw new Failure('service_unavailable', { retryAfter: 1 });
+        const { accepted, paid } = await accept(request);
         if (accepted.verdict === 'conflict') throw new MessageIdConflict('the messageId was used for another task');
         if (accepted.verdict === 'full') throw new Failure('task_limit', { retryAfter: accepted.retryAfter });
-        if (accepted.verdict === 'stale') throw new Failure('authority_unavailable', { retryAfter: 1 });
-        return request.wait ? ended(request, authority, accepted.task) : viewOf(accepted.task, authority);
+        const { authority } = request.session;
+        if (!request.wait) return viewOf(accepted.task, authority);
+        return ended(request, accepted.task).catch((error: unknown) => {
+          // Who turns out to have no authority pays nothing, as everywhere.
+          if (error instanceof Failure && error.status === 401) corridor.refund(authority, paid);
+          throw error;
+        });
       }),
-    get: (authority, id) =>
+    get: (session, id) =>
       failing(async () => {
-        const row = await readTask(db, authority, askable(id));
-        return row && viewOf(row, authority);
+        const row = await readTask(db, session, askable(id));
+        return row && viewOf(row, session.authority);
       }),
-    list: (authority, query) => failing(() => list(authority, query)),
-    cancel: (authority, id) =>
+    list: (session, query) => failing(() => list(session, query)),
+    cancel: (session, id) =>
       failing(async () => {
-        const found = await cancelTask(db, authority, askable(id));
+        const found = await cancelTask(db, session, askable(id));
         if (found) runner.drop(id);
-        return found && { task: viewOf(found.task, authority), canceled: found.canceled };
+        return found && { task: viewOf(found.task, session.authority), canceled: found.canceled };
       }),
     async stop() {
       stopping = true;
@@ -234,6 +243,8 @@ export function openTasks(options: TasksOptions): Tasks {
   };
 }
 
+export const newTaskId = (): string => `task_${randomBytes(16).toString('hex')}`;
+
 const hmac = (key: Uint8Array, text: string): Buffer => createHmac('sha256', key).update(text).digest();
 
 const isOpen = (state: TaskState): boolean => state === 'submitted' || state === 'working';
@@ -242,7 +253,7 @@ async function failing<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw error instanceof MessageIdConflict ? error : asFailure(error);
+    throw error instanceof MessageIdConflict || error instanceof StaleAuthority ? error : asFailure(error);
   }
 }
 
@@ -263,7 +274,9 @@ function grantsOf({ scopes, dataAccess, websites, restrictions }: Authority): Bu
 
 /** `body`: what the run gave, where its row has come back without the artifact. */
 function viewOf(row: TaskRow, authority: Authority, body: unknown = row.artifact): Task {
-  const { id, contextId, skill, websiteId, state, stateAt, expiresAt, failure, grants } = row;
+  const { id, contextId, skill, state, stateAt, expiresAt, failure, grants } = row;
+  // Another token of the credential may not know of the website.
+  const websiteId = row.websiteId !== null && authority.websites.has(row.websiteId) ? row.websiteId : null;
   const readable = state === 'completed' && body !== null && grantsOf(authority).equals(grants);
   return { id, contextId, skill, websiteId, state, stateAt, expiresAt, failure, artifact: readable ? body : undefined };
 }

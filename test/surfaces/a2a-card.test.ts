@@ -1,6 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SCOPES } from '../../src/core/scopes.ts';
+import { PATIENCE } from '../../src/tasks/tasks.ts';
 import { CONTRACT_SKILLS } from '../laws/contract.ts';
 import { type Answer, type AskOptions, BASE_URL, openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { rpc, work } from './a2a.support.ts';
@@ -35,6 +36,11 @@ describe('A2-01 the agent card', () => {
       const other = await ask(options);
       expect([other.status, other.text, other.headers['etag']]).toEqual([200, card.text, card.headers['etag']]);
     }
+  });
+
+  it('tells how long a call waits', () => {
+    expect(PATIENCE).toBe(30_000);
+    expect(card.body.description).toContain(`at most ${PATIENCE / 1000} seconds`);
   });
 
   it('A2-01 answers 304 to who has it, HEAD without a body, and GET and HEAD only', async () => {

@@ -187,6 +187,20 @@ describe('SendMessage', () => {
     ]);
   });
 
+  it('what a credential may not run any more is asked anew, whatever is remembered of it', async () => {
+    const { sql } = gateway.database;
+    const narrowed = await gateway.issue();
+    expect((await send(inspect(), narrowed.token)).status).toBe(200);
+    await sql`UPDATE gateway.credential SET scopes = array_remove(scopes, 'contact_read') WHERE id = ${narrowed.credential}`;
+    const answer = await send(inspect(), narrowed.token);
+    expect([answer.status, answer.body.code]).toEqual([404, 'not_permitted']);
+    const [{ n } = { n: '' }] = await sql<{ n: string }[]>`SELECT count(*) AS n FROM gateway.task
+      WHERE credential_id = ${narrowed.credential}`;
+    expect(n).toBe('1');
+    await sql`UPDATE gateway.credential SET scopes = scopes || '{contact_read}' WHERE id = ${narrowed.credential}`;
+    expect((await send(inspect(), narrowed.token)).status).toBe(200);
+  });
+
   it('what a credential may not run is HTTP 404 not_permitted with what is lacking, and no task', async () => {
     const poor = await gateway.issue({ scopes: ['conversation_read'], dataAccess: [] });
     const answer = await send(work('conversation_evidence', { conversation_id: conversation }), poor.token);
@@ -231,6 +245,8 @@ describe('bad input: its own code, never -32603', () => {
       ['a part of data list', 'message.parts.0.data', () => part({ data: [data()] })],
       ['the older form of a part', 'message.parts.0.data', () => part({ kind: 'text', data: 5 })],
       ['a media type of a number', 'message.parts.0.mediaType', () => part({ data: data(), mediaType: 5 })],
+      ['a file name of a number', 'message.parts.0.filename', () => part({ data: data(), filename: 5 })],
+      ['metadata of a part in a list', 'message.parts.0.metadata', () => part({ data: data(), metadata: [] })],
       ['no skill', 'message.parts.0.data.skill', () => part({ data: { arguments: {} } })],
       ['a skill of a number', 'message.parts.0.data.skill', () => part({ data: { skill: 1, arguments: {} } })],
       ['an unknown skill', 'message.parts.0.data.skill', () => part({ data: { skill: 'x', arguments: {} } })],
@@ -399,6 +415,10 @@ describe('bad input: its own code, never -32603', () => {
     const cases: readonly (readonly [what: string, params: unknown])[] = [
       ['no media type', part({ data: data() })],
       ['an empty media type', part({ data: data(), mediaType: '' })],
+      [
+        'an unknown member that the codec would read',
+        part({ data: data(), media_type: 'text/plain', file: { bytes: 'x' } }),
+      ],
       ['a media type with its charset', part({ data: data(), mediaType: 'Application/JSON; charset=utf-8' })],
       ['a file name and metadata', part({ data: data(), filename: 'x.json', metadata: { a: 1 } })],
       ['absent members as null', message({ contextId: null, taskId: null, metadata: null, extensions: null })],
@@ -654,7 +674,13 @@ describe('A2-09 ListTasks', () => {
     ];
     for (const [field, params] of cases)
       expectInvalid(await call('ListTasks', params), field, JSON.stringify(params).slice(0, 60));
-    for (const statusTimestampAfter of ['0000-01-01T00:00:00Z', '9999-12-31T23:59:59Z', '0001-01-01T00:00:00+14:00'])
+    for (const statusTimestampAfter of [
+      '0000-01-01T00:00:00Z',
+      '9999-12-31T23:59:59Z',
+      '0001-01-01T00:00:00+14:00',
+      '9999-12-31T23:59:59-12:00',
+      '9999-12-31T23:59:59.9999999-00:01',
+    ])
       expect((await call('ListTasks', { statusTimestampAfter })).status, statusTimestampAfter).toBe(200);
   });
 });

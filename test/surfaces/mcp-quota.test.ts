@@ -54,7 +54,7 @@ describe('RL quota', () => {
     // Between the arrival of a lease and its use by whoever asked for it there are a few turns: one request in each.
     for (let turn = 0; turn < 40; turn++) {
       const { app } = await gateway.issue({ perMinute: 60_000, burst: 1_000 });
-      const charges: Promise<void>[] = [];
+      const charges: Promise<number>[] = [];
       const late = async (): Promise<void> => {
         for (let i = 0; i < turn; i++) await undefined;
         charges.push(quota.charge(app, 1));

@@ -59,11 +59,15 @@ describe('A2-08 in the midst of a task', () => {
     await until(() => read);
     await world.database.sql.unsafe(change, [sender.credential]);
     release();
-    const task = await waiting;
-    expect(task).toMatchObject({ state: 'failed', failure, artifact: undefined });
-    expect(await world.row(task.id)).toMatchObject({ state: 'failed', failure, artifact: null });
-    const reading = world.get(world.b, sender.token, task.id);
-    if (failure === 'authority_changed') expect((await reading)?.artifact).toBeUndefined();
+    // Who is nobody any more is told so, and nothing of the task.
+    const changed = failure === 'authority_changed';
+    if (changed) expect(await waiting).toMatchObject({ state: 'failed', failure, artifact: undefined });
+    else await expect(waiting).rejects.toMatchObject({ status: 401 });
+    const [{ id } = { id: '' }] = await world.database.sql<{ id: string }[]>`SELECT id FROM gateway.task
+      WHERE installation_id = ${sender.installation}`;
+    expect(await world.row(id)).toMatchObject({ state: 'failed', failure, artifact: null });
+    const reading = world.get(world.b, sender.token, id);
+    if (changed) expect((await reading)?.artifact).toBeUndefined();
     else await expect(reading).rejects.toMatchObject({ status: 401 });
   });
 
@@ -79,7 +83,9 @@ describe('A2-08 in the midst of a task', () => {
       await pause(300);
       expect(await world.count('completed', sender.installation)).toBe(0);
     });
-    expect(await waiting).toMatchObject({ state: 'failed', failure: 'token_revoked', artifact: undefined });
+    await expect(waiting).rejects.toMatchObject({ code: 'token_revoked' });
+    expect(await world.count('completed', sender.installation)).toBe(0);
+    expect(await world.count('failed', sender.installation)).toBe(1);
   });
 
   it('a task waits for its place under an authority that ends: it fails', async () => {
@@ -128,16 +134,94 @@ describe('A2-08 in the midst of a task', () => {
   }, 60_000);
 });
 
-describe('A2-02 A2-08 who reads an artifact', () => {
-  /** An access token of the same credential that holds less. */
-  async function narrower(of: Issued, { scopes = [...SCOPES], sites = ['1', '2'] }): Promise<string> {
-    const token = newSecret('access_test');
-    await world.database
-      .sql`INSERT INTO gateway.token (digest, credential_id, kind, audience, scopes, sites, expires_at)
-      VALUES (${digestOf(token)}, ${of.credential}, 'access', 'a2a', ${scopes as string[]}, ${sites}::bigint[], now() + interval '5 minutes')`;
-    return token;
-  }
+/** An access token of the same credential that holds less, or as much. */
+async function narrower(of: Issued, { scopes = [...SCOPES], sites = ['1', '2'] }): Promise<string> {
+  const token = newSecret('access_test');
+  await world.database.sql`INSERT INTO gateway.token (digest, credential_id, kind, audience, scopes, sites, expires_at)
+    VALUES (${digestOf(token)}, ${of.credential}, 'access', 'a2a', ${scopes as string[]}, ${sites}::bigint[], now() + interval '5 minutes')`;
+  return token;
+}
 
+describe('A2-08 another token that waits for the same message', () => {
+  it.each([
+    ['revoked', 'revoked_at = now()', 'token_revoked'],
+    ['expired', 'expires_at = now()', 'token_expired'],
+  ])('%s under the wait: 401 on either replica, and nothing of the result', async (_, change, code) => {
+    const { sql } = world.database;
+    const sender = await world.issue();
+    const other = await narrower(sender, {});
+    const { skill, release, held } = probe();
+    const messageId = newMessage();
+    const mine = world.send(world.a, sender.token, { skill, messageId });
+    await until(() => held() === 1);
+    const waiting = [world.a, world.b].map((replica) => world.send(replica, other, { skill, messageId }));
+    await pause(200);
+    await sql`UPDATE gateway.token SET ${sql.unsafe(change)} WHERE digest = ${digestOf(other)}`;
+    release();
+    for (const one of await Promise.allSettled(waiting)) {
+      expect(one).toMatchObject({ status: 'rejected', reason: { code } });
+    }
+    // Whose token is as it was has its result.
+    expect((await mine).artifact).toMatchObject({ data: { contact: { id: CONTACT } } });
+  });
+
+  it('narrowed under the wait: the task without its artifact', async () => {
+    const sender = await world.issue();
+    const { skill, release, held } = probe();
+    const messageId = newMessage();
+    const mine = world.send(world.a, sender.token, { skill, messageId });
+    await until(() => held() === 1);
+    const waiting = world.send(world.b, sender.token, { skill, messageId });
+    await pause(200);
+    release();
+    await mine;
+    await world.database.sql`UPDATE gateway.credential SET data_access = array_remove(data_access, 'pii')
+      WHERE id = ${sender.credential}`;
+    // Where it was quicker than the change it has been told under the whole authority.
+    const { state, artifact } = await waiting;
+    expect(state).toBe('completed');
+    expect((await world.send(world.b, sender.token, { skill, messageId })).artifact).toBeUndefined();
+    if (artifact !== undefined) expect(artifact).toMatchObject({ data: { contact: { id: CONTACT } } });
+  });
+});
+
+describe('A2-02 an authority that is only remembered', () => {
+  it.each(['get', 'cancel', 'list', 'send'] as const)(
+    '%s of a token that is revoked: 401, and no unit',
+    async (what) => {
+      const sender = await world.issue({ perMinute: 1, burst: 20 });
+      const twin = await world.issue({ app: sender.app });
+      const replica = await world.open();
+      const messageId = newMessage();
+      const { id } = await world.send(replica, sender.token, { messageId });
+      const left = async (): Promise<number> =>
+        replica.corridor.quotaOf(await world.authority(replica, twin.token))?.remaining ?? 0;
+      const before = await left();
+      await world.database.sql`UPDATE gateway.token SET revoked_at = now() WHERE digest = ${digestOf(sender.token)}`;
+      const asking = {
+        get: () => world.get(replica, sender.token, id),
+        cancel: () => world.cancel(replica, sender.token, id),
+        list: () =>
+          world.run(replica, sender.token, (session) => replica.tasks.list(session, { pageSize: 5, artifacts: true })),
+        send: () => world.send(replica, sender.token, { messageId }),
+      };
+      await expect(asking[what]()).rejects.toMatchObject({ code: 'token_revoked' });
+      expect(await left()).toBe(before - 1); // the twin's own
+      await replica.close();
+    },
+  );
+
+  it('a waiting read is three statements: accepted, read and published, each with its proof', async () => {
+    const sender = await world.issue();
+    await world.send(world.a, sender.token);
+    const statements = (): number => world.a.sent(/accept_task|end_task|platform\.contact|gateway\.token/);
+    const before = statements();
+    await world.send(world.a, sender.token);
+    expect(statements() - before).toBe(3);
+  });
+});
+
+describe('A2-02 A2-08 who reads an artifact', () => {
   it('one who holds what its sender held', async () => {
     const sender = await world.issue();
     const messageId = newMessage();
@@ -145,15 +229,14 @@ describe('A2-02 A2-08 who reads an artifact', () => {
     expect(artifact).toMatchObject({ data: { contact: { id: CONTACT } } });
     const readAs = async (token: string): Promise<unknown[]> => {
       const query = { pageSize: 50, artifacts: true };
-      const authority = await world.authority(world.b, token);
-      const page = await world.b.tasks.list(authority, query);
+      const page = await world.run(world.b, token, (session) => world.b.tasks.list(session, query));
       const again = await world.send(world.b, token, { messageId });
       expect(again).toMatchObject({ id, state: 'completed' });
       return [
-        (await world.b.tasks.get(authority, id))?.artifact,
+        (await world.get(world.b, token, id))?.artifact,
         page.tasks.find((task) => task.id === id)?.artifact,
         again.artifact,
-        (await world.b.tasks.cancel(authority, id))?.task.artifact,
+        (await world.cancel(world.b, token, id))?.task.artifact,
       ];
     };
     const all = [artifact, artifact, artifact, artifact];
@@ -162,7 +245,11 @@ describe('A2-02 A2-08 who reads an artifact', () => {
     expect(await readAs(await narrower(sender, {}))).toEqual(all);
     const noPii = SCOPES.filter((scope) => scope !== 'contact_read_pii');
     expect(await readAs(await narrower(sender, { scopes: noPii }))).toEqual(none);
-    expect(await readAs(await narrower(sender, { sites: ['2'] }))).toEqual(none);
+    const elsewhere = await narrower(sender, { sites: ['2'] });
+    expect(await readAs(elsewhere)).toEqual(none);
+    // It is not told of the website either.
+    expect((await world.get(world.a, elsewhere, id))?.websiteId).toBeNull();
+    expect((await world.get(world.a, sender.token, id))?.websiteId).toBe('web_1_1');
     // Narrowed, restricted, and as it was before.
     const { sql } = world.database;
     for (const [change, expected] of [
@@ -184,8 +271,9 @@ describe('A2-02 A2-08 who reads an artifact', () => {
     await sql`UPDATE gateway.credential SET installation_id = ${sender.installation} WHERE id = ${other.credential}`;
     expect(await world.get(world.a, other.token, id)).toBeUndefined();
     expect(await world.cancel(world.a, other.token, id)).toBeUndefined();
-    const authority = await world.authority(world.a, other.token);
-    const page = await world.a.tasks.list(authority, { pageSize: 50, artifacts: true });
+    const page = await world.run(world.a, other.token, (session) =>
+      world.a.tasks.list(session, { pageSize: 50, artifacts: true }),
+    );
     expect(page).toEqual({ tasks: [], nextPageToken: '', totalSize: 0 });
     expect(await world.row(id)).toMatchObject({ state: 'completed' });
   });

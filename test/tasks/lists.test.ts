@@ -24,7 +24,7 @@ afterAll(async () => {
 });
 
 const list = async (query: Partial<TaskQuery> = {}, token = sender.token) =>
-  world.a.tasks.list(await world.authority(world.a, token), { pageSize: 50, artifacts: false, ...query });
+  world.run(world.a, token, (session) => world.a.tasks.list(session, { pageSize: 50, artifacts: false, ...query }));
 const ids = (some: readonly Task[]): string[] => some.map(({ id }) => id);
 /** As the list has to give them. */
 const sorted = (some: readonly Task[]): string[] =>
@@ -93,6 +93,29 @@ describe('A2-09', () => {
     for (const [query, token] of bad) {
       await expect(list(query, token), JSON.stringify(query)).rejects.toMatchObject({ code: 'invalid_cursor' });
     }
+  });
+
+  it('with artifacts a page ends with a mebibyte of them, and every task is still there once', async () => {
+    const own = await world.issue();
+    const { skill, release } = probe(async () => ({ data: 'x'.repeat(130_000) }));
+    release();
+    const sent: Task[] = [];
+    for (let i = 0; i < 20; i++) sent.push(await world.send(world.a, own.token, { skill }));
+    const sizes: number[] = [];
+    const seen: Task[] = [];
+    let pageToken: string | undefined;
+    do {
+      const page = await list({ pageSize: 12, artifacts: true, pageToken }, own.token);
+      expect(page.totalSize).toBe(20);
+      for (const task of page.tasks) expect(task.artifact).toBeDefined();
+      sizes.push(page.tasks.length);
+      seen.push(...page.tasks);
+      pageToken = page.nextPageToken;
+    } while (pageToken !== '');
+    expect(ids(seen)).toEqual(sorted(sent));
+    // The ninth of 130,011 bytes each reaches it.
+    expect(sizes).toEqual([9, 9, 2]);
+    expect((await list({ pageSize: 12 }, own.token)).tasks).toHaveLength(12);
   });
 
   it('what waits and what runs is listed; what has expired is not', async () => {

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Failure } from '../../src/core/failures.ts';
 import { MessageIdConflict } from '../../src/tasks/tasks.ts';
@@ -148,8 +149,36 @@ describe('RL-02 what a task costs', () => {
     const replica = await world.open();
     const messageId = newMessage();
     const first = await world.send(replica, poor.token, { messageId });
-    expect(await world.send(replica, poor.token, { messageId })).toMatchObject({ id: first.id, state: 'completed' });
+    const again = await world.send(replica, poor.token, { messageId });
+    expect(again).toEqual(first);
+    expect(again.artifact).toMatchObject({ data: { contact: { id: CONTACT } } });
     await expect(replica.corridor.admit(poor.token, 'a2a')).rejects.toThrow(Failure);
+    await replica.close();
+  });
+
+  it('RL-02 an app of one unit at once has its task for that unit', async () => {
+    const poor = await world.issue({ perMinute: 60, burst: 1 });
+    const replica = await world.open();
+    expect(await world.send(replica, poor.token)).toMatchObject({ state: 'completed' });
+    const refused = await world.send(replica, poor.token).catch(({ details }) => details.retryAfter);
+    expect(refused).toBe(1);
+    await pause(1_000 * refused);
+    expect(await world.send(replica, poor.token)).toMatchObject({ state: 'completed' });
+    await replica.close();
+  });
+
+  it('a known message needs no room for its arguments', async () => {
+    const own = await world.issue();
+    const replica = await world.open(undefined, { held: 1 });
+    const { skill, release, held } = probe();
+    const messageId = newMessage();
+    const first = await world.send(replica, own.token, { skill, messageId, wait: false });
+    await until(() => held() === 1);
+    await expect(world.send(replica, own.token)).rejects.toMatchObject({ code: 'service_unavailable' });
+    expect(await world.send(replica, own.token, { skill, messageId, wait: false })).toMatchObject({ id: first.id });
+    release();
+    await until(async () => (await world.send(replica, own.token, { skill, messageId })).state === 'completed');
+    expect(await world.send(replica, own.token)).toMatchObject({ state: 'completed' });
     await replica.close();
   });
 });

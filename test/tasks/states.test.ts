@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { compile } from '../../src/core/sql.ts';
 import { sweep } from '../../src/tasks/sweeper.ts';
 import type { Task } from '../../src/tasks/tasks.ts';
 import type { Issued } from '../support/credentials.ts';
@@ -268,6 +269,54 @@ describe('A2-07', () => {
     await until(async () => (await world.count('completed', sender.installation)) >= 99, 20_000);
   });
 
+  it('a hundred and five are the installation’s, whichever of its credentials sends', async () => {
+    const sender = await world.issue();
+    const twin = await world.issue({ app: sender.app });
+    await world.database.sql`UPDATE gateway.credential SET installation_id = ${sender.installation}
+      WHERE id = ${twin.credential}`;
+    const slow = probe();
+    for (let i = 0; i < 100; i++) {
+      const { token } = i % 2 ? sender : twin;
+      await world.send(i % 4 > 1 ? world.a : world.b, token, { skill: slow.skill, wait: false });
+    }
+    await until(() => slow.held() === 5);
+    await pause(600);
+    expect(await world.count('working', sender.installation)).toBe(5);
+    expect(slow.held()).toBe(5);
+    for (const { token } of [sender, twin]) {
+      await expect(world.send(world.a, token, { wait: false })).rejects.toMatchObject({ code: 'task_limit' });
+    }
+    slow.release();
+    await until(async () => (await world.count('completed', sender.installation)) === 100, 20_000);
+  }, 60_000);
+
+  it('a start that is told before the acceptance leaves no place idle', async () => {
+    const sender = await world.issue();
+    // Replies of accept_task are late, those of start_tasks are not.
+    const late = await world.open(undefined, {
+      db: (db) => ({
+        ...db,
+        query: async (statement) => {
+          const rows = await db.query<never>(statement);
+          if (/gateway\.accept_task/.test(compile(statement).text)) await pause(30);
+          return rows;
+        },
+      }),
+    });
+    let worst = 0;
+    const caller = async (): Promise<void> => {
+      for (let i = 0; i < 5; i++) {
+        const began = performance.now();
+        expect(await world.send(late, sender.token)).toMatchObject({ state: 'completed' });
+        worst = Math.max(worst, performance.now() - began);
+      }
+    };
+    await Promise.all(Array.from({ length: 12 }, caller));
+    // Found at the next renewal, it would have lain there for 2.5 s.
+    expect(worst).toBeLessThan(2_000);
+    await late.close();
+  }, 30_000);
+
   it('places of a process that is gone are free after its lease; what it had is interrupted', async () => {
     const sender = await world.issue();
     const slow = probe();
@@ -342,6 +391,71 @@ describe('a process', () => {
     expect(await world.count('working', sender.installation)).toBe(0);
     stuck.release();
     await replica.close();
+  });
+
+  it('that stops waits for acceptances under way, and leaves no lease behind', async () => {
+    const sender = await world.issue();
+    const slow = probe();
+    let asked = false;
+    const replica = await world.open(undefined, {
+      db: (db) => ({
+        ...db,
+        query: async (statement) => {
+          const accepting = /gateway\.accept_task/.test(compile(statement).text);
+          asked ||= accepting;
+          if (accepting) await pause(300);
+          return db.query<never>(statement);
+        },
+      }),
+    });
+    const sending = world.send(replica, sender.token, { skill: slow.skill });
+    await until(() => asked);
+    await replica.tasks.stop();
+    const { id } = await sending;
+    expect(await world.row(id)).toMatchObject({ state: 'failed', failure: 'interrupted', lease_until: null });
+    slow.release();
+    await replica.close();
+  });
+
+  it('that is lost leaves the outcome of a write unknown', async () => {
+    const sender = await world.issue();
+    const slow = probe();
+    const write = { ...slow.skill, tools: [...slow.skill.tools, 'ai_feature_execute'] };
+    const [stopped, gone] = [await world.open(), await world.open()];
+    const [one, other] = [
+      await world.send(stopped, sender.token, { skill: write, wait: false }),
+      await world.send(gone, sender.token, { skill: write, wait: false }),
+    ];
+    await until(() => slow.held() === 2);
+    await stopped.tasks.stop();
+    await until(async () => {
+      await lapse([other]);
+      await sweep(world.b.db);
+      return (await world.row(other.id))?.state === 'failed';
+    });
+    for (const { id } of [one, other]) expect(await world.row(id)).toMatchObject({ failure: 'outcome_unknown' });
+    slow.release();
+    await Promise.all([stopped.close(), gone.close()]);
+  });
+
+  it('that is patient for so long answers with what is then', async () => {
+    const sender = await world.issue();
+    const slow = probe();
+    const hasty = await world.open(undefined, { patience: 300 });
+    const messageId = newMessage();
+    for (const replica of [hasty, hasty]) {
+      const began = performance.now();
+      expect(await world.send(replica, sender.token, { skill: slow.skill, messageId })).toMatchObject({
+        state: 'working',
+      });
+      expect(performance.now() - began).toBeGreaterThanOrEqual(299);
+      expect(performance.now() - began).toBeLessThan(2_000);
+    }
+    slow.release();
+    expect(await world.send(hasty, sender.token, { skill: slow.skill, messageId })).toMatchObject({
+      state: 'completed',
+    });
+    await hasty.close();
   });
 
   it('that a client leaves ends the wait and not the task', async () => {

@@ -3,11 +3,11 @@ import { expect } from 'vitest';
 import type { Authority } from '../../src/core/authority.ts';
 import type { Skill } from '../../src/core/skill.ts';
 import { compile } from '../../src/core/sql.ts';
-import type { Corridor } from '../../src/gateway/call.ts';
+import type { Corridor, Session } from '../../src/gateway/call.ts';
 import { loadSkills, loadTools } from '../../src/gateway/load.ts';
 import { openGateway } from '../../src/gateway/open.ts';
 import { type Database, openDatabase } from '../../src/store/postgres.ts';
-import { openTasks, type Task, type Tasks } from '../../src/tasks/tasks.ts';
+import { newTaskId, openTasks, type Task, type Tasks, type TasksOptions } from '../../src/tasks/tasks.ts';
 import { type Grant, type Issued, issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 
@@ -38,12 +38,16 @@ export interface World {
   readonly errors: unknown[];
   skill(name: string): Skill;
   issue(grant?: Grant): Promise<Issued>;
-  /** Admits the bearer and sends, as the surface does. */
+  /** Runs work for one unit under an authority that is proved, as the surface does. */
+  run<T>(replica: Replica, token: string, work: (session: Session) => Promise<T>): Promise<T>;
   send(replica: Replica, token: string, sending?: Sending): Promise<Task>;
   authority(replica: Replica, token: string): Promise<Authority>;
   get(replica: Replica, token: string, id: string): Promise<Task | undefined>;
   cancel(replica: Replica, token: string, id: string): ReturnType<Tasks['cancel']>;
-  open(target?: Parameters<typeof openDatabase>[0]['target']): Promise<Replica>;
+  open(
+    target?: Parameters<typeof openDatabase>[0]['target'],
+    options?: Pick<TasksOptions, 'patience' | 'held'> & { readonly db?: (db: Database) => Database },
+  ): Promise<Replica>;
   /** The stored row. */
   row(id: string): Promise<Row | undefined>;
   /** Every change of a state that was ever committed, in order. */
@@ -125,8 +129,9 @@ export async function openWorld(): Promise<World> {
 
   const open: World['open'] = async (
     target = { host: database.host, port: database.port, database: database.name, username: 'postgres' },
+    { db: through = (db: Database) => db, ...options } = {},
   ) => {
-    const pool = openDatabase({ target, connections: 8, statementTimeout: 5_000, name: 'replica' });
+    const pool = through(openDatabase({ target, connections: 8, statementTimeout: 5_000, name: 'replica' }));
     const texts: string[] = [];
     const db: Database = {
       ...pool,
@@ -144,7 +149,7 @@ export async function openWorld(): Promise<World> {
       checkEvery: 1,
       onDefect: (tool, error) => errors.push(tool, error),
     });
-    const tasks = openTasks({ db, corridor, onError: (error) => errors.push(error) });
+    const tasks = openTasks({ db, corridor, onError: (error) => errors.push(error), ...options });
     return {
       tasks,
       corridor,
@@ -157,6 +162,7 @@ export async function openWorld(): Promise<World> {
     };
   };
   const [a, b] = await Promise.all([open(), open()]);
+  const run: World['run'] = (replica, token, work) => replica.corridor.run(token, 'a2a', work);
   const authority: World['authority'] = async (replica, token) =>
     (await replica.corridor.admit(token, 'a2a')).authority;
   return {
@@ -166,23 +172,28 @@ export async function openWorld(): Promise<World> {
     errors,
     skill,
     open,
+    run,
     authority,
     issue: (grant) => issue(sql, 1, grant),
     async send(replica, token, sending = {}) {
       const { messageId = newMessage(), contextId, input = { contact_id: CONTACT }, wait = true } = sending;
-      return replica.tasks.send({
-        bearer: token,
-        authority: await authority(replica, token),
-        messageId,
-        contextId,
-        skill: sending.skill ?? PROBE,
-        input,
-        wait,
-        signal: sending.signal ?? new AbortController().signal,
-      });
+      const id = newTaskId();
+      return run(replica, token, (session) =>
+        replica.tasks.send({
+          id,
+          bearer: token,
+          session,
+          messageId,
+          contextId,
+          skill: sending.skill ?? PROBE,
+          input,
+          wait,
+          signal: sending.signal ?? new AbortController().signal,
+        }),
+      );
     },
-    get: async (replica, token, id) => replica.tasks.get(await authority(replica, token), id),
-    cancel: async (replica, token, id) => replica.tasks.cancel(await authority(replica, token), id),
+    get: (replica, token, id) => run(replica, token, (session) => replica.tasks.get(session, id)),
+    cancel: (replica, token, id) => run(replica, token, (session) => replica.tasks.cancel(session, id)),
     row: async (id) =>
       (await sql<Row[]>`SELECT state, failure, artifact, lease_until, state_at FROM gateway.task WHERE id = ${id}`)[0],
     moves: async (id) =>

@@ -18,6 +18,8 @@ CREATE TABLE gateway.task (
   failure text,                                        -- a code, never a message
   artifact json CHECK (octet_length(artifact::text) <= 131072), -- json keeps the members' order, as REST gives it
   owner text NOT NULL,                                 -- the process that has the arguments
+  -- The failure of a task whose process is lost: one that writes may have done so.
+  lost_as text NOT NULL CHECK (lost_as IN ('interrupted', 'outcome_unknown')),
   lease_until timestamptz,                             -- null: ended
   created_at timestamptz NOT NULL,
   expires_at timestamptz NOT NULL,
@@ -51,7 +53,7 @@ END $$;
 CREATE FUNCTION gateway.accept_task(
   p_digest bytea, p_revision integer, p_id text, p_installation text, p_credential text, p_message bytea,
   p_fingerprint bytea, p_grants bytea, p_context text, p_skill text, p_website text, p_owner text,
-  p_lifetime interval, p_lease interval, p_most integer, p_running integer, p_start boolean
+  p_lost_as text, p_lifetime interval, p_lease interval, p_most integer, p_running integer, p_start boolean
 ) RETURNS TABLE (verdict text, retry_after integer, task gateway.task) LANGUAGE plpgsql AS $$
 DECLARE
   moment timestamptz;
@@ -60,6 +62,9 @@ DECLARE
   ahead integer;
   next timestamptz;
 BEGIN
+  -- A caller who waits hears of no result before end_task has committed, which is flushed, and with it all that was written
+  -- before. A crash of the store in between loses a task without a result, and its message makes another.
+  IF p_start THEN PERFORM set_config('synchronous_commit', 'off', true); END IF;
   PERFORM gateway.lock_tasks(p_installation);
   moment := date_trunc('milliseconds', clock_timestamp());
   SELECT least(moment + p_lifetime, t.expires_at, c.expires_at) INTO last
@@ -92,10 +97,10 @@ BEGIN
   -- Accepted and started in one statement it has been submitted all the same; nobody could have seen it.
   INSERT INTO gateway.task
     (id, installation_id, credential_id, message, fingerprint, grants, context_id, skill, website_id, state, state_at, owner,
-     lease_until, created_at, expires_at)
+     lost_as, lease_until, created_at, expires_at)
   VALUES (p_id, p_installation, p_credential, p_message, p_fingerprint, p_grants, p_context, p_skill, p_website,
           CASE WHEN p_start AND ahead < p_running THEN 'working' ELSE 'submitted' END, moment, p_owner,
-          moment + p_lease, moment, last)
+          p_lost_as, moment + p_lease, moment, last)
   RETURNING * INTO task;
   verdict := 'new';
   RETURN NEXT;
@@ -162,10 +167,16 @@ BEGIN
   RETURN task;
 END $$;
 
--- Cancels a task that has not ended. Wins only if it commits before what publishes the result.
-CREATE FUNCTION gateway.cancel_task(p_id text, p_credential text) RETURNS TABLE (canceled boolean, task gateway.task)
-LANGUAGE plpgsql AS $$
+-- Cancels a task that has not ended, under an authority that holds; task: null where there is none. Wins only if it commits
+-- before what publishes the result.
+CREATE FUNCTION gateway.cancel_task(p_id text, p_credential text, p_digest bytea, p_revision integer)
+RETURNS TABLE (proved boolean, canceled boolean, task gateway.task) LANGUAGE plpgsql AS $$
 BEGIN
+  proved := gateway.authority_lost(p_digest, p_revision) IS NULL;
+  IF NOT proved THEN
+    RETURN NEXT;
+    RETURN;
+  END IF;
   UPDATE gateway.task k SET state = 'canceled', state_at = date_trunc('milliseconds', clock_timestamp()), lease_until = NULL
    WHERE k.id = p_id AND k.credential_id = p_credential AND k.state IN ('submitted', 'working')
      AND k.expires_at > clock_timestamp()
@@ -175,14 +186,14 @@ BEGIN
     SELECT * INTO task FROM gateway.task k
      WHERE k.id = p_id AND k.credential_id = p_credential AND k.expires_at > clock_timestamp();
   END IF;
-  IF task.id IS NOT NULL THEN RETURN NEXT; END IF;
+  RETURN NEXT;
 END $$;
 
--- Ends what its process no longer holds: 'interrupted'. Returns how many.
+-- Ends what its process no longer holds. Returns how many.
 CREATE FUNCTION gateway.interrupt_tasks(n integer) RETURNS integer LANGUAGE sql AS $$
   WITH ended AS (
     UPDATE gateway.task k
-       SET state = 'failed', failure = 'interrupted', state_at = date_trunc('milliseconds', clock_timestamp()), lease_until = NULL
+       SET state = 'failed', failure = k.lost_as, state_at = date_trunc('milliseconds', clock_timestamp()), lease_until = NULL
      WHERE k.state IN ('submitted', 'working') AND k.id IN (
        SELECT l.id FROM gateway.task l WHERE l.lease_until < now() ORDER BY l.lease_until LIMIT n FOR UPDATE SKIP LOCKED)
     RETURNING 1)

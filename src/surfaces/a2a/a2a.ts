@@ -3,9 +3,11 @@ import { A2AError, VersionNotSupportedError } from '@a2a-js/sdk/errors';
 import { JsonRpcTransportHandler, ServerCallContext } from '@a2a-js/sdk/server';
 import accepts from 'accepts';
 import { metadataUri } from '../../auth/oauth/metadata.ts';
+import type { Authority } from '../../core/authority.ts';
 import { Failure } from '../../core/failures.ts';
 import { asFailure, type Corridor } from '../../gateway/call.ts';
 import type { QuotaState } from '../../gateway/quota.ts';
+import { newTaskId } from '../../tasks/tasks.ts';
 import { BODY_LIMIT, readBody, requireJson } from '../http/body.ts';
 import { rateLimit, send, sendProblem } from '../http/reply.ts';
 import { bearerOf, refuseAmbiguous } from '../http/request.ts';
@@ -67,41 +69,46 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
       const bearer = bearerOf(request);
       // Without a token nobody's body is waited for.
       if (bearer === undefined) throw new Failure('unauthenticated');
-      // A refusal of the message waits for the proof of the bearer, which is told and paid for first.
+      // A refusal of the message waits for the proof of the bearer, which is told first.
       const read = await readRequest(request, response).then(
         (message) => ({ message }),
         (problem: unknown) => ({ problem }),
       );
-      const admitted = await corridor.admit(bearer, 'a2a');
-      const { authority } = admitted;
-      record.credential = authority.credentialId;
-      quota = admitted.quota;
-      if ('problem' in read) throw read.problem;
-      const { id, method, params } = read.message;
       const gone = new AbortController();
       response.once('close', () => gone.abort());
       response.setTimeout(PATIENCE);
-      const unit = Math.ceil(60 / (quota?.perMinute ?? 60));
-      const exchange: Exchange = { bearer, authority, unit, signal: gone.signal };
+      const taskId = newTaskId();
+      let authority: Authority | undefined;
+      const paid = (): void => {
+        quota = authority && corridor.quotaOf(authority);
+        if (authority) record.credential = authority.credentialId;
+      };
       try {
-        if (!speaks(version)) throw new VersionNotSupportedError('Only A2A version 1.0 is served here.');
-        const given = checkedParams(method, params);
-        const rpc = new JsonRpcTransportHandler(requestHandler(services, exchange));
-        const outcome = await rpc.handle({ jsonrpc: '2.0', id, method, params: given }, new ServerCallContext());
-        if (exchange.failed !== undefined) throw exchange.failed;
-        quota = corridor.quotaOf(authority);
-        reply(answerOf(outcome), id);
+        const result = await corridor.run(bearer, 'a2a', async (session) => {
+          authority = session.authority;
+          if ('problem' in read) throw read.problem;
+          const { id, method, params } = read.message;
+          if (!speaks(version)) throw new VersionNotSupportedError('Only A2A version 1.0 is served here.');
+          const given = checkedParams(method, params);
+          const unit = Math.ceil(60 / (corridor.quotaOf(authority)?.perMinute ?? 60));
+          const exchange: Exchange = { bearer, session, taskId, unit, signal: gone.signal };
+          const rpc = new JsonRpcTransportHandler(requestHandler(services, exchange));
+          const outcome = await rpc.handle({ jsonrpc: '2.0', id, method, params: given }, new ServerCallContext());
+          record.operation = exchange.skill ?? 'a2a';
+          if (exchange.failed !== undefined) throw exchange.failed;
+          return answerOf(outcome);
+        });
+        paid();
+        reply(result, idOf(read));
       } catch (error) {
-        quota = corridor.quotaOf(authority);
+        // A bearer that is no good has paid nothing, and is nobody.
+        if (!(error instanceof Failure && error.status === 401)) paid();
         if (!(error instanceof RpcError || error instanceof A2AError)) throw error;
-        reply({ error: faultOf(error) }, id);
-      } finally {
-        record.operation = exchange.skill ?? 'a2a';
+        reply({ error: faultOf(error) }, idOf(read));
       }
     };
     answer().catch((error: unknown) => {
-      if (error instanceof RpcError) reply({ error: faultOf(error) }, error.id ?? null);
-      else refuse(asFailure(error));
+      refuse(asFailure(error));
     });
     return true;
   };
@@ -138,6 +145,11 @@ async function readRequest(
   if (message.kind !== 'request') throw new RpcError(INVALID_REQUEST, 'The message has no id.');
   return message;
 }
+
+const idOf = (
+  read: { readonly message: { readonly id: RequestId } } | { readonly problem: unknown },
+): RequestId | null =>
+  'message' in read ? read.message.id : read.problem instanceof RpcError ? (read.problem.id ?? null) : null;
 
 function answerOf(outcome: Awaited<ReturnType<JsonRpcTransportHandler['handle']>>): Answer {
   if (!('jsonrpc' in outcome)) throw new Error('a stream was answered');

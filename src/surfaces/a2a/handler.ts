@@ -6,8 +6,8 @@ import {
   UnsupportedOperationError,
 } from '@a2a-js/sdk/errors';
 import type { A2ARequestHandler } from '@a2a-js/sdk/server';
-import type { Authority } from '../../core/authority.ts';
 import { Failure } from '../../core/failures.ts';
+import type { Session } from '../../gateway/call.ts';
 import { argumentsOf, permit, type Skills } from '../../gateway/skills.ts';
 import { MessageIdConflict, type Tasks } from '../../tasks/tasks.ts';
 import { invalidArguments, invalidSkill, workOf } from './params.ts';
@@ -22,10 +22,12 @@ export interface Services {
   readonly skills: Skills;
 }
 
-/** One admitted request to `/a2a`, as its handler sees it. */
+/** One request to `/a2a` under one authority, which may be a guess still. */
 export interface Exchange {
   readonly bearer: string;
-  readonly authority: Authority;
+  readonly session: Session;
+  /** Of the task that the request may start, under whatever authority. */
+  readonly taskId: string;
   /** Seconds in which the app's quota grows by one unit. */
   readonly unit: number;
   /** Aborted when nobody waits for the answer any more. */
@@ -48,7 +50,7 @@ const unsupported = (): never => {
  * process owns: its cancel loses to a result on another replica, and a message sent again makes a second task.
  */
 export function requestHandler({ tasks, skills }: Services, exchange: Exchange): A2ARequestHandler {
-  const { authority, bearer, signal } = exchange;
+  const { session, bearer, taskId, signal } = exchange;
   const answering =
     <P, R>(work: (params: P) => Promise<R>) =>
     async (params: P): Promise<R> => {
@@ -67,18 +69,19 @@ export function requestHandler({ tasks, skills }: Services, exchange: Exchange):
       const offered = skills.get(work.skill);
       if (!offered) throw invalidSkill();
       exchange.skill = work.skill;
-      permit(offered, authority);
+      permit(offered, session.authority);
       const input = given(() => argumentsOf(offered, work.arguments));
       // Tasks have one turn; whether there is such a task is told to its owner alone.
       if (message.taskId !== '') {
-        throw (await tasks.get(authority, message.taskId))
+        throw (await tasks.get(session, message.taskId))
           ? new UnsupportedOperationError('A task takes no further messages.')
           : new TaskNotFoundError();
       }
       const task = await tasks
         .send({
+          id: taskId,
           bearer,
-          authority,
+          session,
           messageId: message.messageId,
           contextId: message.contextId === '' ? undefined : message.contextId,
           skill: offered.skill,
@@ -93,13 +96,13 @@ export function requestHandler({ tasks, skills }: Services, exchange: Exchange):
     }),
 
     getTask: answering(async ({ id }) => {
-      const task = await tasks.get(authority, id);
+      const task = await tasks.get(session, id);
       if (!task) throw new TaskNotFoundError();
       return wireTask(task);
     }),
 
     cancelTask: answering(async ({ id }) => {
-      const found = await tasks.cancel(authority, id);
+      const found = await tasks.cancel(session, id);
       if (!found) throw new TaskNotFoundError();
       if (!found.canceled) throw new TaskNotCancelableError();
       return wireTask(found.task);
@@ -107,7 +110,7 @@ export function requestHandler({ tasks, skills }: Services, exchange: Exchange):
 
     listTasks: answering(async ({ contextId, status, pageSize = PAGE, pageToken, statusTimestampAfter, ...wanted }) => {
       const page = await tasks
-        .list(authority, {
+        .list(session, {
           contextId: contextId === '' ? undefined : contextId,
           states: statesOf(status),
           statusAfter: statusTimestampAfter === undefined ? undefined : moment(statusTimestampAfter),
@@ -141,8 +144,11 @@ function patient(error: unknown, { unit }: Exchange): unknown {
   return new Failure('quota_exceeded', { retryAfter: (error.details.retryAfter ?? 0) + unit });
 }
 
-/** A time that PostgreSQL takes: it has no year 0, and no task is older than the epoch. */
-const moment = (text: string): Date => new Date(Math.max(0, Date.parse(text)));
+/** The end of the year 9999 in UTC, which an offset can lead beyond. */
+const LATEST = 253_402_300_799_999;
+
+/** A time that PostgreSQL takes: of four digits of a year that is not 0, and no task is older than the epoch. */
+const moment = (text: string): Date => new Date(Math.min(LATEST, Math.max(0, Date.parse(text))));
 
 /** What the work gives; arguments that do not fit are an error of the protocol. */
 function given<T>(work: () => T): T {

@@ -31,6 +31,17 @@ const Length = z.int().min(0).max(2_147_483_647).nullish();
 /** The card names no tenant, so there is none to ask for. */
 const Tenant = z.literal('').nullish();
 
+/** Of the kinds of content only data is served; the others are looked for so that they can be refused. */
+const Part = z.object({
+  text: z.unknown().optional(),
+  raw: z.unknown().optional(),
+  url: z.unknown().optional(),
+  data: z.unknown().optional(),
+  mediaType: z.string().nullish(),
+  filename: z.string().nullish(),
+  metadata: Struct,
+});
+
 const TaskId = { tenant: Tenant, id: z.string().min(1) };
 
 const Send = z.object({
@@ -40,7 +51,7 @@ const Send = z.object({
     contextId: MaybeName,
     taskId: z.string().nullish(),
     role: z.literal('ROLE_USER'),
-    parts: z.array(z.custom<Readonly<Record<string, unknown>>>(isObject)),
+    parts: z.array(Part),
     metadata: Struct,
     extensions: Strings,
     referenceTaskIds: Strings,
@@ -101,10 +112,8 @@ function placesOf(schema: z.ZodObject) {
 
 /** One data part of application/json, and nothing that is not served here. */
 function checkContent({ message: { parts }, configuration }: z.output<typeof Send>): void {
-  for (const [i, part] of parts.entries()) {
+  for (const part of parts) {
     const { mediaType } = part;
-    if (mediaType !== undefined && mediaType !== null && typeof mediaType !== 'string')
-      throw invalidField(`message.parts.${i}.mediaType`);
     if (CONTENT.some((kind) => kind !== 'data' && part[kind] !== undefined && part[kind] !== null))
       throw new ContentTypeNotSupportedError('Only data parts are accepted.');
     if (mediaType && !JSON_TYPE.test(mediaType))

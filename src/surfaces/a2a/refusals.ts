@@ -1,6 +1,6 @@
 import { A2A_ERROR_DOMAIN, type A2AError, ERROR_INFO_TYPE, toJsonRpcError } from '@a2a-js/sdk/errors';
 import { type Failure, titleOf } from '../../core/failures.ts';
-import { INVALID_PARAMS, RpcError } from '../jsonrpc/envelope.ts';
+import { INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, RpcError } from '../jsonrpc/envelope.ts';
 
 export interface RpcFault {
   readonly code: number;
@@ -45,8 +45,17 @@ export function faultOf(error: RpcError | A2AError): RpcFault {
   return complete(toJsonRpcError(error));
 }
 
-/** The SDK leaves empty metadata out. */
-export const complete = ({ data, ...rest }: RpcFault): RpcFault => ({
-  ...rest,
-  ...(Array.isArray(data) && { data: data.map((one: object) => ({ ...one, metadata: {} })) }),
-});
+/** Codes of A2A 1.0 (section 5.4) and those of JSON-RPC that say what is wrong with a request. */
+const KNOWN: ReadonlySet<number> = new Set([
+  ...Array.from({ length: 9 }, (_, i) => -32_001 - i),
+  PARSE_ERROR,
+  INVALID_REQUEST,
+  METHOD_NOT_FOUND,
+  INVALID_PARAMS,
+]);
+
+/** An error of the SDK: it leaves empty metadata out. Any other code says that something of ours is broken, and is thrown. */
+export function complete({ data, ...rest }: RpcFault): RpcFault {
+  if (!KNOWN.has(rest.code)) throw new Error(`the SDK answered ${rest.code}`);
+  return { ...rest, ...(Array.isArray(data) && { data: data.map((one: object) => ({ ...one, metadata: {} })) }) };
+}

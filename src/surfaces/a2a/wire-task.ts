@@ -57,7 +57,8 @@ const part = (value: unknown): WireTask['artifacts'][number]['parts'][number] =>
 /** Codes of tasks alone; the others are those of the one table. */
 const TITLES: Readonly<Record<string, string>> = {
   artifact_too_large: 'The result is larger than 131,072 bytes. Ask for less, such as a smaller limit.',
-  interrupted: 'The process that ran the task ended. Send the work again as a new message.',
+  interrupted: 'The process that had the task ended before the task did. It has changed nothing.',
+  outcome_unknown: 'The outcome is not known or no longer kept. Never repeat the effect in a new message.',
 };
 
 const isFailureCode = (code: string): code is FailureCode => FAILURE_CODES.some((known) => known === code);
