@@ -13,6 +13,7 @@ import { openGuides } from './gateway/guides.ts';
 import { loadPrompts, loadResources } from './gateway/load.ts';
 import { openGateway } from './gateway/open.ts';
 import { startUpkeep } from './gateway/upkeep.ts';
+import { openKeys } from './keys.ts';
 import { openLog } from './log.ts';
 import { packageVersion } from './package.ts';
 import { openStore, type Store } from './store/open.ts';
@@ -46,6 +47,7 @@ export async function serve({ config, out }: CommandContext, options: { demo: bo
     const demo = options.demo && store.embedded ? await prepareDemo(store, config.dataDir) : undefined;
     const corridor = await openGateway({
       store,
+      keys: await openKeys(config),
       checkEvery: CHECK_EVERY,
       onDefect: (tool, error) => log.error({ operation: tool.name, err: error }, 'answer does not fit its schema'),
     });

@@ -1,15 +1,20 @@
 import { openAuthorities } from '../auth/authority.ts';
 import type { Tool } from '../core/tool.ts';
 import type { RemoteWriter } from '../core/writes.ts';
+import type { CursorKeys } from '../events/cursors.ts';
+import { openLedgerKey } from '../store/ledger.ts';
 import type { Store } from '../store/open.ts';
 import { Corridor } from './call.ts';
 import { openGuides } from './guides.ts';
 import { loadTools } from './load.ts';
 import { Quota } from './quota.ts';
+import { Subscriptions } from './subscriptions.ts';
 import { Ledger } from './writes.ts';
 
 export interface GatewayOptions {
   readonly store: Pick<Store, 'db' | 'slow'>;
+  /** The operator's keys, which sign cursors. */
+  readonly keys: CursorKeys;
   /** Checks every n-th answer against its schema; 1 in tests. */
   readonly checkEvery: number;
   readonly onDefect: (tool: Tool, error: unknown) => void;
@@ -18,7 +23,8 @@ export interface GatewayOptions {
 }
 
 /** Loads the tools and builds the corridor that every surface calls. */
-export async function openGateway({ store, checkEvery, onDefect, remote }: GatewayOptions): Promise<Corridor> {
+export async function openGateway({ store, keys, checkEvery, onDefect, remote }: GatewayOptions): Promise<Corridor> {
+  const secret = openLedgerKey(store.db);
   return new Corridor({
     db: store.db,
     slow: store.slow,
@@ -26,7 +32,8 @@ export async function openGateway({ store, checkEvery, onDefect, remote }: Gatew
     authorities: openAuthorities(store.db),
     quota: new Quota(store.db),
     guides: openGuides(),
-    ledger: new Ledger(store.db, remote),
+    ledger: new Ledger(store.db, secret, remote),
+    subscriptions: new Subscriptions(keys, secret),
     checkEvery,
     onDefect,
   });

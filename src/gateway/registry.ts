@@ -26,7 +26,9 @@ export class Registry {
 
 /** Whether the authority holds what the operation always asks for; parameters may ask for more. */
 export const mayCall = (tool: Tool, authority: Authority): boolean =>
-  holds(authority, tool.required) && !(tool.restrictions === 'refused' && isRestricted(authority));
+  holds(authority, tool.required) &&
+  !(tool.restrictions === 'refused' && isRestricted(authority)) &&
+  !(tool.consent === 'refused' && authority.consentId !== null);
 
 export const factsOf = (tool: Tool): OperationFacts => ({
   operation: tool.name,

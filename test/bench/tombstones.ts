@@ -3,6 +3,7 @@ import { openGateway } from '../../src/gateway/open.ts';
 import type { EmbeddedStore } from '../../src/store/embedded.ts';
 import { openDatabase } from '../../src/store/postgres.ts';
 import { issue } from '../support/credentials.ts';
+import { KEYS } from '../support/keys.ts';
 import { mapAuthors } from './notes.ts';
 
 const TOMBSTONES = 1_000_000;
@@ -13,7 +14,12 @@ export async function tombstones(store: EmbeddedStore, visitor: string, print: (
   const target = { host: store.host, port: store.port, database: 'gateway', username: 'postgres' };
   const sql = postgres({ ...target, max: 1, onnotice: () => undefined });
   const db = openDatabase({ target, connections: 2, statementTimeout: 600_000, name: 'tombstones' });
-  const corridor = await openGateway({ store: { db, slow: db }, checkEvery: 1_000_000, onDefect: () => undefined });
+  const corridor = await openGateway({
+    store: { db, slow: db },
+    keys: KEYS,
+    checkEvery: 1_000_000,
+    onDefect: () => undefined,
+  });
   const tool = corridor.registry.get('visitor_note_add');
   if (!tool) throw new Error('no visitor_note_add');
   const { token, credential } = await issue(sql, 1);

@@ -17,6 +17,7 @@ import { openapi } from '../../src/surfaces/openapi/openapi.ts';
 import { restSurface } from '../../src/surfaces/rest/rest.ts';
 import { type Grant, type Issued, issue } from './credentials.ts';
 import { freshDatabase, type TestDatabase } from './database.ts';
+import { KEYS } from './keys.ts';
 import { openOracle } from './oracle.ts';
 
 export const BASE_URL = 'http://127.0.0.1:8787';
@@ -62,6 +63,7 @@ export async function openTestGateway(
   const log: string[] = [];
   const corridor = await openGateway({
     store: { db: own.db, slow: own.db },
+    keys: KEYS,
     checkEvery: 1,
     onDefect: (tool, error) => log.push(`DEFECT ${tool.name} ${String(error)}`),
   });

@@ -8,6 +8,7 @@ import { problem } from '../../src/surfaces/http/reply.ts';
 import { startServer } from '../../src/surfaces/http/server.ts';
 import { restSurface } from '../../src/surfaces/rest/rest.ts';
 import { type Answer, type AskOptions, BASE_URL, openTestGateway, type TestGateway } from '../support/gateway.ts';
+import { KEYS } from '../support/keys.ts';
 import {
   bytesOf,
   type Example,
@@ -348,7 +349,12 @@ describe('PD-04 headers that go with a status', () => {
       throw new StoreUnreachable('the store at /secret/socket cannot be reached');
     };
     const db = { query: unreachable, read: unreachable, script: unreachable, close: async () => undefined };
-    const corridor = await openGateway({ store: { db, slow: db }, checkEvery: 1, onDefect: () => undefined });
+    const corridor = await openGateway({
+      store: { db, slow: db },
+      keys: KEYS,
+      checkEvery: 1,
+      onDefect: () => undefined,
+    });
     const server = await startServer({
       host: '127.0.0.1',
       port: 0,

@@ -8,7 +8,7 @@ const Language = z.string().regex(/^[a-z]{2}$/);
 export default defineTool({
   name: 'ai_feature_execute',
   title: 'Detect the language of a text',
-  summary: 'Run a language_detection feature on the text given; nothing but that text is looked at or kept.',
+  summary: 'Run a language_detection feature on the text given; nothing else is looked at or kept.',
   rest: 'POST /api/v1/ai/features/{feature_id}/execute',
   effect: 'write',
   tag: 'AI features',

@@ -11,7 +11,7 @@ const Status = z.enum(['ready', 'degraded', 'unavailable']);
 export default defineTool({
   name: 'health',
   title: 'Read website readiness',
-  summary: 'Whether the parts that serve a website are ready, and when each event family last reported.',
+  summary: 'Whether what serves a website is ready, and when each event family last reported.',
   rest: 'GET /api/v1/health',
   effect: 'read',
   tag: 'Discovery',
