@@ -58,12 +58,13 @@ export interface TestGateway {
 export async function openTestGateway(
   template: 'empty' | 'demo' = 'demo',
   database?: TestDatabase,
+  keys = KEYS,
 ): Promise<TestGateway> {
   const own = database ?? (await freshDatabase(template));
   const log: string[] = [];
   const corridor = await openGateway({
     store: { db: own.db, slow: own.db },
-    keys: KEYS,
+    keys,
     checkEvery: 1,
     onDefect: (tool, error) => log.push(`DEFECT ${tool.name} ${String(error)}`),
   });
