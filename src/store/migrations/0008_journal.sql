@@ -1,0 +1,203 @@
+-- The journal of changes (contract, Events; decisions, sections 12 and 13). Statement triggers on the platform's tables
+-- append receipts in the transaction that changes the data, so that a change has its receipt by whatever road it came
+-- (connector, write, SQL) and a rolled-back one has none.
+
+ALTER TABLE gateway.journal_head
+  ADD COLUMN trimmed bigint NOT NULL DEFAULT 0 CHECK (trimmed BETWEEN 0 AND position), -- last position that retention removed
+  ADD COLUMN notified_at timestamptz NOT NULL DEFAULT '-infinity', -- when listeners were last told,
+  ADD COLUMN notified bigint NOT NULL DEFAULT 0;                   -- and of which position
+
+-- Seven families of five types: a receipt of another type is nobody's.
+ALTER TABLE gateway.journal ADD CONSTRAINT journal_event_type_check CHECK (event_type ~
+  '^(conversation|visitor|operator|queue|website|privacy|capture)\.(changed|removed|snapshot|gap|heartbeat)$');
+
+-- A held family: its receipts are recorded and wait, nobody is given them.
+CREATE TABLE gateway.family_hold (
+  tenant bigint NOT NULL, site bigint NOT NULL,
+  family text NOT NULL CHECK (family IN ('conversation', 'visitor', 'operator', 'queue', 'website', 'privacy', 'capture')),
+  held_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (tenant, site, family),
+  FOREIGN KEY (tenant, site) REFERENCES platform.website ON DELETE CASCADE
+);
+
+-- Appends to a website's journal; its head stays locked until the commit, which is what keeps positions gapless and in
+-- the order of commits. Listeners on `gateway_journal` are told '<tenant> <site>' once in 25 ms: a NOTIFY takes a lock of
+-- the whole server at its commit. Whoever listens looks again after that time; nothing depends on being told.
+CREATE OR REPLACE FUNCTION gateway.append_receipts(p_tenant bigint, p_site bigint, event_types text[]) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  n integer := cardinality(event_types);
+  last bigint;
+  tell boolean;
+  moments jsonb := '{}';
+  event text;
+BEGIN
+  FOREACH event IN ARRAY event_types LOOP
+    moments := moments || jsonb_build_object(split_part(event, '.', 1), floor(extract(epoch FROM now()) * 1000));
+  END LOOP;
+  INSERT INTO gateway.journal_head AS h (tenant, site, position, last_at, notified_at, notified)
+  VALUES (p_tenant, p_site, n, moments, clock_timestamp(), n)
+  ON CONFLICT (tenant, site) DO UPDATE SET
+    position = h.position + n,
+    last_at = h.last_at || moments,
+    -- A clock that was set back must not silence listeners until it has caught up.
+    (notified_at, notified) = (
+      SELECT CASE WHEN due THEN at ELSE h.notified_at END, CASE WHEN due THEN h.position + n ELSE h.notified END
+        FROM (SELECT at, h.notified_at NOT BETWEEN at - interval '25 milliseconds' AND at AS due
+                FROM clock_timestamp() AS at) told)
+  RETURNING position, notified = position INTO last, tell;
+  INSERT INTO gateway.journal (tenant, site, position, event_type, occurred_at)
+  SELECT p_tenant, p_site, last - n + e.i, e.event_type, now() FROM unnest(event_types) WITH ORDINALITY AS e (event_type, i);
+  IF tell THEN PERFORM pg_notify('gateway_journal', p_tenant || ' ' || p_site); END IF;
+END $$;
+
+-- One receipt of a website and type in a transaction: what the transaction has appended is remembered until its end.
+CREATE FUNCTION gateway.capture_once(p_tenant bigint, p_site bigint, event_types text[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  before text := coalesce(current_setting('gateway.captured', true), '');
+  fresh text[];
+BEGIN
+  SELECT array_agg(e ORDER BY e), before || string_agg(format('%s/%s/%s ', p_tenant, p_site, e), '' ORDER BY e) INTO fresh, before
+    FROM unnest(event_types) AS e WHERE strpos(before, format('%s/%s/%s ', p_tenant, p_site, e)) = 0;
+  IF fresh IS NULL THEN RETURN; END IF;
+  PERFORM gateway.append_receipts(p_tenant, p_site, fresh);
+  PERFORM set_config('gateway.captured', before, true);
+END $$;
+
+-- The trigger of a table whose rows belong to websites. Arguments: the family, and for DELETE the types that a removal
+-- brings. Heads are locked in the order of websites, as by every writer. gateway.capture = 'off', set for a transaction or by a function,
+-- is for roads that append receipts of their own: the import at its end, a reviewed write as its last step.
+CREATE FUNCTION gateway.captured() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  types text[] := ARRAY[TG_ARGV[0] || '.changed'];
+  w record;
+BEGIN
+  IF current_setting('gateway.capture', true) = 'off' THEN RETURN NULL; END IF;
+  IF TG_OP = 'INSERT' THEN
+    FOR w IN SELECT DISTINCT tenant, site FROM new_rows ORDER BY tenant, site LOOP
+      PERFORM gateway.capture_once(w.tenant, w.site, types);
+    END LOOP;
+  ELSIF TG_OP = 'UPDATE' THEN
+    FOR w IN SELECT tenant, site FROM ((TABLE new_rows EXCEPT TABLE old_rows) UNION ALL (TABLE old_rows EXCEPT TABLE new_rows)) AS r
+              GROUP BY tenant, site ORDER BY tenant, site LOOP
+      PERFORM gateway.capture_once(w.tenant, w.site, types);
+    END LOOP;
+  ELSE
+    types := string_to_array(TG_ARGV[1], ' ');
+    FOR w IN SELECT DISTINCT tenant, site FROM old_rows ORDER BY tenant, site LOOP
+      PERFORM gateway.capture_once(w.tenant, w.site, types);
+    END LOOP;
+  END IF;
+  RETURN NULL;
+END $$;
+
+-- Who serves a conversation: its operator or team.
+CREATE FUNCTION gateway.assignment_captured() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  w record;
+BEGIN
+  IF current_setting('gateway.capture', true) = 'off' THEN RETURN NULL; END IF;
+  IF TG_OP = 'INSERT' THEN
+    FOR w IN SELECT DISTINCT tenant, site FROM new_rows WHERE operator_id IS NOT NULL OR team_id IS NOT NULL ORDER BY tenant, site LOOP
+      PERFORM gateway.capture_once(w.tenant, w.site, '{queue.changed}');
+    END LOOP;
+  ELSE
+    FOR w IN SELECT DISTINCT n.tenant, n.site FROM new_rows n JOIN old_rows o USING (tenant, site, id)
+              WHERE (n.operator_id, n.team_id) IS DISTINCT FROM (o.operator_id, o.team_id) ORDER BY n.tenant, n.site LOOP
+      PERFORM gateway.capture_once(w.tenant, w.site, '{queue.changed}');
+    END LOOP;
+  END IF;
+  RETURN NULL;
+END $$;
+
+-- What a TRUNCATE took is not known any more: every website has lost its place.
+CREATE FUNCTION gateway.truncate_captured() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  w record;
+BEGIN
+  FOR w IN SELECT tenant, site FROM platform.website ORDER BY tenant, site LOOP
+    PERFORM gateway.capture_once(w.tenant, w.site, ARRAY['capture.gap', TG_ARGV[0] || '.gap']);
+  END LOOP;
+  RETURN NULL;
+END $$;
+
+DO $$
+DECLARE
+  t record;
+BEGIN
+  FOR t IN SELECT * FROM (VALUES
+    ('platform.contact', 'visitor', 'visitor.removed privacy.removed'),
+    ('platform.visitor', 'visitor', 'visitor.removed privacy.removed'),
+    ('platform.visitor_contact', 'visitor', NULL),
+    ('platform.note', 'visitor', 'visitor.removed'),
+    ('platform.conversation', 'conversation', 'conversation.removed'),
+    ('platform.conversation_contact', 'conversation', NULL),
+    ('platform.message', 'conversation', 'conversation.removed'),
+    ('platform.file', 'conversation', 'conversation.removed'),
+    ('platform.ai_result', 'conversation', 'conversation.removed'),
+    ('platform.operator', 'operator', 'operator.removed'),
+    ('gateway.native_author', 'operator', NULL),
+    ('platform.team', 'queue', 'queue.removed'),
+    ('platform.channel', 'queue', 'queue.removed'),
+    ('platform.subsite', 'queue', 'queue.removed'),
+    ('platform.website', 'website', 'website.removed'),
+    ('platform.disposition', 'website', 'website.removed'),
+    ('platform.saved_response', 'website', 'website.removed'),
+    ('platform.saved_link', 'website', 'website.removed'),
+    ('platform.offer', 'website', 'website.removed'),
+    ('platform.ai_feature', 'website', 'website.removed'),
+    ('gateway.family_hold', 'capture', NULL)) AS t (name, family, removed) LOOP
+    EXECUTE format('CREATE TRIGGER capture_insert AFTER INSERT ON %s REFERENCING NEW TABLE AS new_rows
+      FOR EACH STATEMENT EXECUTE FUNCTION gateway.captured(%L)', t.name, t.family);
+    EXECUTE format('CREATE TRIGGER capture_update AFTER UPDATE ON %s REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+      FOR EACH STATEMENT EXECUTE FUNCTION gateway.captured(%L)', t.name, t.family);
+    EXECUTE format('CREATE TRIGGER capture_delete AFTER DELETE ON %s REFERENCING OLD TABLE AS old_rows
+      FOR EACH STATEMENT EXECUTE FUNCTION gateway.captured(%L, %L)', t.name, t.family, coalesce(t.removed, t.family || '.changed'));
+    EXECUTE format('CREATE TRIGGER capture_truncate AFTER TRUNCATE ON %s
+      FOR EACH STATEMENT EXECUTE FUNCTION gateway.truncate_captured(%L)', t.name, t.family);
+  END LOOP;
+END $$;
+CREATE TRIGGER assignment_insert AFTER INSERT ON platform.conversation REFERENCING NEW TABLE AS new_rows
+  FOR EACH STATEMENT EXECUTE FUNCTION gateway.assignment_captured();
+CREATE TRIGGER assignment_update AFTER UPDATE ON platform.conversation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+  FOR EACH STATEMENT EXECUTE FUNCTION gateway.assignment_captured();
+
+-- Consent given or ended changes what may be known of its websites.
+CREATE FUNCTION gateway.consent_captured() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  consent gateway.consent := CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END;
+  w record;
+BEGIN
+  FOR w IN SELECT p.tenant, s.site FROM gateway.person p CROSS JOIN unnest(consent.sites) AS s (site)
+            WHERE p.id = consent.person_id
+            UNION
+           SELECT a.tenant, s.site FROM gateway.credential c JOIN gateway.installation i ON i.id = c.installation_id
+             JOIN gateway.app a ON a.id = i.app_id CROSS JOIN unnest(consent.sites) AS s (site)
+            WHERE c.id = consent.credential_id
+            ORDER BY tenant, site LOOP
+    PERFORM gateway.capture_once(w.tenant, w.site, '{privacy.changed}');
+  END LOOP;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER capture_given AFTER INSERT ON gateway.consent FOR EACH ROW EXECUTE FUNCTION gateway.consent_captured();
+CREATE TRIGGER capture_ended AFTER UPDATE ON gateway.consent FOR EACH ROW
+  WHEN (OLD.revoked_at IS NULL AND NEW.revoked_at IS NOT NULL) EXECUTE FUNCTION gateway.consent_captured();
+CREATE TRIGGER capture_deleted AFTER DELETE ON gateway.consent FOR EACH ROW
+  WHEN (OLD.revoked_at IS NULL) EXECUTE FUNCTION gateway.consent_captured();
+
+-- Reviewed writes append their own receipts, last (gateway.write_once).
+ALTER FUNCTION platform.add_note(bigint, bigint, platform.operator, text, jsonb) SET gateway.capture = 'off';
+ALTER FUNCTION platform.set_disposition(bigint, bigint, platform.operator, jsonb) SET gateway.capture = 'off';
+
+-- An import writes one snapshot a website and family, at its end: every statement that writes begins with this.
+CREATE OR REPLACE FUNCTION gateway.import_fence(p_epoch bigint) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM 1 FROM gateway.import_run WHERE epoch = p_epoch FOR KEY SHARE;
+  IF NOT FOUND THEN RAISE EXCEPTION 'another import has taken over' USING ERRCODE = 'GW001'; END IF;
+  PERFORM set_config('synchronous_commit', 'off', true), set_config('gateway.capture', 'off', true);
+END $$;
+
+-- Websites and families that somebody waits for. Replaced where subscriptions and webhook endpoints are created.
+CREATE FUNCTION gateway.watched_families() RETURNS TABLE (tenant bigint, site bigint, family text) LANGUAGE sql STABLE AS $$
+  SELECT NULL::bigint, NULL::bigint, NULL::text WHERE false
+$$;
