@@ -249,10 +249,8 @@ export function defineTool<P extends Shape, Q extends Shape, D extends Shape, C 
 }
 
 const pageParameters = (page: PageRule): Shape => ({
-  limit: z.int().min(1).max(100).default(page.limit).describe('Page size.'),
-  cursor: ('schema' in page.cursor ? page.cursor.schema : page.cursor)
-    .optional()
-    .describe('The last next_cursor.'),
+  limit: z.int().min(1).max(100).default(page.limit).describe('Page length.'),
+  cursor: ('schema' in page.cursor ? page.cursor.schema : page.cursor).optional().describe('The last next_cursor.'),
 });
 
 function parameter(name: string, place: Parameter['in'], schema: z.ZodType): Parameter {

@@ -26,7 +26,7 @@ export default defineTool({
     query: {
       subscription_id: SubscriptionId,
       after: EventCursor.describe('The last next_cursor, or the first cursor.'),
-      limit: z.int().min(1).max(100).default(25).describe('Page size.'),
+      limit: z.int().min(1).max(100).default(25).describe('Page length.'),
     },
   },
   output: EventPageView,

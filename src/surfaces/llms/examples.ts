@@ -38,7 +38,7 @@ const OF_TOOL: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
 };
 
 /** The revision that a write is meant for, where it has to name one. */
-const REVISION = '1';
+const REVISION = 1;
 
 /** The key of a write: any text of the caller's own that it keeps for retries. */
 const keyOf = (tool: Tool): string => `${tool.name.replaceAll('_', '-')}-1042`;

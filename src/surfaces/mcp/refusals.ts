@@ -19,7 +19,8 @@ export function invalidParams(failure: Failure): RpcError {
 }
 
 /** Headers of REST are arguments here. */
-const argumentOf = (name: string): string => (name === 'Idempotency-Key' ? 'idempotency_key' : name);
+const ARGUMENTS: Readonly<Record<string, string>> = { 'Idempotency-Key': 'idempotency_key', 'If-Match': 'if_match' };
+const argumentOf = (name: string): string => ARGUMENTS[name] ?? name;
 
 /** Something named that does not exist, or that this credential may not use. */
 export const unusable = (noun: 'tool' | 'prompt'): RpcError =>
