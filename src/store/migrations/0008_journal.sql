@@ -1,6 +1,6 @@
--- The journal of changes (contract, Events; decisions, sections 12 and 13). Statement triggers on the platform's tables
--- append receipts in the transaction that changes the data, so that a change has its receipt by whatever road it came
--- (connector, write, SQL) and a rolled-back one has none.
+-- The journal of changes (contract, Events; decisions, sections 12 and 13). Triggers on the platform's tables append
+-- receipts in the transaction that changes the data, so that a change has its receipt by whatever road it came (connector,
+-- write, SQL) and a rolled-back one has none.
 
 ALTER TABLE gateway.journal_head
   ADD COLUMN trimmed bigint NOT NULL DEFAULT 0 CHECK (trimmed BETWEEN 0 AND position), -- last position that retention removed
@@ -51,73 +51,105 @@ BEGIN
   IF tell THEN PERFORM pg_notify('gateway_journal', p_tenant || ' ' || p_site); END IF;
 END $$;
 
--- One receipt of a website and type in a transaction: what the transaction has appended is remembered until its end.
-CREATE FUNCTION gateway.capture_once(p_tenant bigint, p_site bigint, event_types text[]) RETURNS void LANGUAGE plpgsql AS $$
+-- Capture. A statement that changes rows notes what it owes; the receipts are appended at the commit, one of a website and
+-- type, website by website in the order in which every writer locks heads. So heads are locked for a moment only, however
+-- long the transaction, and two transactions that change the same websites in another order do not lock each other out.
+-- Both notes are settings of the transaction, which a rolled-back savepoint takes back: gateway.captured holds
+-- '<tenant>/<site>/<type> ' of each, and its first gateway.appended characters are in the journal.
+
+-- What is done at the commit is the deferred trigger of a row; a row of each backend's own, so that nobody waits for it.
+-- Not logged: it means nothing after its transaction.
+CREATE UNLOGGED TABLE gateway.capture_due (backend integer PRIMARY KEY, n bigint NOT NULL) WITH (fillfactor = 50);
+
+CREATE FUNCTION gateway.append_captured() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-  before text := coalesce(current_setting('gateway.captured', true), '');
-  fresh text[];
+  noted text := coalesce(current_setting('gateway.captured', true), '');
+  appended integer := coalesce(nullif(current_setting('gateway.appended', true), '')::integer, 0);
+  w record;
 BEGIN
-  SELECT array_agg(e ORDER BY e), before || string_agg(format('%s/%s/%s ', p_tenant, p_site, e), '' ORDER BY e) INTO fresh, before
-    FROM unnest(event_types) AS e WHERE strpos(before, format('%s/%s/%s ', p_tenant, p_site, e)) = 0;
-  IF fresh IS NULL THEN RETURN; END IF;
-  PERFORM gateway.append_receipts(p_tenant, p_site, fresh);
-  PERFORM set_config('gateway.captured', before, true);
+  FOR w IN SELECT split_part(e, '/', 1)::bigint AS tenant, split_part(e, '/', 2)::bigint AS site,
+                  array_agg(split_part(e, '/', 3) ORDER BY split_part(e, '/', 3)) AS event_types
+             FROM string_to_table(rtrim(substr(noted, appended + 1)), ' ') AS e GROUP BY 1, 2 ORDER BY 1, 2 LOOP
+    PERFORM gateway.append_receipts(w.tenant, w.site, w.event_types);
+  END LOOP;
+  PERFORM set_config('gateway.appended', length(noted)::text, true);
+  RETURN NULL;
+END $$;
+CREATE CONSTRAINT TRIGGER append_captured AFTER INSERT OR UPDATE ON gateway.capture_due DEFERRABLE INITIALLY DEFERRED
+  FOR EACH ROW EXECUTE FUNCTION gateway.append_captured();
+
+-- Notes what is not noted yet. p_fresh: null where there is nothing.
+CREATE FUNCTION gateway.note_captured(p_noted text, p_fresh text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF p_fresh IS NULL THEN RETURN; END IF;
+  IF length(p_noted) = coalesce(nullif(current_setting('gateway.appended', true), '')::integer, 0) THEN
+    INSERT INTO gateway.capture_due AS d (backend, n) VALUES (pg_backend_pid(), 1)
+    ON CONFLICT (backend) DO UPDATE SET n = d.n + 1;
+  END IF;
+  PERFORM set_config('gateway.captured', p_noted || p_fresh, true);
 END $$;
 
 -- The trigger of a table whose rows belong to websites. Arguments: the family, and for DELETE the types that a removal
--- brings. Heads are locked in the order of websites, as by every writer. gateway.capture = 'off', set for a transaction or by a function,
--- is for roads that append receipts of their own: the import at its end, a reviewed write as its last step.
+-- brings. gateway.capture = 'off', set for a transaction or by a function, is for roads that append receipts of their own:
+-- the import at its end, a reviewed write as its last step.
 CREATE FUNCTION gateway.captured() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
+  noted text := coalesce(current_setting('gateway.captured', true), '');
   types text[] := ARRAY[TG_ARGV[0] || '.changed'];
-  w record;
+  fresh text;
 BEGIN
   IF current_setting('gateway.capture', true) = 'off' THEN RETURN NULL; END IF;
   IF TG_OP = 'INSERT' THEN
-    FOR w IN SELECT DISTINCT tenant, site FROM new_rows ORDER BY tenant, site LOOP
-      PERFORM gateway.capture_once(w.tenant, w.site, types);
-    END LOOP;
+    SELECT string_agg(k.key, '') INTO fresh
+      FROM (SELECT DISTINCT tenant, site FROM new_rows) w CROSS JOIN unnest(types) AS e
+     CROSS JOIN LATERAL (SELECT w.tenant || '/' || w.site || '/' || e || ' ') AS k (key) WHERE strpos(noted, k.key) = 0;
   ELSIF TG_OP = 'UPDATE' THEN
-    FOR w IN SELECT tenant, site FROM ((TABLE new_rows EXCEPT TABLE old_rows) UNION ALL (TABLE old_rows EXCEPT TABLE new_rows)) AS r
-              GROUP BY tenant, site ORDER BY tenant, site LOOP
-      PERFORM gateway.capture_once(w.tenant, w.site, types);
-    END LOOP;
+    -- Rows that an UPDATE left as they were have not changed.
+    SELECT string_agg(k.key, '') INTO fresh
+      FROM (SELECT tenant, site FROM (TABLE new_rows EXCEPT TABLE old_rows) a
+             UNION SELECT tenant, site FROM (TABLE old_rows EXCEPT TABLE new_rows) b) w CROSS JOIN unnest(types) AS e
+     CROSS JOIN LATERAL (SELECT w.tenant || '/' || w.site || '/' || e || ' ') AS k (key) WHERE strpos(noted, k.key) = 0;
   ELSE
     types := string_to_array(TG_ARGV[1], ' ');
-    FOR w IN SELECT DISTINCT tenant, site FROM old_rows ORDER BY tenant, site LOOP
-      PERFORM gateway.capture_once(w.tenant, w.site, types);
-    END LOOP;
+    SELECT string_agg(k.key, '') INTO fresh
+      FROM (SELECT DISTINCT tenant, site FROM old_rows) w CROSS JOIN unnest(types) AS e
+     CROSS JOIN LATERAL (SELECT w.tenant || '/' || w.site || '/' || e || ' ') AS k (key) WHERE strpos(noted, k.key) = 0;
   END IF;
+  PERFORM gateway.note_captured(noted, fresh);
   RETURN NULL;
 END $$;
 
 -- Who serves a conversation: its operator or team.
 CREATE FUNCTION gateway.assignment_captured() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-  w record;
+  noted text := coalesce(current_setting('gateway.captured', true), '');
+  fresh text;
 BEGIN
   IF current_setting('gateway.capture', true) = 'off' THEN RETURN NULL; END IF;
   IF TG_OP = 'INSERT' THEN
-    FOR w IN SELECT DISTINCT tenant, site FROM new_rows WHERE operator_id IS NOT NULL OR team_id IS NOT NULL ORDER BY tenant, site LOOP
-      PERFORM gateway.capture_once(w.tenant, w.site, '{queue.changed}');
-    END LOOP;
+    SELECT string_agg(k.key, '') INTO fresh
+      FROM (SELECT DISTINCT tenant, site FROM new_rows WHERE operator_id IS NOT NULL OR team_id IS NOT NULL) w
+     CROSS JOIN LATERAL (SELECT w.tenant || '/' || w.site || '/queue.changed ') AS k (key) WHERE strpos(noted, k.key) = 0;
   ELSE
-    FOR w IN SELECT DISTINCT n.tenant, n.site FROM new_rows n JOIN old_rows o USING (tenant, site, id)
-              WHERE (n.operator_id, n.team_id) IS DISTINCT FROM (o.operator_id, o.team_id) ORDER BY n.tenant, n.site LOOP
-      PERFORM gateway.capture_once(w.tenant, w.site, '{queue.changed}');
-    END LOOP;
+    SELECT string_agg(k.key, '') INTO fresh
+      FROM (SELECT DISTINCT n.tenant, n.site FROM new_rows n JOIN old_rows o USING (tenant, site, id)
+             WHERE (n.operator_id, n.team_id) IS DISTINCT FROM (o.operator_id, o.team_id)) w
+     CROSS JOIN LATERAL (SELECT w.tenant || '/' || w.site || '/queue.changed ') AS k (key) WHERE strpos(noted, k.key) = 0;
   END IF;
+  PERFORM gateway.note_captured(noted, fresh);
   RETURN NULL;
 END $$;
 
 -- What a TRUNCATE took is not known any more: every website has lost its place.
 CREATE FUNCTION gateway.truncate_captured() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-  w record;
+  noted text := coalesce(current_setting('gateway.captured', true), '');
+  fresh text;
 BEGIN
-  FOR w IN SELECT tenant, site FROM platform.website ORDER BY tenant, site LOOP
-    PERFORM gateway.capture_once(w.tenant, w.site, ARRAY['capture.gap', TG_ARGV[0] || '.gap']);
-  END LOOP;
+  SELECT string_agg(k.key, '') INTO fresh
+    FROM platform.website w CROSS JOIN unnest(ARRAY['capture', TG_ARGV[0]]) AS family
+   CROSS JOIN LATERAL (SELECT w.tenant || '/' || w.site || '/' || family || '.gap ') AS k (key) WHERE strpos(noted, k.key) = 0;
+  PERFORM gateway.note_captured(noted, fresh);
   RETURN NULL;
 END $$;
 
@@ -165,18 +197,19 @@ CREATE TRIGGER assignment_update AFTER UPDATE ON platform.conversation REFERENCI
 -- Consent given or ended changes what may be known of its websites.
 CREATE FUNCTION gateway.consent_captured() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
+  noted text := coalesce(current_setting('gateway.captured', true), '');
   consent gateway.consent := CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END;
-  w record;
+  fresh text;
 BEGIN
-  FOR w IN SELECT p.tenant, s.site FROM gateway.person p CROSS JOIN unnest(consent.sites) AS s (site)
-            WHERE p.id = consent.person_id
-            UNION
-           SELECT a.tenant, s.site FROM gateway.credential c JOIN gateway.installation i ON i.id = c.installation_id
-             JOIN gateway.app a ON a.id = i.app_id CROSS JOIN unnest(consent.sites) AS s (site)
-            WHERE c.id = consent.credential_id
-            ORDER BY tenant, site LOOP
-    PERFORM gateway.capture_once(w.tenant, w.site, '{privacy.changed}');
-  END LOOP;
+  -- Where the consent goes with its person or its credential, the other one still says whose it was.
+  SELECT string_agg(k.key, '') INTO fresh
+    FROM (SELECT p.tenant FROM gateway.person p WHERE p.id = consent.person_id
+           UNION
+          SELECT a.tenant FROM gateway.credential c JOIN gateway.installation i ON i.id = c.installation_id
+            JOIN gateway.app a ON a.id = i.app_id WHERE c.id = consent.credential_id) o
+   CROSS JOIN (SELECT DISTINCT site FROM unnest(consent.sites) AS site) w
+   CROSS JOIN LATERAL (SELECT o.tenant || '/' || w.site || '/privacy.changed ') AS k (key) WHERE strpos(noted, k.key) = 0;
+  PERFORM gateway.note_captured(noted, fresh);
   RETURN NULL;
 END $$;
 CREATE TRIGGER capture_given AFTER INSERT ON gateway.consent FOR EACH ROW EXECUTE FUNCTION gateway.consent_captured();
