@@ -63,6 +63,9 @@ export class World {
       },
     ]);
     await this.#plant(tenant, site, 'base');
+    // The receipts of what was planted are replaced by the one that tests know.
+    await this.#sql`DELETE FROM gateway.journal WHERE tenant = ${tenant} AND site = ${site}`;
+    await this.#sql`DELETE FROM gateway.journal_head WHERE tenant = ${tenant} AND site = ${site}`;
     await this.#sql`INSERT INTO gateway.journal (tenant, site, position, event_type, occurred_at)
       VALUES (${tenant}, ${site}, 1, 'conversation.changed', ${at(1)})`;
     // What is written later counts on from here.

@@ -107,6 +107,8 @@ async function fill(sql: postgres.Sql): Promise<void> {
     SELECT 1, site, n, ${key}, ${key}, 'https://example.test/' FROM ${sites}, generate_series(1, 200) AS n`;
   await sql`INSERT INTO platform.offer (tenant, site, id, external_id, name, type, status)
     SELECT 1, site, n, ${key}, ${key}, 'banner', 'active' FROM ${sites}, generate_series(1, 20) AS n`;
+  // In place of what the rows above have appended.
+  await sql`TRUNCATE gateway.journal, gateway.journal_head`;
   await sql`INSERT INTO gateway.journal (tenant, site, position, event_type, occurred_at)
     SELECT 1, site, n, 'conversation.changed', ${at} FROM ${sites}, ${n}`;
   await sql`VACUUM ANALYZE`;

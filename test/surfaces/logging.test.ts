@@ -218,7 +218,13 @@ describe('LG-01 what the log holds', () => {
       const refuse = async (): Promise<never> => {
         throw error();
       };
-      const db: Database = { query: refuse, read: refuse, script: refuse, close: async () => undefined };
+      const db: Database = {
+        query: refuse,
+        read: refuse,
+        script: refuse,
+        listen: () => expect.fail(),
+        close: async () => undefined,
+      };
       return openGateway({ store: { db, slow: db }, keys: KEYS, checkEvery: 1, onDefect: () => undefined });
     };
     const cause = Object.assign(new Error(`row (${MARK}) violates`), {

@@ -348,7 +348,13 @@ describe('PD-04 headers that go with a status', () => {
     const unreachable = async (): Promise<never> => {
       throw new StoreUnreachable('the store at /secret/socket cannot be reached');
     };
-    const db = { query: unreachable, read: unreachable, script: unreachable, close: async () => undefined };
+    const db = {
+      query: unreachable,
+      read: unreachable,
+      script: unreachable,
+      listen: () => expect.fail(),
+      close: async () => undefined,
+    };
     const corridor = await openGateway({
       store: { db, slow: db },
       keys: KEYS,

@@ -73,7 +73,7 @@ async function call(slow: Database, full: Authority, input: Record<string, unkno
   const { scopes, dataAccess, restrictions } = grants;
   const authority = { ...full, scopes: new Set(scopes), dataAccess: new Set(dataAccess), restrictions };
   const website = authority.websites.get(String(input['website_id'])) ?? expect.fail('not granted');
-  const db: Database = { query: unused, read: unused, script: unused, close: unused };
+  const db: Database = { query: unused, read: unused, script: unused, listen: unused, close: unused };
   const session = { db, authority, website, verified: false };
   const gateway = { operations: () => [], guides: () => [], guide: () => null };
   const read = { ...openReads(session, slow), subscriptions: unused, subscription: unused, pull: unused };
