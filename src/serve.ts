@@ -9,6 +9,7 @@ import { isEmpty, loadDemo } from './cli/demo.ts';
 import { Refused } from './cli/output.ts';
 import type { Config } from './config.ts';
 import { sql } from './core/sql.ts';
+import { startRounds } from './events/rounds.ts';
 import { openGuides } from './gateway/guides.ts';
 import { loadPrompts, loadResources } from './gateway/load.ts';
 import { openGateway } from './gateway/open.ts';
@@ -81,6 +82,10 @@ export async function serve({ config, out }: CommandContext, options: { demo: bo
       registry,
       onError: (error) => log.warn({ err: error }, 'upkeep of the ledger failed and is tried again'),
     });
+    const journals = startRounds({
+      db: store.slow,
+      onError: (error) => log.warn({ err: error }, 'upkeep of the journals failed and is tried again'),
+    });
     out.note(`gateway ready on ${baseUrl}`);
     out.note(demo ? welcome(baseUrl, demo) : addresses(baseUrl, keptToken(config.dataDir)));
     await new Promise<void>((resolve) => {
@@ -89,7 +94,7 @@ export async function serve({ config, out }: CommandContext, options: { demo: bo
     });
     out.note('gateway stopping');
     await server.close();
-    await rounds.stop();
+    await Promise.all([rounds.stop(), journals.stop()]);
   } finally {
     await store.close();
     flush();

@@ -11,6 +11,7 @@ import {
   stuckOperations,
   suspectedSecrets,
   unfinishedImports,
+  unknownReceipts,
   uselessAuthors,
   wrongFiles,
   wrongTotals,
@@ -79,7 +80,7 @@ const journal: Check = async (db) =>
   (await brokenJournals(db)).map(({ id }) => ({
     check: 'journal',
     severity: 'error',
-    detail: `${id}: positions are missing between the first one and the head`,
+    detail: `${id}: positions are missing between the first one that is kept and the head`,
     count: 1,
   }));
 
@@ -101,6 +102,7 @@ const CHECKS: readonly Check[] = [
   perSite('files', 'attachment counts, or file contents, that do not fit', wrongFiles),
   perSite('numbers', 'kinds of record with numbers above the last one given out', overtakenNumbers),
   journal,
+  counting('receipts', 'error', 'receipts of a type that does not exist', unknownReceipts),
   counting('operations', 'error', `writes without an outcome after ${PENDING_LIMIT} minutes`, stuckOperations),
   secrets,
   counting('tokens', 'error', 'tokens that outlived their revoked credential; revoke it again', orphanedTokens),

@@ -65,7 +65,10 @@ export interface Receipt {
 export interface HealthReading {
   /** Unix milliseconds of the store's clock. */
   readonly checkedAt: number;
-  readonly families: readonly { readonly family: string; readonly lastEventAt: number }[];
+  /** Unix milliseconds of the last receipt, by event family. */
+  readonly lastEventAt: ReadonlyMap<string, number>;
+  /** Event families whose receipts are held back. */
+  readonly held: ReadonlySet<string>;
 }
 
 export interface ReportRange {

@@ -234,3 +234,55 @@ END $$;
 CREATE FUNCTION gateway.watched_families() RETURNS TABLE (tenant bigint, site bigint, family text) LANGUAGE sql STABLE AS $$
   SELECT NULL::bigint, NULL::bigint, NULL::text WHERE false
 $$;
+
+-- Retention. Removes receipts older than the age given, from the beginning of each journal on, at most n; returns how many.
+-- One at a time: another replica's call does nothing meanwhile.
+CREATE FUNCTION gateway.trim_journals(p_age interval, n integer) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+  h record;
+  last bigint;
+  removed integer;
+  total integer := 0;
+BEGIN
+  IF NOT pg_try_advisory_xact_lock(hashtextextended('gateway.trim_journals', 0)) THEN RETURN 0; END IF;
+  FOR h IN SELECT x.tenant, x.site, x.trimmed FROM gateway.journal_head x
+            WHERE EXISTS (SELECT FROM gateway.journal j WHERE j.tenant = x.tenant AND j.site = x.site
+                             AND j.position = x.trimmed + 1 AND j.recorded_at < now() - p_age)
+            ORDER BY x.tenant, x.site LOOP
+    -- Up to the first younger one: a clock that was set back may have left older ones behind it.
+    SELECT coalesce(min(j.position) FILTER (WHERE j.recorded_at >= now() - p_age) - 1, max(j.position)) INTO last
+      FROM (SELECT e.position, e.recorded_at FROM gateway.journal e
+             WHERE e.tenant = h.tenant AND e.site = h.site AND e.position > h.trimmed
+             ORDER BY e.position LIMIT n - total) j;
+    DELETE FROM gateway.journal j
+     WHERE j.tenant = h.tenant AND j.site = h.site AND j.position > h.trimmed AND j.position <= last;
+    GET DIAGNOSTICS removed = ROW_COUNT;
+    UPDATE gateway.journal_head x SET trimmed = last WHERE x.tenant = h.tenant AND x.site = h.site;
+    total := total + removed;
+    EXIT WHEN total >= n;
+  END LOOP;
+  RETURN total;
+END $$;
+
+-- Appends a heartbeat for families that somebody waits for, that are not held and that were silent for the time given, on
+-- at most n websites; returns on how many. A last receipt from the future says that the clock was set back. One at a time.
+CREATE FUNCTION gateway.beat_families(p_silence interval, n integer) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+  moment numeric := floor(extract(epoch FROM now()) * 1000);
+  silence numeric := extract(epoch FROM p_silence) * 1000;
+  w record;
+  total integer := 0;
+BEGIN
+  IF NOT pg_try_advisory_xact_lock(hashtextextended('gateway.beat_families', 0)) THEN RETURN 0; END IF;
+  FOR w IN SELECT f.tenant, f.site, array_agg(DISTINCT f.family || '.heartbeat' ORDER BY f.family || '.heartbeat') AS event_types
+             FROM gateway.watched_families() f
+             JOIN platform.website x ON x.tenant = f.tenant AND x.site = f.site
+             LEFT JOIN gateway.journal_head h ON h.tenant = f.tenant AND h.site = f.site
+            WHERE coalesce((h.last_at ->> f.family)::numeric NOT BETWEEN moment - silence AND moment + silence, true)
+              AND NOT EXISTS (SELECT FROM gateway.family_hold o WHERE o.tenant = f.tenant AND o.site = f.site AND o.family = f.family)
+            GROUP BY f.tenant, f.site ORDER BY f.tenant, f.site LIMIT n LOOP
+    PERFORM gateway.append_receipts(w.tenant, w.site, w.event_types);
+    total := total + 1;
+  END LOOP;
+  RETURN total;
+END $$;
