@@ -7,18 +7,20 @@ import autocannon from 'autocannon';
 import postgres from 'postgres';
 import { importFiles } from '../../src/import/import.ts';
 import { packageRoot } from '../../src/package.ts';
-import { openEmbedded } from '../../src/store/embedded.ts';
+import { type EmbeddedStore, openEmbedded } from '../../src/store/embedded.ts';
 import { openDatabase } from '../../src/store/postgres.ts';
 import { issue } from '../support/credentials.ts';
 import { mapAuthors, websitesForNotes } from './notes.ts';
 import { type Started, start } from './processes.ts';
+import { pulls } from './pulls.ts';
 import { scale } from './scale.ts';
 import { tombstones } from './tombstones.ts';
 
 /**
  * `npm run bench`: ours against hand-written peers in one run, interleaved, medians and ratios. Figures are of this
  * machine in this hour; ratios travel. `-- --scale` adds retries with a million
- * tombstones, and the comparison of 40 thousand with 4 million messages.
+ * tombstones, and the comparisons of 40 thousand with 4 million messages and of 50 thousand with 10 million receipts;
+ * `-- --only pulls` measures nothing but the last.
  */
 const ROUNDS = 5;
 const SECONDS = 2;
@@ -109,6 +111,17 @@ async function starts(dataDir: string): Promise<void> {
   print(`cold start ${Math.round(cold.ready)} ms (with initdb and demo)   warm start ${Math.round(median(warm))} ms`);
 }
 
+async function only(bench: (store: EmbeddedStore, print: (line: string) => void) => Promise<void>): Promise<void> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'gateway-bench-'));
+  const store = await openEmbedded({ dataDir, log: () => undefined });
+  try {
+    await bench(store, print);
+  } finally {
+    await store.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
 async function run(): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'gateway-bench-'));
   print(
@@ -170,6 +183,7 @@ async function run(): Promise<void> {
     if (process.argv.includes('--scale')) {
       await tombstones(store, visitors[0]?.[0] ?? '', print);
       await scale(store, print);
+      await pulls(store, print);
     }
   } finally {
     for (const server of servers) await server.stop();
@@ -179,4 +193,4 @@ async function run(): Promise<void> {
   }
 }
 
-await run();
+await (process.argv.includes('--only') && process.argv.includes('pulls') ? only(pulls) : run());

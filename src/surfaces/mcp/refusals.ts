@@ -19,8 +19,11 @@ export function invalidParams(failure: Failure): RpcError {
 }
 
 /** Headers of REST are arguments here. */
-const ARGUMENTS: Readonly<Record<string, string>> = { 'Idempotency-Key': 'idempotency_key', 'If-Match': 'if_match' };
-const argumentOf = (name: string): string => ARGUMENTS[name] ?? name;
+const ARGUMENTS: ReadonlyMap<string, string> = new Map([
+  ['Idempotency-Key', 'idempotency_key'],
+  ['If-Match', 'if_match'],
+]);
+const argumentOf = (name: string): string => ARGUMENTS.get(name) ?? name;
 
 /** Something named that does not exist, or that this credential may not use. */
 export const unusable = (noun: 'tool' | 'prompt'): RpcError =>
