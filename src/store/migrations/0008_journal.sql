@@ -82,11 +82,12 @@ CREATE CONSTRAINT TRIGGER append_captured AFTER INSERT OR UPDATE ON gateway.capt
 CREATE FUNCTION gateway.note_captured(p_noted text, p_fresh text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF p_fresh IS NULL THEN RETURN; END IF;
+  -- First the note: where constraints are immediate, the trigger reads it within the next statement.
+  PERFORM set_config('gateway.captured', p_noted || p_fresh, true);
   IF length(p_noted) = coalesce(nullif(current_setting('gateway.appended', true), '')::integer, 0) THEN
     INSERT INTO gateway.capture_due AS d (backend, n) VALUES (pg_backend_pid(), 1)
     ON CONFLICT (backend) DO UPDATE SET n = d.n + 1;
   END IF;
-  PERFORM set_config('gateway.captured', p_noted || p_fresh, true);
 END $$;
 
 -- The trigger of a table whose rows belong to websites. Arguments: the family, and for DELETE the types that a removal
