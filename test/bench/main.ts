@@ -10,6 +10,7 @@ import { packageRoot } from '../../src/package.ts';
 import { type EmbeddedStore, openEmbedded } from '../../src/store/embedded.ts';
 import { openDatabase } from '../../src/store/postgres.ts';
 import { issue } from '../support/credentials.ts';
+import { journal } from './journal.ts';
 import { mapAuthors, websitesForNotes } from './notes.ts';
 import { type Started, start } from './processes.ts';
 import { pulls } from './pulls.ts';
@@ -20,7 +21,7 @@ import { tombstones } from './tombstones.ts';
  * `npm run bench`: ours against hand-written peers in one run, interleaved, medians and ratios. Figures are of this
  * machine in this hour; ratios travel. `-- --scale` adds retries with a million
  * tombstones, and the comparisons of 40 thousand with 4 million messages and of 50 thousand with 10 million receipts;
- * `-- --only pulls` measures nothing but the last.
+ * `-- --only pulls` and `-- --only journal` measure nothing but the last two.
  */
 const ROUNDS = 5;
 const SECONDS = 2;
@@ -184,6 +185,7 @@ async function run(): Promise<void> {
       await tombstones(store, visitors[0]?.[0] ?? '', print);
       await scale(store, print);
       await pulls(store, print);
+      await journal(store, print);
     }
   } finally {
     for (const server of servers) await server.stop();
@@ -193,4 +195,5 @@ async function run(): Promise<void> {
   }
 }
 
-await (process.argv.includes('--only') && process.argv.includes('pulls') ? only(pulls) : run());
+const single = process.argv.includes('--only') ? process.argv.at(-1) : undefined;
+await (single === 'pulls' ? only(pulls) : single === 'journal' ? only(journal) : run());
