@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { keepJournals } from '../../src/events/rounds.ts';
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { keepJournals, startRounds } from '../../src/events/rounds.ts';
 import { beatFamilies } from '../../src/store/journal.ts';
 import { issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
@@ -76,4 +76,34 @@ it('is appended once, however many replicas ask, and in batches of websites', as
   await Promise.all(Array.from({ length: 8 }, () => beatFamilies(database.db, 2)));
   await keepJournals(database.db);
   expect(await receipts(database.sql)).toEqual([1, 2, 3].map((site) => `1_${site} visitor.heartbeat`));
+});
+
+it('comes by rounds every 10 s, which a failure does not end and a stop does', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  try {
+    const errors: unknown[] = [];
+    let broken = true;
+    const db = {
+      ...database.db,
+      query: ((statement) =>
+        broken ? Promise.reject(new Error('planted')) : database.db.query(statement)) as typeof database.db.query, // of any row
+    };
+    const rounds = startRounds({ db, onError: (error) => errors.push(error) });
+    await subscribe([1], ['visitor.*']);
+    vi.advanceTimersByTime(10_000);
+    await vi.waitFor(() => expect(errors).toHaveLength(1));
+    broken = false;
+    vi.advanceTimersByTime(9_999);
+    expect(await receipts(database.sql)).toEqual([]);
+    vi.advanceTimersByTime(1);
+    await rounds.stop();
+    expect(await receipts(database.sql)).toEqual(['1_1 visitor.heartbeat']);
+    await database.sql`UPDATE gateway.journal_head SET last_at = '{}'`;
+    vi.advanceTimersByTime(60_000);
+    await rounds.stop();
+    expect(await receipts(database.sql)).toHaveLength(1);
+    expect(errors).toHaveLength(1);
+  } finally {
+    vi.useRealTimers();
+  }
 });
