@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { keepJournals, startRounds } from '../../src/events/rounds.ts';
 import { beatFamilies } from '../../src/store/journal.ts';
@@ -72,10 +73,19 @@ it('F-15 a last receipt from the future does not silence it', async () => {
 });
 
 it('is appended once, however many replicas ask, and in batches of websites', async () => {
+  const { sql, db } = database;
   await subscribe([1, 2, 3], ['visitor.*']);
-  await Promise.all(Array.from({ length: 8 }, () => beatFamilies(database.db, 2)));
-  await keepJournals(database.db);
-  expect(await receipts(database.sql)).toEqual([1, 2, 3].map((site) => `1_${site} visitor.heartbeat`));
+  await lastAt(1, 'visitor', '1 hour');
+  // The first one waits for a writer here, having found the family silent; the others must not find the same.
+  const asked = await sql.begin(async (transaction) => {
+    await transaction`SELECT FROM gateway.journal_head WHERE site = 1 FOR UPDATE`;
+    const all = Array.from({ length: 3 }, () => beatFamilies(db, 2));
+    await pause(300);
+    return { all };
+  });
+  expect((await Promise.all(asked.all)).sort()).toEqual([0, 0, 2]);
+  await keepJournals(db);
+  expect(await receipts(sql)).toEqual([1, 2, 3].map((site) => `1_${site} visitor.heartbeat`));
 });
 
 it('comes by rounds every 10 s, which a failure does not end and a stop does', async () => {
