@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { digestOf, newSecret } from '../../src/auth/tokens.ts';
+import { type Database, openDatabase } from '../../src/store/postgres.ts';
 import type { Answer, AskOptions } from '../support/gateway.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { create, definition, pull, tool } from './subscriptions.support.ts';
@@ -8,14 +9,22 @@ import { create, definition, pull, tool } from './subscriptions.support.ts';
 /** Subscriptions over REST and MCP (decisions, section 12; checks ID-01 to ID-03, ID-05, ID-07, ID-11, HT-10). */
 let gateway: TestGateway;
 let other: TestGateway;
+let own: Database;
 const WEB = 'web_1_1';
 const SUBSCRIPTIONS = '/api/v1/subscriptions';
 
 beforeAll(async () => {
   gateway = await openTestGateway('demo');
-  other = await openTestGateway('demo', gateway.database);
+  const { database } = gateway;
+  const target = { host: database.host, port: database.port, database: database.name, username: 'postgres' };
+  // Connections of its own, as another process has.
+  own = openDatabase({ target, connections: 8, statementTimeout: 5_000, name: 'test-other' });
+  other = await openTestGateway('demo', { ...database, db: own });
 });
-afterAll(() => gateway.close());
+afterAll(async () => {
+  await own.close();
+  await gateway.close();
+});
 
 const count = async (installation: string): Promise<number> => {
   const [row] = await gateway.database.sql<{ n: number }[]>`
@@ -291,11 +300,16 @@ describe('subscriptions', () => {
 describe('limits and races', () => {
   it('twenty for an installation, however many ask at once on two gateways', async () => {
     const { token, installation } = await gateway.issue();
+    // Slow enough that many are under way between their count and their commit.
+    await gateway.database.sql.unsafe(`
+      CREATE FUNCTION public.slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.02); RETURN NEW; END';
+      CREATE TRIGGER slow BEFORE INSERT ON gateway.subscription FOR EACH ROW EXECUTE FUNCTION public.slow()`);
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, i) =>
         (i % 2 === 0 ? gateway : other).ask(SUBSCRIPTIONS, { token, body: definition([WEB]) }),
       ),
     );
+    await gateway.database.sql.unsafe('DROP TRIGGER slow ON gateway.subscription; DROP FUNCTION public.slow()');
     const made = answers.filter(({ status }) => status === 201);
     expect(made).toHaveLength(20);
     expect(new Set(answers.filter(({ status }) => status !== 201).map((one) => said(one).join()))).toEqual(
