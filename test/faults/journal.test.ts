@@ -188,8 +188,8 @@ it.each<[string, Plan, string]>([
         await replaced(
           sql,
           'gateway.append_receipts',
-          /INSERT INTO gateway\.journal_head[\s\S]*?INTO last, tell;/,
-          "SELECT setval('public.positions', nextval('public.positions') + n - 1) INTO last; tell := false;",
+          / LOOP\n +-- Later[\s\S]*?END LOOP;/,
+          " SELECT setval('public.positions', nextval('public.positions') + n - 1) INTO last; tell := false;",
         );
       },
     },

@@ -27,27 +27,38 @@ CREATE OR REPLACE FUNCTION gateway.append_receipts(p_tenant bigint, p_site bigin
 LANGUAGE plpgsql AS $$
 DECLARE
   n integer := cardinality(event_types);
+  moment timestamptz := clock_timestamp();
+  at bigint := floor(extract(epoch FROM now()) * 1000);
+  moments jsonb := '{}';
   last bigint;
   tell boolean;
-  moments jsonb := '{}';
-  event text;
 BEGIN
-  FOREACH event IN ARRAY event_types LOOP
-    moments := moments || jsonb_build_object(split_part(event, '.', 1), floor(extract(epoch FROM now()) * 1000));
+  FOR i IN 1..n LOOP
+    moments := moments || jsonb_build_object(split_part(event_types[i], '.', 1), at);
   END LOOP;
-  INSERT INTO gateway.journal_head AS h (tenant, site, position, last_at, notified_at, notified)
-  VALUES (p_tenant, p_site, n, moments, clock_timestamp(), n)
-  ON CONFLICT (tenant, site) DO UPDATE SET
-    position = h.position + n,
-    last_at = h.last_at || moments,
-    -- A clock that was set back must not silence listeners until it has caught up.
-    (notified_at, notified) = (
-      SELECT CASE WHEN due THEN at ELSE h.notified_at END, CASE WHEN due THEN h.position + n ELSE h.notified END
-        FROM (SELECT at, h.notified_at NOT BETWEEN at - interval '25 milliseconds' AND at AS due
-                FROM clock_timestamp() AS at) told)
-  RETURNING position, notified = position INTO last, tell;
-  INSERT INTO gateway.journal (tenant, site, position, event_type, occurred_at)
-  SELECT p_tenant, p_site, last - n + e.i, e.event_type, now() FROM unnest(event_types) WITH ORDINALITY AS e (event_type, i);
+  LOOP
+    -- Later than the moment, by a wait for this row, listeners may have been told; by more than a minute, the clock was set
+    -- back, and they must not wait until it has caught up.
+    UPDATE gateway.journal_head h SET
+      position = h.position + n,
+      last_at = h.last_at || moments,
+      notified_at = CASE WHEN h.notified_at BETWEEN moment - interval '25 milliseconds' AND moment + interval '1 minute'
+                         THEN h.notified_at ELSE moment END,
+      notified = CASE WHEN h.notified_at BETWEEN moment - interval '25 milliseconds' AND moment + interval '1 minute'
+                      THEN h.notified ELSE h.position + n END
+     WHERE h.tenant = p_tenant AND h.site = p_site
+    RETURNING h.position, h.notified = h.position INTO last, tell;
+    EXIT WHEN FOUND;
+    INSERT INTO gateway.journal_head (tenant, site, position) VALUES (p_tenant, p_site, 0) ON CONFLICT DO NOTHING;
+  END LOOP;
+  -- One is the rule, and planned more cheaply by itself.
+  IF n = 1 THEN
+    INSERT INTO gateway.journal (tenant, site, position, event_type, occurred_at)
+    VALUES (p_tenant, p_site, last, event_types[1], now());
+  ELSE
+    INSERT INTO gateway.journal (tenant, site, position, event_type, occurred_at)
+    SELECT p_tenant, p_site, last - n + e.i, e.event_type, now() FROM unnest(event_types) WITH ORDINALITY AS e (event_type, i);
+  END IF;
   IF tell THEN PERFORM pg_notify('gateway_journal', p_tenant || ' ' || p_site); END IF;
 END $$;
 
@@ -64,14 +75,18 @@ CREATE UNLOGGED TABLE gateway.capture_due (backend integer PRIMARY KEY, n bigint
 CREATE FUNCTION gateway.append_captured() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   noted text := coalesce(current_setting('gateway.captured', true), '');
-  appended integer := coalesce(nullif(current_setting('gateway.appended', true), '')::integer, 0);
+  due text := rtrim(substr(noted, coalesce(nullif(current_setting('gateway.appended', true), '')::integer, 0) + 1));
   w record;
 BEGIN
-  FOR w IN SELECT split_part(e, '/', 1)::bigint AS tenant, split_part(e, '/', 2)::bigint AS site,
-                  array_agg(split_part(e, '/', 3) ORDER BY split_part(e, '/', 3)) AS event_types
-             FROM string_to_table(rtrim(substr(noted, appended + 1)), ' ') AS e GROUP BY 1, 2 ORDER BY 1, 2 LOOP
-    PERFORM gateway.append_receipts(w.tenant, w.site, w.event_types);
-  END LOOP;
+  IF strpos(due, ' ') = 0 THEN -- one is the rule
+    PERFORM gateway.append_receipts(split_part(due, '/', 1)::bigint, split_part(due, '/', 2)::bigint, ARRAY[split_part(due, '/', 3)]);
+  ELSE
+    FOR w IN SELECT split_part(e, '/', 1)::bigint AS tenant, split_part(e, '/', 2)::bigint AS site,
+                    array_agg(split_part(e, '/', 3) ORDER BY split_part(e, '/', 3)) AS event_types
+               FROM string_to_table(due, ' ') AS e GROUP BY 1, 2 ORDER BY 1, 2 LOOP
+      PERFORM gateway.append_receipts(w.tenant, w.site, w.event_types);
+    END LOOP;
+  END IF;
   PERFORM set_config('gateway.appended', length(noted)::text, true);
   RETURN NULL;
 END $$;
@@ -85,8 +100,8 @@ BEGIN
   -- First the note: where constraints are immediate, the trigger reads it within the next statement.
   PERFORM set_config('gateway.captured', p_noted || p_fresh, true);
   IF length(p_noted) = coalesce(nullif(current_setting('gateway.appended', true), '')::integer, 0) THEN
-    INSERT INTO gateway.capture_due AS d (backend, n) VALUES (pg_backend_pid(), 1)
-    ON CONFLICT (backend) DO UPDATE SET n = d.n + 1;
+    UPDATE gateway.capture_due d SET n = d.n + 1 WHERE d.backend = pg_backend_pid();
+    IF NOT FOUND THEN INSERT INTO gateway.capture_due (backend, n) VALUES (pg_backend_pid(), 1); END IF;
   END IF;
 END $$;
 
