@@ -9,10 +9,12 @@ import { isEmpty, loadDemo } from './cli/demo.ts';
 import { Refused } from './cli/output.ts';
 import type { Config } from './config.ts';
 import { sql } from './core/sql.ts';
+import { startRounds } from './events/rounds.ts';
 import { readGuides } from './gateway/guides.ts';
 import { loadPrompts, loadResources, loadSkills } from './gateway/load.ts';
 import { openGateway } from './gateway/open.ts';
 import { startUpkeep } from './gateway/upkeep.ts';
+import { openKeys } from './keys.ts';
 import { openLog } from './log.ts';
 import { packageVersion } from './package.ts';
 import { openStore, type Store } from './store/open.ts';
@@ -49,6 +51,7 @@ export async function serve({ config, out }: CommandContext, options: { demo: bo
     const demo = options.demo && store.embedded ? await prepareDemo(store, config.dataDir) : undefined;
     const corridor = await openGateway({
       store,
+      keys: await openKeys(config),
       checkEvery: CHECK_EVERY,
       onDefect: (tool, error) => log.error({ operation: tool.name, err: error }, 'answer does not fit its schema'),
     });
@@ -93,6 +96,10 @@ export async function serve({ config, out }: CommandContext, options: { demo: bo
       registry,
       onError: (error) => log.warn({ err: error }, 'upkeep of the ledger failed and is tried again'),
     });
+    const journals = startRounds({
+      db: store.slow,
+      onError: (error) => log.warn({ err: error }, 'upkeep of the journals failed and is tried again'),
+    });
     out.note(`gateway ready on ${baseUrl}`);
     out.note(demo ? welcome(baseUrl, demo) : addresses(baseUrl, keptToken(config.dataDir)));
     await new Promise<void>((resolve) => {
@@ -102,7 +109,7 @@ export async function serve({ config, out }: CommandContext, options: { demo: bo
     out.note('gateway stopping');
     // Together: calls that wait for a task hold the server open until their waits are ended.
     await Promise.all([server.close(), tasks.stop()]);
-    await rounds.stop();
+    await Promise.all([rounds.stop(), journals.stop()]);
   } finally {
     await store.close();
     flush();

@@ -26,6 +26,11 @@ export class Keyring {
     this.#keys = new Map(keys.map((key) => [key.kid, key]));
   }
 
+  /** Name of the key that signs. */
+  get kid(): string {
+    return this.#first.kid;
+  }
+
   /** HMAC-SHA256 under the first key, and that key's name. */
   sign(purpose: Purpose, data: string): { kid: string; mac: Buffer } {
     return { kid: this.#first.kid, mac: mac(this.#for(this.#first, purpose), data) };

@@ -14,6 +14,7 @@ import {
   suspectedSecrets,
   UPKEEP_LIMIT,
   unfinishedImports,
+  unknownReceipts,
   unrecordedNotes,
   uselessAuthors,
   wrongFiles,
@@ -83,7 +84,7 @@ const journal: Check = async (db) =>
   (await brokenJournals(db)).map(({ id }) => ({
     check: 'journal',
     severity: 'error',
-    detail: `${id}: positions are missing between the first one and the head`,
+    detail: `${id}: positions are missing between the first one that is kept and the head`,
     count: 1,
   }));
 
@@ -105,6 +106,7 @@ const CHECKS: readonly Check[] = [
   perSite('files', 'attachment counts, or file contents, that do not fit', wrongFiles),
   perSite('numbers', 'kinds of record with numbers above the last one given out', overtakenNumbers),
   journal,
+  counting('receipts', 'error', 'receipts of a type that does not exist', unknownReceipts),
   counting(
     'operations',
     'error',

@@ -10,6 +10,7 @@ import type { CommandContext, Run } from './context.ts';
 import { credentialCommands } from './credential.ts';
 import { demoCommand } from './demo.ts';
 import { doctorCommand } from './doctor.ts';
+import { familyCommands } from './family.ts';
 import { importCommand } from './import.ts';
 import { migrateCommand } from './migrate.ts';
 import { type Output, openOutput, Refused } from './output.ts';
@@ -54,6 +55,7 @@ export async function run(argv: readonly string[], wired: Wired): Promise<number
   authorCommands(program, register);
   personCommands(program, register);
   consentCommands(program, register);
+  familyCommands(program, register);
   doctorCommand(program, register);
 
   try {

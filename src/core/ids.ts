@@ -64,6 +64,11 @@ export const OperationId = z
   .regex(/^op_[a-f0-9]{64}$/)
   .describe('Id of a write operation, as X-Gateway-Operation-Id gave it.');
 
+export const SubscriptionId = z
+  .string()
+  .regex(/^sub_[a-f0-9]{32}$/)
+  .describe('Id of a subscription.');
+
 export const ConversationId = defineId('conversation', 'cnv');
 export const MessageId = defineId('message', 'msg');
 export const FileId = defineId('file', 'fil');

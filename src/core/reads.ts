@@ -1,3 +1,4 @@
+import type { SubscriptionReads } from './events.ts';
 import type { Fragment } from './sql.ts';
 import type { Projection, View } from './view.ts';
 
@@ -40,7 +41,7 @@ export interface FileBytes {
  * What a handler may ask of the store. Website, restrictions and grants are the call's own and cannot be passed.
  * Every method is one guarded statement; a stale authority makes the corridor run the call again.
  */
-export interface Reads {
+export interface Reads extends SubscriptionReads {
   one<Name extends string>(
     view: View<Name>,
     id: string,
@@ -64,7 +65,10 @@ export interface Receipt {
 export interface HealthReading {
   /** Unix milliseconds of the store's clock. */
   readonly checkedAt: number;
-  readonly families: readonly { readonly family: string; readonly lastEventAt: number }[];
+  /** Unix milliseconds of the last receipt, by event family. */
+  readonly lastEventAt: ReadonlyMap<string, number>;
+  /** Event families whose receipts are held back. */
+  readonly held: ReadonlySet<string>;
 }
 
 export interface ReportRange {

@@ -23,6 +23,7 @@ export const TAGS = {
   Reporting: 'Aggregates over AI-evidenced conversations.',
   'AI features': 'Metadata of AI features.',
   Configuration: 'Configuration metadata and its schema.',
+  Events: 'Subscriptions to changes, and the receipts that are pulled from them.',
 } as const;
 export type Tag = keyof typeof TAGS;
 
@@ -87,6 +88,8 @@ interface Declaration<P extends Shape, Q extends Shape> {
   readonly dataAccess?: readonly DataAccess[];
   /** refused: only for unrestricted credentials; applied: rows outside are invisible; none: restrictions do not concern it. */
   readonly restrictions: 'refused' | 'applied' | 'none';
+  /** refused: tokens that a person's consent has given cannot call it. */
+  readonly consent?: 'refused';
   readonly when?: readonly Condition[];
   /** Quota units of one call; 1 where absent. */
   readonly cost?: number;
@@ -97,12 +100,19 @@ interface Declaration<P extends Shape, Q extends Shape> {
   readonly untrusted?: readonly string[];
 }
 
+/** What a REST answer says of its body beside the body. */
+interface Described<B> {
+  /** Revision of what the body shows: the entity tag that If-Match takes. */
+  readonly revision?: (body: B) => number;
+}
+
 /**
  * One operation, declared once. REST route, validation, OpenAPI, MCP tool, capabilities and documentation are derived
  * from it. `handle` holds the domain only: who may call, from which website and how much of it is the corridor's work.
  */
 export interface ReadDeclaration<P extends Shape, Q extends Shape, C extends PageRule | undefined, B>
-  extends Declaration<P, Q> {
+  extends Declaration<P, Q>,
+    Described<B> {
   readonly effect: 'read';
   readonly rest: `GET /api/v1/${string}`;
   readonly page?: C;
@@ -116,13 +126,22 @@ export interface ReadDeclaration<P extends Shape, Q extends Shape, C extends Pag
  * A reviewed write: its effect happens once for each Idempotency-Key. `handle` asks `write` for one command and makes
  * the body of what that answers; it runs again, and must make the same body, whenever the answer is replayed.
  */
-export interface WriteDeclaration<P extends Shape, Q extends Shape, D extends Shape, B> extends Declaration<P, Q> {
+export interface WriteDeclaration<P extends Shape, Q extends Shape, D extends Shape, B>
+  extends Declaration<P, Q>,
+    Described<B> {
   readonly effect: 'write';
-  readonly rest: `POST /api/v1/${string}`;
-  readonly input: { readonly path?: P; readonly query?: Q; readonly body: D };
+  readonly rest: `${'POST' | 'PATCH' | 'DELETE'} /api/v1/${string}`;
+  readonly input: { readonly path?: P; readonly query?: Q; readonly body?: D };
   /** Whether the write is made in the name of a mapped native author. */
   readonly author: 'required' | 'none';
-  readonly idempotency: 'required';
+  /** optional: without a key, every call is a command of its own. */
+  readonly idempotency: 'required' | 'optional';
+  /** The revision that the write is meant for has to be named: header If-Match, argument if_match. */
+  readonly ifMatch?: 'required';
+  /** Status of its success over REST; 200 where absent. 204 has no body, whatever `handle` answers. */
+  readonly status?: 201 | 204;
+  /** Path of what was created. */
+  readonly location?: (body: B) => string;
   /** Receipts that the change leaves in the journal. */
   readonly emits: readonly string[];
   readonly output: z.ZodType<unknown, B>;
@@ -145,17 +164,22 @@ export interface Tool {
   readonly tag: Tag;
   readonly required: Requirement;
   readonly restrictions: 'refused' | 'applied' | 'none';
+  readonly consent: 'refused' | 'none';
   readonly author: boolean;
   readonly when: readonly Condition[];
   readonly cost: number;
   readonly parameters: readonly Parameter[];
-  readonly idempotency: 'required' | 'none';
+  readonly idempotency: 'required' | 'optional' | 'none';
+  readonly ifMatch: boolean;
+  readonly status: 200 | 201 | 204;
   readonly emits: readonly string[];
   readonly input: z.ZodObject;
   readonly output: z.ZodType;
   readonly errors: readonly FailureCode[];
   readonly untrusted: readonly string[];
   readonly paged: PageRule | undefined;
+  readonly revision: ((body: unknown) => number) | undefined;
+  readonly location: ((body: unknown) => string) | undefined;
   handle(context: CallContext<unknown>): Promise<unknown>;
   readonly bytes: ((context: ReadContext<unknown>, request: BytesRequest) => Promise<FileBytes>) | undefined;
 }
@@ -199,10 +223,13 @@ export function defineTool<P extends Shape, Q extends Shape, D extends Shape, C 
     tag,
     required: { scopes: declaration.scopes, dataAccess: declaration.dataAccess ?? [] },
     restrictions,
+    consent: declaration.consent ?? 'none',
     author: write?.author === 'required',
     when: declaration.when ?? [],
     cost: declaration.cost ?? 1,
     idempotency: write?.idempotency ?? 'none',
+    ifMatch: write?.ifMatch === 'required',
+    status: write?.status ?? 200,
     emits: write?.emits ?? [],
     parameters: places.flatMap(([place, shape]) =>
       Object.entries<z.ZodType>(shape).map(([parameterName, schema]) => parameter(parameterName, place, schema)),
@@ -212,6 +239,9 @@ export function defineTool<P extends Shape, Q extends Shape, D extends Shape, C 
     errors: declaration.errors ?? [],
     untrusted: declaration.untrusted ?? [],
     paged: page,
+    // Both are asked about what `handle` has answered.
+    revision: declaration.revision as Tool['revision'],
+    location: write?.location as Tool['location'],
     // The corridor passes what `input` has accepted and the context of this effect, so the handler's own types hold.
     handle: declaration.handle as Tool['handle'],
     bytes: read?.bytes as Tool['bytes'], // as above
@@ -219,10 +249,8 @@ export function defineTool<P extends Shape, Q extends Shape, D extends Shape, C 
 }
 
 const pageParameters = (page: PageRule): Shape => ({
-  limit: z.int().min(1).max(100).default(page.limit).describe('Most records to return.'),
-  cursor: ('schema' in page.cursor ? page.cursor.schema : page.cursor)
-    .optional()
-    .describe('next_cursor of the page before.'),
+  limit: z.int().min(1).max(100).default(page.limit).describe('Page length.'),
+  cursor: ('schema' in page.cursor ? page.cursor.schema : page.cursor).optional().describe('The last next_cursor.'),
 });
 
 function parameter(name: string, place: Parameter['in'], schema: z.ZodType): Parameter {
@@ -247,7 +275,7 @@ function unwrap(schema: z.ZodType): z.ZodType {
 /** `website_id` of a list or catalogue operation, and of an operation addressed by a resource id. */
 export const inWebsite = { website_id: WebsiteId };
 export const ofWebsite = {
-  website_id: WebsiteId.optional().describe('Website of the resource; when given it must be the owner.'),
+  website_id: WebsiteId.optional().describe('Its website.'),
 };
 
 /** The `{ data: … }` wrapper of a REST body. */

@@ -1,3 +1,4 @@
+import type { SubscriptionWrites } from './events.ts';
 import type { FailureCode } from './failures.ts';
 
 /**
@@ -5,7 +6,7 @@ import type { FailureCode } from './failures.ts';
  * atomic unit under the call's Idempotency-Key; a repeated call is given the answer of the first. Author, website and
  * restrictions are the call's own and cannot be passed. Refusals are Failures.
  */
-export interface Writes {
+export interface Writes extends SubscriptionWrites {
   /** A note in the name of the mapped author. */
   addNote(note: { visitor: string; text: string }): Promise<NoteAdded>;
   setDisposition(change: { conversation: string; disposition: string }): Promise<void>;

@@ -13,6 +13,7 @@ import type { Guides } from './guides.ts';
 import { inputErrors, refusalOf, unstorable } from './input-errors.ts';
 import type { Quota, QuotaState } from './quota.ts';
 import { factsOf, lacking, mayCall, type Registry } from './registry.ts';
+import type { Subscriptions } from './subscriptions.ts';
 import type { Ledger, OperationState } from './writes.ts';
 
 export type { Session } from '../store/guard.ts';
@@ -31,6 +32,8 @@ export interface Call {
   readonly idempotencyKey?: string | undefined;
   /** Quota units in place of the tool's own: a task's read costs one, whatever it reads (contract, Limits). */
   readonly cost?: number;
+  /** If-Match as it was sent, of an operation that asks for it. */
+  readonly ifMatch?: string | undefined;
   /** The caller wants raw bytes, where the tool has them. */
   readonly bytes?: BytesRequest;
 }
@@ -56,6 +59,7 @@ export interface CorridorOptions {
   readonly quota: Quota;
   readonly guides: Guides;
   readonly ledger: Ledger;
+  readonly subscriptions: Subscriptions;
   /** Checks every n-th answer against the tool's output schema; 1 in tests. */
   readonly checkEvery: number;
   readonly onDefect: (tool: Tool, error: unknown) => void;
@@ -205,18 +209,18 @@ export class Corridor {
           state.verified = value;
         },
       };
-      const key = keyOf(call);
+      const write = { session, tool, key: keyOf(call), ifMatch: ifMatchOf(call), input };
+      const tell = (told: OperationState): void => {
+        operation = told;
+      };
+      const { ledger, subscriptions } = this.#options;
       const context: CallContext<unknown> = {
         input,
         authority,
-        read: openReads(session, this.#options.slow),
+        read: { ...openReads(session, this.#options.slow), ...subscriptions.reads(session) },
         gateway: this.facts(authority),
         write:
-          key === undefined
-            ? undefined
-            : this.#options.ledger.writes({ session, tool, key, input }, (state) => {
-                operation = state;
-              }),
+          tool.effect === 'write' ? { ...ledger.writes(write, tell), ...subscriptions.writes(write, tell) } : undefined,
       };
       if (call.bytes && tool.bytes) return { bytes: await tool.bytes(context, call.bytes) };
       const body = await tool.handle(context);
@@ -249,9 +253,23 @@ type Ran = { readonly operation?: OperationState } & (
 function keyOf({ tool, idempotencyKey: key }: Call): string | undefined {
   if (tool.idempotency === 'none') return undefined;
   const parameter = 'Idempotency-Key';
+  if (key === undefined && tool.idempotency === 'optional') return undefined;
   if (key === undefined) throw new Failure('idempotency_key_required', { errors: [{ parameter, code: 'missing' }] });
   if (/^[!-~]{1,128}$/.test(key)) return key;
   throw new Failure('invalid_idempotency_key', { errors: [{ parameter, code: 'invalid_idempotency_key' }] });
+}
+
+/** The revision that If-Match names, as an entity tag or as a bare number (decisions, section 12; checks, HT-10). */
+function ifMatchOf({ tool, ifMatch }: Call): number | undefined {
+  if (!tool.ifMatch) return undefined;
+  const parameter = 'If-Match';
+  if (ifMatch === undefined) throw new Failure('if_match_required', { errors: [{ parameter, code: 'missing' }] });
+  const [, tag, bare] = /^(?:"([1-9][0-9]{0,9})"|([1-9][0-9]{0,9}))$/.exec(ifMatch) ?? [];
+  const revision = tag ?? bare;
+  if (revision === undefined) {
+    throw new Failure('invalid_parameter', { errors: [{ parameter, code: 'invalid_parameter' }] });
+  }
+  return Number(revision);
 }
 
 function notPermitted(tool: Tool, authority: Authority, requirement: Requirement): Failure {
@@ -260,6 +278,8 @@ function notPermitted(tool: Tool, authority: Authority, requirement: Requirement
       ...lacking(authority, requirement),
       unrestricted: tool.restrictions === 'refused' && isRestricted(authority),
     },
+    ...(tool.consent === 'refused' &&
+      authority.consentId !== null && { detail: 'Tokens given by a person’s consent cannot do this.' }),
   });
 }
 

@@ -1,16 +1,21 @@
 import { openAuthorities } from '../auth/authority.ts';
 import type { Tool } from '../core/tool.ts';
 import type { RemoteWriter } from '../core/writes.ts';
+import type { CursorKeys } from '../events/cursors.ts';
+import { openLedgerKey } from '../store/ledger.ts';
 import type { Store } from '../store/open.ts';
 import { Corridor } from './call.ts';
 import { openGuides } from './guides.ts';
 import { loadSkills, loadTools } from './load.ts';
 import { Quota } from './quota.ts';
+import { Subscriptions } from './subscriptions.ts';
 import { Ledger } from './writes.ts';
 
 export interface GatewayOptions {
   /** Without `writers`, writes run on `db`, two at the same time. */
   readonly store: Pick<Store, 'db' | 'slow'> & Partial<Pick<Store, 'writers'>>;
+  /** The operator's keys, which sign cursors. */
+  readonly keys: CursorKeys;
   /** Checks every n-th answer against its schema; 1 in tests. */
   readonly checkEvery: number;
   readonly onDefect: (tool: Tool, error: unknown) => void;
@@ -19,9 +24,10 @@ export interface GatewayOptions {
 }
 
 /** Loads the tools and builds the corridor that every surface calls. */
-export async function openGateway({ store, checkEvery, onDefect, remote }: GatewayOptions): Promise<Corridor> {
+export async function openGateway({ store, keys, checkEvery, onDefect, remote }: GatewayOptions): Promise<Corridor> {
   const registry = await loadTools();
   const skills = await loadSkills(registry);
+  const secret = openLedgerKey(store.db);
   return new Corridor({
     db: store.db,
     slow: store.slow,
@@ -29,7 +35,8 @@ export async function openGateway({ store, checkEvery, onDefect, remote }: Gatew
     authorities: openAuthorities(store.db),
     quota: new Quota(store.db),
     guides: openGuides(skills.all.map(({ required }) => required)),
-    ledger: new Ledger(store.writers ?? [store.db, store.db], remote),
+    ledger: new Ledger(store.writers ?? [store.db, store.db], secret, remote),
+    subscriptions: new Subscriptions(keys, secret),
     checkEvery,
     onDefect,
   });

@@ -26,7 +26,9 @@ export class Registry {
 
 /** Whether the authority holds what the operation always asks for; parameters may ask for more. */
 export const mayCall = (tool: Tool, authority: Authority): boolean =>
-  holds(authority, tool.required) && !(tool.restrictions === 'refused' && isRestricted(authority));
+  holds(authority, tool.required) &&
+  !(tool.restrictions === 'refused' && isRestricted(authority)) &&
+  !(tool.consent === 'refused' && authority.consentId !== null);
 
 /** The part of a requirement that the authority does not hold. */
 export const lacking = (authority: Authority, { scopes, dataAccess }: Requirement): Requirement => ({

@@ -2,13 +2,14 @@ import { createHmac, randomUUID } from 'node:crypto';
 import { stringify } from 'safe-stable-stringify';
 import { z } from 'zod';
 import { isRestricted } from '../core/authority.ts';
+import type { SubscriptionWrites } from '../core/events.ts';
 import { Failure } from '../core/failures.ts';
 import { native } from '../core/ids.ts';
 import type { Within } from '../core/reads.ts';
 import type { Tool } from '../core/tool.ts';
 import { rfc3339 } from '../core/view.ts';
 import type { Command, Ending, RemoteCommand, RemoteWriter, Writes } from '../core/writes.ts';
-import { type Entry, enter, type Keyed, type Kind, LEASE, ledgerKey, settle } from '../store/ledger.ts';
+import { type Entry, enter, type Keyed, type Kind, LEASE, settle } from '../store/ledger.ts';
 import type { Database } from '../store/postgres.ts';
 import type { ReadSession } from '../store/read.ts';
 import { AiFeatureView } from '../views/ai-feature.ts';
@@ -26,7 +27,10 @@ export interface OperationState {
 export interface WriteCall {
   readonly session: ReadSession;
   readonly tool: Tool;
-  readonly key: string;
+  /** The Idempotency-Key; `undefined` where the operation leaves it out. */
+  readonly key: string | undefined;
+  /** The revision that If-Match names, where the operation asks for one. */
+  readonly ifMatch: number | undefined;
   readonly input: Readonly<Record<string, unknown>>;
 }
 
@@ -50,11 +54,12 @@ export class Ledger {
   readonly #db: Database;
   readonly #remote: RemoteWriter | undefined;
   readonly #lanes: Lanes<{ readonly kind: Kind; readonly keyed: Keyed }, Entry>;
-  #key: Promise<Uint8Array> | undefined;
+  readonly #secret: () => Promise<Uint8Array>;
 
-  /** `writers`: as many as write at the same time, each for one statement after the other. */
-  constructor(writers: readonly [Database, ...Database[]], remote?: RemoteWriter) {
+  /** `writers`: as many as write at the same time, each for one statement after the other; `secret`: the store's own key. */
+  constructor(writers: readonly [Database, ...Database[]], secret: () => Promise<Uint8Array>, remote?: RemoteWriter) {
     [this.#db] = writers;
+    this.#secret = secret;
     this.#remote = remote;
     this.#lanes = new Lanes({
       run: async (items, slot) => {
@@ -68,7 +73,7 @@ export class Ledger {
   }
 
   /** The writes of one call. `state` is told as soon as the ledger has answered. */
-  writes(call: WriteCall, state: (operation: OperationState) => void): Writes {
+  writes(call: WriteCall, state: (operation: OperationState) => void): Omit<Writes, keyof SubscriptionWrites> {
     const run = (command: Command, about: Within): Promise<Readonly<Record<string, unknown>>> =>
       this.#run(call, command, about, state);
     return {
@@ -107,13 +112,9 @@ export class Ledger {
     about: Within,
     state: (operation: OperationState) => void,
   ): Promise<Readonly<Record<string, unknown>>> {
-    const { session, tool, input, key } = call;
-    const secret = await this.#secret();
-    // None of the three holds a space.
-    const operationId = `op_${hmac(secret, `${session.authority.credentialId} ${tool.name} ${key}`).toString('hex')}`;
-    // RFC 8785 for plain JSON: the same input gives the same bytes, however its members were ordered. Under the key, because
-    // a short text could be guessed from its plain digest.
-    const fingerprint = hmac(secret, stringify({ input, revision: session.authority.revision }) ?? '');
+    const { session, tool, key } = call;
+    if (key === undefined) throw new Error(`${tool.name} has come without its key`);
+    const { operationId, fingerprint } = placeOf(await this.#secret(), call, key);
     // What only computes has nothing to do in another system.
     const remote = tool.author ? this.#remote : undefined;
     const { authority, website } = session;
@@ -157,14 +158,19 @@ export class Ledger {
     // Whoever comes too late knows nothing: the replica that took the command over has the word.
     return settled && outcome ? { state: 'new', outcome } : { state: 'unknown' };
   }
+}
 
-  async #secret(): Promise<Uint8Array> {
-    this.#key ??= ledgerKey(this.#db).catch((error: unknown) => {
-      this.#key = undefined;
-      throw error;
-    });
-    return this.#key;
-  }
+/** Where a call under a key stands in the ledger: two calls of one place are one command if their fingerprints agree. */
+export function placeOf(secret: Uint8Array, call: WriteCall, key: string): Pick<Keyed, 'operationId' | 'fingerprint'> {
+  const { session, tool, input } = call;
+  const { credentialId, revision } = session.authority;
+  return {
+    // None of the three holds a space.
+    operationId: `op_${hmac(secret, `${credentialId} ${tool.name} ${key}`).toString('hex')}`,
+    // RFC 8785 for plain JSON: the same input gives the same bytes, however its members were ordered. Under the key, because
+    // a short text could be guessed from its plain digest.
+    fingerprint: hmac(secret, stringify({ input, revision, if_match: call.ifMatch }) ?? ''),
+  };
 }
 
 const hmac = (key: Uint8Array, text: string): Buffer => createHmac('sha256', key).update(text).digest();

@@ -1,3 +1,4 @@
+import { EVENT_FAMILIES, EVENT_KINDS } from '../core/events.ts';
 import { type Fragment, join, raw, sql } from '../core/sql.ts';
 import type { Database } from './postgres.ts';
 
@@ -99,15 +100,25 @@ export const overtakenNumbers = (db: Database, { tenant, site }: Site): Promise<
    WHERE used.highest > coalesce(n.last, 0)`,
   );
 
-/** Websites whose journal does not hold every position from 1 to its head. */
+/** Websites whose journal does not hold every position from the first that retention has left to its head. */
 export const brokenJournals = (db: Database): Promise<{ id: string }[]> =>
   db.query<{ id: string }>(sql`
     SELECT 'web_' || tenant || '_' || site AS id
       FROM (SELECT tenant, site, count(*) AS held, min(position) AS low, max(position) AS high
               FROM gateway.journal GROUP BY tenant, site) j
       FULL JOIN gateway.journal_head h USING (tenant, site)
-     WHERE coalesce(h.position, 0) <> coalesce(j.held, 0) OR coalesce(h.position, 0) <> coalesce(j.high, 0) OR j.low <> 1
+     WHERE coalesce(j.held, 0) <> coalesce(h.position - h.trimmed, 0)
+        OR j.held > 0 AND (j.low, j.high) IS DISTINCT FROM (h.trimmed + 1, h.position)
      ORDER BY tenant, site`);
+
+/** Receipts whose type nobody can subscribe to. */
+export const unknownReceipts = (db: Database): Promise<number> =>
+  counted(
+    db,
+    sql`SELECT count(*)::integer AS count FROM gateway.journal
+         WHERE NOT (split_part(event_type, '.', 1) = ANY (${EVENT_FAMILIES}::text[])
+                    AND split_part(event_type, '.', 2) = ANY (${EVENT_KINDS}::text[]) AND split_part(event_type, '.', 3) = '')`,
+  );
 
 /** Seconds after its lease within which any replica has taken a lapsed write over (gateway/upkeep.ts). */
 export const UPKEEP_LIMIT = 60;

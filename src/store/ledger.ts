@@ -161,8 +161,19 @@ export async function eraseOutcomes(db: Database, n: number): Promise<number> {
   return row?.erased ?? 0;
 }
 
-/** The key under which operation ids are made; it lies in the store, and no replica has another. */
-export async function ledgerKey(db: Database): Promise<Uint8Array> {
+/** The key under which operation ids are made; it lies in the store, and no replica has another. Read once. */
+export function openLedgerKey(db: Database): () => Promise<Uint8Array> {
+  let known: Promise<Uint8Array> | undefined;
+  return () => {
+    known ??= ledgerKey(db).catch((error: unknown) => {
+      known = undefined;
+      throw error;
+    });
+    return known;
+  };
+}
+
+async function ledgerKey(db: Database): Promise<Uint8Array> {
   const [row] = await db.read<{ key: Uint8Array }>(sql`SELECT key FROM gateway.ledger_key`);
   if (!row) throw new Error('the ledger has no key');
   return row.key;

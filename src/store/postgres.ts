@@ -1,6 +1,7 @@
 import postgres from 'postgres';
 import { parse } from 'postgres-array';
 import { compile, type Fragment, type Value } from '../core/sql.ts';
+import { type Heard, type Listening, listenOn } from './listen.ts';
 
 /**
  * The door to PostgreSQL. Every call is ONE statement: `postgres` 3.4.9 can commit the rest of a transaction on a
@@ -17,6 +18,11 @@ export interface Database {
   read<Row extends object>(statement: Fragment): Promise<Row[]>;
   /** Runs a whole SQL script through the simple protocol: one implicit transaction, no parameters. */
   script(text: string): Promise<void>;
+  /**
+   * LISTEN on a connection of its own, made again whenever it is lost. `heard` gets each payload, and '' whenever
+   * listening begins (again): what was said meanwhile is lost, so look. Nothing may depend on being told.
+   */
+  listen(channel: string, heard: (payload: string) => void): Listening;
   close(): Promise<void>;
 }
 
@@ -127,6 +133,13 @@ export function openDatabase(options: ConnectOptions): Database {
     typeof target === 'string'
       ? postgres(target, { ...shared, ...socketOf(target) })
       : postgres({ ...shared, ...target });
+  const connectListener = (events: Heard): postgres.Sql => {
+    const own = { ...shared, max: 1, max_lifetime: null, ...events };
+    return typeof target === 'string'
+      ? postgres(target, { ...own, ...socketOf(target) })
+      : postgres({ ...own, ...target });
+  };
+  const listeners = new Set<Listening>();
   let driver = connect();
   // A server that starts is not helped by a connection for each request that comes meanwhile.
   let downUntil = 0;
@@ -213,6 +226,25 @@ export function openDatabase(options: ConnectOptions): Database {
         translate(error, used);
       }
     },
-    close: () => driver.end({ timeout: 5 }),
+    listen(channel, heard) {
+      const listening = listenOn({
+        connect: connectListener,
+        channel,
+        heard,
+        patience: options.statementTimeout + GRACE,
+      });
+      const own = {
+        close: async () => {
+          listeners.delete(own);
+          await listening.close();
+        },
+      };
+      listeners.add(own);
+      return own;
+    },
+    close: async () => {
+      await Promise.all([...listeners].map((listening) => listening.close()));
+      await driver.end({ timeout: 5 });
+    },
   };
 }

@@ -1,3 +1,4 @@
+import type { SubscriptionReads } from '../core/events.ts';
 import type { Reads } from '../core/reads.ts';
 import { readFileBytes } from './files.ts';
 import { readHealth } from './health.ts';
@@ -21,7 +22,7 @@ const onSlow = (session: ReadSession, slow: Database): ReadSession => ({
 });
 
 /** Binds every read to one call's authority and website. `slow` carries what may take long. */
-export function openReads(session: ReadSession, slow: Database): Reads {
+export function openReads(session: ReadSession, slow: Database): Omit<Reads, keyof SubscriptionReads> {
   return {
     one: (view, id, options) => readOne(session, view, id, options),
     page: (view, request) => readPage(request.scans === true ? onSlow(session, slow) : session, view, request),

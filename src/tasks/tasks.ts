@@ -6,7 +6,7 @@ import { idKind, parseId } from '../core/ids.ts';
 import type { Skill } from '../core/skill.ts';
 import { asFailure, type Corridor, type Session } from '../gateway/call.ts';
 import { StaleAuthority } from '../store/guard.ts';
-import { ledgerKey } from '../store/ledger.ts';
+import { openLedgerKey } from '../store/ledger.ts';
 import type { Database } from '../store/postgres.ts';
 import {
   type Accepted,
@@ -117,15 +117,7 @@ export function openTasks(options: TasksOptions): Tasks {
   const watch = new Watch(db);
   const sweeper = startSweeper(db, onError);
   let stopping = false;
-  let remembered: Promise<Uint8Array> | undefined;
-
-  const secret = (): Promise<Uint8Array> => {
-    remembered ??= ledgerKey(db).catch((error: unknown) => {
-      remembered = undefined;
-      throw error;
-    });
-    return remembered;
-  };
+  const secret = openLedgerKey(db);
 
   /** `paid`: units beside its admission. */
   const accept = async (request: NewTask): Promise<{ accepted: Accepted; paid: number }> => {

@@ -42,7 +42,7 @@ export const ExpectedVersion = z
   .int()
   .min(1)
   .max(2_147_483_647)
-  .describe('version of the feature as it was read; another one is a conflict.');
+  .describe('version as it was read; another is a conflict.');
 
 /** ISO 639-1. */
 export const LanguageCode = z.string().regex(/^[a-z]{2}$/);

@@ -10,7 +10,7 @@ const AUTHORS = ['visitor', 'operator', 'bot', 'system'] as const;
 export const IncludeInternal = z
   .boolean()
   .default(false)
-  .describe('Also internal notes; needs internal_notes_read and the internal_notes flag.');
+  .describe('Also internal notes, with internal_notes_read and its flag.');
 
 /** Public messages only, unless the caller asked for internal ones and holds them. */
 export const publicOnly = raw(`m.visibility = 'public'`);

@@ -305,7 +305,7 @@ describe('TN-02 TN-03 stored text', () => {
   it('TN-02 every scope and flag mattered to some answer of these tests', () => {
     const mattered = new Set(OPERATIONS.flatMap((one) => Object.values(relevant(one)).flat()));
     const untouched = [...ALL_SCOPES, ...ALL_FLAGS].filter((need) => !mattered.has(need)).sort();
-    // Of two writes, which writes.test.ts judges, and of events.
-    expect(untouched).toEqual(['conversation_update', 'event_read', 'visitor_notes_write']);
+    // Of two writes, which writes.test.ts judges.
+    expect(untouched).toEqual(['conversation_update', 'visitor_notes_write']);
   });
 });

@@ -1,4 +1,4 @@
-import { ALL_FLAGS, type Operation } from './expected.ts';
+import { ALL_FLAGS, events, type Operation, SUBSCRIPTION } from './expected.ts';
 
 /**
  * The four reviewed writes, as expected.ts tells of the reads: by hand from contract.md (endpoint tables, Common rules 5
@@ -94,5 +94,49 @@ export const WRITES: readonly Write[] = [
       'data.preview': plain('path', 'version', 'changes', 'approval_required', 'apply_available', 'status'),
       'data.preview.changes.*': plain('field', 'from', 'to'),
     },
+  },
+];
+
+/** A write of a subscription: its key is optional, it has no author and leaves no receipt. */
+export interface SubscriptionWrite extends Operation {
+  readonly method: 'POST' | 'PATCH' | 'DELETE';
+  readonly status: number;
+  readonly body?: (website: string) => Readonly<Record<string, unknown>>;
+  /** If-Match and if_match. */
+  readonly revision?: true;
+}
+
+const definition = (website: string) => ({
+  website_ids: [website],
+  event_types: ['conversation.*'],
+  payload_mode: 'thin',
+  delivery: { mode: 'pull' },
+  start: 'retained',
+});
+const answer = { '': plain('subscription', 'cursor'), subscription: SUBSCRIPTION };
+
+/** In the order in which one credential can make them: the last one leaves nothing to write on. */
+export const SUBSCRIPTION_WRITES: readonly SubscriptionWrite[] = [
+  {
+    tool: 'subscription_create',
+    ...{ method: 'POST', path: '/subscriptions', status: 201, body: definition, members: answer },
+    ...events,
+  },
+  {
+    tool: 'subscription_replace',
+    ...{
+      method: 'PATCH',
+      path: '/subscriptions/{sub}',
+      status: 200,
+      body: definition,
+      revision: true,
+      members: answer,
+    },
+    ...events,
+  },
+  {
+    tool: 'subscription_delete',
+    ...{ method: 'DELETE', path: '/subscriptions/{sub}', status: 204, revision: true, members: {} },
+    ...events,
   },
 ];

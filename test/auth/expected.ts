@@ -1,3 +1,5 @@
+import { cursorOf, subscriptionId } from './planted.ts';
+
 /**
  * What each read may be called with and what it then shows: written by hand from contract.md (endpoint tables, Scopes)
  * and decisions.md (sections 2 to 11 and 18). Nothing here comes from the declarations that it judges.
@@ -210,6 +212,13 @@ const guide = (name: string): Operation => ({
   website: 'none',
   members: { '': plain('guide', 'mime_type', 'content', 'coverage') },
 });
+
+/** "All need scopes website_read and event_read, an unrestricted credential" (contract, Event subscriptions and events). */
+export const events = { ...one('website_read', 'event_read'), unrestricted: true, website: 'none' } as const;
+export const SUBSCRIPTION = plain(
+  ...['subscription_id', 'revision', 'status', 'website_ids', 'event_types', 'payload_mode', 'delivery', 'start'],
+  ...['created_at', 'updated_at'],
+);
 
 export const OPERATIONS: readonly Operation[] = [
   {
@@ -701,6 +710,32 @@ export const OPERATIONS: readonly Operation[] = [
     },
     list: ['data.matches', 'path', always(1, 3)],
   },
+  {
+    tool: 'subscriptions_list',
+    path: '/subscriptions',
+    ...events,
+    members: {
+      '': plain('subscriptions'),
+      'subscriptions.*': SUBSCRIPTION,
+      'subscriptions.*.delivery': plain('mode'),
+    },
+  },
+  {
+    tool: 'subscription_get',
+    path: '/subscriptions/{sub}',
+    ...events,
+    members: { '': plain('subscription'), subscription: SUBSCRIPTION, 'subscription.delivery': plain('mode') },
+  },
+  {
+    tool: 'events_pull',
+    path: '/events?subscription_id={sub}&after={after}',
+    ...events,
+    members: {
+      '': plain('subscription_id', 'revision', 'events', 'next_cursor', 'has_more', 'retention', 'coverage'),
+      'retention.*': plain('website_id', 'retained_from', 'accepted_cursor'),
+      'coverage.*': plain('website_id', 'coverage'),
+    },
+  },
 ];
 
 /** Scopes, any one of which gives a guide; `agent_tasks` goes with any skill of the contract's A2A table. */
@@ -733,6 +768,8 @@ export function pathOf(operation: Operation, website: string, receipt = `op_${'0
   const path = operation.path
     .replace('{web}', website)
     .replace('{receipt}', receipt)
+    .replace('{sub}', subscriptionId(`crd_${receipt.slice(3, 35)}`))
+    .replace('{after}', () => cursorOf(`crd_${receipt.slice(3, 35)}`))
     .replace(/\{([a-z]{3}):(\d+)\}/g, (_, prefix, id) => `${prefix}_${tail}_${id}`);
   return `/api/v1${path}`;
 }

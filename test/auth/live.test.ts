@@ -178,11 +178,15 @@ async function put({ credential }: Credential, state: State): Promise<void> {
      WHERE id = ${credential}`;
 }
 
+/** Addressed by a subscription of website 1. */
+const OF_SUBSCRIPTION: readonly string[] = ['subscription_get', 'events_pull'];
+
 function expected(operation: Operation, state: State): [status: number, code: string | undefined] {
   if (state.ended !== undefined) return [401, ENDINGS.find(([name]) => name === state.ended)?.[1]];
   const refusal = refusalOf(operation, state, state.restricted);
   if (refusal?.code === 'not_permitted') return [refusal.status, refusal.code];
-  const absent = operation.website !== 'none' && !state.sites.includes(1) ? NOT_FOUND : refusal;
+  const ofWebsite = operation.website !== 'none' || OF_SUBSCRIPTION.includes(operation.tool);
+  const absent = ofWebsite && !state.sites.includes(1) ? NOT_FOUND : refusal;
   return absent ? [absent.status, absent.code] : [200, undefined];
 }
 
@@ -227,6 +231,7 @@ describe('TN-05 a narrower or wider authority acts at the very next request', ()
 
   it('TN-05 each scope, flag, website and restriction, taken and given back, by every operation that feels it', async () => {
     const holder = await gateway(0).issue();
+    await plantReceipt(database.sql, holder.credential);
     let felt = 0;
     for (const [name, state] of changes) {
       const before = (one: Operation) => JSON.stringify([expected(one, WHOLE), maskOf(one, WHOLE)]);

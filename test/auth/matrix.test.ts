@@ -23,7 +23,7 @@ import {
   refusalOf,
   valuesAt,
 } from './expected.ts';
-import { WRITES } from './expected-writes.ts';
+import { SUBSCRIPTION_WRITES, WRITES } from './expected-writes.ts';
 import { plantReceipt, receiptId, World, webId } from './world.ts';
 
 /** Checks TN-01 and MC-10: every read under every missing grant, restriction, website and credential state. */
@@ -266,12 +266,24 @@ describe('TN-01 every read, by what a credential holds', () => {
           if (refusalOf(write, holder.grants, restricted)?.code !== 'not_permitted') granted.add(write.tool);
           cells++;
         }
+        for (const write of SUBSCRIPTION_WRITES) {
+          const answer = await gateway.ask(pathOf(write, website, receiptId(holder.credential)), {
+            ...{ token: holder.token, method: write.method },
+            ...(write.body && { body: write.body(website) }),
+            // Of no revision that there is: nothing is changed here.
+            ...(write.revision && { headers: { 'if-match': '77' } }),
+          });
+          expect([201, 404, 409], `${where} ${nameOf(write)}: ${answer.text}`).toContain(answer.status);
+          (answer.body.code === 'not_permitted' ? deniedOnce : answered).add(write.tool);
+          if (refusalOf(write, holder.grants, restricted)?.code !== 'not_permitted') granted.add(write.tool);
+          cells++;
+        }
         expect(listed, `listed, not as answered: ${where}`).toEqual([...answered].sort());
         expect(listed, `listed, not as granted: ${where}`).toEqual([...granted].sort());
         for (const tool of listed) listedOnce.add(tool);
       }
     }
-    const all: readonly Operation[] = [...OPERATIONS, ...WRITES];
+    const all: readonly Operation[] = [...OPERATIONS, ...WRITES, ...SUBSCRIPTION_WRITES];
     const needy = all.filter(({ scopes, unrestricted }) => scopes.length > 0 || unrestricted);
     expect([...listedOnce].sort()).toEqual([...new Set(all.map(({ tool }) => tool))].sort());
     expect([...deniedOnce].sort()).toEqual([...new Set(needy.map(({ tool }) => tool))].sort());
@@ -328,6 +340,54 @@ describe('TN-01 every read, by the state of its credential', () => {
       }
     }
   });
+});
+
+describe('TN-01 the writes of subscriptions', () => {
+  it('TN-01 every missing scope, flag and restriction: refused with what is missing, or done', async () => {
+    const variants: [string, Grants, Restricted?][] = [
+      ['with everything', FULL],
+      ['with nothing', { scopes: [], flags: [] }],
+      ['with its bare necessities', { scopes: ['website_read', 'event_read'], flags: [] }],
+      ...ALL_SCOPES.map((missing): [string, Grants] => [
+        `without ${missing}`,
+        { ...FULL, scopes: ALL_SCOPES.filter((scope) => scope !== missing) },
+      ]),
+      ...ALL_FLAGS.map((missing): [string, Grants] => [
+        `without the ${missing} flag`,
+        { ...FULL, flags: ALL_FLAGS.filter((flag) => flag !== missing) },
+      ]),
+      ...DIMENSIONS.flatMap((dimension) =>
+        [[1], []].map((ids): [string, Grants, Restricted] => [`${dimension} ${ids}`, FULL, { dimension, ids }]),
+      ),
+    ];
+    const rows = async () =>
+      (await gateway.database.sql`SELECT id, revision, updated_at FROM gateway.subscription ORDER BY id`).map((row) =>
+        JSON.stringify(row),
+      );
+    for (const [name, grants, restricted] of variants) {
+      const holder = await hold(grants, restricted);
+      const before = await rows();
+      for (const [i, write] of SUBSCRIPTION_WRITES.entries()) {
+        const where = `${nameOf(write)} ${name}`;
+        const answer = await gateway.ask(pathOf(write, WEB, receiptId(holder.credential)), {
+          ...{ token: holder.token, method: write.method },
+          ...(write.body && { body: write.body(WEB) }),
+          ...(write.revision && { headers: { 'if-match': String(i) } }),
+        });
+        const refusal = refusalOf(write, grants, restricted);
+        if (refusal) {
+          refused(answer, refusal, where);
+          expect(await rows(), where).toEqual(before);
+          continue;
+        }
+        expect(answer.status, `${where}: ${answer.text}`).toBe(write.status);
+        for (const [pointer, members] of Object.entries(write.members))
+          for (const object of valuesAt(answer.body, pointer))
+            expect(Object.keys(Object(object)).sort(), `${where} ${pointer}`).toEqual(granted(members, grants));
+        cells++;
+      }
+    }
+  }, 60_000);
 });
 
 it('TN-01 every operation of the contract was judged, in as many cells as there should be', () => {

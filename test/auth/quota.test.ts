@@ -9,6 +9,7 @@ import { restSurface } from '../../src/surfaces/rest/rest.ts';
 import { type Grant, type Issued, issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { BASE_URL } from '../support/gateway.ts';
+import { KEYS } from '../support/keys.ts';
 import { World, webId } from './world.ts';
 
 /** Checks RL-01, RL-02, RL-04 and RL-05, and section 21 of the decisions. */
@@ -41,6 +42,7 @@ interface Asking {
 async function fresh(db: Database = database.db): Promise<Asking> {
   const corridor = await openGateway({
     store: { db, slow: db },
+    keys: KEYS,
     checkEvery: 1,
     onDefect: (tool) => expect.fail(tool.name),
   });

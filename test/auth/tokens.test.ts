@@ -159,7 +159,13 @@ describe('TK-01 a bad checksum costs no query', () => {
       asked++;
       throw new Error('asked');
     };
-    const authorities = openAuthorities({ query: refuse, read: refuse, script: refuse, close: async () => undefined });
+    const authorities = openAuthorities({
+      query: refuse,
+      read: refuse,
+      script: refuse,
+      listen: () => expect.fail(),
+      close: async () => undefined,
+    });
     const text = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.stringMatching(/^igw_(live|test)_[0-9A-Za-z]{49}$/),

@@ -1,4 +1,5 @@
 import type postgres from 'postgres';
+import { noteSubscription, subscriptionId } from './planted.ts';
 
 /**
  * A small world in plain SQL: organizations 1 and 2 with websites 1 and 2 each, all with the same native ids, so that
@@ -62,6 +63,9 @@ export class World {
       },
     ]);
     await this.#plant(tenant, site, 'base');
+    // The receipts of what was planted are replaced by the one that tests know.
+    await this.#sql`DELETE FROM gateway.journal WHERE tenant = ${tenant} AND site = ${site}`;
+    await this.#sql`DELETE FROM gateway.journal_head WHERE tenant = ${tenant} AND site = ${site}`;
     await this.#sql`INSERT INTO gateway.journal (tenant, site, position, event_type, occurred_at)
       VALUES (${tenant}, ${site}, 1, 'conversation.changed', ${at(1)})`;
     // What is written later counts on from here.
@@ -329,9 +333,13 @@ function rowsOf(part: Part): Record<string, readonly Row[]> {
 
 export const receiptId = (credential: string): string => `op_${credential.slice(4).repeat(2)}`;
 
-/** A receipt of a write made with the credential as it stands. */
+/** A receipt of a write made with the credential as it stands, and a subscription of its installation to the website. */
 export async function plantReceipt(sql: Sql, credential: string, tenant = 1, site = 1): Promise<void> {
   await sql`INSERT INTO gateway.operation (operation_id, credential_id, revision, tenant, site, operation, status)
     SELECT ${receiptId(credential)}, id, revision, ${tenant}, ${site}, 'config_plan', 'acknowledged'
       FROM gateway.credential WHERE id = ${credential} ON CONFLICT DO NOTHING`;
+  await sql`INSERT INTO gateway.subscription (id, installation_id, tenant, sites, event_types, start)
+    SELECT ${subscriptionId(credential)}, installation_id, ${tenant}, ARRAY[${site}]::bigint[], '{conversation.*}', 'beginning'
+      FROM gateway.credential WHERE id = ${credential} ON CONFLICT DO NOTHING`;
+  noteSubscription(credential, webId(tenant, site));
 }

@@ -8,20 +8,22 @@ import autocannon from 'autocannon';
 import postgres from 'postgres';
 import { importFiles } from '../../src/import/import.ts';
 import { packageRoot } from '../../src/package.ts';
-import { openEmbedded } from '../../src/store/embedded.ts';
+import { type EmbeddedStore, openEmbedded } from '../../src/store/embedded.ts';
 import { openDatabase } from '../../src/store/postgres.ts';
 import { issue } from '../support/credentials.ts';
+import { journal } from './journal.ts';
 import { mapAuthors, websitesForNotes } from './notes.ts';
 import { benchClient } from './oauth.ts';
 import { type Started, start } from './processes.ts';
+import { pulls } from './pulls.ts';
 import { scale } from './scale.ts';
 import { tombstones } from './tombstones.ts';
 
 /**
  * `npm run bench`: ours against hand-written peers in one run, interleaved, medians and ratios. Figures are of this
  * machine in this hour; ratios travel. `-- --only notes` compares what has the word in its name, and nothing else
- * (`retry`: with a million tombstones); `-- --scale` adds retries with a million tombstones, and the comparison of 40
- * thousand with 4 million messages.
+ * (`retry`: with a million tombstones; `pulls`, `journal`); `-- --scale` adds these, and the comparison of 40 thousand
+ * with 4 million messages.
  */
 const ROUNDS = 5;
 const SECONDS = 2;
@@ -166,6 +168,17 @@ async function starts(dataDir: string): Promise<void> {
   print(`cold start ${Math.round(cold.ready)} ms (with initdb and demo)   warm start ${Math.round(median(warm))} ms`);
 }
 
+async function only(bench: (store: EmbeddedStore, print: (line: string) => void) => Promise<void>): Promise<void> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'gateway-bench-'));
+  const store = await openEmbedded({ dataDir, log: () => undefined });
+  try {
+    await bench(store, print);
+  } finally {
+    await store.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
 async function run(): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'gateway-bench-'));
   print(
@@ -240,7 +253,11 @@ async function run(): Promise<void> {
     await compare('A2A contact_inspection', { port: OURS, ...task }, { port: PEER, ...task }, token);
     print(`resident memory after load ${Math.round(gateway.rss())} MB`);
     if (options.scale || options.only === 'retry') await tombstones(store, visitors[0]?.[0] ?? '', print);
-    if (options.scale) await scale(store, print);
+    if (options.scale) {
+      await scale(store, print);
+      await pulls(store, print);
+      await journal(store, print);
+    }
   } finally {
     for (const server of servers) await server.stop();
     await Promise.all([db.close(), sql.end()]);
@@ -249,4 +266,4 @@ async function run(): Promise<void> {
   }
 }
 
-await run();
+await (options.only === 'pulls' ? only(pulls) : options.only === 'journal' ? only(journal) : run());

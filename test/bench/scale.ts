@@ -4,6 +4,7 @@ import type { EmbeddedStore } from '../../src/store/embedded.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { openDatabase } from '../../src/store/postgres.ts';
 import { issue } from '../support/credentials.ts';
+import { KEYS } from '../support/keys.ts';
 
 /** Calls timed per read and size. */
 const CALLS = 1_000;
@@ -94,7 +95,12 @@ async function world(store: EmbeddedStore, messages: number) {
     ALTER TABLE platform.message ENABLE TRIGGER USER;`);
   await sql`VACUUM ANALYZE`;
   const { token } = await issue(sql, 1);
-  const corridor = await openGateway({ store: { db, slow: db }, checkEvery: 1_000_000, onDefect: () => undefined });
+  const corridor = await openGateway({
+    store: { db, slow: db },
+    keys: KEYS,
+    checkEvery: 1_000_000,
+    onDefect: () => undefined,
+  });
   return {
     call: (tool: string, input: Record<string, unknown>) => {
       const found = corridor.registry.get(tool);

@@ -3,6 +3,7 @@ import { openGateway } from '../../src/gateway/open.ts';
 import type { EmbeddedStore } from '../../src/store/embedded.ts';
 import { openDatabase } from '../../src/store/postgres.ts';
 import { issue } from '../support/credentials.ts';
+import { KEYS } from '../support/keys.ts';
 import { mapAuthors } from './notes.ts';
 
 const TOMBSTONES = 1_000_000;
@@ -15,7 +16,7 @@ export async function tombstones(store: EmbeddedStore, visitor: string, print: (
   const db = openDatabase({ target, connections: 2, statementTimeout: 600_000, name: 'tombstones' });
   const writer = openDatabase({ target, connections: 1, statementTimeout: 600_000, name: 'tombstones', keyed: true });
   const pools = { db, slow: db, writers: [writer] } as const;
-  const corridor = await openGateway({ store: pools, checkEvery: 1_000_000, onDefect: () => undefined });
+  const corridor = await openGateway({ store: pools, keys: KEYS, checkEvery: 1_000_000, onDefect: () => undefined });
   const tool = corridor.registry.get('visitor_note_add');
   if (!tool) throw new Error('no visitor_note_add');
   const { token, credential } = await issue(sql, 1);

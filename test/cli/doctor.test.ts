@@ -29,7 +29,7 @@ const finding = (check: string, severity: string, count: number, detail: string)
 
 test('a store in order has none', async () => {
   expect(await findings()).toEqual({ code: 0, findings: [] });
-  expect(await gateway('doctor')).toMatchObject({ code: 0, stdout: '17 checks, no findings.\n' });
+  expect(await gateway('doctor')).toMatchObject({ code: 0, stdout: '18 checks, no findings.\n' });
 });
 
 describe('totals', () => {
@@ -86,6 +86,37 @@ describe('journal', () => {
     await database.sql.unsafe(defect);
     expect(await findings()).toEqual(finding('journal', 'error', 1, 'web_1_1'));
   });
+});
+
+describe('journal that retention has trimmed', () => {
+  const keep = (trimmed: number) => [
+    `DELETE FROM gateway.journal WHERE site = 1 AND position <= ${trimmed}`,
+    `UPDATE gateway.journal_head SET trimmed = ${trimmed} WHERE site = 1`,
+  ];
+  test.each([
+    ['a gap behind it', 'DELETE FROM gateway.journal WHERE (site, position) = (1, 4)'],
+    ['more removed than it says', 'UPDATE gateway.journal_head SET trimmed = 2 WHERE site = 1'],
+    ['less removed than it says', 'UPDATE gateway.journal_head SET trimmed = 4 WHERE site = 1'],
+    ['all removed, unsaid', 'DELETE FROM gateway.journal WHERE site = 1'],
+  ])('%s', async (_, defect) => {
+    await database.sql`SELECT gateway.append_receipts(1, 1, ARRAY['website.changed', 'visitor.changed', 'queue.changed'])`;
+    for (const statement of keep(3)) await database.sql.unsafe(statement);
+    expect(await findings()).toMatchObject({ code: 0 });
+    await database.sql.unsafe(defect);
+    expect(await findings()).toEqual(finding('journal', 'error', 1, 'web_1_1'));
+  });
+
+  test('everything', async () => {
+    const [head] = await database.sql`SELECT position FROM gateway.journal_head WHERE site = 1`;
+    for (const statement of keep(Number(head?.['position']))) await database.sql.unsafe(statement);
+    expect(await findings()).toEqual({ code: 0, findings: [] });
+  });
+});
+
+test('receipts', async () => {
+  await database.sql`ALTER TABLE gateway.journal DROP CONSTRAINT journal_event_type_check`;
+  await database.sql`SELECT gateway.append_receipts(1, 1, ARRAY['website.changed', 'website.vanished', 'privacy.changed.x'])`;
+  expect(await findings()).toEqual(finding('receipts', 'error', 2, 'does not exist'));
 });
 
 test('reviewed writes leave a store in order: done, refused by the stored state, without an author, in conflict', async () => {

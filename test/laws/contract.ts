@@ -5,7 +5,19 @@ export interface ContractOperation {
   readonly dataAccess?: readonly string[];
   readonly unrestricted?: true;
   /** Of a write: whether it needs a mapped native author, and the members of its body. */
-  readonly write?: { readonly author: boolean; readonly body: readonly string[] };
+  readonly write?: {
+    readonly author: boolean;
+    readonly body: readonly string[];
+    /** POST and a key that is required, where nothing else is said. */
+    readonly method?: 'PATCH' | 'DELETE';
+    readonly key?: 'optional';
+    /** Status of a success; 200 where nothing else is said. */
+    readonly status?: 201 | 204;
+    /** Header If-Match. */
+    readonly revision?: true;
+  };
+  /** No token of a person's consent. */
+  readonly noConsent?: true;
   readonly when?: [given: string, is: boolean | undefined, scopes: string[], dataAccess: string[]][];
 }
 
@@ -17,6 +29,10 @@ const MESSAGES = {
 };
 const FILES = { ...MESSAGES, scopes: ['file_read', ...MESSAGES.scopes] };
 const ALL_FLAGS = ['message_content', 'pii', 'internal_notes'];
+
+/** "All need scopes website_read and event_read, an unrestricted credential that is not a human-consent OAuth token." */
+const EVENTS = { scopes: ['website_read', 'event_read'], unrestricted: true, noConsent: true } as const;
+const SUBSCRIPTION = ['delivery', 'event_types', 'payload_mode', 'start', 'website_ids'];
 
 export const CONTRACT_READS: Readonly<Record<string, ContractOperation>> = {
   operation_get: { path: '/api/v1/operations/{operation_id}', scopes: [] },
@@ -94,6 +110,9 @@ export const CONTRACT_READS: Readonly<Record<string, ContractOperation>> = {
   config_schema: { path: '/api/v1/settings/schema', scopes: ['config_read'] },
   config_get: { path: '/api/v1/settings/item', scopes: ['config_read'], unrestricted: true },
   config_search: { path: '/api/v1/settings/search', scopes: ['config_read'] },
+  subscriptions_list: { path: '/api/v1/subscriptions', ...EVENTS },
+  subscription_get: { path: '/api/v1/subscriptions/{subscription_id}', ...EVENTS },
+  events_pull: { path: '/api/v1/events', ...EVENTS },
 };
 
 export const CONTRACT_WRITES: Readonly<Record<string, ContractOperation>> = {
@@ -120,6 +139,21 @@ export const CONTRACT_WRITES: Readonly<Record<string, ContractOperation>> = {
     scopes: ['config_read', 'config_plan'],
     unrestricted: true,
     write: { author: false, body: ['changes', 'expected_version', 'path'] },
+  },
+  subscription_create: {
+    path: '/api/v1/subscriptions',
+    ...EVENTS,
+    write: { author: false, body: SUBSCRIPTION, key: 'optional', status: 201 },
+  },
+  subscription_replace: {
+    path: '/api/v1/subscriptions/{subscription_id}',
+    ...EVENTS,
+    write: { author: false, body: SUBSCRIPTION, method: 'PATCH', key: 'optional', revision: true },
+  },
+  subscription_delete: {
+    path: '/api/v1/subscriptions/{subscription_id}',
+    ...EVENTS,
+    write: { author: false, body: [], method: 'DELETE', key: 'optional', status: 204, revision: true },
   },
 };
 

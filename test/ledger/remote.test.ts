@@ -5,6 +5,7 @@ import { startUpkeep, upkeep } from '../../src/gateway/upkeep.ts';
 import { type Database, openDatabase } from '../../src/store/postgres.ts';
 import { type Issued, issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
+import { KEYS } from '../support/keys.ts';
 import { type Command, detection, disposition, note, plan, SITE } from './commands.ts';
 import { type Helpdesk, helpdeskWriter, openHelpdesk } from './helpdesk.ts';
 
@@ -30,6 +31,7 @@ beforeAll(async () => {
   const open = (db: Database): Promise<Corridor> =>
     openGateway({
       store: { db, slow: db },
+      keys: KEYS,
       checkEvery: 1,
       onDefect: (_, error) => expect.fail(String(error)),
       remote: helpdeskWriter(helpdesk),

@@ -5,6 +5,7 @@ import { openGateway } from '../../src/gateway/open.ts';
 import { openStore, type Store } from '../../src/store/open.ts';
 import { type Issued, issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
+import { KEYS } from '../support/keys.ts';
 
 /** F-06 for locks: a website whose rows somebody holds keeps neither reads nor other websites' writes waiting. */
 let database: TestDatabase;
@@ -21,7 +22,12 @@ beforeAll(async () => {
     connections: 8,
     log: () => undefined,
   });
-  corridor = await openGateway({ store, checkEvery: 1, onDefect: (_, error) => expect.fail(String(error)) });
+  corridor = await openGateway({
+    keys: KEYS,
+    store,
+    checkEvery: 1,
+    onDefect: (_, error) => expect.fail(String(error)),
+  });
   writer = await issue(database.sql, 1, { authors: ['opr_1_1_1', 'opr_1_2_1'] });
 });
 afterAll(async () => {

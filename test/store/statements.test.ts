@@ -43,7 +43,6 @@ beforeAll(async () => {
   gateway = await openTestGateway('empty', { ...database, db: recorded(database.db), close: async () => undefined });
   await addDispositions(database.sql);
   await database.sql`INSERT INTO platform.native_id (tenant, site, kind, last) VALUES (1, 7, 'note', ${PER_SITE})`;
-  await database.sql`INSERT INTO gateway.journal_head (tenant, site, position) VALUES (1, 7, ${PER_SITE})`;
   const issued = await gateway.issue({ authors: ['opr_1_7_1'] });
   await plantReceipt(database.sql, issued.credential, 1, 7);
   ({ token } = issued);
@@ -107,6 +106,9 @@ async function fill(sql: postgres.Sql): Promise<void> {
     SELECT 1, site, n, ${key}, ${key}, 'https://example.test/' FROM ${sites}, generate_series(1, 200) AS n`;
   await sql`INSERT INTO platform.offer (tenant, site, id, external_id, name, type, status)
     SELECT 1, site, n, ${key}, ${key}, 'banner', 'active' FROM ${sites}, generate_series(1, 20) AS n`;
+  // In place of what the rows above have appended.
+  await sql`TRUNCATE gateway.journal, gateway.journal_head`;
+  await sql`INSERT INTO gateway.journal_head (tenant, site, position) SELECT 1, site, ${PER_SITE} FROM ${sites}`;
   await sql`INSERT INTO gateway.journal (tenant, site, position, event_type, occurred_at)
     SELECT 1, site, n, 'conversation.changed', ${at} FROM ${sites}, ${n}`;
   await sql`VACUUM ANALYZE`;

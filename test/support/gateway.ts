@@ -21,6 +21,7 @@ import { restSurface } from '../../src/surfaces/rest/rest.ts';
 import { openTasks } from '../../src/tasks/tasks.ts';
 import { type Grant, type Issued, issue } from './credentials.ts';
 import { freshDatabase, type TestDatabase } from './database.ts';
+import { KEYS } from './keys.ts';
 import { openOracle } from './oracle.ts';
 
 export const BASE_URL = 'http://127.0.0.1:8787';
@@ -61,11 +62,13 @@ export interface TestGateway {
 export async function openTestGateway(
   template: 'empty' | 'demo' = 'demo',
   database?: TestDatabase,
+  keys = KEYS,
 ): Promise<TestGateway> {
   const own = database ?? (await freshDatabase(template));
   const log: string[] = [];
   const corridor = await openGateway({
     store: { db: own.db, slow: own.db },
+    keys,
     checkEvery: 1,
     onDefect: (tool, error) => log.push(`DEFECT ${tool.name} ${String(error)}`),
   });

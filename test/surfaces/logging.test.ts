@@ -13,6 +13,7 @@ import { publicApp } from '../../src/surfaces/http/app.ts';
 import { type RunningServer, startServer } from '../../src/surfaces/http/server.ts';
 import { restSurface } from '../../src/surfaces/rest/rest.ts';
 import { BASE_URL, openTestGateway, type TestGateway } from '../support/gateway.ts';
+import { KEYS } from '../support/keys.ts';
 import { bytesOf, type Example, examples, parse, raw, withQuery, writer } from './wire.support.ts';
 
 let gateway: TestGateway;
@@ -217,8 +218,14 @@ describe('LG-01 what the log holds', () => {
       const refuse = async (): Promise<never> => {
         throw error();
       };
-      const db: Database = { query: refuse, read: refuse, script: refuse, close: async () => undefined };
-      return openGateway({ store: { db, slow: db }, checkEvery: 1, onDefect: () => undefined });
+      const db: Database = {
+        query: refuse,
+        read: refuse,
+        script: refuse,
+        listen: () => expect.fail(),
+        close: async () => undefined,
+      };
+      return openGateway({ store: { db, slow: db }, keys: KEYS, checkEvery: 1, onDefect: () => undefined });
     };
     const cause = Object.assign(new Error(`row (${MARK}) violates`), {
       code: '23505',

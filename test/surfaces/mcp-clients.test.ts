@@ -23,6 +23,7 @@ import { CANARY, plantReceipt, receiptId, World, webId } from '../auth/world.ts'
 import { addDispositions, tracesOf } from '../auth/writes.support.ts';
 import { issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
+import { KEYS } from '../support/keys.ts';
 import { rpc } from './mcp.support.ts';
 import { freshKey } from './wire.support.ts';
 
@@ -47,6 +48,7 @@ async function serve(baseUrl?: string): Promise<Served> {
   const defects: string[] = [];
   const corridor = await openGateway({
     store: { db: database.db, slow: database.db },
+    keys: KEYS,
     checkEvery: 1,
     onDefect: (tool, error) => defects.push(`${tool.name} ${String(error)}`),
   });

@@ -25,7 +25,7 @@ import {
   type Restricted,
   refusalOf,
 } from '../auth/expected.ts';
-import { WRITES, type Write } from '../auth/expected-writes.ts';
+import { SUBSCRIPTION_WRITES, type SubscriptionWrite, WRITES } from '../auth/expected-writes.ts';
 import { plantReceipt, receiptId, World, webId } from '../auth/world.ts';
 import { addDispositions } from '../auth/writes.support.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -50,8 +50,15 @@ const AUTHORS = ['opr_1_1_1', 'opr_1_2_1'];
 const OPERATION_ID = /^op_[a-f0-9]{64}$/;
 
 /** Reads and writes, as the contract has them. */
-const ALL: readonly (Operation & Partial<Pick<Write, 'body'>>)[] = [...OPERATIONS, ...WRITES];
-const isWrite = (tool: string): boolean => WRITES.some((write) => write.tool === tool);
+const ALL: readonly (Operation & Partial<Pick<SubscriptionWrite, 'body' | 'revision' | 'method'>>)[] = [
+  ...OPERATIONS,
+  ...WRITES,
+  ...SUBSCRIPTION_WRITES,
+];
+/** Those whose key is required. */
+const isKeyed = (tool: string): boolean => WRITES.some((write) => write.tool === tool);
+const ofSubscription = (tool: string) => SUBSCRIPTION_WRITES.find((write) => write.tool === tool);
+const isWrite = (tool: string): boolean => isKeyed(tool) || ofSubscription(tool) !== undefined;
 
 async function hold({ scopes, flags }: Grants, restricted?: Restricted, websites?: readonly string[]) {
   const issued = await gateway.issue({
@@ -97,7 +104,10 @@ const toolOf = (name: string): Tool => {
 /** Arguments with which the operation succeeds for who may call it: of a write its body too, under a key of its own. */
 const inputOf = (operation: (typeof ALL)[number], website: string, credential: string): Record<string, unknown> => ({
   ...argumentsOf(toolOf(operation.tool), pathOf(operation, website, receiptId(credential))),
-  ...(operation.body && { ...operation.body(website), idempotency_key: freshKey() }),
+  ...operation.body?.(website),
+  ...(isKeyed(operation.tool) && { idempotency_key: freshKey() }),
+  // The planted subscription is replaced once and then deleted.
+  ...(operation.revision && { if_match: operation.method === 'PATCH' ? 1 : 2 }),
 });
 
 /** Addresses that a credential can read, by hand from decisions, section 19, and the contract's scopes. */
@@ -184,7 +194,7 @@ describe('MC-10 lists are what can be used', () => {
           const refusal = refusalOf(operation, { scopes, flags }, restricted)?.code;
           const refused = refusal === 'not_permitted';
           expect(error !== undefined, of).toBe(refused);
-          if (operation.body && result) {
+          if (isKeyed(operation.tool) && result) {
             // What is permitted lies on the first website: of another one no conversation is seen.
             const absent = operation.ofConversation && restricted && (website !== WEB || refusal !== undefined);
             expect([result.isError, result.structuredContent.operation_id], of).toEqual(
@@ -303,10 +313,18 @@ describe('descriptors', () => {
   // Decisions, section 19: a write that its key makes happen once, that adds and overwrites nothing unseen.
   const READ = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
   const WRITE = { ...READ, readOnlyHint: false };
+  /** Without a key, creating twice makes two; replacing and deleting take something away. */
+  const HINTS: Readonly<Record<string, typeof WRITE>> = {
+    subscription_create: { ...WRITE, idempotentHint: false },
+    subscription_replace: { ...WRITE, destructiveHint: true },
+    subscription_delete: { ...WRITE, destructiveHint: true },
+  };
   /** Arguments that are objects, and their members: by hand from the contract. */
   const OBJECTS: Readonly<Record<string, readonly string[]>> = {
     'ai_feature_execute /context': ['default_language', 'text', 'type'],
     'config_plan /changes': ['enabled', 'name'],
+    'subscription_create /delivery': ['mode'],
+    'subscription_replace /delivery': ['mode'],
   };
 
   it('every tool has a title, a description, honest hints and described parameters, in every version', async () => {
@@ -315,25 +333,30 @@ describe('descriptors', () => {
       const objects: Record<string, string[]> = {};
       const { tools } = (await ask(token, 'tools/list', {}, version)).result;
       expect(names(tools)).toEqual(names([...gateway.corridor.registry.tools]));
-      expect(tools.length).toBeGreaterThan(38);
-      expect(names(tools).filter(isWrite).sort()).toEqual(WRITES.map(({ tool }) => tool).sort());
+      expect(tools.length).toBe(45);
+      expect(names(tools).filter(isWrite).sort()).toEqual(
+        [...WRITES, ...SUBSCRIPTION_WRITES].map(({ tool }) => tool).sort(),
+      );
       for (const { name, title, description, inputSchema, outputSchema, annotations, ...rest } of tools) {
         const where = `${name} ${version}`;
         const { parameters } = toolOf(name);
         expect([rest, title.length > 4, description.length > 20], where).toEqual([{}, true, true]);
-        const hints = isWrite(name) ? WRITE : READ;
+        const hints = HINTS[name] ?? (isWrite(name) ? WRITE : READ);
         expect(annotations, where).toEqual(version === '2025-03-26' ? { title, ...hints } : hints);
         expect([inputSchema.type, inputSchema.additionalProperties], where).toEqual(['object', false]);
-        const key = isWrite(name) ? ['idempotency_key'] : [];
-        expect(Object.keys(inputSchema.properties).sort(), where).toEqual([...names([...parameters]), ...key].sort());
-        const required = [...names(parameters.filter((one) => one.required)), ...key];
+        const revision = ofSubscription(name)?.revision ? ['if_match'] : [];
+        expect(Object.keys(inputSchema.properties).sort(), where).toEqual(
+          [...names([...parameters]), ...(isWrite(name) ? ['idempotency_key'] : []), ...revision].sort(),
+        );
+        const key = isKeyed(name) ? ['idempotency_key'] : [];
+        const required = [...names(parameters.filter((one) => one.required)), ...key, ...revision];
         expect([...(inputSchema.required ?? [])].sort(), where).toEqual(required.sort());
         for (const [at, schema] of placesOf(inputSchema, '')) {
           expect(schema.description?.length ?? 0, `${where} ${at}`).toBeGreaterThan(8);
           if (schema.type === 'object') {
             expect(schema.additionalProperties, `${where} ${at}`).toBe(false);
             objects[`${name} ${at}`] = Object.keys(schema.properties ?? {}).sort();
-          } else expect(schema.type, `${where} ${at}`).toMatch(/^(string|integer|boolean)$/);
+          } else expect(schema.type, `${where} ${at}`).toMatch(/^(string|integer|boolean|array)$/);
         }
         if (isWrite(name)) expect(inputSchema.properties.idempotency_key.description, where).toMatch(/128.*retries/);
         expect(outputSchema?.type, where).toBe(version === '2025-03-26' ? undefined : 'object');
@@ -368,6 +391,10 @@ describe('descriptors', () => {
     const { token, credential } = await hold(FULL);
     const { tools } = (await ask(token, 'tools/list')).result;
     const before = await gateway.database.sql`SELECT count(*) FROM gateway.operation`;
+    const MISSING: Readonly<Record<string, string>> = {
+      idempotency_key: 'idempotency_key_required',
+      if_match: 'if_match_required',
+    };
     for (const operation of ALL.filter(({ variant }) => variant === undefined)) {
       const { inputSchema } = tools.find(({ name }: { name: string }) => name === operation.tool);
       const input = inputOf(operation, WEB, credential);
@@ -378,7 +405,7 @@ describe('descriptors', () => {
         expect([error?.code, error?.data], where).toEqual([
           -32602,
           {
-            code: gone === 'idempotency_key' ? 'idempotency_key_required' : 'invalid_parameter',
+            code: MISSING[gone] ?? 'invalid_parameter',
             errors: [{ parameter: gone, code: 'missing' }],
           },
         ]);
@@ -534,24 +561,13 @@ describe('descriptors', () => {
     const share = (member: string): number =>
       countTokens(JSON.stringify(tools.map((tool: Record<string, unknown>) => tool[member])));
     const mean = total / tools.length;
-    console.info(
-      `tools/list: ${total} tokens, ${tools.length} tools, ${mean.toFixed(0)} a tool, 45 would take ${(mean * 45).toFixed(0)}`,
-    );
+    console.info(`tools/list: ${total} tokens, ${tools.length} tools, ${mean.toFixed(0)} a tool`);
     console.info(
       ['description', 'inputSchema', 'outputSchema', 'annotations'].map((one) => `${one} ${share(one)}`).join(', '),
     );
     console.info(each.map(([name, tokens]: readonly [string, number]) => `${name} ${tokens}`).join(', '));
     expect(total).toBeLessThanOrEqual(12_000);
     expect(total).toBeGreaterThan(4_000);
-    // What the tools that are still missing, subscriptions and events, would add if they were like the writes there are.
-    const writes = each.filter(([name]: readonly [string, number]) => isWrite(name));
-    expect(writes).toHaveLength(WRITES.length);
-    const write =
-      writes.reduce((sum: number, [, tokens]: readonly [string, number]) => sum + tokens, 0) / writes.length;
-    const coming = Math.ceil(write * (45 - tools.length));
-    console.info(
-      `room for ${45 - tools.length} more tools: ${12_000 - total}; like the writes (${write} each) they take ${coming}: ${total + coming}`,
-    );
   });
 
   it('instructions are within 2,048 bytes and name what decisions ask for', async () => {

@@ -52,6 +52,21 @@ interface Operation {
     >
   >;
 }
+/** Contract, Event subscriptions and events; decisions, section 12. */
+const KEYED = ['idempotency_conflict', 'outcome_unknown'];
+const OF_REVISION = ['concurrent_mutation', ...KEYED, 'revision_changed'];
+const SUBSCRIPTION_WRITES: Readonly<
+  Record<string, { readonly method: string; readonly status: string; readonly codes: readonly string[] }>
+> = {
+  subscription_create: {
+    method: 'post',
+    status: '201',
+    codes: ['idempotency_conflict', 'inventory_limit', 'outcome_unknown'],
+  },
+  subscription_replace: { method: 'patch', status: '200', codes: OF_REVISION },
+  subscription_delete: { method: 'delete', status: '204', codes: OF_REVISION },
+};
+
 interface Document {
   readonly openapi: string;
   readonly security: readonly object[];
@@ -141,7 +156,7 @@ describe('the served OpenAPI document', () => {
   });
 
   it('has exactly the operations of the registry, each described', () => {
-    expect(operations.length).toBeGreaterThanOrEqual(39);
+    expect(operations.length).toBeGreaterThanOrEqual(45);
     expect(operations.map(({ operation }) => operation.operationId).sort()).toEqual(
       gateway.corridor.registry.tools.map(({ name }) => name),
     );
@@ -174,11 +189,23 @@ describe('the served OpenAPI document', () => {
   it('has every status an operation may give, with its codes and headers', () => {
     for (const { operation } of operations) {
       const tool = gateway.corridor.registry.get(operation.operationId);
-      const wanted = ['200', '400', '401', '406', '429', '500', '503', ...(tool?.errors ?? []).map(statusOf)];
+      const { method, status: success, codes } = SUBSCRIPTION_WRITES[operation.operationId] ?? {};
+      const wanted = [
+        success ?? '200',
+        '400',
+        '401',
+        '406',
+        '429',
+        '500',
+        '503',
+        ...(tool?.errors ?? []).map(statusOf),
+      ];
       // The one operation that needs no scope and names nothing that could be missing.
       if (operation.operationId !== 'gateway_context') wanted.push('404');
       if (tool?.bytes) wanted.push('206', '412', '416');
       if (operation.operationId in WRITES) wanted.push('409', '415');
+      if (codes) wanted.push('409');
+      if (method === 'post' || method === 'patch') wanted.push('415');
       expect(Object.keys(operation.responses).sort(), operation.operationId).toEqual(
         [...new Set(wanted.map(String))].sort(),
       );
@@ -203,8 +230,40 @@ describe('the served OpenAPI document', () => {
     }
   });
 
+  it('takes on the writes of subscriptions what the contract gives them: body, optional key, If-Match; answers 201 and 204', () => {
+    const members = ['delivery', 'event_types', 'payload_mode', 'start', 'website_ids'];
+    let looked = 0;
+    for (const { method, operation } of operations) {
+      const write = SUBSCRIPTION_WRITES[operation.operationId];
+      if (!write) continue;
+      looked++;
+      const header = (name: string) => operation.parameters.find((one) => one.name === name && one.in === 'header');
+      expect([method, header('Idempotency-Key')?.required], operation.operationId).toEqual([write.method, false]);
+      expect(header('If-Match')?.required, operation.operationId).toBe(write.method === 'post' ? undefined : true);
+      const schema = operation.requestBody?.content['application/json']?.schema;
+      expect(schema && [...(schema.required ?? [])].sort(), operation.operationId).toEqual(
+        write.method === 'delete' ? undefined : members,
+      );
+      const { headers, content } = operation.responses[write.status] ?? {};
+      expect([
+        Object.keys(headers ?? {}).filter((name) => /^(ETag|Location)$/.test(name)),
+        content === undefined,
+      ]).toEqual(
+        write.method === 'post'
+          ? [['ETag', 'Location'], false]
+          : write.method === 'patch'
+            ? [['ETag'], false]
+            : [[], true],
+      );
+      const conflicts = operation.responses['409']?.content['application/problem+json']?.schema.allOf?.[1]?.properties;
+      expect([...(conflicts?.['code']?.enum ?? [])].sort(), operation.operationId).toEqual(write.codes);
+    }
+    expect(looked).toBe(3);
+  });
+
   it('takes a JSON body and a key on the writes, and on nothing else', () => {
     for (const { method, operation } of operations) {
+      if (operation.operationId in SUBSCRIPTION_WRITES) continue;
       const members = WRITES[operation.operationId];
       const key = operation.parameters.find(({ name }) => name === 'Idempotency-Key');
       expect(method, operation.operationId).toBe(members ? 'post' : 'get');
@@ -252,8 +311,11 @@ describe('the served OpenAPI document', () => {
       if (schema.items) walk(schema.items, `${where}[]`);
       for (const part of [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])]) walk(part, where);
     };
-    for (const { operation } of operations)
-      walk(operation.responses['200']?.content['application/json']?.schema ?? {}, operation.operationId);
+    for (const { operation } of operations) {
+      const { status = '200' } = SUBSCRIPTION_WRITES[operation.operationId] ?? {};
+      if (status !== '204')
+        walk(operation.responses[status]?.content['application/json']?.schema ?? {}, operation.operationId);
+    }
     expect(nodes).toBeGreaterThan(500);
   });
 });

@@ -26,8 +26,8 @@ beforeAll(async () => {
   ({ token } = await writer(gateway));
   calls = new Map((await examples(gateway)).map((call) => [call.tool.name, call]));
   const { body } = await gateway.ask('/api/v1/openapi.json');
-  operations = readOperations(body);
-  expect(operations.length).toBeGreaterThanOrEqual(39);
+  operations = readOperations(body).filter(({ name }) => calls.has(name));
+  expect(operations.length).toBeGreaterThanOrEqual(42);
 });
 afterAll(() => gateway.close());
 
@@ -337,11 +337,12 @@ describe('generated from the served document', () => {
         }),
         { seed, numRuns: RUNS },
       );
-      // A receipt's id is an HMAC, which nobody draws.
-      if (operation.name !== 'operation_get') expect(mine, operation.name).toBeGreaterThan(0);
+      // Ids and cursors that nobody draws: a receipt's is an HMAC, a subscription's is random.
+      if (!['operation_get', 'subscription_get', 'events_pull'].includes(operation.name))
+        expect(mine, operation.name).toBeGreaterThan(0);
       succeeded += mine;
     }
-    expect(asked).toBeGreaterThanOrEqual(RUNS * 39);
+    expect(asked).toBeGreaterThanOrEqual(RUNS * 42);
     expect(succeeded).toBeGreaterThan(asked / 4);
   });
 
@@ -369,14 +370,16 @@ describe('generated from the served document', () => {
             const named = answer.body.errors.map(
               ({ parameter, pointer }: { parameter?: string; pointer?: string }) => parameter ?? pointer,
             );
-            if (names !== undefined) expect(named, where).toContain(names);
+            // Of an object without its members the members are named.
+            const told = named.some((one: string) => one === names || one.startsWith(`${names}/`));
+            if (names !== undefined) expect(told, where).toBe(true);
             expect((await gateway.ask(url, sent)).status).toBe(401);
           },
         ),
         { seed, numRuns: RUNS },
       );
     }
-    expect(asked).toBeGreaterThanOrEqual(RUNS * 39);
+    expect(asked).toBeGreaterThanOrEqual(RUNS * 42);
   });
 });
 

@@ -10,6 +10,7 @@ import { type Database, openDatabase } from '../../src/store/postgres.ts';
 import { newTaskId, openTasks, type Task, type Tasks, type TasksOptions } from '../../src/tasks/tasks.ts';
 import { type Grant, type Issued, issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
+import { KEYS } from '../support/keys.ts';
 
 /** A gateway of its own on the shared store, as far as tasks go: its pool, its corridor, its runner. */
 export interface Replica {
@@ -145,6 +146,7 @@ export async function openWorld(): Promise<World> {
       },
     };
     const corridor = await openGateway({
+      keys: KEYS,
       store: { db, slow: db },
       checkEvery: 1,
       onDefect: (tool, error) => errors.push(tool, error),

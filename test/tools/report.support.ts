@@ -73,10 +73,10 @@ async function call(slow: Database, full: Authority, input: Record<string, unkno
   const { scopes, dataAccess, restrictions } = grants;
   const authority = { ...full, scopes: new Set(scopes), dataAccess: new Set(dataAccess), restrictions };
   const website = authority.websites.get(String(input['website_id'])) ?? expect.fail('not granted');
-  const db: Database = { query: unused, read: unused, script: unused, close: unused };
+  const db: Database = { query: unused, read: unused, script: unused, listen: unused, close: unused };
   const session = { db, authority, website, verified: false };
   const gateway = { operations: () => [], guides: () => [], guide: () => null };
-  const read = openReads(session, slow);
+  const read = { ...openReads(session, slow), subscriptions: unused, subscription: unused, pull: unused };
   const body = await tool.handle({ input: tool.input.parse(input), authority, read, gateway, write: undefined });
   expect(session.verified).toBe(true);
   const { data } = tool.output.parse(body) as { data: Report }; // what the schema has just accepted

@@ -6,7 +6,7 @@ import { DetectionContext, ExpectedVersion, LanguageCode } from '../../src/views
 export default defineTool({
   name: 'ai_feature_execute',
   title: 'Detect the language of a text',
-  summary: 'Run a language_detection feature on the text given; nothing but that text is looked at or kept.',
+  summary: 'Run a language_detection feature on the text given; nothing else is looked at or kept.',
   rest: 'POST /api/v1/ai/features/{feature_id}/execute',
   effect: 'write',
   tag: 'AI features',

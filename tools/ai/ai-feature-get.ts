@@ -5,7 +5,7 @@ import { AiFeatureView } from '../../src/views/ai-feature.ts';
 export default defineTool({
   name: 'ai_feature_get',
   title: 'Read an AI feature',
-  summary: 'Metadata of the active version of one AI feature: name, type, whether enabled, version.',
+  summary: 'One AI feature’s active version: name, type, number, whether enabled.',
   rest: 'GET /api/v1/ai/features/{feature_id}',
   effect: 'read',
   tag: 'AI features',

@@ -6,7 +6,7 @@ import { trimmed, writtenText } from '../../src/views/written.ts';
 export default defineTool({
   name: 'conversation_disposition_set',
   title: 'Set a disposition',
-  summary: 'Set one of the website’s configured dispositions on a conversation. Its status does not change.',
+  summary: 'Set one of the website’s configured dispositions on a conversation; its status stays.',
   rest: 'POST /api/v1/conversations/{conversation_id}/disposition',
   effect: 'write',
   tag: 'Conversations',

@@ -36,7 +36,7 @@ export default defineTool({
         .string()
         .regex(new RegExp(`^(${STATUSES.join('|')})(,(${STATUSES.join('|')})){0,6}$`))
         .optional()
-        .describe(`One or more of ${STATUSES.join(', ')}, separated by commas.`),
+        .describe(`Separated by commas: ${STATUSES.join(', ')}.`),
       platform: z.enum(PLATFORMS).optional().describe('Only this platform.'),
       channel_id: ChannelId.schema.optional().describe('Only this channel.'),
       team_id: TeamId.schema.optional().describe('Only this team.'),

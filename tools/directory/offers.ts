@@ -5,7 +5,7 @@ import { OfferView } from '../../src/views/catalogue.ts';
 export default defineTool({
   name: 'offers',
   title: 'List offers',
-  summary: 'Banners, popups and other offers of a website; targeting rules are left out.',
+  summary: 'Banners, popups and other offers of a website, without targeting rules.',
   rest: 'GET /api/v1/offers',
   effect: 'read',
   tag: 'Directory and catalogues',

@@ -5,7 +5,7 @@ import { PlainId, SavedLinkView } from '../../src/views/catalogue.ts';
 export default defineTool({
   name: 'saved_links',
   title: 'List saved links',
-  summary: 'Static links that every operator of a website may use, newest first.',
+  summary: 'Static links for all operators of a website, newest first.',
   rest: 'GET /api/v1/saved_links',
   effect: 'read',
   tag: 'Directory and catalogues',

@@ -11,7 +11,7 @@ const Language = z
 export default defineTool({
   name: 'saved_responses',
   title: 'List saved responses',
-  summary: 'Prepared answers in one language that every operator of a website may use, newest first.',
+  summary: 'Prepared answers in one language for all operators of a website, newest first.',
   rest: 'GET /api/v1/saved_responses',
   effect: 'read',
   tag: 'Directory and catalogues',

@@ -5,7 +5,7 @@ import { coverage, data, defineTool, inWebsite } from '../../src/core/tool.ts';
 export default defineTool({
   name: 'capabilities_list',
   title: 'List granted operations',
-  summary: 'Operations that this credential can call on a website now. What is absent is not granted.',
+  summary: 'Operations that this credential can call on a website now; others are not granted.',
   rest: 'GET /api/v1/capabilities',
   effect: 'read',
   tag: 'Discovery',

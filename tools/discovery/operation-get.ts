@@ -6,7 +6,7 @@ import { coverage, data, defineTool } from '../../src/core/tool.ts';
 export default defineTool({
   name: 'operation_get',
   title: 'Read a write receipt',
-  summary: 'Status of a write made earlier with this credential. A receipt never proves the native result.',
+  summary: 'Status of an earlier write of this credential; it never proves the native result.',
   rest: 'GET /api/v1/operations/{operation_id}',
   effect: 'read',
   tag: 'Discovery',

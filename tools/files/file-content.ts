@@ -13,7 +13,7 @@ const Sha256 = z.string().regex(/^[a-f0-9]{64}$/);
 export default defineTool({
   name: 'file_content',
   title: 'Read file content',
-  summary: 'One chunk of 64 KiB of a stored file in base64, with its SHA-256. Repeat with next_chunk until it is null.',
+  summary: 'A 64 KiB chunk of a stored file in base64, with SHA-256. Repeat with next_chunk until null.',
   rest: 'GET /api/v1/files/{file_id}/content',
   effect: 'read',
   tag: 'Files',

@@ -7,7 +7,7 @@ import { IncludeInternal } from '../../src/views/message.ts';
 export default defineTool({
   name: 'file_get',
   title: 'Read file metadata',
-  summary: 'Name, type, size, version and SHA-256 of a stored attachment; its bytes are read with file_content.',
+  summary: 'Name, type, size, version and SHA-256 of an attachment; file_content reads its bytes.',
   rest: 'GET /api/v1/files/{file_id}',
   effect: 'read',
   tag: 'Files',

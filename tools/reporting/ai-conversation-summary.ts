@@ -16,10 +16,7 @@ export default defineTool({
   input: {
     query: {
       ...inWebsite,
-      range: z
-        .enum(RANGES)
-        .optional()
-        .describe('Local days reported on: last-7-days where nothing is given; date goes with start and end.'),
+      range: z.enum(RANGES).optional().describe('Local days, last-7-days by default; date needs start and end.'),
       start: ReportDay.optional().describe('First local day, YYYY-MM-DD; with range date only.'),
       end: ReportDay.optional().describe('Last local day, included, YYYY-MM-DD; at most 31 days with start.'),
       timezone: ReportZone.optional().describe('IANA time zone of days and hours; the website’s own where absent.'),

@@ -6,7 +6,7 @@ import { AREA, PLATFORM_NUMBERS } from '../../src/views/settings.ts';
 export default defineTool({
   name: 'config_catalog',
   title: 'List configuration areas',
-  summary: 'Which configuration can be read and which of its fields a plan may propose to change.',
+  summary: 'What configuration can be read, and which fields a plan may propose to change.',
   rest: 'GET /api/v1/settings/catalog',
   effect: 'read',
   tag: 'Configuration',

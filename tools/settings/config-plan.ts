@@ -9,7 +9,7 @@ const Value = z.union([z.string(), z.boolean()]);
 export default defineTool({
   name: 'config_plan',
   title: 'Preview a configuration change',
-  summary: 'Show what a change of one AI feature would do. Nothing is changed, and nothing can be applied from here.',
+  summary: 'Show what a change of one AI feature would do. Nothing is changed or can be applied.',
   rest: 'POST /api/v1/settings/plans',
   effect: 'write',
   tag: 'Configuration',

@@ -7,7 +7,7 @@ import { matching } from '../../src/views/settings.ts';
 export default defineTool({
   name: 'config_search',
   title: 'Search configuration',
-  summary: 'Settings paths of AI features whose name or type label contains a text, whatever its case.',
+  summary: 'Settings paths of AI features by a text in name or type label, any case.',
   rest: 'GET /api/v1/settings/search',
   effect: 'read',
   tag: 'Configuration',

@@ -33,6 +33,12 @@ export function send(
   response.end(request.method === 'HEAD' ? undefined : body);
 }
 
+/** 204, which has neither body nor length (RFC 9110, section 8.6). */
+export function sendNothing(response: ServerResponse, headers: OutgoingHttpHeaders): void {
+  if (response.headersSent || response.destroyed) return;
+  response.writeHead(204, headers).end();
+}
+
 export interface ProblemContext {
   readonly baseUrl: string;
   readonly requestId: string;

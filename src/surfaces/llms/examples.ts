@@ -11,6 +11,17 @@ const VALUES: Readonly<Record<string, unknown>> = {
   operation_id: `op_${'0a1b2c3d'.repeat(8)}`,
   path: '/ai/features',
   query: 'translat',
+  subscription_id: `sub_${'0a1b2c3d'.repeat(4)}`,
+  // Shortened: a real one is longer, and is passed on as it was answered.
+  after: 'eyJ2IjoxfQ.c2lnbmF0dXJl',
+};
+
+const SUBSCRIPTION = {
+  website_ids: ['web_1_1'],
+  event_types: ['conversation.*', 'privacy.*'],
+  payload_mode: 'thin',
+  delivery: { mode: 'pull' },
+  start: 'beginning',
 };
 
 /** Values that differ from those, or are members of a body. */
@@ -22,7 +33,12 @@ const OF_TOOL: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     context: { type: 'text', text: 'Wo ist mein Paket?', default_language: 'en' },
   },
   config_plan: { path: '/ai/features/aif_1_1_5', expected_version: 3, changes: { enabled: false } },
+  subscription_create: SUBSCRIPTION,
+  subscription_replace: { ...SUBSCRIPTION, start: 'retained' },
 };
+
+/** The revision that a write is meant for, where it has to name one. */
+const REVISION = 1;
 
 /** The key of a write: any text of the caller's own that it keeps for retries. */
 const keyOf = (tool: Tool): string => `${tool.name.replaceAll('_', '-')}-1042`;
@@ -44,6 +60,7 @@ export function exampleArguments(tool: Tool): Record<string, unknown> {
 /** The same as arguments of the MCP tool. */
 export const exampleToolArguments = (tool: Tool): Record<string, unknown> => ({
   ...exampleArguments(tool),
+  ...(tool.ifMatch && { if_match: REVISION }),
   ...(tool.idempotency === 'required' && { idempotency_key: keyOf(tool) }),
 });
 
@@ -63,5 +80,10 @@ export function exampleRequest(tool: Tool, baseUrl: string): string {
   const line = `${tool.method} ${baseUrl}${path}${query.length > 0 ? `?${query.join('&')}` : ''}`;
   if (tool.effect === 'read') return line;
   const body = tool.parameters.filter((one) => one.in === 'body').map(({ name }) => [name, example[name]]);
-  return `${line} Idempotency-Key: ${keyOf(tool)} ${JSON.stringify(Object.fromEntries(body))}`;
+  return [
+    line,
+    ...(tool.ifMatch ? [`If-Match: "${REVISION}"`] : []),
+    ...(tool.idempotency === 'required' ? [`Idempotency-Key: ${keyOf(tool)}`] : []),
+    ...(body.length > 0 ? [JSON.stringify(Object.fromEntries(body))] : []),
+  ].join(' ');
 }

@@ -11,6 +11,13 @@ const RESTRICTIONS: Readonly<Record<Tool['restrictions'], string>> = {
   none: 'no difference',
 };
 
+const KEY = {
+  required: '- Needs an idempotency key of your own: header `Idempotency-Key`, argument `idempotency_key`.',
+  optional: '- Takes an idempotency key of your own: header `Idempotency-Key`, argument `idempotency_key`.',
+};
+
+const STATUS = { 201: ', with `Location` and `ETag`', 204: ', without a body' };
+
 /** Every operation of the registry: groups under headings of the third level, operations under the fourth. */
 export function operationsText(registry: Registry, nameOf: NameOf, baseUrl: string): string {
   return Object.entries(TAGS)
@@ -35,9 +42,10 @@ function operation(tool: Tool, nameOf: NameOf, baseUrl: string): string {
     ...tool.when.map(conditionText),
     `- Restricted credentials: ${RESTRICTIONS[tool.restrictions]}.`,
     ...(tool.author ? ['- Author: an enabled operator mapped to the credential on this website.'] : []),
-    ...(tool.idempotency === 'required'
-      ? ['- Needs an idempotency key of your own: header `Idempotency-Key`, argument `idempotency_key`.']
-      : []),
+    ...(tool.consent === 'refused' ? ['- Tokens from a person’s consent: refused (`not_permitted`).'] : []),
+    ...(tool.idempotency === 'none' ? [] : [KEY[tool.idempotency]]),
+    ...(tool.ifMatch ? ['- Needs the current revision: header `If-Match`, argument `if_match`.'] : []),
+    ...(tool.status === 200 ? [] : [`- Status of success over REST: ${tool.status}${STATUS[tool.status]}.`]),
     ...(tool.emits.length > 0 ? [`- Leaves in the event journal: ${codes(tool.emits)}.`] : []),
     ...(errors.length > 0 ? [`- Error codes of its own: ${errors.map(errorText).join(', ')}.`] : []),
     ...(tool.untrusted.length > 0 ? [`- Untrusted text: ${codes(tool.untrusted)}.`] : []),

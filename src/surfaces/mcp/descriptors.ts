@@ -34,8 +34,8 @@ export function describe(tool: Tool, version: Version): Descriptor {
 const hints = (tool: Tool): Readonly<Record<string, boolean>> => ({
   readOnlyHint: tool.effect === 'read',
   destructiveHint: tool.method === 'PATCH' || tool.method === 'DELETE',
-  // Reads, and writes that their key makes happen once.
-  idempotentHint: true,
+  // Reads, writes that their key makes happen once, and those of one revision; not what two calls do twice.
+  idempotentHint: tool.idempotency !== 'optional' || tool.ifMatch,
   openWorldHint: false,
 });
 
@@ -54,36 +54,60 @@ const outputSchema = (tool: Tool): ObjectSchema => ({
 
 const KEY = {
   type: 'string',
-  description: 'Your own key, at most 128 printable characters; keep it for retries.',
+  description: 'Own key, up to 128 characters, for retries.',
 };
+
+/** Text as in the header is taken as well; a revision is read as a number. */
+const REVISION = { type: 'integer', description: 'Current revision.' };
 
 function inputSchema(tool: Tool): ObjectSchema {
   const schema = without(jsonSchema(tool.input, 'input'));
-  if (tool.idempotency === 'none') return { type: 'object', ...schema };
+  if (tool.effect === 'read') return { type: 'object', ...schema };
   const { properties = {}, required = [] } = schema as { properties?: object; required?: readonly string[] }; // as below
   return {
     type: 'object',
     ...schema,
-    properties: { ...properties, idempotency_key: KEY },
-    required: [...required, 'idempotency_key'],
+    properties: { ...properties, ...(tool.ifMatch && { if_match: REVISION }), idempotency_key: KEY },
+    required: [
+      ...required,
+      ...(tool.ifMatch ? ['if_match'] : []),
+      ...(tool.idempotency === 'required' ? ['idempotency_key'] : []),
+    ],
   };
 }
 
-const VERBOSE: ReadonlySet<string> = new Set(['pattern', 'minLength', 'maxLength']);
+const VERBOSE: ReadonlySet<string> = new Set([
+  ...['pattern', 'minLength', 'maxLength', 'minimum', 'minItems', 'uniqueItems', 'minProperties'],
+]);
 
 /** The schema without rules that the gateway applies anyway: a model does not check its arguments by patterns. */
 function without(schema: JsonSchema): JsonSchema {
-  const { properties = {} } = schema as { properties?: Record<string, JsonSchema> }; // JSON Schema of an object
-  const brief = Object.entries(properties).map(([name, { description, ...property }]) => [
-    name,
-    {
-      ...Object.fromEntries(Object.entries(property).filter(([key]) => !VERBOSE.has(key))),
-      // What an id looks like is of no use to those who copy it.
-      description: String(description).replace(/: \w+_\{tenant\}.*$/, '.'),
-    },
-  ]);
-  return { ...schema, properties: Object.fromEntries(brief) };
+  const { properties, items, description, ...rules } = schema as ObjectNode; // what `jsonSchema` writes of arguments
+  return {
+    ...Object.fromEntries(
+      Object.entries(rules).filter(
+        ([key, value]) => (!VERBOSE.has(key) && value !== INT_MAX && value !== false) || key === 'additionalProperties',
+      ),
+    ),
+    ...(properties && {
+      properties: Object.fromEntries(Object.entries(properties).map(([name, property]) => [name, without(property)])),
+    }),
+    // What the items are, the list says.
+    ...(items && { items: without({ ...items, description: undefined }) }),
+    // What an id looks like is of no use to those who copy it.
+    ...(description !== undefined && { description: description.replace(/: \w+_\{tenant\}.*$/, '.') }),
+  };
 }
+
+/** What is looked at in a JSON Schema of arguments. */
+interface ObjectNode extends JsonSchema {
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly items?: JsonSchema;
+  readonly description?: string;
+}
+
+/** Bound of integers that are stored in four bytes. */
+const INT_MAX = 2_147_483_647;
 
 interface Node {
   readonly type?: string;

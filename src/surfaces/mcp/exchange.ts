@@ -11,6 +11,12 @@ export type Called = { readonly operation: OperationState | undefined } & (
   | { readonly failure: Failure }
 );
 
+/** What an operation has in headers over REST. */
+export interface Headers {
+  readonly idempotencyKey?: string;
+  readonly ifMatch?: string;
+}
+
 /** One HTTP request to `/mcp`, as its handler sees it. */
 export class Exchange {
   /** What the RateLimit headers of the reply say. */
@@ -43,11 +49,11 @@ export class Exchange {
   }
 
   /** Calls an operation; throws what has to be an HTTP status: a bearer that is no good. */
-  async call(name: string, input: Readonly<Record<string, unknown>>, idempotencyKey?: string): Promise<Called> {
+  async call(name: string, input: Readonly<Record<string, unknown>>, headers: Headers = {}): Promise<Called> {
     const tool = this.corridor.registry.get(name);
     if (!tool) throw new Error(`no tool ${name}`);
     this.operation = name;
-    const outcome = await this.corridor.call({ tool, resource: 'mcp', bearer: this.bearer, input, idempotencyKey });
+    const outcome = await this.corridor.call({ tool, resource: 'mcp', bearer: this.bearer, input, ...headers });
     this.quota = outcome.quota;
     this.credential = outcome.authority?.credentialId;
     this.#admitted = outcome.authority;

@@ -19,7 +19,11 @@ export function invalidParams(failure: Failure): RpcError {
 }
 
 /** Headers of REST are arguments here. */
-const argumentOf = (name: string): string => (name === 'Idempotency-Key' ? 'idempotency_key' : name);
+const ARGUMENTS: ReadonlyMap<string, string> = new Map([
+  ['Idempotency-Key', 'idempotency_key'],
+  ['If-Match', 'if_match'],
+]);
+const argumentOf = (name: string): string => ARGUMENTS.get(name) ?? name;
 
 /** Something named that does not exist, or that this credential may not use. */
 export const unusable = (noun: 'tool' | 'prompt'): RpcError =>

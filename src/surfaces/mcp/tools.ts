@@ -3,7 +3,7 @@ import type { Tool } from '../../core/tool.ts';
 import { mayCall, type Registry } from '../../gateway/registry.ts';
 import type { OperationState } from '../../gateway/writes.ts';
 import { type Descriptor, describe } from './descriptors.ts';
-import type { Exchange } from './exchange.ts';
+import type { Exchange, Headers } from './exchange.ts';
 import { invalidParams, unusable } from './refusals.ts';
 import { VERSIONS, type Version } from './versions.ts';
 
@@ -44,16 +44,28 @@ export function mcpTools(registry: Registry) {
   };
 }
 
-/** The operation's input, and the key of a write, which REST has in a header. */
+/** The operation's input, and what REST has in headers: the key of a write and the revision that it is meant for. */
 function argumentsOf(
   tool: Tool,
   values: Readonly<Record<string, unknown>>,
-): [input: Readonly<Record<string, unknown>>, key?: string] {
-  if (tool.idempotency === 'none') return [values];
-  const { idempotency_key: key, ...input } = values;
-  // What is no text can be no key: the corridor refuses the empty one in its turn.
-  return key === undefined ? [input] : [input, typeof key === 'string' ? key : ''];
+): [Readonly<Record<string, unknown>>, Headers] {
+  const { idempotency_key: key, if_match: revision, ...rest } = values;
+  return [
+    {
+      ...rest,
+      ...(tool.idempotency === 'none' && key !== undefined && { idempotency_key: key }),
+      ...(!tool.ifMatch && revision !== undefined && { if_match: revision }),
+    },
+    {
+      ...(tool.idempotency !== 'none' && key !== undefined && { idempotencyKey: textOf(key) }),
+      ...(tool.ifMatch &&
+        revision !== undefined && { ifMatch: typeof revision === 'number' ? String(revision) : textOf(revision) }),
+    },
+  ];
 }
+
+/** What is no text can be no header: the corridor refuses the empty one in its turn. */
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 function success(tool: Tool, body: unknown, operation: OperationState | undefined): ToolResult {
   return {

@@ -80,9 +80,10 @@ function operation(tool: Tool): object {
     parameters: [
       ...tool.parameters.flatMap((one) => (one.in === 'body' ? [] : [parameter(one)])),
       ...(tool.bytes ? BYTES_PARAMETERS : []),
-      ...(tool.idempotency === 'required' ? [IDEMPOTENCY_KEY] : []),
+      ...(tool.idempotency === 'none' ? [] : [{ ...IDEMPOTENCY_KEY, required: tool.idempotency === 'required' }]),
+      ...(tool.ifMatch ? [IF_MATCH] : []),
     ],
-    ...(tool.effect === 'write' && { requestBody: requestBody(tool) }),
+    ...(hasBody(tool) && { requestBody: requestBody(tool) }),
     responses: responses(tool),
     'x-required-scopes': scopes,
     'x-required-data-access': dataAccess,
@@ -101,6 +102,7 @@ function describe(tool: Tool): string {
   }
   if (tool.restrictions === 'refused')
     lines.push('Refused for credentials with channel, team or subsite restrictions.');
+  if (tool.consent === 'refused') lines.push('Refused for tokens that a person’s consent has given.');
   return lines.join(' ');
 }
 
@@ -112,10 +114,19 @@ function parameter({ name, in: place, schema, required }: Parameter): object {
 const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
   in: 'header',
-  required: true,
   description: 'Your own key for this write. The same key with the same input never acts twice; keep it for retries.',
   schema: { type: 'string', pattern: '^[!-~]{1,128}$' },
 };
+
+const IF_MATCH = {
+  name: 'If-Match',
+  in: 'header',
+  required: true,
+  description: 'The current revision, as ETag gives it or as a bare number.',
+  schema: { type: 'string', pattern: '^(?:"[1-9][0-9]{0,9}"|[1-9][0-9]{0,9})$' },
+};
+
+const hasBody = (tool: Tool): boolean => tool.parameters.some((one) => one.in === 'body');
 
 function requestBody(tool: Tool): object {
   const members = tool.parameters.filter((one) => one.in === 'body').map(({ name, schema }) => [name, schema]);
@@ -149,32 +160,30 @@ function responses(tool: Tool): object {
   if (named('cursor')) codes.push('invalid_cursor');
   if (refusable(tool)) codes.push('not_permitted');
   if (tool.bytes) codes.push('precondition_failed', 'range_not_satisfiable');
-  if (tool.effect === 'write') codes.push('invalid_json', 'body_too_large', 'unsupported_media_type');
-  if (tool.idempotency === 'required') codes.push(...LEDGER);
+  if (hasBody(tool)) codes.push('invalid_json', 'body_too_large', 'unsupported_media_type');
+  if (tool.idempotency !== 'none') codes.push(...LEDGER);
+  if (tool.idempotency === 'required') codes.push('idempotency_key_required', 'operation_in_progress');
+  if (tool.ifMatch) codes.push('if_match_required', 'invalid_parameter', 'revision_changed', 'concurrent_mutation');
   const statuses = [...new Set(codes.map(statusOf))].sort();
   const failures = statuses.map((status): [string, object] => [
     String(status),
     failure(codes.filter((code) => statusOf(code) === status)),
   ]);
   return Object.fromEntries([
-    ['200', success(tool)],
+    [String(tool.status), success(tool)],
     ...(tool.bytes ? [['206', BYTES_RESPONSE] as const] : []),
     ...failures,
   ]);
 }
 
 /** What the ledger of writes may answer. */
-const LEDGER: readonly FailureCode[] = [
-  'idempotency_key_required',
-  'invalid_idempotency_key',
-  'idempotency_conflict',
-  'operation_in_progress',
-  'outcome_unknown',
-];
+const LEDGER: readonly FailureCode[] = ['invalid_idempotency_key', 'idempotency_conflict', 'outcome_unknown'];
 
 /** Whether there is a credential that may not call the operation, or not with every parameter. */
-const refusable = ({ required, restrictions, when }: Tool): boolean =>
-  required.scopes.length + required.dataAccess.length + when.length > 0 || restrictions === 'refused';
+const refusable = ({ required, restrictions, consent, when }: Tool): boolean =>
+  required.scopes.length + required.dataAccess.length + when.length > 0 ||
+  restrictions === 'refused' ||
+  consent === 'refused';
 
 const COMMON_HEADERS = {
   'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' },
@@ -190,11 +199,15 @@ const success = (tool: Tool): object => ({
       'X-Gateway-Operation-Id': { $ref: '#/components/headers/X-Gateway-Operation-Id' },
       'Idempotency-Replayed': { $ref: '#/components/headers/Idempotency-Replayed' },
     }),
+    ...(tool.revision && { ETag: { $ref: '#/components/headers/ETag' } }),
+    ...(tool.location && { Location: { $ref: '#/components/headers/Location' } }),
   },
-  content: {
-    'application/json': { schema: jsonSchema(tool.output, 'output') },
-    ...(tool.bytes && { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } }),
-  },
+  ...(tool.status !== 204 && { content: contentOf(tool) }),
+});
+
+const contentOf = (tool: Tool): object => ({
+  'application/json': { schema: jsonSchema(tool.output, 'output') },
+  ...(tool.bytes && { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } }),
 });
 
 const BYTES_RESPONSE = {
@@ -248,6 +261,11 @@ const HEADERS = {
     description: 'Id of the write: operation_get tells its status.',
     schema: { type: 'string', pattern: '^op_[a-f0-9]{64}$' },
   },
+  ETag: {
+    description: 'The revision, as If-Match takes it.',
+    schema: { type: 'string', pattern: '^"[1-9][0-9]{0,9}"$' },
+  },
+  Location: { description: 'Path of what was created.', schema: { type: 'string' } },
   'Idempotency-Replayed': {
     description: 'true where an earlier request with this key made the answer.',
     schema: { const: 'true' },

@@ -7,7 +7,7 @@ import { asFailure, type Corridor, type Outcome } from '../../gateway/call.ts';
 import type { QuotaState } from '../../gateway/quota.ts';
 import type { OperationState } from '../../gateway/writes.ts';
 import { readJson } from '../http/body.ts';
-import { rateLimit, send, sendProblem } from '../http/reply.ts';
+import { rateLimit, send, sendNothing, sendProblem } from '../http/reply.ts';
 import { bearerOf, refuseAmbiguous, refuseBody } from '../http/request.ts';
 import { bytesHeaders, readConditions } from './bytes.ts';
 import { addBody, readInput } from './input.ts';
@@ -73,7 +73,7 @@ export function restSurface(corridor: Corridor, baseUrl: string): RestHandler {
       const wantsBytes = negotiate(request, tool);
       const { input, problems } = readInput(tool, match.path, cut === -1 ? '' : url.slice(cut + 1));
       const bearer = bearerOf(request);
-      if (tool.effect === 'read') refuseBody(request, response);
+      if (!tool.parameters.some((one) => one.in === 'body')) refuseBody(request, response);
       // Without a token nobody's body is waited for.
       else if (bearer === undefined) throw new Failure('unauthenticated');
       else {
@@ -87,11 +87,12 @@ export function restSurface(corridor: Corridor, baseUrl: string): RestHandler {
         bearer,
         input,
         idempotencyKey: header(request, 'idempotency-key'),
+        ifMatch: header(request, 'if-match'),
         problems: [...problems, ...(conditions?.problems ?? [])],
         ...(wantsBytes && conditions && { bytes: conditions.bytes }),
       });
       if (outcome.authority) record.credential = outcome.authority.credentialId;
-      render(outcome);
+      render(tool, outcome);
     };
     const reply = (status: number, type: string, body: string | Uint8Array, headers: OutgoingHttpHeaders): void => {
       if (response.destroyed) return;
@@ -106,13 +107,15 @@ export function restSurface(corridor: Corridor, baseUrl: string): RestHandler {
       });
       send(request, response, status, type, body, headers);
     };
-    const render = (outcome: Outcome): void => {
+    const render = (tool: Tool, outcome: Outcome): void => {
       const headers = { ...rateLimit(outcome.quota), ...operationHeaders(outcome.operation) };
       if ('failure' in outcome) refuse(outcome.failure, headers);
       else if ('bytes' in outcome) {
         const status = outcome.bytes.size === 0 ? 200 : 206;
         reply(status, BYTES_TYPE, outcome.bytes.bytes, { ...headers, ...bytesHeaders(outcome.bytes) });
-      } else reply(200, JSON_TYPE, JSON.stringify(outcome.body), headers);
+      } else if (tool.status === 204) sendNothing(response, headers);
+      else
+        reply(tool.status, JSON_TYPE, JSON.stringify(outcome.body), { ...headers, ...described(tool, outcome.body) });
     };
     answer().catch((error: unknown) => refuse(asFailure(error), rateLimit(quota)));
     return true;
@@ -123,6 +126,11 @@ const operationHeaders = (operation: OperationState | undefined): OutgoingHttpHe
   operation
     ? { 'X-Gateway-Operation-Id': operation.id, ...(operation.replayed && { 'Idempotency-Replayed': 'true' }) }
     : {};
+
+const described = ({ revision, location }: Tool, body: unknown): OutgoingHttpHeaders => ({
+  ...(revision && { ETag: `"${revision(body)}"` }),
+  ...(location && { Location: location(body) }),
+});
 
 /** A header that Node has not joined: it is refused where it is sent twice. */
 function header(request: IncomingMessage, name: string): string | undefined {

@@ -19,6 +19,7 @@ import { oauthSurface } from '../../../src/surfaces/oauth/oauth.ts';
 import { type RestHandler, restSurface } from '../../../src/surfaces/rest/rest.ts';
 import { issue } from '../../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
+import { KEYS } from '../../support/keys.ts';
 import {
   type Choice,
   type Door,
@@ -45,6 +46,7 @@ const newOne = (scopes?: readonly Scope[]): Promise<TestClient> =>
 beforeAll(async () => {
   database = await freshDatabase('demo');
   const corridor = await openGateway({
+    keys: KEYS,
     store: { db: database.db, slow: database.db },
     checkEvery: 1,
     onDefect: unexpected,

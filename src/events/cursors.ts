@@ -1,0 +1,85 @@
+import { z } from 'zod';
+
+/** The operator's keys as cursors need them (auth/keys.ts, Keyring). */
+export interface CursorKeys {
+  /** Name of the key that signs. */
+  readonly kid: string;
+  sign(purpose: 'cursor', data: string): { readonly kid: string; readonly mac: Buffer };
+  verify(purpose: 'cursor', data: string, signature: { readonly kid: string; readonly mac: Uint8Array }): boolean;
+}
+
+/** Where a reader of a subscription stands: the position up to which it has taken each website's journal. */
+export interface CursorState {
+  readonly subscription: string;
+  readonly revision: number;
+  readonly credential: string;
+  readonly environment: 'live' | 'test';
+  /** By website id, every website of the subscription. */
+  readonly positions: ReadonlyMap<string, number>;
+}
+
+/** Characters (contract, Limits). Fifty websites with ids and positions of full length take 5,200. */
+export const CURSOR_MAX = 12_000;
+const VERSION = 1;
+
+const Payload = z.strictObject({
+  v: z.literal(VERSION),
+  kid: z.string(),
+  sub: z.string(),
+  rev: z.int(),
+  crd: z.string(),
+  env: z.enum(['live', 'test']),
+  positions: z.record(z.string(), z.int().min(0)),
+});
+
+/**
+ * base64url(JSON) "." base64url(HMAC-SHA256 of the text before the dot) (decisions, section 12; checks, CU-01). Positions
+ * are no secret, a receipt shows its own; nothing in it expires, retention decides what it is still good for.
+ */
+export function writeCursor(keys: CursorKeys, state: CursorState): string {
+  const payload: z.output<typeof Payload> = {
+    v: VERSION,
+    kid: keys.kid,
+    sub: state.subscription,
+    rev: state.revision,
+    crd: state.credential,
+    env: state.environment,
+    positions: Object.fromEntries(state.positions),
+  };
+  const text = Buffer.from(JSON.stringify(payload)).toString('base64url');
+  return `${text}.${keys.sign('cursor', text).mac.toString('base64url')}`;
+}
+
+/** What one of our keys has signed, in the one spelling that it was written in; `undefined` for everything else. */
+export function readCursor(keys: CursorKeys, cursor: string): CursorState | undefined {
+  if (cursor.length > CURSOR_MAX) return undefined;
+  const [text = '', signature = '', ...rest] = cursor.split('.');
+  const mac = Buffer.from(signature, 'base64url');
+  // The last character of a MAC has two bits that say nothing: other spellings of the same bytes are refused.
+  if (rest.length > 0 || mac.toString('base64url') !== signature) return undefined;
+  const payload = parse(text);
+  // The name of the key has to be read before it can be proved; nothing else is looked at until the MAC is.
+  if (payload === undefined || !keys.verify('cursor', text, { kid: payload.kid, mac })) return undefined;
+  const { data } = Payload.safeParse(payload);
+  return (
+    data && {
+      subscription: data.sub,
+      revision: data.rev,
+      credential: data.crd,
+      environment: data.env,
+      positions: new Map(Object.entries(data.positions)),
+    }
+  );
+}
+
+function parse(text: string): { readonly kid: string } | undefined {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
+    return typeof value === 'object' && value !== null && 'kid' in value && typeof value.kid === 'string'
+      ? { ...value, kid: value.kid }
+      : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

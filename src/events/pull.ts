@@ -1,0 +1,83 @@
+import { type EventPage, type PullRequest, wanting } from '../core/events.ts';
+import { Failure } from '../core/failures.ts';
+import { type Scan, scanJournals } from '../store/pull.ts';
+import type { ReadSession } from '../store/read.ts';
+import { type CursorKeys, type CursorState, readCursor, writeCursor } from './cursors.ts';
+import { merge } from './merge.ts';
+import { receiptOf } from './receipts.ts';
+
+/** Under whose authority, and with which keys, pages are made. */
+export interface PullContext {
+  readonly session: Pick<ReadSession, 'db' | 'authority' | 'verified'>;
+  readonly keys: CursorKeys;
+  /** The store's own key, of which event ids are made (store/ledger.ts, ledgerKey). */
+  readonly eventKey: () => Promise<Uint8Array>;
+}
+
+/** Seconds: a family is paused by people. */
+const PAUSED_RETRY = 30;
+
+const invalid = (): Failure =>
+  new Failure('invalid_cursor', { errors: [{ parameter: 'after', code: 'invalid_cursor' }] });
+
+/**
+ * One page of receipts behind a cursor (contract, Events), in one guarded statement: for the pull operation and for the
+ * socket alike. The caller has decided that the authority may pull at all. Throws `invalid_cursor` for what is no cursor of
+ * this subscription, credential and environment, `not_found`, `subscription_corrupt`, `revision_changed`,
+ * `replay_expired`, `event_family_paused` (nothing is consumed), `journal_unavailable`, or StaleAuthority.
+ */
+export async function pullPage(context: PullContext, { subscription, after, limit }: PullRequest): Promise<EventPage> {
+  const { session, keys } = context;
+  const { authority } = session;
+  const state = readCursor(keys, after);
+  const own =
+    state?.subscription === subscription &&
+    state.credential === authority.credentialId &&
+    state.environment === authority.environment;
+  if (!state || !own) throw invalid();
+  const [scan, eventKey] = await Promise.all([
+    scanJournals(session, subscription, state.positions),
+    context.eventKey(),
+  ]);
+  refuse(scan, state);
+
+  const scanned = scan.websites.map(({ website, rows }) => ({ website, rows, after: positionOf(state, website) }));
+  const { taken, positions } = merge(scanned, wanting(scan.eventTypes), limit);
+  return {
+    subscription_id: subscription,
+    revision: scan.revision,
+    events: taken.map(({ website, row }) => receiptOf(eventKey, website, row)),
+    next_cursor: writeCursor(keys, { ...state, positions }),
+    has_more: scan.websites.some(({ website, head }) => head > (positions.get(website) ?? head)),
+    retention: scan.websites.map(({ website, trimmed }) => ({
+      website_id: website,
+      retained_from: trimmed + 1,
+      accepted_cursor: positionOf(state, website),
+    })),
+    coverage: scan.websites.map(({ website, reported }) => ({
+      website_id: website,
+      coverage: reported ? 'stored_events_only' : 'unreported',
+    })),
+  };
+}
+
+const positionOf = (state: CursorState, website: string): number => state.positions.get(website) ?? 0;
+
+function refuse(scan: Scan, state: CursorState): void {
+  if (scan.revision !== state.revision) throw new Failure('revision_changed');
+  if (scan.websites.length !== state.positions.size) throw invalid();
+  for (const { website, head, trimmed } of scan.websites) {
+    const position = state.positions.get(website);
+    if (position === undefined) throw invalid();
+    // Ahead of the journal: the store was put back to an earlier state, and what this reader took is not what is there.
+    if (position < trimmed || position > head) throw new Failure('replay_expired');
+  }
+  // A paused family withholds the whole page and consumes no cursor (contract, Event subscriptions and events).
+  if (scan.paused) throw new Failure('event_family_paused', { retryAfter: PAUSED_RETRY });
+  for (const { website, rows, head } of scan.websites) {
+    const position = positionOf(state, website);
+    // Positions have no gaps: a receipt that is missing must not be skipped in silence.
+    const whole = rows.every((row, i) => row.position === position + i + 1);
+    if (!whole || (head > position && rows.length === 0)) throw new Failure('journal_unavailable', { retryAfter: 1 });
+  }
+}

@@ -1,0 +1,19 @@
+import { createHmac } from 'node:crypto';
+import type { EventReceipt } from '../core/events.ts';
+import type { JournalRow } from '../store/pull.ts';
+
+/**
+ * Id of the receipt at a position of a website's journal (decisions, section 1). The key lies in the store and is never
+ * exchanged (store/ledger.ts, ledgerKey), so that the id is the same on every replica and after a change of GATEWAY_KEYS.
+ */
+export const eventId = (key: Uint8Array, website: string, position: number): string =>
+  `evt_${createHmac('sha256', key).update(`${website} ${position}`).digest('hex')}`;
+
+export const receiptOf = (key: Uint8Array, website: string, row: JournalRow): EventReceipt => ({
+  event_id: eventId(key, website, row.position),
+  event_type: row.eventType,
+  website_id: website,
+  cursor: row.position,
+  occurred_at: row.occurredAt,
+  recorded_at: row.recordedAt,
+});

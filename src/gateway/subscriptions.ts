@@ -1,0 +1,129 @@
+import { randomBytes } from 'node:crypto';
+import type {
+  Subscribed,
+  Subscription,
+  SubscriptionDefinition,
+  SubscriptionReads,
+  SubscriptionWrites,
+} from '../core/events.ts';
+import { Failure } from '../core/failures.ts';
+import { type CursorKeys, writeCursor } from '../events/cursors.ts';
+import { pullPage } from '../events/pull.ts';
+import type { ReadSession } from '../store/read.ts';
+import {
+  readSubscription,
+  readSubscriptions,
+  type StoredDefinition,
+  type StoredSubscription,
+  type SubscriptionCommand,
+  storedSubscription,
+  writeSubscription,
+} from '../store/subscriptions.ts';
+import { type OperationState, placeOf, type WriteCall } from './writes.ts';
+
+/** Reads and writes of subscriptions, and pulls, bound to one call (contract, Event subscriptions and events). */
+export class Subscriptions {
+  readonly #keys: CursorKeys;
+  readonly #secret: () => Promise<Uint8Array>;
+
+  /** `secret`: the store's own key (store/ledger.ts, openLedgerKey). */
+  constructor(keys: CursorKeys, secret: () => Promise<Uint8Array>) {
+    this.#keys = keys;
+    this.#secret = secret;
+  }
+
+  reads(session: ReadSession): SubscriptionReads {
+    return {
+      subscriptions: async () => (await readSubscriptions(session)).map((one) => told(session, one)),
+      subscription: async (id) => told(session, await readSubscription(session, id)),
+      pull: (request) => pullPage({ session, keys: this.#keys, eventKey: this.#secret }, request),
+    };
+  }
+
+  /** The writes of one call. `state` is told what the ledger has answered of one that has a key. */
+  writes(call: WriteCall, state: (operation: OperationState) => void): SubscriptionWrites {
+    const { session } = call;
+    const run = async (command: SubscriptionCommand): Promise<unknown> => this.#run(call, command, state);
+    const revision = call.ifMatch ?? 0; // asked for by the operations that name it
+    return {
+      createSubscription: async (definition) => {
+        const id = `sub_${randomBytes(16).toString('hex')}`;
+        const done = await run({ operation: 'subscription_create', id, ...stored(session, definition) });
+        return this.#subscribed(session, done);
+      },
+      replaceSubscription: async (id, definition) => {
+        const done = await run({ operation: 'subscription_replace', id, revision, ...stored(session, definition) });
+        return this.#subscribed(session, done);
+      },
+      deleteSubscription: async (id) => {
+        await run({ operation: 'subscription_delete', id, revision });
+      },
+    };
+  }
+
+  async #run(
+    call: WriteCall,
+    command: SubscriptionCommand,
+    state: (operation: OperationState) => void,
+  ): Promise<unknown> {
+    const { session, key } = call;
+    const [first] = session.authority.websites.values();
+    const place = key === undefined ? undefined : placeOf(await this.#secret(), call, key);
+    const entry = await writeSubscription(session, first?.tenant ?? '0', command, place);
+    if (!('outcome' in entry)) {
+      if (place) state({ id: place.operationId, replayed: false });
+      throw new Failure(entry.state === 'conflict' ? 'idempotency_conflict' : 'outcome_unknown');
+    }
+    const { outcome } = entry;
+    if (!('done' in outcome)) throw new Failure('refused' in outcome ? outcome.refused : outcome.rejected);
+    if (place) state({ id: place.operationId, replayed: entry.state === 'settled' });
+    return outcome.done;
+  }
+
+  /** Of a replay as of the first answer: the positions that it began with are kept with it. */
+  #subscribed(session: ReadSession, done: unknown): Subscribed {
+    const row = storedSubscription(done);
+    const subscription = told(session, row);
+    const positions = new Map(subscription.website_ids.map((id, i) => [id, row.positions[i] ?? 0]));
+    const { credentialId: credential, environment } = session.authority;
+    return {
+      subscription,
+      cursor: writeCursor(this.#keys, {
+        subscription: row.id,
+        revision: row.revision,
+        credential,
+        environment,
+        positions,
+      }),
+    };
+  }
+}
+
+/** The definition by native numbers; a website that is not granted is not found. */
+function stored(
+  { authority }: ReadSession,
+  { website_ids, event_types, start }: SubscriptionDefinition,
+): StoredDefinition {
+  const sites = website_ids.map((id) => {
+    const website = authority.websites.get(id);
+    if (!website) throw new Failure('not_found');
+    return website.site;
+  });
+  return { sites, event_types, start };
+}
+
+function told({ authority }: ReadSession, row: StoredSubscription): Subscription {
+  const ids = new Map([...authority.websites.values()].map(({ id, site }) => [site, id]));
+  return {
+    subscription_id: row.id,
+    revision: row.revision,
+    status: row.paused ? 'paused' : 'active',
+    website_ids: row.sites.map((site) => ids.get(site) ?? ''),
+    event_types: row.event_types,
+    payload_mode: 'thin',
+    delivery: { mode: 'pull' },
+    start: row.start,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  };
+}

@@ -1,0 +1,104 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import postgres from 'postgres';
+import type { EmbeddedStore } from '../../src/store/embedded.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { openDatabase } from '../../src/store/postgres.ts';
+
+const WRITERS = 16;
+const SECONDS = 3;
+const ROUNDS = 3;
+const LOOPS = 2_000;
+
+const median = (values: readonly number[]): number =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+
+/**
+ * Committed changes a second of 16 writers, on one website and on eight, with receipts against the same without triggers,
+ * in turn; what a receipt costs inside the server; and the server's commits alone, as a ceiling.
+ */
+export async function journal(store: EmbeddedStore, print: (line: string) => void): Promise<void> {
+  const target = { host: store.host, port: store.port, database: 'gateway', username: 'postgres' };
+  const db = openDatabase({ target, connections: 1, statementTimeout: 600_000, name: 'bench' });
+  await migrate(db);
+  await db.close();
+  const sql = postgres({ ...target, max: 1, onnotice: () => undefined });
+  await sql`INSERT INTO platform.organization (tenant, external_id, name) VALUES (900, 'bench', 'Bench')`;
+  await sql`INSERT INTO platform.website (tenant, site, external_id, name, time_zone)
+    SELECT 900, n, 'bench' || n, 'Bench', 'UTC' FROM generate_series(1, 8) AS n`;
+  await sql`INSERT INTO platform.visitor (tenant, site, id, external_id, created_at)
+    SELECT 900, site, n, 'bench' || site || '-' || n, now() FROM generate_series(1, 8) AS site, generate_series(1, ${WRITERS}::integer) AS n`;
+
+  const rate = async (websites: number): Promise<number> => {
+    const pools = Array.from({ length: WRITERS }, () => postgres({ ...target, max: 1, onnotice: () => undefined }));
+    let [done, going] = [0, true];
+    const writing = pools.map(async (pool, n) => {
+      for (let i = 0; going; i++) {
+        await pool`UPDATE platform.visitor SET nickname = ${`${i}`} WHERE tenant = 900 AND site = ${1 + (n % websites)} AND id = ${n + 1}`;
+        done++;
+      }
+    });
+    await pause(500);
+    done = 0;
+    const began = performance.now();
+    await pause(SECONDS * 1_000);
+    const perSecond = (done * 1_000) / (performance.now() - began);
+    going = false;
+    await Promise.all(writing);
+    await Promise.all(pools.map((pool) => pool.end()));
+    return perSecond;
+  };
+  const triggers = (on: boolean) =>
+    sql.unsafe(`ALTER TABLE platform.visitor ${on ? 'ENABLE' : 'DISABLE'} TRIGGER USER`);
+  const compare = async (name: string, websites: number): Promise<void> => {
+    const [told, silent]: [number[], number[]] = [[], []];
+    for (let round = 0; round < ROUNDS; round++) {
+      told.push(await rate(websites));
+      await triggers(false);
+      silent.push(await rate(websites));
+      await triggers(true);
+    }
+    const ratios = told.map((one, i) => one / (silent[i] ?? 1));
+    print(
+      `journal, ${name.padEnd(14)} ${Math.round(median(told))} changes/s, ${Math.round(median(silent))}/s without receipts, ` +
+        `ratio ${median(ratios).toFixed(2)} (${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)})`,
+    );
+  };
+  await compare('one website', 1);
+  await compare('eight websites', 8);
+
+  // Inside the server, without the flush of each commit: a procedure that commits each change.
+  await sql.unsafe(`CREATE PROCEDURE public.bench_changes(n integer) LANGUAGE plpgsql AS $$
+    BEGIN
+      SET synchronous_commit = off;
+      FOR i IN 1..n LOOP
+        UPDATE platform.visitor SET nickname = i || clock_timestamp()::text WHERE (tenant, site, id) = (900, 1, 1);
+        COMMIT;
+      END LOOP;
+    END $$`);
+  const cost = async (): Promise<number> => {
+    const began = performance.now();
+    await sql.unsafe(`CALL public.bench_changes(${LOOPS})`);
+    return ((performance.now() - began) * 1_000) / LOOPS;
+  };
+  const append = async (throttled: boolean): Promise<number> => {
+    const began = performance.now();
+    await sql.unsafe(`DO $$ BEGIN FOR i IN 1..${LOOPS} LOOP PERFORM gateway.append_receipts(900, 1, '{visitor.changed}');
+      ${throttled ? '' : "PERFORM pg_notify('gateway_journal', '900 ' || i);"} END LOOP; END $$`);
+    return ((performance.now() - began) * 1_000) / LOOPS;
+  };
+  const costs: [number, number, number, number][] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    const told = await cost();
+    await triggers(false);
+    const silent = await cost();
+    await triggers(true);
+    costs.push([told, silent, await append(true), await append(false)]);
+  }
+  const of = (n: 0 | 1 | 2 | 3): string => median(costs.map((one) => one[n])).toFixed(0);
+  print(
+    `journal, inside the server: a change ${of(0)} µs, ${of(1)} µs without its receipt; append_receipts ${of(2)} µs, ${of(3)} µs with a NOTIFY each`,
+  );
+  await sql`DROP PROCEDURE public.bench_changes`;
+  await sql`DELETE FROM platform.organization WHERE tenant = 900`;
+  await sql.end();
+}

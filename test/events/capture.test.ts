@@ -1,0 +1,328 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { EVENT_FAMILIES, EVENT_KINDS } from '../../src/core/events.ts';
+import { freshDatabase, type TestDatabase } from '../support/database.ts';
+import { openTestGateway } from '../support/gateway.ts';
+import { appended, heads, plant, receipts } from './journal.support.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await freshDatabase();
+  await plant(database.sql);
+  expect(await receipts(database.sql)).toEqual([]);
+});
+afterAll(() => database.close());
+
+const row = (table: string, columns: string, values: string): string =>
+  `INSERT INTO platform.${table} (tenant, site, id, external_id, ${columns}) VALUES (1, 1, 90, '${table}90', ${values})`;
+
+describe('plain SQL: insert, update and delete of each table', () => {
+  it.each<[table: string, insert: string, update: string, events: [string, string, string]]>([
+    [
+      'contact',
+      row('contact', 'created_at', 'now()'),
+      "name = 'N'",
+      ['visitor', 'visitor', 'privacy.removed visitor.removed'],
+    ],
+    [
+      'visitor',
+      row('visitor', 'created_at', 'now()'),
+      "nickname = 'N'",
+      ['visitor', 'visitor', 'privacy.removed visitor.removed'],
+    ],
+    [
+      'note',
+      row('note', 'visitor_id, text, created_at', "1, 'x', now()"),
+      "text = 'N'",
+      ['visitor', 'visitor', 'visitor.removed'],
+    ],
+    [
+      'conversation',
+      row('conversation', 'visitor_id, status, platform, created_at, updated_at', "1, 'closed', 'web', now(), now()"),
+      "subject = 'N'",
+      ['conversation', 'conversation', 'conversation.removed'],
+    ],
+    [
+      'message',
+      row(
+        'message',
+        'conversation_id, author_type, visibility, kind, created_at',
+        "1, 'visitor', 'public', 'text', now()",
+      ),
+      "text = 'N'",
+      ['conversation', 'conversation', 'conversation.changed conversation.removed'],
+    ],
+    [
+      'file',
+      row(
+        'file',
+        'conversation_id, message_id, name, media_type, size, version, created_at',
+        "1, 1, 'f', 'a/b', 0, '0123456789abcdef', now()",
+      ),
+      "name = 'N'",
+      ['conversation', 'conversation', 'conversation.changed conversation.removed'],
+    ],
+    [
+      'ai_result',
+      row('ai_result', 'conversation_id', '1'),
+      "outcome = 'N'",
+      ['conversation', 'conversation', 'conversation.changed conversation.removed'],
+    ],
+    [
+      'operator',
+      row('operator', 'name, role', "'n', 'admin'"),
+      "name = 'N'",
+      ['operator', 'operator', 'operator.removed'],
+    ],
+    ['team', row('team', 'name', "'n'"), "name = 'N'", ['queue', 'queue', 'queue.removed']],
+    ['channel', row('channel', 'platform', "'web'"), "name = 'N'", ['queue', 'queue', 'queue.removed']],
+    ['subsite', row('subsite', 'name', "'n'"), "name = 'N'", ['queue', 'queue', 'queue.removed']],
+    [
+      'disposition',
+      row('disposition', 'value, label', "'v', 'l'"),
+      "label = 'N'",
+      ['website', 'website', 'website.removed'],
+    ],
+    [
+      'saved_response',
+      row('saved_response', 'language, label, content, category_name', "'en', 'l', 'c', 'n'"),
+      "label = 'N'",
+      ['website', 'website', 'website.removed'],
+    ],
+    [
+      'saved_link',
+      row('saved_link', 'label, url', "'l', 'u'"),
+      "label = 'N'",
+      ['website', 'website', 'website.removed'],
+    ],
+    [
+      'offer',
+      row('offer', 'name, type, status', "'n', 't', 's'"),
+      "name = 'N'",
+      ['website', 'website', 'website.removed'],
+    ],
+    [
+      'ai_feature',
+      row('ai_feature', 'name, type, versions', "'n', 't', '{1}'"),
+      "name = 'N'",
+      ['website', 'website', 'website.removed'],
+    ],
+  ])('%s', async (table, insert, update, events) => {
+    const { sql } = database;
+    const expected = events.map((types) =>
+      types.split(' ').map((type) => `1_1 ${type.includes('.') ? type : `${type}.changed`}`),
+    );
+    const mine = `(tenant, site, id) = (1, 1, 90)`;
+    expect(await appended(sql, insert)).toEqual(expected[0]);
+    expect(await appended(sql, `UPDATE platform.${table} SET ${update} WHERE ${mine}`)).toEqual(expected[1]);
+    // What stays as it was has not changed, and what is not there neither.
+    expect(await appended(sql, `UPDATE platform.${table} SET ${update} WHERE ${mine}`)).toEqual([]);
+    expect(await appended(sql, `UPDATE platform.${table} SET ${update} WHERE false`)).toEqual([]);
+    expect(await appended(sql, `DELETE FROM platform.${table} WHERE false`)).toEqual([]);
+    expect(await appended(sql, `DELETE FROM platform.${table} WHERE ${mine}`)).toEqual(expected[2]);
+  });
+
+  it('website, links and held families', async () => {
+    const { sql } = database;
+    const cases: [string, string[]][] = [
+      [
+        "INSERT INTO platform.website (tenant, site, external_id, name, time_zone) VALUES (1, 9, 'w9', 'W', 'UTC')",
+        ['1_9 website.changed'],
+      ],
+      ["UPDATE platform.website SET name = 'X' WHERE site = 9", ['1_9 website.changed']],
+      ['DELETE FROM platform.website WHERE site = 9', ['1_9 website.removed']],
+      ['INSERT INTO platform.visitor_contact VALUES (1, 1, 1, 1)', ['1_1 visitor.changed']],
+      ['DELETE FROM platform.visitor_contact', ['1_1 visitor.changed']],
+      ['INSERT INTO platform.conversation_contact VALUES (1, 1, 1, 1)', ['1_1 conversation.changed']],
+      ['DELETE FROM platform.conversation_contact', ['1_1 conversation.changed']],
+      ["INSERT INTO gateway.family_hold (tenant, site, family) VALUES (1, 2, 'queue')", ['1_2 capture.changed']],
+      ['DELETE FROM gateway.family_hold', ['1_2 capture.changed']],
+      [
+        'TRUNCATE platform.offer',
+        ['1_1', '1_2', '1_3', '2_1'].flatMap((w) => [`${w} capture.gap`, `${w} website.gap`]),
+      ],
+    ];
+    for (const [statement, expected] of cases) expect(await appended(sql, statement), statement).toEqual(expected);
+  });
+
+  it('who serves a conversation is the queue’s', async () => {
+    const { sql } = database;
+    const both = ['1_1 conversation.changed', '1_1 queue.changed'];
+    const cases: [string, string[]][] = [
+      [
+        row('conversation', 'team_id, status, platform, created_at, updated_at', "1, 'assigned', 'web', now(), now()"),
+        both,
+      ],
+      ['UPDATE platform.conversation SET operator_id = 1 WHERE id = 90', both],
+      ['UPDATE platform.conversation SET team_id = 2, operator_id = 2 WHERE id = 90', both],
+      ["UPDATE platform.conversation SET status = 'closed' WHERE id = 90", ['1_1 conversation.changed']],
+      [
+        'DELETE FROM platform.operator WHERE id = 2',
+        ['1_1 conversation.changed', '1_1 operator.removed', '1_1 queue.changed'],
+      ],
+      ['DELETE FROM platform.conversation WHERE id = 90', ['1_1 conversation.removed']],
+    ];
+    for (const [statement, expected] of cases) expect(await appended(sql, statement), statement).toEqual(expected);
+  });
+
+  it('one that touches several websites: each has its own', async () => {
+    expect(
+      await appended(database.sql, "UPDATE platform.visitor SET nickname = 'several' WHERE (tenant, site) <> (1, 2)"),
+    ).toEqual(['1_1 visitor.changed', '1_3 visitor.changed', '2_1 visitor.changed']);
+  });
+});
+
+describe('a transaction', () => {
+  it('has one receipt of a website and type, after all its changes', async () => {
+    const statements = `
+      UPDATE platform.visitor SET nickname = 'a' WHERE site = 3; UPDATE platform.visitor SET nickname = 'b' WHERE site = 3;
+      UPDATE platform.contact SET name = 'a'; UPDATE platform.visitor SET nickname = 'c' WHERE (tenant, site) = (1, 1)`;
+    expect(await appended(database.sql, statements)).toEqual(['1_1 visitor.changed', '1_3 visitor.changed']);
+  });
+
+  it('has its receipts from itself: the row and its receipt name the same transaction', async () => {
+    const { sql } = database;
+    await sql`UPDATE platform.visitor SET nickname = 'mine' WHERE (tenant, site, id) = (1, 2, 1)`;
+    const [same] = await sql`
+      SELECT v.xmin = j.xmin AND v.xmin = h.xmin AS same FROM platform.visitor v
+        JOIN gateway.journal_head h USING (tenant, site) JOIN gateway.journal j USING (tenant, site, position)
+       WHERE (v.tenant, v.site, v.id) = (1, 2, 1)`;
+    expect(same?.['same']).toBe(true);
+  });
+
+  it('that is rolled back has none, and neither has a savepoint; what goes on has', async () => {
+    const { sql } = database;
+    const change = (site: number, name: string): string =>
+      `UPDATE platform.visitor SET nickname = '${name}' WHERE site = ${site};`;
+    const before = await heads(sql);
+    await expect(sql.unsafe(`${change(1, 'r')} SELECT 1 / 0`)).rejects.toThrow('division');
+    expect(await receipts(sql, before)).toEqual([]);
+    await sql.begin(async (transaction) => {
+      await transaction
+        .savepoint(async (inner) => {
+          await inner.unsafe(change(1, 'inner'));
+          throw new Error('back');
+        })
+        .catch(() => undefined); // as meant
+      await transaction.unsafe(change(2, 'outer'));
+    });
+    expect(await receipts(sql, before)).toEqual(['1_2 visitor.changed']);
+    await sql.begin(async (transaction) => {
+      await transaction.unsafe(change(2, 'first'));
+      await transaction
+        .savepoint(async (inner) => {
+          await inner.unsafe(change(3, 'inner'));
+          throw new Error('back');
+        })
+        .catch(() => undefined); // as meant
+      await transaction.unsafe(change(3, 'again'));
+    });
+    expect(await receipts(sql, before)).toEqual(['1_2 visitor.changed', '1_2 visitor.changed', '1_3 visitor.changed']);
+  });
+
+  it('that asks for its constraints at once has them at once, and what follows once more', async () => {
+    const { sql } = database;
+    const statements = `SET CONSTRAINTS ALL IMMEDIATE; UPDATE platform.visitor SET nickname = 'i' WHERE site = 3;
+      UPDATE platform.visitor SET nickname = 'j' WHERE site = 3; UPDATE platform.visitor SET nickname = 'i' WHERE site = 2`;
+    expect(await appended(sql, statements)).toEqual(['1_2 visitor.changed', '1_3 visitor.changed']);
+  });
+
+  it('does not hold a journal while it goes on, and two in opposite order do not lock each other out', async () => {
+    const { sql } = database;
+    const before = await heads(sql);
+    const both = (first: number, second: number): Promise<unknown> =>
+      sql.unsafe(`UPDATE platform.visitor SET nickname = '${first}' WHERE (tenant, site, id) = (1, ${first}, ${first});
+        SELECT pg_sleep(0.1); UPDATE platform.visitor SET nickname = '${first}' WHERE (tenant, site, id) = (1, ${second}, ${first})`);
+    await Promise.all([both(2, 3), both(3, 2)]);
+    expect(await receipts(sql, before)).toEqual([2, 2, 3, 3].map((site) => `1_${site} visitor.changed`));
+  });
+});
+
+it('consent given and ended is told to its websites, also where it goes with its person or its credential', async () => {
+  const { sql } = database;
+  const id = (prefix: string, n: number): string => `${prefix}_${String(n).repeat(32)}`;
+  await sql`INSERT INTO gateway.app (id, tenant, name) VALUES (${id('app', 1)}, 1, 'a')`;
+  await sql`INSERT INTO gateway.installation (id, app_id) VALUES (${id('ins', 1)}, ${id('app', 1)})`;
+  const give = async (n: number): Promise<string[]> => {
+    await sql`INSERT INTO gateway.credential (id, installation_id, environment, secret_digest, sites, scopes, expires_at)
+      VALUES (${id('crd', n)}, ${id('ins', 1)}, 'test', ${Buffer.alloc(32)}, '{2,3}', '{}', now() + interval '1 day')`;
+    await sql`INSERT INTO gateway.person (id, tenant, email, role) VALUES (${id('prs', n)}, 1, ${`p${n}@example.test`}, 'owner')`;
+    return appended(
+      sql,
+      `INSERT INTO gateway.consent (id, credential_id, person_id, request, audience, scopes, sites, renewable, code_digest,
+         code_challenge, code_expires_at, redirect_uri, expires_at)
+       SELECT '${id('cns', n)}', '${id('crd', n)}', '${id('prs', n)}', d, 'rest', '{}', '{3,2,3}', true, d, 'c', now(), 'u', now()
+         FROM sha256('${n}') AS d`,
+    );
+  };
+  const told = ['1_2 privacy.changed', '1_3 privacy.changed'];
+  for (const n of [1, 2, 3, 4]) expect(await give(n)).toEqual(told);
+  const ends: [string, string[]][] = [
+    [`UPDATE gateway.consent SET code_used_at = now() WHERE id = '${id('cns', 1)}'`, []],
+    [`UPDATE gateway.consent SET revoked_at = now(), revoked_because = 'client' WHERE id = '${id('cns', 1)}'`, told],
+    [`DELETE FROM gateway.consent WHERE id = '${id('cns', 1)}'`, []],
+    [`UPDATE gateway.person SET disabled_at = now() WHERE id = '${id('prs', 2)}'`, told],
+    [`DELETE FROM gateway.person WHERE id = '${id('prs', 3)}'`, told],
+    [`DELETE FROM gateway.credential WHERE id = '${id('crd', 4)}'`, told],
+  ];
+  for (const [statement, expected] of ends) expect(await appended(sql, statement), statement).toEqual(expected);
+});
+
+it('35 types, and no other', async () => {
+  const { sql } = database;
+  const types = EVENT_FAMILIES.flatMap((family) => EVENT_KINDS.map((kind) => `${family}.${kind}`));
+  expect(types).toHaveLength(35);
+  const before = await heads(sql);
+  await sql`SELECT gateway.append_receipts(1, 2, ${types})`;
+  expect(await receipts(sql, before)).toEqual(types.map((type) => `1_2 ${type}`));
+  const [first = ''] = types;
+  for (const type of [
+    '',
+    'conversation',
+    'conversation.',
+    'conversation.*',
+    'message.changed',
+    `${first}x`,
+    `x${first}`,
+    `${first}\n`,
+    first.toUpperCase(),
+    `${first}.x`,
+  ]) {
+    await expect(sql`SELECT gateway.append_receipts(1, 2, ${[type]})`, type).rejects.toMatchObject({ code: '23514' });
+  }
+  expect(await receipts(sql, before)).toHaveLength(35);
+});
+
+describe('roads with receipts of their own', () => {
+  it('an import has snapshots, one of a website and family', async () => {
+    const demo = await freshDatabase('demo');
+    const told = await receipts(demo.sql);
+    const [owed] = await demo.sql`SELECT count(*)::integer AS n FROM gateway.import_owed`;
+    await demo.close();
+    expect(told.length).toBeGreaterThan(8);
+    expect(told.filter((line) => !line.endsWith('.snapshot'))).toEqual([]);
+    expect(new Set(told).size).toBe(told.length);
+    expect(owed?.['n']).toBe(0);
+  });
+
+  it('a reviewed write has the one that it declares, in its own transaction; a replay and a refused one have none', async () => {
+    const gateway = await openTestGateway('demo');
+    const { sql } = gateway.database;
+    const { token } = await gateway.issue({ authors: ['opr_1_1_1'] });
+    const [visitor] =
+      await sql`SELECT visitor_id AS id FROM platform.conversation WHERE (tenant, site) = (1, 1) AND visitor_id IS NOT NULL LIMIT 1`;
+    const path = `/api/v1/visitors/vis_1_1_${visitor?.['id']}/notes?website_id=web_1_1`;
+    const before = await heads(sql);
+    const note = (key: string, text: unknown) =>
+      gateway.ask(path, { token, headers: { 'idempotency-key': key }, body: { text } });
+    expect((await note('capture-1-of-this-test', 'Noted.')).status).toBe(200);
+    expect((await note('capture-1-of-this-test', 'Noted.')).status).toBe(200);
+    expect((await note('capture-1-of-this-test', 'Other.')).status).toBe(409);
+    expect(await receipts(sql, before)).toEqual(['1_1 visitor.changed']);
+    const [same] = await sql`
+      SELECT n.xmin = j.xmin AND o.xmin = j.xmin AS same FROM platform.note n JOIN gateway.operation o ON o.operation_id = n.external_id
+        JOIN gateway.journal_head h ON (h.tenant, h.site) = (n.tenant, n.site) JOIN gateway.journal j ON (j.tenant, j.site, j.position) = (h.tenant, h.site, h.position)
+       WHERE n.text = 'Noted.'`;
+    expect(same?.['same']).toBe(true);
+    await gateway.close();
+  });
+});

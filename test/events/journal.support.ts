@@ -1,0 +1,43 @@
+import type postgres from 'postgres';
+
+/** Three websites of one organization and one of another, with a row of each kind on website 1; nothing in any journal. */
+export async function plant(sql: postgres.Sql): Promise<void> {
+  // One script is one transaction.
+  await sql.unsafe(`
+    SELECT set_config('gateway.capture', 'off', true);
+    INSERT INTO platform.organization (tenant, external_id, name) VALUES (1, 'one', 'One'), (2, 'two', 'Two');
+    INSERT INTO platform.website (tenant, site, external_id, name, time_zone)
+      SELECT t, s, 'w' || t || s, 'W', 'UTC' FROM (VALUES (1, 1), (1, 2), (1, 3), (2, 1)) AS w (t, s);
+    INSERT INTO platform.visitor (tenant, site, id, external_id, created_at)
+      SELECT tenant, site, n, 'v' || site || n, now() FROM platform.website, generate_series(1, 8) AS n;
+    INSERT INTO platform.contact (tenant, site, id, external_id, created_at) VALUES (1, 1, 1, 'c1', now()), (1, 1, 2, 'c2', now());
+    INSERT INTO platform.team (tenant, site, id, external_id) VALUES (1, 1, 1, 't1'), (1, 1, 2, 't2');
+    INSERT INTO platform.operator (tenant, site, id, external_id, name, role) VALUES (1, 1, 1, 'o1', 'O', 'owner'), (1, 1, 2, 'o2', 'P', 'operator');
+    INSERT INTO platform.conversation (tenant, site, id, external_id, visitor_id, status, platform, created_at, updated_at)
+      SELECT 1, 1, n, 'cnv' || n, n, 'unassigned', 'web', now(), now() FROM generate_series(1, 4) AS n;
+    INSERT INTO platform.message (tenant, site, id, external_id, conversation_id, author_type, visibility, kind, created_at)
+      VALUES (1, 1, 1, 'm1', 1, 'visitor', 'public', 'text', now());
+  `);
+}
+
+/** `<website> <type>` of each receipt behind `positions`, by website and position. */
+export async function receipts(sql: postgres.Sql, since: ReadonlyMap<string, number> = new Map()): Promise<string[]> {
+  const rows = await sql<{ website: string; position: string; event_type: string }[]>`
+    SELECT tenant || '_' || site AS website, position, event_type FROM gateway.journal ORDER BY tenant, site, position`;
+  return rows
+    .filter(({ website, position }) => Number(position) > (since.get(website) ?? 0))
+    .map(({ website, event_type }) => `${website} ${event_type}`);
+}
+
+export async function heads(sql: postgres.Sql): Promise<Map<string, number>> {
+  const rows = await sql<{ website: string; position: string }[]>`
+    SELECT tenant || '_' || site AS website, position FROM gateway.journal_head`;
+  return new Map(rows.map(({ website, position }) => [website, Number(position)]));
+}
+
+/** What a statement, or several in one transaction, appended. */
+export async function appended(sql: postgres.Sql, statements: string): Promise<string[]> {
+  const before = await heads(sql);
+  await sql.unsafe(statements);
+  return receipts(sql, before);
+}

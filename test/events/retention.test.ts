@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { keepJournals } from '../../src/events/rounds.ts';
+import { brokenJournals } from '../../src/store/audit.ts';
+import { trimJournals } from '../../src/store/journal.ts';
+import { freshDatabase, type TestDatabase } from '../support/database.ts';
+import { plant } from './journal.support.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await freshDatabase();
+  await plant(database.sql);
+});
+afterAll(() => database.close());
+
+/** A journal in place of what website 1_`site` has: one receipt for each age. */
+async function journal(site: number, ages: readonly string[]): Promise<void> {
+  const { sql } = database;
+  await sql`DELETE FROM gateway.journal WHERE (tenant, site) = (1, ${site})`;
+  await sql`DELETE FROM gateway.journal_head WHERE (tenant, site) = (1, ${site})`;
+  await sql`INSERT INTO gateway.journal_head (tenant, site, position) VALUES (1, ${site}, ${ages.length})`;
+  await sql`INSERT INTO gateway.journal (tenant, site, position, event_type, occurred_at, recorded_at)
+    SELECT 1, ${site}, n, 'visitor.changed', now() - age, now() - age FROM unnest(${[...ages]}::interval[]) WITH ORDINALITY AS a (age, n)`;
+}
+
+async function kept(site: number): Promise<[trimmed: number, positions: number[]]> {
+  const { sql } = database;
+  const [head] = await sql`SELECT trimmed::integer FROM gateway.journal_head WHERE (tenant, site) = (1, ${site})`;
+  const rows =
+    await sql`SELECT position::integer FROM gateway.journal WHERE (tenant, site) = (1, ${site}) ORDER BY position`;
+  expect(await brokenJournals(database.db)).toEqual([]);
+  return [Number(head?.['trimmed']), rows.map((row) => Number(row['position']))];
+}
+
+it('keeps seven days to the second, from the beginning of each journal on', async () => {
+  await journal(1, ['8 days', '7 days 2 seconds', '6 days 23:59:30', '9 days', '1 day']);
+  await journal(2, ['1 day', '9 days', '9 days']);
+  await journal(3, ['30 days', '20 days']);
+  expect(await keepJournals(database.db)).toEqual({ trimmed: 4, beaten: 0 });
+  expect(await kept(1)).toEqual([2, [3, 4, 5]]);
+  // What a clock that was set back left behind a younger one waits for it.
+  expect(await kept(2)).toEqual([0, [1, 2, 3]]);
+  expect(await kept(3)).toEqual([2, []]);
+  expect(await keepJournals(database.db)).toEqual({ trimmed: 0, beaten: 0 });
+  await database.sql`SELECT gateway.append_receipts(1, 3, '{visitor.changed}')`;
+  expect(await kept(3)).toEqual([2, [3]]);
+});
+
+it('works in batches, each leaving journals in order', async () => {
+  await journal(
+    1,
+    Array.from({ length: 25 }, () => '8 days'),
+  );
+  await journal(
+    2,
+    Array.from({ length: 25 }, (_, n) => (n < 12 ? '8 days' : '1 day')),
+  );
+  await journal(3, []);
+  const removed: number[] = [];
+  for (let n = -1; n !== 0; removed.push(n)) {
+    n = await trimJournals(database.db, 10);
+    await kept(1);
+  }
+  expect(removed).toEqual([10, 10, 10, 7, 0]);
+  expect([await kept(1), (await kept(2))[0]]).toEqual([[25, []], 12]);
+});
+
+it('one at a time, also beside writers', async () => {
+  const { sql, db } = database;
+  await journal(
+    1,
+    Array.from({ length: 2_000 }, () => '8 days'),
+  );
+  const before = await sql`SELECT position::integer FROM gateway.journal_head WHERE (tenant, site) = (1, 1)`;
+  const writes = Array.from({ length: 40 }, () => sql`SELECT gateway.append_receipts(1, 1, '{visitor.changed}')`);
+  const trims = Array.from({ length: 12 }, () => trimJournals(db, 300));
+  await Promise.all([...writes, ...trims]);
+  await keepJournals(db);
+  const [trimmed, positions] = await kept(1);
+  expect(trimmed).toBe(2_000);
+  expect(positions).toEqual(Array.from({ length: 40 }, (_, n) => Number(before[0]?.['position']) + n + 1));
+});

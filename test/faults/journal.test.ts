@@ -1,0 +1,222 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type postgres from 'postgres';
+import { expect, it } from 'vitest';
+import { plant } from '../events/journal.support.ts';
+import { freshDatabase } from '../support/database.ts';
+
+/** F-09, the writers' half: journals under concurrent writers that roll back, are ended and are killed. */
+const WRITER = fileURLToPath(new URL('journal.writer.mjs', import.meta.url));
+const WRITERS = 6;
+
+interface Counts {
+  readonly done: number;
+  readonly rolledBack: number;
+  readonly failed: number;
+  readonly deadlocks: number;
+}
+
+interface Outcome {
+  /** Kinds of fault, each once. */
+  readonly wrong: string[];
+  readonly counts: Counts;
+  readonly changes: number;
+  readonly receipts: number;
+  readonly looks: number;
+}
+
+interface Plan {
+  readonly seconds: number;
+  /** Run before the writers: the defect. */
+  readonly defect?: (sql: postgres.Sql) => Promise<unknown>;
+  readonly road?: 'outside';
+}
+
+/** Twelve writers in two processes on three websites; one process is killed and replaced, backends are ended. */
+async function contest({ seconds, defect, road }: Plan): Promise<Outcome> {
+  const database = await freshDatabase();
+  const { sql, host, port, name } = database;
+  const children: ChildProcess[] = [];
+  try {
+    await plant(sql);
+    await sql.unsafe(`ALTER DATABASE ${name} SET deadlock_timeout = '30ms'`);
+    await sql`CREATE TABLE public.change (xid bigint NOT NULL, site bigint NOT NULL)`;
+    await sql`INSERT INTO platform.visitor (tenant, site, id, external_id, created_at)
+      SELECT 1, site, n, 'own' || site || n, now() FROM generate_series(1, 3) AS site, generate_series(9, ${3 * WRITERS}::integer) AS n`;
+    await sql`TRUNCATE gateway.journal, gateway.journal_head`;
+    await defect?.(sql);
+    const counts = { done: 0, rolledBack: 0, failed: 0, deadlocks: 0 };
+    const start = (first: number): ChildProcess => {
+      const child = spawn(
+        process.execPath,
+        [WRITER, host, String(port), name, String(first), String(WRITERS), road ?? 'inside'],
+        {
+          stdio: ['ignore', 'pipe', 'inherit'],
+        },
+      );
+      children.push(child);
+      return child;
+    };
+    const finish = async (child: ChildProcess): Promise<void> => {
+      let text = '';
+      child.stdout?.on('data', (part: Buffer) => {
+        text += part.toString();
+      });
+      const closed = once(child, 'close');
+      child.kill('SIGTERM');
+      await closed;
+      const told: Counts = JSON.parse(text);
+      for (const key of ['done', 'rolledBack', 'failed', 'deadlocks'] as const) counts[key] += told[key];
+    };
+    const steady = start(1);
+    const killed = start(1 + WRITERS);
+    const observer = watch(sql);
+    await until(async () => (await positions(sql)) > 0);
+    await pause(seconds * 500);
+    const gone = once(killed, 'close');
+    killed.kill('SIGKILL');
+    await gone;
+    const replacement = start(1 + 2 * WRITERS);
+    for (let n = 0; n < 4; n++) {
+      await pause(seconds * 125);
+      await sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = ${name} AND application_name = 'postgres.js' AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+          AND query LIKE '%public.change%' AND random() < 0.3`;
+    }
+    await Promise.all([finish(steady), finish(replacement)]);
+    // What the killed one had sent is still finished by its backends.
+    await until(async () => {
+      const [row] =
+        await sql`SELECT count(*)::integer AS n FROM pg_stat_activity WHERE datname = ${name} AND query LIKE '%public.change%' AND pid <> pg_backend_pid()`;
+      return row?.['n'] === 0;
+    });
+    const { looks, overtaken } = await observer.stop();
+    const wrong = [...(overtaken > 0 ? ['a position appeared behind a reader'] : []), ...(await audit(sql))];
+    if (counts.deadlocks > 0) wrong.push('deadlock');
+    const [row] =
+      await sql`SELECT (SELECT count(*) FROM public.change)::integer AS changes, (SELECT count(*) FROM gateway.journal)::integer AS receipts`;
+    return { wrong, counts, changes: Number(row?.['changes']), receipts: Number(row?.['receipts']), looks };
+  } finally {
+    for (const child of children) child.kill('SIGKILL');
+    await database.close();
+  }
+}
+
+async function positions(sql: postgres.Sql): Promise<number> {
+  const [row] = await sql`SELECT count(*)::integer AS n FROM gateway.journal`;
+  return Number(row?.['n']);
+}
+
+async function until(met: () => Promise<boolean>): Promise<void> {
+  for (const end = performance.now() + 20_000; !(await met()); await pause(10)) {
+    if (performance.now() > end) throw new Error('nothing came of it');
+  }
+}
+
+/** A reader that asks for what lies behind the last position it has seen: what comes up later before it is lost to it. */
+function watch(sql: postgres.Sql) {
+  const seen = new Map<string, number>();
+  let [looks, held, going] = [0, 0, true];
+  const look = async (): Promise<void> => {
+    const rows = await sql<{ site: string; position: string }[]>`
+      SELECT j.site, j.position FROM gateway.journal j
+        LEFT JOIN unnest(${[...seen.keys()]}::bigint[], ${[...seen.values()]}::bigint[]) AS s (site, last) ON s.site = j.site
+       WHERE j.tenant = 1 AND j.position > coalesce(s.last, 0) ORDER BY j.position`;
+    for (const { site, position } of rows) seen.set(site, Number(position));
+    looks++;
+    held += rows.length;
+  };
+  const running = (async () => {
+    while (going) await look();
+  })();
+  return {
+    stop: async () => {
+      going = false;
+      await running;
+      await look();
+      return { looks, overtaken: (await positions(sql)) - held };
+    },
+  };
+}
+
+/** Committed changes and receipts are the same set, known by their transactions; positions are 1 to the head. */
+async function audit(sql: postgres.Sql): Promise<string[]> {
+  const rows = await sql<{ wrong: string }[]>`
+    WITH change AS (SELECT DISTINCT site, xid FROM public.change),
+         receipt AS (SELECT site, xmin::text::bigint AS xid, position FROM gateway.journal WHERE event_type = 'visitor.changed')
+    SELECT 'a change without its receipt' AS wrong WHERE EXISTS (SELECT site, xid FROM change EXCEPT SELECT site, xid FROM receipt)
+    UNION ALL SELECT 'a receipt without its change' WHERE EXISTS (SELECT site, xid FROM receipt EXCEPT SELECT site, xid FROM change)
+    UNION ALL SELECT 'a change with two receipts' WHERE EXISTS (SELECT FROM receipt GROUP BY site, xid HAVING count(*) > 1)
+    UNION ALL SELECT 'positions are not 1 to the head' WHERE EXISTS (
+      SELECT FROM gateway.journal_head h LEFT JOIN gateway.journal j USING (tenant, site) GROUP BY h.tenant, h.site, h.position
+      HAVING (count(j.position), coalesce(min(j.position), 1), coalesce(max(j.position), 0)) <> (h.position, 1, h.position))`;
+  return rows.map(({ wrong }) => wrong);
+}
+
+it('F-09 twelve writers in two processes on three websites: every committed change has its receipt, in the order of commits', async () => {
+  const { wrong, counts, changes, receipts, looks } = await contest({
+    seconds: Number(process.env['JOURNAL_SECONDS'] ?? 4),
+  });
+  expect(wrong).toEqual([]);
+  expect(receipts).toBe(changes);
+  expect(counts.rolledBack).toBeGreaterThan(0);
+  expect(counts.failed).toBeGreaterThan(0);
+  expect(changes).toBeGreaterThan(200);
+  console.info(
+    `F-09 writers: ${changes} changes, ${receipts} receipts, ${counts.rolledBack} rolled back, ${counts.failed} cut off, ${looks} looks, 0 deadlocks`,
+  );
+}, 60_000);
+
+/** Puts another text into a function of the store. */
+const replaced = async (sql: postgres.Sql, name: string, from: RegExp | string, to: string): Promise<void> => {
+  const [row] = await sql<{ text: string }[]>`SELECT pg_get_functiondef(${name}::regproc) AS text`;
+  const text = row?.text ?? '';
+  const other = text.replace(from, to);
+  expect(other).not.toBe(text);
+  await sql.unsafe(other);
+};
+
+it.each<[string, Plan, string]>([
+  [
+    'a sequence in place of the counter row',
+    {
+      seconds: 2,
+      defect: async (sql) => {
+        await sql`CREATE SEQUENCE public.positions`;
+        await replaced(
+          sql,
+          'gateway.append_receipts',
+          / LOOP\n +-- Later[\s\S]*?END LOOP;/,
+          " SELECT setval('public.positions', nextval('public.positions') + n - 1) INTO last; tell := false;",
+        );
+      },
+    },
+    'a position appeared behind a reader',
+  ],
+  [
+    'receipts in a transaction of their own',
+    {
+      seconds: 2,
+      road: 'outside',
+      defect: (sql) => sql.unsafe('ALTER TABLE platform.visitor DISABLE TRIGGER capture_update'),
+    },
+    'a change without its receipt',
+  ],
+  [
+    'websites in any order',
+    {
+      seconds: 2,
+      defect: (sql) =>
+        replaced(sql, 'gateway.append_captured', 'GROUP BY 1, 2 ORDER BY 1, 2', 'GROUP BY 1, 2 ORDER BY random()'),
+    },
+    'deadlock',
+  ],
+])(
+  'F-09 has power: it finds %s',
+  async (_, plan, found) => {
+    expect((await contest(plan)).wrong).toContain(found);
+  },
+  60_000,
+);

@@ -1,0 +1,45 @@
+import postgres from 'postgres';
+
+/**
+ * Writers of the F-09 test, a program so that it can be killed: `node journal.writer.mjs HOST PORT DATABASE FIRST WRITERS ROAD`. Each
+ * has a connection and visitors of its own and goes on until it is ended; a transaction is one script, so that the driver has no say in
+ * it. Every committed transaction says in public.change which websites it changed. On road `outside` the receipts are a
+ * transaction of their own afterwards: the defect that the test must find.
+ */
+const [host = '', port = '', database = '', first = '', writers = '', road = ''] = process.argv.slice(2);
+const SITES = [1, 2, 3];
+const pick = (/** @type {number} */ n) => Math.floor(Math.random() * n);
+const counts = { done: 0, rolledBack: 0, failed: 0, deadlocks: 0 };
+
+/** @param {number} writer */
+async function write(writer) {
+  const sql = postgres({ host, port: Number(port), database, username: 'postgres', max: 1, onnotice: () => undefined });
+  for (let i = 0; ; i++) {
+    const sites = SITES.toSorted(() => Math.random() - 0.5).slice(0, 1 + pick(SITES.length));
+    const back = Math.random() < 0.05;
+    const changes = sites.map(
+      (site) => `UPDATE platform.visitor SET nickname = '${i}' WHERE (tenant, site, id) = (1, ${site}, ${writer});
+        INSERT INTO public.change SELECT pg_current_xact_id()::text::bigint, ${site}`,
+    );
+    const pauses = Math.random() < 0.3 ? '; SELECT pg_sleep(0.003)' : '';
+    try {
+      await sql.unsafe(`${changes.join(`${pauses}; `)}${back ? '; SELECT 1 / 0' : ''}`);
+      if (road === 'outside') {
+        await sql.unsafe(
+          sites.map((site) => `SELECT gateway.append_receipts(1, ${site}, '{visitor.changed}')`).join('; '),
+        );
+      }
+      counts.done++;
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? error.code : '';
+      if (code === '22012') counts.rolledBack++;
+      else if (code === '40P01') counts.deadlocks++;
+      else counts.failed++;
+    }
+  }
+}
+
+process.on('SIGTERM', () => {
+  process.stdout.write(`${JSON.stringify(counts)}\n`, () => process.exit(0));
+});
+await Promise.race(Array.from({ length: Number(writers) }, (_, n) => write(Number(first) + n)));

@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { SubscriptionId } from '../../src/core/ids.ts';
+import { defineTool } from '../../src/core/tool.ts';
+import { EventPageView } from '../../src/views/event.ts';
+import { EventCursor } from '../../src/views/subscription.ts';
+
+export default defineTool({
+  name: 'events_pull',
+  title: 'Pull change receipts',
+  summary: 'Receipts after a cursor; they never say what changed. Repeat with next_cursor while has_more.',
+  rest: 'GET /api/v1/events',
+  effect: 'read',
+  tag: 'Events',
+  scopes: ['website_read', 'event_read'],
+  restrictions: 'refused',
+  consent: 'refused',
+  errors: [
+    'invalid_cursor',
+    'revision_changed',
+    'replay_expired',
+    'event_family_paused',
+    'subscription_corrupt',
+    'journal_unavailable',
+  ],
+  input: {
+    query: {
+      subscription_id: SubscriptionId,
+      after: EventCursor.describe('The last next_cursor, or the first cursor.'),
+      limit: z.int().min(1).max(100).default(25).describe('Page length.'),
+    },
+  },
+  output: EventPageView,
+  handle: ({ input, read }) =>
+    read.pull({ subscription: input.subscription_id, after: input.after, limit: input.limit }),
+});

@@ -1,0 +1,23 @@
+import { z } from 'zod';
+import { SubscriptionId } from '../../src/core/ids.ts';
+import { defineTool } from '../../src/core/tool.ts';
+import { SubscriptionView } from '../../src/views/subscription.ts';
+
+export default defineTool({
+  name: 'subscription_get',
+  title: 'Read an event subscription',
+  summary: 'One subscription with its current revision; cursors are not told.',
+  rest: 'GET /api/v1/subscriptions/{subscription_id}',
+  effect: 'read',
+  tag: 'Events',
+  scopes: ['website_read', 'event_read'],
+  restrictions: 'refused',
+  consent: 'refused',
+  errors: ['subscription_corrupt'],
+  input: { path: { subscription_id: SubscriptionId } },
+  output: z.strictObject({ subscription: SubscriptionView }),
+  revision: ({ subscription }) => subscription.revision,
+  async handle({ input, read }) {
+    return { subscription: await read.subscription(input.subscription_id) };
+  },
+});

@@ -1,0 +1,24 @@
+import { SubscriptionId } from '../../src/core/ids.ts';
+import { defineTool } from '../../src/core/tool.ts';
+import { Definition, definitionOf, subscribed } from '../../src/views/subscription.ts';
+
+export default defineTool({
+  name: 'subscription_replace',
+  title: 'Replace an event subscription',
+  summary: 'Replace the whole definition. Old cursors stop working; use the one answered.',
+  rest: 'PATCH /api/v1/subscriptions/{subscription_id}',
+  effect: 'write',
+  tag: 'Events',
+  scopes: ['website_read', 'event_read'],
+  restrictions: 'refused',
+  consent: 'refused',
+  author: 'none',
+  idempotency: 'optional',
+  ifMatch: 'required',
+  emits: [],
+  errors: ['revision_changed', 'concurrent_mutation'],
+  input: { path: { subscription_id: SubscriptionId }, body: Definition },
+  output: subscribed,
+  revision: ({ subscription }) => subscription.revision,
+  handle: ({ input, write }) => write.replaceSubscription(input.subscription_id, definitionOf(input)),
+});
