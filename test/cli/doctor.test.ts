@@ -190,8 +190,8 @@ describe('effects', () => {
 describe('tasks', () => {
   const plant = async (columns: string, values: string): Promise<unknown> =>
     database.sql.unsafe(`INSERT INTO gateway.task
-      (id, installation_id, credential_id, message, fingerprint, grants, context_id, skill, owner, state_at, created_at, ${columns})
-      SELECT 'task_' || md5('1'), 'ins', '${full}', sha256('1'), sha256('1'), sha256('1'), 'c', 'contact_inspection', 'o',
+      (id, installation_id, credential_id, message, fingerprint, grants, context_id, skill, lost_as, owner, state_at, created_at, ${columns})
+      SELECT 'task_' || md5('1'), 'ins', '${full}', sha256('1'), sha256('1'), sha256('1'), 'c', 'contact_inspection', 'interrupted', 'o',
              now(), now(), ${values}`);
   const SOON = "now() + interval '1 minute'";
   const held = (state: string, lease: string): Promise<unknown> =>
