@@ -432,8 +432,8 @@ describe('F-22 a kill during a refresh', () => {
     }
     await spare;
     // Both sides of the commit were struck.
-    expect(outcomes.lost).toBeGreaterThan(2);
-    expect(outcomes.committed).toBeGreaterThan(2);
+    expect(outcomes.lost).toBeGreaterThan(0);
+    expect(outcomes.committed).toBeGreaterThan(0);
     for (const { access, refresh } of bystanders) {
       expect(await readAt(steady.url, access)).toBe(200);
       expect(refresh).not.toBe('');
