@@ -7,8 +7,8 @@ export default defineConfig({
     reporters: ['default', './test/support/summary.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    // On two cores: many tests wait for a process, a page or a lock.
-    maxWorkers: 3,
+    // Two cores, one of them PostgreSQL's.
+    maxWorkers: 2,
     env: { LOG_LEVEL: 'silent' },
   },
 });

@@ -82,9 +82,14 @@ describe('A2-09', () => {
       ...['', 'x', 'AAAA', nextPageToken.slice(1), `${nextPageToken}AAAA`].map((pageToken): [Partial<TaskQuery>] => [
         { contextId: 'odd', pageToken },
       ]),
-      ...[text.replace(/^./, '2'), text.replace(/task_./, 'task_0'), text.replace(/.$/, '!'), `${text}\u0000`].map(
-        (forged): [Partial<TaskQuery>] => [{ contextId: 'odd', pageToken: Buffer.from(forged).toString('base64url') }],
-      ),
+      ...[
+        text.replace(/^./, '2'),
+        text.replace(/task_./, (start) => (start === 'task_0' ? 'task_1' : 'task_0')),
+        text.replace(/.$/, '!'),
+        `${text}\u0000`,
+      ].map((forged): [Partial<TaskQuery>] => [
+        { contextId: 'odd', pageToken: Buffer.from(forged).toString('base64url') },
+      ]),
       [{ contextId: 'even', pageToken: nextPageToken }],
       [{ pageToken: nextPageToken }],
       [{ contextId: 'odd', states: ['failed'], pageToken: nextPageToken }],

@@ -38,3 +38,10 @@ export function refuseBody(request: IncomingMessage, response: ServerResponse): 
 export function bearerOf(request: IncomingMessage): string | undefined {
   return /^Bearer ([A-Za-z0-9._~+/-]+=*)$/i.exec(request.headers.authorization ?? '')?.[1];
 }
+
+/** What follows the first `?` of the request's address, as it was sent; empty where nothing does. */
+export function queryOf(request: IncomingMessage): string {
+  const url = request.url ?? '';
+  const cut = url.indexOf('?');
+  return cut === -1 ? '' : url.slice(cut + 1);
+}

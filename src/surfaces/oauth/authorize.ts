@@ -8,6 +8,7 @@ import { csrfToken } from '../../auth/oauth/rules/csrf.ts';
 import { SignInNeeded } from '../../auth/oauth/rules/person.ts';
 import { SESSION_SECONDS, signIn, signOut } from '../../auth/sign-in.ts';
 import { send } from '../http/reply.ts';
+import { queryOf } from '../http/request.ts';
 import type { RequestRecord } from '../rest/rest.ts';
 import { clearedSession, sessionCookie } from './cookies.ts';
 import { consentPage, errorPage, signInPage } from './pages/views.ts';
@@ -32,9 +33,7 @@ export class Visit {
 
   /** The authorization request, which every page carries in its address. */
   get query(): string {
-    const url = this.request.url ?? '';
-    const cut = url.indexOf('?');
-    return cut === -1 ? '' : url.slice(cut + 1);
+    return queryOf(this.request);
   }
 
   page(status: number, html: string, callback?: string, headers: OutgoingHttpHeaders = {}): void {

@@ -5,6 +5,7 @@ import { type IdentityProvider, NotVouchedFor } from '../../auth/identity-provid
 import { type Identity, SESSION_SECONDS } from '../../auth/sign-in.ts';
 import { Failure } from '../../core/failures.ts';
 import { send } from '../http/reply.ts';
+import { queryOf } from '../http/request.ts';
 import { identityCookie, identityName, readCookie, sessionCookie } from './cookies.ts';
 
 /** Sign-in at the organization's identity provider: there and back again, with the app's request kept meanwhile. */
@@ -114,12 +115,6 @@ export function identityHandlers(options: IdentityOptions): IdentityHandlers {
     },
   };
 }
-
-const queryOf = (request: IncomingMessage): string => {
-  const url = request.url ?? '';
-  const at = url.indexOf('?');
-  return at < 0 ? '' : url.slice(at + 1);
-};
 
 /** The empty one, which no client has, where it is not named exactly once. */
 function clientOf(query: string): string {

@@ -11,7 +11,7 @@ import { readBody } from '../http/body.ts';
 import { send } from '../http/reply.ts';
 import type { RequestRecord } from '../rest/rest.ts';
 
-/** Bytes of a form: the longest request has a state of 1,024 characters, or 50 websites. */
+/** Bytes of a form: room for some 700 websites, of which a consent or a token names those that it is for. */
 export const FORM_LIMIT = 16_384;
 const FORM_TYPE = /^application\/x-www-form-urlencoded[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i;
 
