@@ -2,7 +2,7 @@ import type { EVENT_FAMILIES } from '../core/events.ts';
 import { sql } from '../core/sql.ts';
 import type { Database } from './postgres.ts';
 
-/** What keeps the journals of changes: retention, heartbeats, held families, lost places (0010_journal.sql). */
+/** What keeps the journals of changes: retention, heartbeats, held families, lost places (0011_journal.sql). */
 
 export type Family = (typeof EVENT_FAMILIES)[number];
 
