@@ -234,9 +234,70 @@ CREATE TRIGGER capture_ended AFTER UPDATE ON gateway.consent FOR EACH ROW
 CREATE TRIGGER capture_deleted AFTER DELETE ON gateway.consent FOR EACH ROW
   WHEN (OLD.revoked_at IS NULL) EXECUTE FUNCTION gateway.consent_captured();
 
--- Reviewed writes append their own receipts, last (gateway.write_batch).
-ALTER FUNCTION platform.add_notes(bigint, bigint, integer[], text[], platform.operator[], jsonb[]) SET gateway.capture = 'off';
-ALTER FUNCTION platform.set_disposition(bigint, bigint, platform.operator, jsonb) SET gateway.capture = 'off';
+-- Reviewed writes append their own receipts, last (gateway.write_batch). The functions of 0009 and 0005 but for the capture:
+-- as a setting of the function, which ends with it, PostgreSQL lets only superusers give one that it does not know.
+CREATE OR REPLACE FUNCTION platform.add_notes(
+  p_tenant bigint, p_site bigint, p_todo integer[], p_ids text[], p_authors platform.operator[], p_commands jsonb[]
+) RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE
+  moment timestamptz := date_trunc('milliseconds', now());
+  known boolean[];                                       -- whether the visitor has a conversation
+  able integer[] := '{}';                                -- where an author is there as well
+  note_id bigint;
+  answers text[] := '{}';
+  i integer;
+BEGIN
+  -- A look-up each: as a condition it became a join with all conversations of the website.
+  known := ARRAY(SELECT (SELECT true FROM platform.conversation c WHERE c.tenant = p_tenant AND c.site = p_site
+                            AND c.visitor_id = (p_commands[t.i] ->> 'visitor')::bigint LIMIT 1)
+                   FROM unnest(p_todo) WITH ORDINALITY AS t (i, n) ORDER BY t.n);
+  FOR n IN 1 .. cardinality(p_todo) LOOP
+    IF known[n] AND (p_authors[p_todo[n]]).id IS NOT NULL THEN able := able || p_todo[n]; END IF;
+  END LOOP;
+  IF cardinality(able) > 0 THEN
+    note_id := platform.reserve_ids(p_tenant, p_site, 'note', cardinality(able));
+    PERFORM set_config('gateway.capture', 'off', true);
+    INSERT INTO platform.note (tenant, site, id, external_id, visitor_id, operator_id, text, created_at)
+    SELECT p_tenant, p_site, note_id + a.n, p_ids[a.i], (p_commands[a.i] ->> 'visitor')::bigint, (p_authors[a.i]).id,
+           p_commands[a.i] ->> 'text', moment
+      FROM unnest(able) WITH ORDINALITY AS a (i, n);
+    PERFORM set_config('gateway.capture', '', true);
+  END IF;
+  FOR n IN 1 .. cardinality(p_todo) LOOP
+    i := p_todo[n];
+    IF known[n] IS NULL THEN
+      answers := answers || '{"refused": "not_found"}'::text;
+    ELSIF (p_authors[i]).id IS NULL THEN
+      answers := answers || '{"refused": "enrollment_unavailable"}'::text;
+    ELSE
+      note_id := note_id + 1;
+      answers := answers || json_build_object('done', json_build_object(
+        'note_id', note_id, 'author', (p_authors[i]).name, 'created_at', moment::text))::text;
+    END IF;
+  END LOOP;
+  RETURN answers;
+END $$;
+
+CREATE OR REPLACE FUNCTION platform.set_disposition(p_tenant bigint, p_site bigint, p_author platform.operator, p_command jsonb)
+RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  done boolean;
+BEGIN
+  IF p_author.id IS NULL THEN RETURN '{"refused": "enrollment_unavailable"}'; END IF;
+  IF EXISTS (SELECT 1 FROM platform.website w WHERE w.tenant = p_tenant AND w.site = p_site AND w.crm_integrated)
+     OR NOT EXISTS (SELECT 1 FROM platform.disposition d WHERE d.tenant = p_tenant AND d.site = p_site
+                     AND d.value = p_command ->> 'disposition' AND d.enabled) THEN
+    RETURN '{"rejected": "operation_conflict"}';
+  END IF;
+  PERFORM set_config('gateway.capture', 'off', true);
+  UPDATE platform.conversation c
+     SET disposition = p_command ->> 'disposition', updated_at = greatest(c.updated_at, date_trunc('milliseconds', now()))
+   WHERE c.tenant = p_tenant AND c.site = p_site AND c.id = (p_command ->> 'conversation')::bigint;
+  done := FOUND;
+  PERFORM set_config('gateway.capture', '', true);
+  IF NOT done THEN RETURN '{"refused": "not_found"}'; END IF;
+  RETURN '{"done": {}}';
+END $$;
 
 -- An import writes one snapshot a website and family, at its end: every statement that writes begins with this.
 CREATE OR REPLACE FUNCTION gateway.import_fence(p_epoch bigint) RETURNS void LANGUAGE plpgsql AS $$
