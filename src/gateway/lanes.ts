@@ -7,6 +7,8 @@ export interface LanesOptions<Item, Result> {
   readonly run: (items: readonly Item[], slot: number) => Promise<readonly (Result | Error)[]>;
   /** Slots: runs at the same time. */
   readonly slots: number;
+  /** Items of one run at most; BATCH where absent. */
+  readonly batch?: number;
   /** Milliseconds that an item waits while its lane has no turn; three times as long while it has. */
   readonly patience: number;
 }
@@ -17,7 +19,6 @@ export interface Place {
   readonly group: string;
 }
 
-/** Items of one run at most. */
 export const BATCH = 8;
 /** Items that wait in one lane. */
 export const LENGTH = 256;
@@ -112,7 +113,7 @@ export class Lanes<Item, Result> {
       this.#groups.set(lane.group, ofGroup + 1);
       const prompt = setTimeout(() => this.#over(prompt), PROMPT);
       this.#prompt = prompt;
-      void this.#run(take(lane), slot).then(() => {
+      void this.#run(take(lane, this.#options.batch ?? BATCH), slot).then(() => {
         lane.busy = false;
         lane.turns++;
         this.#free.push(slot);
@@ -158,8 +159,8 @@ export class Lanes<Item, Result> {
 }
 
 /** The first of a lane, in their order. */
-function take<Item, Result>(lane: Lane<Item, Result>): Waiting<Item, Result>[] {
-  const taken = lane.waiting.splice(0, BATCH);
+function take<Item, Result>(lane: Lane<Item, Result>, most: number): Waiting<Item, Result>[] {
+  const taken = lane.waiting.splice(0, most);
   for (const { timer } of taken) clearTimeout(timer);
   return taken;
 }

@@ -46,16 +46,17 @@ export type Accepted =
 /** Milliseconds for which a process holds its tasks; it renews them long before. */
 export const TASK_LEASE = 10_000;
 /** Contract, Limits: of one installation, over all replicas. */
-const UNEXPIRED = 100;
-const RUNNING = 5;
+export const UNEXPIRED = 100;
+export const RUNNING = 5;
 const LIFETIME_MINUTES = 15;
 const ATTEMPTS = 3;
 /** Of artifacts on one page of a list, as JSON text: a page ends with the one that reaches it. */
 const PAGE_BYTES = 1_048_576;
 
-const lease = sql`${TASK_LEASE}::integer * interval '1 millisecond'`;
+export const lease = sql`${TASK_LEASE}::integer * interval '1 millisecond'`;
+export const lifetime = sql`${LIFETIME_MINUTES}::integer * interval '1 minute'`;
 
-const columns = (row: string, artifact: Fragment = raw('NULL::json')): Fragment => {
+export const columns = (row: string, artifact: Fragment = raw('NULL::json')): Fragment => {
   const of = (column: string): Fragment => raw(`${row}.${column}`);
   return sql`${of('id')}, ${of('context_id')} AS "contextId", ${of('skill')}, ${of('website_id')} AS "websiteId",
     ${of('state')}, ${of('state_at')} AS "stateAt", ${of('expires_at')} AS "expiresAt", ${of('failure')}, ${of('grants')},
@@ -73,7 +74,7 @@ export async function acceptTask(db: Database, session: Session, task: Accepting
       FROM gateway.accept_task(
         ${authority.digest}, ${authority.revision}, ${task.id}, ${authority.installationId}, ${authority.credentialId},
         ${task.message}, ${task.fingerprint}, ${task.grants}, ${task.contextId}, ${task.skill}, ${task.websiteId},
-        ${task.owner}, ${task.lostAs}, ${LIFETIME_MINUTES}::integer * interval '1 minute', ${lease}, ${UNEXPIRED}, ${RUNNING},
+        ${task.owner}, ${task.lostAs}, ${lifetime}, ${lease}, ${UNEXPIRED}, ${RUNNING},
         ${task.start}) a`;
   const [row] = await repeated(() =>
     db.query<TaskRow & { verdict: Accepted['verdict'] | 'stale'; retryAfter: number | null }>(statement),

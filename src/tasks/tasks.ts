@@ -10,7 +10,6 @@ import { ledgerKey } from '../store/ledger.ts';
 import type { Database } from '../store/postgres.ts';
 import {
   type Accepted,
-  acceptTask,
   cancelTask,
   findTask,
   listTasks,
@@ -19,6 +18,7 @@ import {
   type TaskRow,
   type TaskState,
 } from '../store/tasks.ts';
+import { Batches } from './batches.ts';
 import { pageTokenOf, placeOf } from './page-token.ts';
 import { pauseUpTo } from './pause.ts';
 import { type Ended, Runner } from './runner.ts';
@@ -113,7 +113,8 @@ const COST = 1;
 export function openTasks(options: TasksOptions): Tasks {
   const { db, corridor, onError, patience = PATIENCE } = options;
   const owner = randomBytes(16).toString('hex');
-  const runner = new Runner({ ...options, owner });
+  const batches = new Batches(db, onError);
+  const runner = new Runner({ ...options, owner, batches });
   const watch = new Watch(db);
   const sweeper = startSweeper(db, onError);
   let stopping = false;
@@ -148,7 +149,7 @@ export function openTasks(options: TasksOptions): Tasks {
     try {
       const work = { id, bearer, authority, skill, input, idempotencyKey: `a2a-${message.toString('hex')}` };
       accepted = await runner.accept(work, () =>
-        acceptTask(db, session, {
+        batches.accept(session, {
           id,
           message,
           fingerprint,
