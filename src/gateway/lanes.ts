@@ -9,6 +9,8 @@ export interface LanesOptions<Item, Result> {
   readonly slots: number;
   /** Items of one run at most; BATCH where absent. */
   readonly batch?: number;
+  /** Items that wait in one lane; LENGTH where absent. */
+  readonly length?: number;
   /** Milliseconds that an item waits while its lane has no turn; three times as long while it has. */
   readonly patience: number;
 }
@@ -20,7 +22,6 @@ export interface Place {
 }
 
 export const BATCH = 8;
-/** Items that wait in one lane. */
 export const LENGTH = 256;
 const LOOKS = 3;
 /**
@@ -70,7 +71,7 @@ export class Lanes<Item, Result> {
   /** Resolves with what the item's run answers; rejects with its Error, or with 503 where it had no turn in time. */
   add({ lane: name, group }: Place, item: Item): Promise<Result> {
     const lane = this.#lanes.get(name) ?? { group, waiting: [], busy: false, turns: 0 };
-    if (lane.waiting.length >= LENGTH) return Promise.reject(turnedAway());
+    if (lane.waiting.length >= (this.#options.length ?? LENGTH)) return Promise.reject(turnedAway());
     this.#lanes.set(name, lane);
     return new Promise((resolve, reject) => {
       const waiting: Waiting<Item, Result> = { item, resolve, reject, seen: lane.turns, looks: 0, timer: undefined };

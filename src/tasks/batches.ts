@@ -25,7 +25,8 @@ export class Batches {
   readonly #acceptances: Lanes<Acceptance, Accepted | Alone>;
   readonly #ends: Lanes<Ending, TaskRow | Alone>;
 
-  constructor(db: Database, onError: (error: unknown) => void) {
+  /** `batches`: a pool for the batches alone, so that none of them stands behind what waits. */
+  constructor({ db, batches, onError }: { db: Database; batches: Database; onError: (error: unknown) => void }) {
     this.#db = db;
     const lanes = <Item, Result>(enter: (batch: readonly Item[]) => Promise<(Result | undefined)[]>) =>
       new Lanes<Item, Result | Alone>({
@@ -42,10 +43,12 @@ export class Batches {
         },
         slots: 1,
         batch: BATCH,
+        // The runner bounds what it holds.
+        length: Number.POSITIVE_INFINITY,
         patience: PATIENCE,
       });
-    this.#acceptances = lanes((batch) => acceptTasks(db, batch));
-    this.#ends = lanes((batch) => endTasks(db, batch));
+    this.#acceptances = lanes((batch) => acceptTasks(batches, batch));
+    this.#ends = lanes((batch) => endTasks(batches, batch));
   }
 
   /** As acceptTask. */
