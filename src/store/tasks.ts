@@ -231,12 +231,20 @@ export async function findTask(
   return row === undefined || row.id === null ? undefined : { verdict: row.same ? 'known' : 'conflict', task: row };
 }
 
-/** Holds tasks on, and tells the states of those that have not ended meanwhile. */
+/**
+ * Holds tasks on, and tells the states of those that have not ended meanwhile. A row that somebody holds is not waited for:
+ * locks on the others would be kept as long, and no lease be renewed.
+ */
 export async function renewTasks(db: Database, ids: readonly string[]): Promise<Map<string, TaskState>> {
+  const open = sql`k.id = ANY(${ids}::text[]) AND k.state IN ('submitted', 'working') AND k.expires_at > now()`;
   const rows = await db.query<{ id: string; state: TaskState }>(sql`
-    UPDATE gateway.task t SET lease_until = now() + ${lease}
-     WHERE t.id = ANY(${ids}::text[]) AND t.state IN ('submitted', 'working') AND t.expires_at > now()
-    RETURNING t.id, t.state`);
+    WITH renewed AS (
+      UPDATE gateway.task t SET lease_until = now() + ${lease}
+       WHERE t.id IN (SELECT k.id FROM gateway.task k WHERE ${open} FOR UPDATE SKIP LOCKED)
+      RETURNING t.id, t.state)
+    SELECT r.id, r.state FROM renewed r
+    UNION ALL
+    SELECT k.id, k.state FROM gateway.task k WHERE ${open} AND NOT EXISTS (SELECT FROM renewed r WHERE r.id = k.id)`);
   return new Map(rows.map(({ id, state }) => [id, state]));
 }
 

@@ -4,6 +4,7 @@ import { digestOf } from '../../src/auth/tokens.ts';
 import { Failure } from '../../src/core/failures.ts';
 import { compile } from '../../src/core/sql.ts';
 import { type Database, StoreUnreachable } from '../../src/store/postgres.ts';
+import { renewTasks } from '../../src/store/tasks.ts';
 import type { Task } from '../../src/tasks/tasks.ts';
 import type { Issued } from '../support/credentials.ts';
 import { newMessage, openWorld, probe, type Replica, type Sending, until, type World } from './world.ts';
@@ -293,6 +294,27 @@ describe('tasks that end together', () => {
       expect(await world.count('working', held.installation)).toBe(1);
     });
     expect((await all[0])?.state).toBe('completed');
+  });
+
+  it('a renewal waits for no row either: the others are renewed, and what is held is not taken for ended', async () => {
+    const { sql } = world.database;
+    const [held, free] = await Promise.all([known(), known()]);
+    const slow = probe();
+    const all = [held, free].map(({ token }) => world.send(replica, token, { skill: slow.skill }));
+    await until(() => slow.held() === 2);
+    const rows = await sql<{ id: string; at: Date }[]>`SELECT id, lease_until AS at FROM gateway.task
+      WHERE credential_id IN (${held.credential}, ${free.credential}) ORDER BY credential_id = ${free.credential}`;
+    await holding(`SELECT FROM gateway.task WHERE id = '${rows[0]?.id}' FOR UPDATE`, async () => {
+      const states = await renewTasks(
+        replica.db,
+        rows.map(({ id }) => id),
+      );
+      expect([...states.values()]).toEqual(['working', 'working']);
+      const renewed = await world.row(rows[1]?.id ?? '');
+      expect(renewed?.lease_until?.getTime()).toBeGreaterThan(rows[1]?.at.getTime() ?? 0);
+    });
+    slow.release();
+    expect(await Promise.all(all.map(told))).toEqual(['completed', 'completed']);
   });
 
   it('are given their own artifacts, whatever is in them', async () => {
