@@ -61,6 +61,7 @@ export async function serve({ config, out }: CommandContext, options: { demo: bo
     const { port, baseUrl } = await address(config);
     const tasks = openTasks({
       db: store.db,
+      batches: store.tasks,
       corridor,
       onError: (error) => log.warn({ err: error }, 'upkeep of the tasks failed and is tried again'),
     });

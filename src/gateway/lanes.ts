@@ -7,6 +7,10 @@ export interface LanesOptions<Item, Result> {
   readonly run: (items: readonly Item[], slot: number) => Promise<readonly (Result | Error)[]>;
   /** Slots: runs at the same time. */
   readonly slots: number;
+  /** Items of one run at most; BATCH where absent. */
+  readonly batch?: number;
+  /** Items that wait in one lane; LENGTH where absent. */
+  readonly length?: number;
   /** Milliseconds that an item waits while its lane has no turn; three times as long while it has. */
   readonly patience: number;
 }
@@ -17,9 +21,7 @@ export interface Place {
   readonly group: string;
 }
 
-/** Items of one run at most. */
 export const BATCH = 8;
-/** Items that wait in one lane. */
 export const LENGTH = 256;
 const LOOKS = 3;
 /**
@@ -69,7 +71,7 @@ export class Lanes<Item, Result> {
   /** Resolves with what the item's run answers; rejects with its Error, or with 503 where it had no turn in time. */
   add({ lane: name, group }: Place, item: Item): Promise<Result> {
     const lane = this.#lanes.get(name) ?? { group, waiting: [], busy: false, turns: 0 };
-    if (lane.waiting.length >= LENGTH) return Promise.reject(turnedAway());
+    if (lane.waiting.length >= (this.#options.length ?? LENGTH)) return Promise.reject(turnedAway());
     this.#lanes.set(name, lane);
     return new Promise((resolve, reject) => {
       const waiting: Waiting<Item, Result> = { item, resolve, reject, seen: lane.turns, looks: 0, timer: undefined };
@@ -112,7 +114,7 @@ export class Lanes<Item, Result> {
       this.#groups.set(lane.group, ofGroup + 1);
       const prompt = setTimeout(() => this.#over(prompt), PROMPT);
       this.#prompt = prompt;
-      void this.#run(take(lane), slot).then(() => {
+      void this.#run(take(lane, this.#options.batch ?? BATCH), slot).then(() => {
         lane.busy = false;
         lane.turns++;
         this.#free.push(slot);
@@ -158,8 +160,8 @@ export class Lanes<Item, Result> {
 }
 
 /** The first of a lane, in their order. */
-function take<Item, Result>(lane: Lane<Item, Result>): Waiting<Item, Result>[] {
-  const taken = lane.waiting.splice(0, BATCH);
+function take<Item, Result>(lane: Lane<Item, Result>, most: number): Waiting<Item, Result>[] {
+  const taken = lane.waiting.splice(0, most);
   for (const { timer } of taken) clearTimeout(timer);
   return taken;
 }

@@ -12,6 +12,8 @@ export interface Store {
   readonly slow: Database;
   /** One connection each, for writes, which may wait for rows and then never stand before a read. */
   readonly writers: readonly [Database, ...Database[]];
+  /** For batches of tasks, which wait for nobody: one connection for those that begin, one for those that end. */
+  readonly tasks: Database;
   /** `undefined` on a DATABASE_URL. */
   readonly embedded: EmbeddedStore | undefined;
   readonly version: number;
@@ -49,17 +51,18 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const db = connect(options.connections, options.statementTimeout ?? FAST_TIMEOUT, '');
   const slow = connect(2, Math.max(SLOW_TIMEOUT, options.statementTimeout ?? 0), '-slow');
   const writer = (): Database => connect(1, options.statementTimeout ?? WRITE_TIMEOUT, '-writes', true);
+  const tasks = connect(2, options.statementTimeout ?? FAST_TIMEOUT, '-tasks', true);
   const more = Array.from({ length: Math.max(0, Math.floor(options.connections / 2) - 1) }, writer);
   const writers: Store['writers'] = [writer(), ...more];
   const close = async (): Promise<void> => {
-    await Promise.all([db.close(), slow.close(), ...writers.map((one) => one.close())]);
+    await Promise.all([db.close(), slow.close(), tasks.close(), ...writers.map((one) => one.close())]);
     await embedded?.stop();
   };
   try {
     await requireVersion(slow);
     const { version, applied } = await migrate(slow);
     if (applied.length > 0) log(`schema at version ${version}`);
-    return { db, slow, writers, embedded, version, close };
+    return { db, slow, writers, tasks, embedded, version, close };
   } catch (error) {
     await close();
     // Class 28: who asks; 3D: the database; 42501: its rights.

@@ -46,16 +46,17 @@ export type Accepted =
 /** Milliseconds for which a process holds its tasks; it renews them long before. */
 export const TASK_LEASE = 10_000;
 /** Contract, Limits: of one installation, over all replicas. */
-const UNEXPIRED = 100;
-const RUNNING = 5;
+export const UNEXPIRED = 100;
+export const RUNNING = 5;
 const LIFETIME_MINUTES = 15;
 const ATTEMPTS = 3;
 /** Of artifacts on one page of a list, as JSON text: a page ends with the one that reaches it. */
 const PAGE_BYTES = 1_048_576;
 
-const lease = sql`${TASK_LEASE}::integer * interval '1 millisecond'`;
+export const lease = sql`${TASK_LEASE}::integer * interval '1 millisecond'`;
+export const lifetime = sql`${LIFETIME_MINUTES}::integer * interval '1 minute'`;
 
-const columns = (row: string, artifact: Fragment = raw('NULL::json')): Fragment => {
+export const columns = (row: string, artifact: Fragment = raw('NULL::json')): Fragment => {
   const of = (column: string): Fragment => raw(`${row}.${column}`);
   return sql`${of('id')}, ${of('context_id')} AS "contextId", ${of('skill')}, ${of('website_id')} AS "websiteId",
     ${of('state')}, ${of('state_at')} AS "stateAt", ${of('expires_at')} AS "expiresAt", ${of('failure')}, ${of('grants')},
@@ -73,7 +74,7 @@ export async function acceptTask(db: Database, session: Session, task: Accepting
       FROM gateway.accept_task(
         ${authority.digest}, ${authority.revision}, ${task.id}, ${authority.installationId}, ${authority.credentialId},
         ${task.message}, ${task.fingerprint}, ${task.grants}, ${task.contextId}, ${task.skill}, ${task.websiteId},
-        ${task.owner}, ${task.lostAs}, ${LIFETIME_MINUTES}::integer * interval '1 minute', ${lease}, ${UNEXPIRED}, ${RUNNING},
+        ${task.owner}, ${task.lostAs}, ${lifetime}, ${lease}, ${UNEXPIRED}, ${RUNNING},
         ${task.start}) a`;
   const [row] = await repeated(() =>
     db.query<TaskRow & { verdict: Accepted['verdict'] | 'stale'; retryAfter: number | null }>(statement),
@@ -230,12 +231,20 @@ export async function findTask(
   return row === undefined || row.id === null ? undefined : { verdict: row.same ? 'known' : 'conflict', task: row };
 }
 
-/** Holds tasks on, and tells the states of those that have not ended meanwhile. */
+/**
+ * Holds tasks on, and tells the states of those that have not ended meanwhile. A row that somebody holds is not waited for:
+ * locks on the others would be kept as long, and no lease be renewed.
+ */
 export async function renewTasks(db: Database, ids: readonly string[]): Promise<Map<string, TaskState>> {
+  const open = sql`k.id = ANY(${ids}::text[]) AND k.state IN ('submitted', 'working') AND k.expires_at > now()`;
   const rows = await db.query<{ id: string; state: TaskState }>(sql`
-    UPDATE gateway.task t SET lease_until = now() + ${lease}
-     WHERE t.id = ANY(${ids}::text[]) AND t.state IN ('submitted', 'working') AND t.expires_at > now()
-    RETURNING t.id, t.state`);
+    WITH renewed AS (
+      UPDATE gateway.task t SET lease_until = now() + ${lease}
+       WHERE t.id IN (SELECT k.id FROM gateway.task k WHERE ${open} FOR UPDATE SKIP LOCKED)
+      RETURNING t.id, t.state)
+    SELECT r.id, r.state FROM renewed r
+    UNION ALL
+    SELECT k.id, k.state FROM gateway.task k WHERE ${open} AND NOT EXISTS (SELECT FROM renewed r WHERE r.id = k.id)`);
   return new Map(rows.map(({ id, state }) => [id, state]));
 }
 

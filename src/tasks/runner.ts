@@ -5,7 +5,6 @@ import { asFailure, type Corridor } from '../gateway/call.ts';
 import type { Database } from '../store/postgres.ts';
 import {
   type Accepted,
-  endTask,
   type RunEnd,
   releaseTasks,
   renewTasks,
@@ -13,6 +12,7 @@ import {
   TASK_LEASE,
   type TaskRow,
 } from '../store/tasks.ts';
+import type { Batches } from './batches.ts';
 import { pauseUpTo } from './pause.ts';
 
 /** A task that this process accepts, and the arguments that it alone has. */
@@ -37,6 +37,7 @@ interface Job extends Work {
 
 export interface RunnerOptions {
   readonly db: Database;
+  readonly batches: Batches;
   readonly corridor: Corridor;
   readonly owner: string;
   readonly onError: (error: unknown) => void;
@@ -229,7 +230,7 @@ export class Runner {
     // One that has been dropped has ended already.
     while (this.#jobs.has(job.id)) {
       try {
-        return await endTask(this.#options.db, job.authority, job.id, end);
+        return await this.#options.batches.end(job.authority, job.id, end);
       } catch (error) {
         const passing = asFailure(error).code === 'service_unavailable';
         if (!passing || performance.now() > until) {

@@ -1,4 +1,4 @@
-import { createHash, createHmac, randomBytes } from 'node:crypto';
+import { createHash, createHmac, randomBytes, randomUUID } from 'node:crypto';
 import { stringify } from 'safe-stable-stringify';
 import type { Authority } from '../core/authority.ts';
 import { Failure } from '../core/failures.ts';
@@ -10,7 +10,6 @@ import { openLedgerKey } from '../store/ledger.ts';
 import type { Database } from '../store/postgres.ts';
 import {
   type Accepted,
-  acceptTask,
   cancelTask,
   findTask,
   listTasks,
@@ -19,6 +18,7 @@ import {
   type TaskRow,
   type TaskState,
 } from '../store/tasks.ts';
+import { Batches } from './batches.ts';
 import { pageTokenOf, placeOf } from './page-token.ts';
 import { pauseUpTo } from './pause.ts';
 import { type Ended, Runner } from './runner.ts';
@@ -97,6 +97,8 @@ export interface Tasks {
 
 export interface TasksOptions {
   readonly db: Database;
+  /** Where batches run; `db` where absent. */
+  readonly batches?: Database;
   readonly corridor: Corridor;
   readonly onError: (error: unknown) => void;
   /** Milliseconds that a caller waits for the end of its task; PATIENCE where absent. */
@@ -113,7 +115,8 @@ const COST = 1;
 export function openTasks(options: TasksOptions): Tasks {
   const { db, corridor, onError, patience = PATIENCE } = options;
   const owner = randomBytes(16).toString('hex');
-  const runner = new Runner({ ...options, owner });
+  const batches = new Batches({ db, batches: options.batches ?? db, onError });
+  const runner = new Runner({ ...options, owner, batches });
   const watch = new Watch(db);
   const sweeper = startSweeper(db, onError);
   let stopping = false;
@@ -140,12 +143,12 @@ export function openTasks(options: TasksOptions): Tasks {
     try {
       const work = { id, bearer, authority, skill, input, idempotencyKey: `a2a-${message.toString('hex')}` };
       accepted = await runner.accept(work, () =>
-        acceptTask(db, session, {
+        batches.accept(session, {
           id,
           message,
           fingerprint,
           grants: grantsOf(authority),
-          contextId: request.contextId ?? `ctx_${randomBytes(16).toString('hex')}`,
+          contextId: request.contextId ?? `ctx_${randomHex()}`,
           skill: skill.name,
           websiteId: websiteOf(skill, input),
           owner,
@@ -235,7 +238,10 @@ export function openTasks(options: TasksOptions): Tasks {
   };
 }
 
-export const newTaskId = (): string => `task_${randomBytes(16).toString('hex')}`;
+/** 122 random bits as 32 digits; UUIDs come out of a supply, where randomBytes asks the system each time. */
+const randomHex = (): string => randomUUID().replaceAll('-', '');
+
+export const newTaskId = (): string => `task_${randomHex()}`;
 
 const hmac = (key: Uint8Array, text: string): Buffer => createHmac('sha256', key).update(text).digest();
 
@@ -252,8 +258,13 @@ async function failing<T>(work: () => Promise<T>): Promise<T> {
 /** What cannot be an id is asked for all the same, so that it takes as long as one that does not exist. */
 const askable = (id: string): string => (/^task_[a-f0-9]{32}$/.test(id) ? id : '');
 
+const grantsKnown = new WeakMap<Authority, Buffer>();
+
 /** SHA-256 of what an authority may see, whatever token or revision it comes by. */
-function grantsOf({ scopes, dataAccess, websites, restrictions }: Authority): Buffer {
+function grantsOf(authority: Authority): Buffer {
+  const known = grantsKnown.get(authority);
+  if (known) return known;
+  const { scopes, dataAccess, websites, restrictions } = authority;
   const grants = {
     scopes: [...scopes].sort(),
     dataAccess: [...dataAccess].sort(),
@@ -261,7 +272,9 @@ function grantsOf({ scopes, dataAccess, websites, restrictions }: Authority): Bu
   };
   const limits = Object.entries(restrictions).map(([dimension, ids]) => [dimension, [...ids].sort()]);
   const text = stringify({ ...grants, restrictions: Object.fromEntries(limits) }) ?? '';
-  return createHash('sha256').update(text).digest();
+  const digest = createHash('sha256').update(text).digest();
+  grantsKnown.set(authority, digest);
+  return digest;
 }
 
 /** `body`: what the run gave, where its row has come back without the artifact. */
