@@ -241,7 +241,7 @@ function replayCommand(group: Command, register: Run): void {
     }
     const { db } = await store();
     const id = command.args[0] ?? '';
-    const which = event === undefined ? { since: since ?? new Date(0), until: until ?? new Date(8.64e15) } : { event };
+    const which = event === undefined ? { since: since ?? new Date(0), until: until ?? null } : { event };
     const { refused, found, queued } = await replayDeliveries(db, id, await openLedgerKey(db)(), which);
     if (refused === 'unknown') throw unknown(id);
     if (refused === 'disabled') throw new Refused(`Webhook ${id} is disabled.`);

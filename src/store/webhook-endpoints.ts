@@ -175,7 +175,7 @@ export async function claimTest(db: Database, id: string, eventId: string): Prom
 }
 
 /** Which receipts to send again; those of a span are the oldest ones first. */
-export type Replay = { readonly event: string } | { readonly since: Date; readonly until: Date };
+export type Replay = { readonly event: string } | { readonly since: Date; readonly until: Date | null };
 
 export interface Replayed {
   readonly refused: 'unknown' | 'disabled' | 'not_permitted' | null;
@@ -195,7 +195,7 @@ export async function replayDeliveries(
 ): Promise<Replayed> {
   const [event, since, until] = 'event' in which ? [which.event, null, null] : [null, which.since, which.until];
   const [row] = await db.query<Replayed>(sql`
-    SELECT r.refused, coalesce(r.found, 0) AS found, coalesce(r.queued, 0) AS queued FROM gateway.replay_webhooks(
+    SELECT r.refused, coalesce(r.receipts, 0) AS found, coalesce(r.queued, 0) AS queued FROM gateway.replay_webhooks(
       ${id}, ${padded(eventKey)}, ${event}::text, ${since}::timestamptz, ${until}::timestamptz, ${REPLAYED_MAX}::integer) r`);
   if (!row) throw new Error('replay_webhooks gave no verdict');
   return row;

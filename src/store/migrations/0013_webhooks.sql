@@ -176,6 +176,7 @@ BEGIN
      WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.due_at > now() AND d.lease_until > now();
     free := least(free, p_seats - cardinality(found_here));
     CONTINUE WHEN free <= 0;
+    SELECT * INTO e FROM gateway.webhook_endpoint x WHERE x.id = e.id; -- with the gap that may just have been found
     WITH due AS (
       SELECT d.id FROM gateway.webhook_delivery d
        WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.due_at <= now()
@@ -251,7 +252,7 @@ END $$;
 -- for, the oldest n of the last seven days. What waits already, or is under way, is left to it.
 CREATE FUNCTION gateway.replay_webhooks(
   p_endpoint text, p_inner bytea, p_outer bytea, p_event text, p_since timestamptz, p_until timestamptz, n integer
-) RETURNS TABLE (refused text, found integer, queued integer) LANGUAGE plpgsql AS $$
+) RETURNS TABLE (refused text, receipts integer, queued integer) LANGUAGE plpgsql AS $$
 DECLARE
   e gateway.webhook_endpoint;
 BEGIN
@@ -263,7 +264,7 @@ BEGIN
       SELECT j.*, gateway.event_id(p_inner, p_outer, j.tenant, j.site, j.position) AS event_id FROM gateway.journal j
        WHERE j.tenant = e.tenant AND j.site = e.site AND j.recorded_at > now() - interval '7 days'
          AND CASE WHEN p_event IS NULL
-                  THEN j.recorded_at >= p_since AND j.recorded_at < p_until AND gateway.asks_for(e.event_types, j.event_type)
+                  THEN j.recorded_at >= p_since AND j.recorded_at < coalesce(p_until, 'infinity') AND gateway.asks_for(e.event_types, j.event_type)
                   ELSE gateway.event_id(p_inner, p_outer, j.tenant, j.site, j.position) = p_event END
        ORDER BY j.position LIMIT n
     ), put AS (
@@ -274,7 +275,7 @@ BEGIN
         SET status = 'pending', attempts_before = d.attempts, due_at = now(), ended_at = NULL, response_status = NULL, error = NULL
         WHERE d.status <> 'pending'
       RETURNING 1
-    ) SELECT (SELECT count(*) FROM receipt), (SELECT count(*) FROM put) INTO found, queued;
+    ) SELECT (SELECT count(*) FROM receipt), (SELECT count(*) FROM put) INTO receipts, queued;
   END IF;
   RETURN NEXT;
 END $$;
