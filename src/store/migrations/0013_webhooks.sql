@@ -143,7 +143,9 @@ $$;
 -- An attempt is counted here, before it begins. Endpoints that another replica is at are left to it.
 CREATE FUNCTION gateway.claim_webhooks(
   p_inner bytea, p_outer bytea, p_seats integer, p_cap integer, p_attempts integer, p_first interval, p_lease interval
-) RETURNS TABLE (claims json, more boolean) LANGUAGE plpgsql AS $$
+) RETURNS TABLE (claims json, more boolean) LANGUAGE plpgsql
+-- A plan that was made while the queue was empty goes on to scan it.
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   e gateway.webhook_endpoint;
   found_here json[];
@@ -199,11 +201,14 @@ END $$;
 -- Outcomes of attempts: [{id, attempt, delivered, wait, gone, status, error, gapSince}], `wait` in seconds until the next
 -- attempt, null where there is none. An outcome whose attempt is not the last one begun changes nothing. Returns how many
 -- were taken.
-CREATE FUNCTION gateway.settle_webhooks(p_results jsonb, p_patience interval) RETURNS integer LANGUAGE plpgsql AS $$
+CREATE FUNCTION gateway.settle_webhooks(p_results jsonb, p_patience interval) RETURNS integer LANGUAGE plpgsql
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   e record;
   taken integer := 0;
 BEGIN
+  -- An outcome that a crash of the server takes away is found again by another attempt.
+  PERFORM set_config('synchronous_commit', 'off', true);
   -- Endpoints before deliveries, in one order, as everybody does.
   PERFORM FROM gateway.webhook_endpoint x
    WHERE x.id IN (SELECT d.endpoint_id FROM gateway.webhook_delivery d
