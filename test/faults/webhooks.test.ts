@@ -270,7 +270,7 @@ it('F-11 WH-07 nine bad receivers beside a good one: it waits no longer, memory 
   });
   try {
     await addEndpoint(database, credential, `${good.origin}/hook`);
-    /** Milliseconds from a receipt's moment to its delivery, of 200 receipts in 4 s. */
+    /** Milliseconds from a receipt's moment to its delivery, of 200 receipts in 4 s; bad ones have a website of their own. */
     const latencies = async (): Promise<number[]> => {
       const from = good.got.length;
       const took: number[] = [];
@@ -280,6 +280,7 @@ it('F-11 WH-07 nine bad receivers beside a good one: it waits no longer, memory 
       });
       for (let n = 0; n < 200; n++) {
         await tell(database, 1);
+        if (n % 5 === 0) await tell(database, 1, 'visitor.changed', '2');
         await pause(18);
       }
       await until(() => good.got.length >= from + 200);
@@ -289,14 +290,15 @@ it('F-11 WH-07 nine bad receivers beside a good one: it waits no longer, memory 
     const alone = await latencies();
     const before = rss(replica.pid);
     const ids = new Map<string, string>();
-    for (const [name, receiver] of bad) ids.set(name, (await addEndpoint(database, credential, `${receiver}/hook`)).id);
+    for (const [name, receiver] of bad)
+      ids.set(name, (await addEndpoint(database, credential, `${receiver}/hook`, { site: '2' })).id);
     const beside = await latencies();
     const after = rss(replica.pid);
     const [p95, besideP95] = [percentile(alone, 0.95), percentile(beside, 0.95)];
     console.info(
       `F-11: a good receiver's p50 ${percentile(alone, 0.5)} ms and p95 ${p95} ms alone, ${percentile(beside, 0.5)} ms and ${besideP95} ms beside nine bad ones; memory ${before.toFixed(0)} MB, then ${after.toFixed(0)} MB`,
     );
-    expect(besideP95).toBeLessThan(2 * p95 + 10);
+    expect(besideP95).toBeLessThan(2 * Math.max(p95, 20));
     expect(after).toBeLessThan(before + 100);
     expect(honeypot.connections()).toBe(0);
     await until(async () => (await outcomes(database, ids)).get('hang')?.includes('timeout') === true, 20_000);
