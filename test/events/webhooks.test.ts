@@ -443,6 +443,30 @@ it('a thousand wait at most, the others in the journal', async () => {
   expect(Number(position)).toBeLessThan(Number(head?.['position']));
 });
 
+it('WH-07 an endpoint has sixteen attempts under way over all replicas, and two while it fails', async () => {
+  await addEndpoint(database, credential, receiver.url);
+  let [open, most] = [0, 0];
+  receiver.reply((request) => {
+    open++;
+    most = Math.max(most, open);
+    request.socket.once('close', () => {
+      open--;
+    });
+  });
+  start({ sending: { deadline: 1_500 }, schedule: [0, 0, 0] });
+  const second = run(database, [receiver], { sending: { deadline: 1_500 }, schedule: [0, 0, 0] });
+  await tell(database, 60);
+  await until(() => open === 16);
+  await new Promise((resolve) => setTimeout(resolve, 700));
+  expect([open, most]).toEqual([16, 16]);
+  await until(() => open < 16);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect(open).toBeGreaterThan(0);
+  expect(open).toBeLessThanOrEqual(2);
+  await second.stop();
+  expect(second.errors).toEqual([]);
+});
+
 describe('WH-10 authority that ends', () => {
   it.each([
     ['revoked', 'revoked_at = now()'],

@@ -1,9 +1,15 @@
-import { readFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
 import { createServer as createSecure } from 'node:https';
 import { createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import type postgres from 'postgres';
 import { afterAll, expect, it } from 'vitest';
+import { packageRoot } from '../../src/package.ts';
 import { CERTIFICATE, KEY } from '../events/certificate.ts';
 import {
   addEndpoint,
@@ -19,6 +25,7 @@ import { issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { pool, type Replica, startReplica } from '../support/replica.ts';
 
+const MAIN = fileURLToPath(new URL('dist/src/main.js', packageRoot));
 const KILLS = 10;
 const EVENTS = 600;
 /** Attempts under way at one endpoint, over all replicas. */
@@ -323,6 +330,59 @@ it('F-11 WH-07 nine bad receivers beside a good one: it waits no longer, memory 
     await database.close();
   }
 }, 120_000);
+
+it('WH-11 neither the log nor a command shows a secret or an address’s query; TLS that is trusted delivers', async () => {
+  const database = await freshDatabase('demo');
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-webhooks-'));
+  const { credential } = await issue(database.sql, 1);
+  const secured: IncomingMessage[] = [];
+  const over = createSecure({ key: KEY, cert: CERTIFICATE }, (request, response) => {
+    secured.push(request);
+    request.resume();
+    response.end();
+  });
+  const good = await origin(over, 'https');
+  const cut = await speaking((socket) => void socket.resetAndDestroy());
+  writeFileSync(join(folder, 'ca.pem'), CERTIFICATE);
+  const env = {
+    ...settings([good, cut], '0,1,1'),
+    NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem'),
+    LOG_LEVEL: 'trace',
+    DATABASE_URL: address(database),
+    GATEWAY_DATA_DIR: folder,
+    PORT: '0',
+  };
+  // Builds what is then run with its output in our hands.
+  await (await startReplica({ databaseUrl: address(database) })).end();
+  const child = spawn(process.execPath, [MAIN, 'serve'], { env: { PATH: process.env['PATH'] ?? '', ...env } });
+  let told = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (part: Buffer) => (told += part.toString()));
+  const exited = new Promise((resolve) => child.once('exit', resolve));
+  try {
+    const endpoints = [];
+    for (const receiver of [good, cut]) {
+      endpoints.push(await addEndpoint(database, credential, `${receiver}/hook?key=canary-query`));
+    }
+    await until(() => told.includes('ready on'));
+    await tell(database, 5);
+    await until(async () => (await queued(database)) === 0, 30_000);
+    // And errors of our own: the store refuses what the dispatcher asks.
+    await database.sql`ALTER TABLE gateway.webhook_delivery RENAME COLUMN due_at TO overdue_at`;
+    await tell(database, 1);
+    await until(() => told.includes('delivery of webhooks failed'));
+    expect(secured.map(({ url, headers }) => [url, headers.host])).toEqual(
+      Array.from({ length: 5 }, () => ['/hook?key=canary-query', good.slice('https://'.length)]),
+    );
+    expect(told).not.toContain('canary-query');
+    for (const { secret } of endpoints) expect(told).not.toContain(secret.slice('whsec_'.length));
+    expect(told).not.toContain('whsec_');
+  } finally {
+    child.kill('SIGTERM');
+    await exited;
+    rmSync(folder, { recursive: true, force: true });
+    await database.close();
+  }
+}, 60_000);
 
 /** How attempts have ended at each receiver, each kind once. */
 async function outcomes({ sql }: TestDatabase, ids: ReadonlyMap<string, string>): Promise<Map<string, string>> {
