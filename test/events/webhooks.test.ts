@@ -467,6 +467,27 @@ it('WH-07 an endpoint has sixteen attempts under way over all replicas, and two 
   expect(second.errors).toEqual([]);
 });
 
+it('F-18 a process that stops gives its attempts three seconds; another one goes on at once', async () => {
+  const { id } = await addEndpoint(database, credential, receiver.url);
+  receiver.reply((request, response, got) => {
+    if (got.attempt > 1) answer(200)(request, response, got);
+  });
+  const stopped = run(database, [receiver], { schedule: [0, 600] });
+  await tell(database, 3);
+  await until(() => receiver.got.length === 3);
+  const began = performance.now();
+  await stopped.stop();
+  expect(performance.now() - began).toBeLessThan(5_000);
+  expect(stopped.errors).toEqual([]);
+  const left = await log(database, id);
+  expect(left).toMatchObject(
+    Array.from({ length: 3 }, () => ({ status: 'pending', attempts: 1, error: 'interrupted' })),
+  );
+  expect(Math.max(...left.map(({ due_in }) => due_in))).toBeLessThanOrEqual(0);
+  start({ schedule: [0, 600] });
+  await settled(id, 'delivered', 'delivered', 'delivered');
+});
+
 describe('WH-10 authority that ends', () => {
   it.each([
     ['revoked', 'revoked_at = now()'],

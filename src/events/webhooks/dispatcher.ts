@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Database } from '../../store/postgres.ts';
 import {
   type Claim,
@@ -42,6 +43,7 @@ const PURGED = 1_000;
 export function startWebhooks(options: WebhooksOptions): { stop(): Promise<void> } {
   const { db, schedule, onError } = options;
   const stopping = new AbortController();
+  setMaxListeners(0, stopping.signal);
   const flying = new Set<Promise<void>>();
   const ended: Settlement[] = [];
   let purgedAt = performance.now();
@@ -144,6 +146,8 @@ export function settlementOf(claim: Claim, outcome: Outcome | undefined, schedul
   const retryAfter =
     outcome && 'retryAfter' in outcome && BUSY.includes(outcome.status) ? outcome.retryAfter : undefined;
   const { id, attempt, gapSince } = claim;
-  const wait = delivered || gone ? null : waitAfter(schedule, claim.number, retryAfter);
+  const next = delivered || gone ? null : waitAfter(schedule, claim.number, retryAfter);
+  // Cut off by us: another process goes on at once.
+  const wait = error === 'interrupted' && next !== null ? 0 : next;
   return { id, attempt, delivered, wait, gone, status, error, gapSince };
 }

@@ -2,7 +2,7 @@ import { type ClientRequest, type IncomingMessage, request as plainRequest } fro
 import { request as secureRequest } from 'node:https';
 import { isIPv6, type LookupFunction } from 'node:net';
 import type { EventReceipt } from '../../core/events.ts';
-import { receiverOf } from './receivers.ts';
+import { type Receiver, receiverOf } from './receivers.ts';
 import { AddressRefused, checkedAddresses, type Resolve, resolveName } from './resolve.ts';
 import { retryAfterOf } from './schedule.ts';
 import { signatures } from './signature.ts';
@@ -72,10 +72,28 @@ export const bodyOf = (receipt: EventReceipt): string =>
 export async function send(attempt: Attempt, options: SenderOptions, stop?: AbortSignal): Promise<Outcome> {
   const receiver = receiverOf(attempt.url, options.allowed);
   if ('refused' in receiver) return { error: 'receiver_refused' };
-  const { url, exempt } = receiver;
-  const late = AbortSignal.timeout(options.deadline ?? DEADLINE);
-  const signal = stop ? AbortSignal.any([late, stop]) : late;
-  const ended = (error: SendError): SendError => (stop?.aborted ? 'interrupted' : late.aborted ? 'timeout' : error);
+  // Not AbortSignal.any: what it makes of a signal that lives as long as the process is kept with it.
+  const cut = new AbortController();
+  const stopped = (): void => cut.abort('interrupted');
+  const timer = setTimeout(() => cut.abort('timeout'), options.deadline ?? DEADLINE);
+  stop?.addEventListener('abort', stopped, { once: true });
+  if (stop?.aborted) stopped();
+  try {
+    return await post(attempt, receiver, options, cut.signal);
+  } finally {
+    clearTimeout(timer);
+    stop?.removeEventListener('abort', stopped);
+  }
+}
+
+async function post(
+  attempt: Attempt,
+  { url, exempt }: Exclude<Receiver, { refused: string }>,
+  options: SenderOptions,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const ended = (error: SendError): SendError =>
+    signal.aborted ? (signal.reason === 'interrupted' ? 'interrupted' : 'timeout') : error;
   let addresses: readonly string[];
   try {
     addresses = await before(signal, checkedAddresses(url, exempt, options.resolve));
@@ -85,7 +103,7 @@ export async function send(attempt: Attempt, options: SenderOptions, stop?: Abor
   const body = bodyOf(attempt.receipt);
   const timestamp = Math.floor(attempt.at / 1000);
   const { event_id: id } = attempt.receipt;
-  const post = (url.protocol === 'https:' ? secureRequest : plainRequest)(url, {
+  const request = (url.protocol === 'https:' ? secureRequest : plainRequest)(url, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
@@ -104,7 +122,7 @@ export async function send(attempt: Attempt, options: SenderOptions, stop?: Abor
     lookup: pinned(addresses),
     signal,
   });
-  return exchange(post, body, attempt.at, ended);
+  return exchange(request, body, attempt.at, ended);
 }
 
 /** The name has been looked up: a connection is made to what was checked, and to nothing else. */
@@ -120,7 +138,7 @@ const pinned = (addresses: readonly string[]): LookupFunction => {
 const TLS = /^(ERR_TLS|ERR_SSL|CERT_|UNABLE_TO|DEPTH_ZERO|SELF_SIGNED|HOSTNAME_|ERR_OSSL|EPROTO)/;
 
 function exchange(
-  post: ClientRequest,
+  request: ClientRequest,
   body: string,
   at: number,
   ended: (error: SendError) => SendError,
@@ -129,14 +147,14 @@ function exchange(
     let response: IncomingMessage | undefined;
     const finish = (outcome: Outcome): void => {
       resolve(outcome);
-      post.destroy();
+      request.destroy();
     };
     // Also after the outcome: a connection that is cut by us may tell so.
-    post.on('error', (error: NodeJS.ErrnoException) => {
+    request.on('error', (error: NodeJS.ErrnoException) => {
       const kind = TLS.test(error.code ?? '') ? 'tls_failed' : 'connection_failed';
       finish({ error: ended(response ? 'response_broken' : kind), ...(response && { status: statusOf(response) }) });
     });
-    post.on('response', (given) => {
+    request.on('response', (given) => {
       response = given;
       const { headers } = given;
       const whole = (): void =>
@@ -150,11 +168,11 @@ function exchange(
       given.on('error', () => finish({ error: ended('response_broken'), status: statusOf(given) }));
     });
     // 101 and its like: there is no protocol to change to.
-    post.on('upgrade', (given, socket) => {
+    request.on('upgrade', (given, socket) => {
       socket.destroy();
       finish({ status: statusOf(given), retryAfter: undefined });
     });
-    post.end(body);
+    request.end(body);
   });
 }
 
