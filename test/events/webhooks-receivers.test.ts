@@ -182,6 +182,11 @@ describe('WH-09 receivers inside', () => {
     expect(connects).toBe(0);
   });
 
+  // Whatever addresses their names have.
+  it.each(OTHERS.map((url) => [url.slice(0, 60), url] as const))('as it is written: %s', (_, url) => {
+    expect(receiverOf(url, NONE)).toEqual({ refused: expect.any(String) });
+  });
+
   it('the honeypot has power: an exempt receiver reaches it', async () => {
     const url = `https://127.0.0.1:${PORT}`;
     expect(await sendTo(`${url}/`, answering(), new Set([url]))).toMatchObject({ error: expect.any(String) });
