@@ -49,7 +49,7 @@ class Ledger {
 
   constructor(readonly secret: string) {}
 
-  /** Half of the first attempts in ten fail, the others take up to 80 ms. */
+  /** One first attempt in twenty fails, the others take up to 80 ms. */
   readonly reply: Parameters<Receiver['reply']>[0] = (request, response, got) => {
     if (!verified(this.secret, got)) this.wrong.add('a delivery without its signature');
     this.attempts.set(got.id, (this.attempts.get(got.id) ?? 0) + 1);
