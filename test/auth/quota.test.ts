@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openGateway } from '../../src/gateway/open.ts';
 import { updateQuota } from '../../src/store/apps.ts';
 import { type Database, StoreUnreachable } from '../../src/store/postgres.ts';
+import { takeQuota } from '../../src/store/quota.ts';
 import { type RunningServer, startServer } from '../../src/surfaces/http/server.ts';
 import { restSurface } from '../../src/surfaces/rest/rest.ts';
 import { type Grant, type Issued, issue } from '../support/credentials.ts';
@@ -302,6 +303,69 @@ describe('the headers', () => {
     }
     const refused = await gateway.ask(CHEAP, { token });
     expect([refused.status, rateOf(refused)]).toMatchObject([429, { remaining: 0, reset: 1 }]);
+  });
+});
+
+describe('leases', () => {
+  /** As a replica takes them; windows of a tenth of a second, so that what is lost lapses within two tenths. */
+  const take = async (app: string, want: number, given: { held: number; unspent: number; in: string }) => {
+    const { held, unspent, in: heldIn } = given;
+    const grant = await takeQuota(database.db, app, { need: 1, want, held, unspent, heldIn, windowSeconds: 0.1 });
+    return grant ?? expect.fail('no bucket');
+  };
+  const NOTHING = { held: 0, unspent: 0, in: '0' };
+
+  it('of replicas that were killed lapse under steady traffic: the bucket is whole again', async () => {
+    const { app } = await issued({ perMinute: 60_000, burst: 100 });
+    for (const size of [60, 39]) expect((await take(app, size, NOTHING)).granted).toBe(size);
+    let lease = { held: 0, unspent: 0, in: '0' };
+    let remaining = 0;
+    for (const end = performance.now() + 1_000; performance.now() < end; await sleep(20)) {
+      const grant = await take(app, 1, lease);
+      lease = { held: grant.granted, unspent: 0, in: grant.granted_in };
+      remaining = grant.remaining;
+    }
+    expect(remaining).toBeGreaterThan(95);
+  });
+
+  it('that have lapsed give nothing back, and those of the window before do', async () => {
+    const { app } = await issued({ perMinute: 1, burst: 100 });
+    const lost = await take(app, 50, NOTHING);
+    await sleep(250);
+    const late = await take(app, 1, { held: 50, unspent: 50, in: lost.granted_in });
+    expect(Math.floor(late.remaining)).toBe(49);
+    const soon = await take(app, 20, NOTHING);
+    await sleep(100);
+    const back = await take(app, 1, { held: 20, unspent: 20, in: soon.granted_in });
+    const windows = BigInt(back.granted_in) - BigInt(soon.granted_in);
+    expect(windows).toBeGreaterThan(0n);
+    expect(Math.floor(back.remaining)).toBe(windows === 1n ? 48 : 28);
+  });
+
+  it('are given back once, however the statement ends', async () => {
+    let down = false;
+    const given: unknown[] = [];
+    const gateway = await fresh({
+      ...database.db,
+      query: async (statement) => {
+        const taking = statement.texts.join(' ').includes('take_quota');
+        if (taking) given.push(statement.values.slice(3, 5));
+        const answer = await database.db.query(statement);
+        if (down && taking) throw new StoreUnreachable('the reply was lost');
+        return answer as never; // reason: the door's answer, passed on as it is
+      },
+    });
+    const { token } = await issued({ perMinute: 60, burst: 80 });
+    expect((await gateway.ask(CHEAP, { token })).status).toBe(200);
+    expect((await gateway.ask(CHEAP, { token })).status).toBe(200);
+    await sleep(2_100);
+    down = true;
+    expect((await gateway.ask(CHEAP, { token })).status).toBe(503);
+    down = false;
+    expect((await gateway.ask(CHEAP, { token })).status).toBe(200);
+    const [held] = given.at(-2) as [number, number]; // reason: values of the statement above
+    expect(held).toBeGreaterThan(1);
+    expect(given.at(-1)).toEqual([0, 0]);
   });
 });
 

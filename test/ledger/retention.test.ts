@@ -241,6 +241,9 @@ describe('what else tells of a write', () => {
     );
     const { body } = await world.gateway.ask(`/api/v1/capabilities?website_id=${SITE}`, { token });
     const writes = body.data.operations.filter(({ kind }: { kind: string }) => kind === 'write');
-    expect(writes.map(({ operation }: { operation: string }) => operation).sort()).toEqual([...WRITES].sort());
+    const subscriptions = ['create', 'replace', 'delete'].map((what) => `subscription_${what}`);
+    expect(writes.map(({ operation }: { operation: string }) => operation).sort()).toEqual(
+      [...WRITES, ...subscriptions].sort(),
+    );
   });
 });
