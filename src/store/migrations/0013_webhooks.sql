@@ -293,6 +293,7 @@ CREATE OR REPLACE FUNCTION gateway.watched_families() RETURNS TABLE (tenant bigi
     FROM gateway.subscription s
     JOIN platform.website w ON w.tenant = s.tenant AND w.site = ANY (s.sites)
     CROSS JOIN unnest(gateway.families_of(s.event_types)) AS f (family)
+   WHERE gateway.has_reader(s)
   UNION
   SELECT e.tenant, e.site, f.family
     FROM gateway.webhook_endpoint e CROSS JOIN unnest(gateway.families_of(e.event_types)) AS f (family)
