@@ -365,7 +365,7 @@ it('WH-11 neither the log nor a command shows a secret or an address’s query; 
     }
     await until(() => told.includes('ready on'));
     await tell(database, 5);
-    await until(async () => (await queued(database)) === 0, 30_000);
+    await until(async () => secured.length === 5 && (await queued(database)) === 0, 30_000);
     // And errors of our own: the store refuses what the dispatcher asks.
     await database.sql`ALTER TABLE gateway.webhook_delivery RENAME COLUMN due_at TO overdue_at`;
     await tell(database, 1);
