@@ -32,12 +32,14 @@ const Environment = z
       .string()
       .refine((list) => parseKeys(list) !== undefined)
       .optional(),
-    // Settings of parts that come later (README): their names are known, their values checked where they are used.
-    GATEWAY_WEBHOOK_ALLOW: z.string().optional(),
+    GATEWAY_WEBHOOK_ALLOW: z
+      .string()
+      .refine((list) => listOf(list).every(isOrigin))
+      .optional(),
     GATEWAY_WEBHOOK_SCHEDULE: z
       .string()
-      .regex(/^\d+(,\d+)*$/)
-      .optional(),
+      .regex(/^\d{1,6}(,\d{1,6}){0,4}$/)
+      .default('0,5,300,1800,7200'),
     LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   })
   .refine((all) => (all.GATEWAY_TLS_CERT === undefined) === (all.GATEWAY_TLS_KEY === undefined), {
@@ -71,6 +73,10 @@ function areProxies(list: string): boolean {
 
 const listOf = (text: string): string[] => text.split(',').flatMap((one) => one.trim() || []);
 
+/** Scheme, host and port, in the one spelling that addresses are compared in. */
+const isOrigin = (text: string): boolean =>
+  /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
+
 /** OpenID Connect Discovery, section 2: https, no query, no fragment. On this machine http will do. */
 function isIssuer(text: string): boolean {
   if (!URL.canParse(text)) return false;
@@ -95,8 +101,8 @@ const EXPECTED: Readonly<Record<string, string>> = {
   GATEWAY_OIDC_CLIENT_SECRET: 'the secret that the identity provider of GATEWAY_OIDC_ISSUER has given to the gateway',
   GATEWAY_KEYS: 'kid:BASE64 of 32 bytes, several separated by commas',
   GATEWAY_TRUSTED_PROXIES: 'addresses or ranges of proxies, separated by commas',
-  GATEWAY_WEBHOOK_ALLOW: 'origins, separated by commas',
-  GATEWAY_WEBHOOK_SCHEDULE: 'seconds, separated by commas',
+  GATEWAY_WEBHOOK_ALLOW: 'origins such as http://127.0.0.1:9000, separated by commas',
+  GATEWAY_WEBHOOK_SCHEDULE: 'seconds before each attempt, one to five of up to 999999, separated by commas',
   LOG_LEVEL: 'one of trace, debug, info, warn, error, fatal, silent',
 };
 
@@ -112,6 +118,8 @@ export interface Config {
   readonly keys: readonly Key[] | undefined;
   /** Proxies whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
+  /** Origins of receivers that need not be https and public, and seconds before each attempt of a delivery. */
+  readonly webhooks: { readonly allowed: ReadonlySet<string>; readonly schedule: readonly number[] };
   /** Where people sign in instead of here. */
   readonly identity: { readonly issuer: string; readonly clientId: string; readonly clientSecret: string } | undefined;
   readonly logLevel: string;
@@ -160,6 +168,10 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     dbConnections: data.GATEWAY_DB_CONNECTIONS,
     keys: data.GATEWAY_KEYS === undefined ? undefined : parseKeys(data.GATEWAY_KEYS),
     trustedProxies: listOf(data.GATEWAY_TRUSTED_PROXIES ?? ''),
+    webhooks: {
+      allowed: new Set(listOf(data.GATEWAY_WEBHOOK_ALLOW ?? '')),
+      schedule: data.GATEWAY_WEBHOOK_SCHEDULE.split(',').map(Number),
+    },
     identity: identityOf(data),
     logLevel: data.LOG_LEVEL,
   };

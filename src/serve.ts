@@ -10,6 +10,8 @@ import { Refused } from './cli/output.ts';
 import type { Config } from './config.ts';
 import { sql } from './core/sql.ts';
 import { startRounds } from './events/rounds.ts';
+import { startWebhooks } from './events/webhooks/dispatcher.ts';
+import { senderOptions } from './events/webhooks/sender.ts';
 import { readGuides } from './gateway/guides.ts';
 import { loadPrompts, loadResources, loadSkills } from './gateway/load.ts';
 import { openGateway } from './gateway/open.ts';
@@ -17,6 +19,7 @@ import { startUpkeep } from './gateway/upkeep.ts';
 import { openKeys } from './keys.ts';
 import { openLog } from './log.ts';
 import { packageVersion } from './package.ts';
+import { openLedgerKey } from './store/ledger.ts';
 import { openStore, type Store } from './store/open.ts';
 import { a2aSurface } from './surfaces/a2a/a2a.ts';
 import { agentCard } from './surfaces/a2a/card.ts';
@@ -49,9 +52,10 @@ export async function serve({ config, out }: CommandContext, options: { demo: bo
   process.once('SIGINT', () => stop.abort());
   try {
     const demo = options.demo && store.embedded ? await prepareDemo(store, config.dataDir) : undefined;
+    const keys = await openKeys(config);
     const corridor = await openGateway({
       store,
-      keys: await openKeys(config),
+      keys,
       checkEvery: CHECK_EVERY,
       onDefect: (tool, error) => log.error({ operation: tool.name, err: error }, 'answer does not fit its schema'),
     });
@@ -101,6 +105,14 @@ export async function serve({ config, out }: CommandContext, options: { demo: bo
       db: store.slow,
       onError: (error) => log.warn({ err: error }, 'upkeep of the journals failed and is tried again'),
     });
+    const webhooks = startWebhooks({
+      db: store.db,
+      eventKey: openLedgerKey(store.db),
+      keys,
+      sender: senderOptions(config.webhooks.allowed, baseUrl),
+      schedule: config.webhooks.schedule,
+      onError: (error) => log.warn({ err: error }, 'delivery of webhooks failed and is tried again'),
+    });
     out.note(`gateway ready on ${baseUrl}`);
     out.note(demo ? welcome(baseUrl, demo) : addresses(baseUrl, keptToken(config.dataDir)));
     await new Promise<void>((resolve) => {
@@ -109,7 +121,7 @@ export async function serve({ config, out }: CommandContext, options: { demo: bo
     });
     out.note('gateway stopping');
     // Together: calls that wait for a task hold the server open until their waits are ended.
-    await Promise.all([server.close(), tasks.stop()]);
+    await Promise.all([server.close(), tasks.stop(), webhooks.stop()]);
     await Promise.all([rounds.stop(), journals.stop()]);
   } finally {
     await store.close();

@@ -20,7 +20,7 @@ export interface Issued {
 }
 
 /** A public id of ours that is no row's number: `<prefix>_` and 128 random bits (decisions, section 1). */
-export const newId = (prefix: 'app' | 'ins' | 'crd' | 'prs' | 'cns'): string =>
+export const newId = (prefix: 'app' | 'ins' | 'crd' | 'prs' | 'cns' | 'whk'): string =>
   `${prefix}_${randomBytes(16).toString('hex')}`;
 
 /** Undefined when the installation does not exist. */

@@ -21,6 +21,7 @@ import {
   wrongTotals,
 } from '../store/audit.ts';
 import { outlivingTokens, splitFamilies, unentitledPeople } from '../store/audit-oauth.ts';
+import { lapsedDeliveries, unpermittedEndpoints } from '../store/audit-webhooks.ts';
 import type { Database } from '../store/postgres.ts';
 import type { Run } from './context.ts';
 import { table } from './output.ts';
@@ -91,12 +92,12 @@ const journal: Check = async (db) =>
 const secrets: Check = async (db) => {
   const counts = new Map<string, number>();
   for (const { table: name, secret } of await suspectedSecrets(db)) {
-    if (wellFormed(secret)) counts.set(name, (counts.get(name) ?? 0) + 1);
+    if (wellFormed(secret) || secret.startsWith('whsec_')) counts.set(name, (counts.get(name) ?? 0) + 1);
   }
   return [...counts].map(([name, count]) => ({
     check: 'secrets',
     severity: 'error',
-    detail: `gateway.${name} holds secrets in clear; rotate their credentials`,
+    detail: `gateway.${name} holds secrets in clear; rotate their credentials or webhooks`,
     count,
   }));
 };
@@ -117,6 +118,7 @@ const CHECKS: readonly Check[] = [
   counting('tasks', 'error', 'tasks that are held by no running gateway and have not been ended', lapsedTasks),
   counting('artifacts', 'error', 'results of tasks that have not completed', misplacedArtifacts),
   counting('expired', 'error', 'tasks kept after their expiry; a running gateway deletes them', expiredTasks),
+  counting('deliveries', 'error', 'webhook deliveries that no running gateway has taken up again', lapsedDeliveries),
   secrets,
   counting('tokens', 'error', 'tokens that outlived their revoked credential; revoke it again', orphanedTokens),
   counting('oauth_tokens', 'error', 'access tokens that outlived their consent or credential', outlivingTokens),
@@ -133,6 +135,12 @@ const CHECKS: readonly Check[] = [
     'warning',
     'mapped authors who cannot write: disabled, or the website is not granted',
     uselessAuthors,
+  ),
+  counting(
+    'webhooks',
+    'warning',
+    'enabled webhooks whose credential has ended or may not be told of the website',
+    unpermittedEndpoints,
   ),
   counting(
     'imports',

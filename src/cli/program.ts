@@ -15,6 +15,7 @@ import { importCommand } from './import.ts';
 import { migrateCommand } from './migrate.ts';
 import { type Output, openOutput, Refused } from './output.ts';
 import { personCommands } from './person.ts';
+import { webhookCommands } from './webhook.ts';
 
 /** The commands that need the surfaces, wired by main.ts. */
 export interface Wired {
@@ -56,6 +57,7 @@ export async function run(argv: readonly string[], wired: Wired): Promise<number
   personCommands(program, register);
   consentCommands(program, register);
   familyCommands(program, register);
+  webhookCommands(program, register);
   doctorCommand(program, register);
 
   try {

@@ -224,8 +224,8 @@ export const unfinishedImports = (db: Database): Promise<number> =>
                  WHERE NOT EXISTS (SELECT FROM gateway.import_run WHERE lease_until >= clock_timestamp())))::integer AS count`,
   );
 
-// What a secret of ours looks like in text; whether one is, its checksum says (auth/tokens.ts).
-const SECRET = 'igw[a-z]{0,2}_(?:live_|test_)?[0-9A-Za-z]{49}';
+// What a secret of ours looks like in text; whether one is, its checksum says (auth/tokens.ts). Those that sign webhooks have none.
+const SECRET = 'igw[a-z]{0,2}_(?:live_|test_)?[0-9A-Za-z]{49}|whsec_[0-9A-Za-z+/]{43}=';
 
 /** Whatever looks like a secret in the gateway's own tables, in text or in bytes, by table. Never to be shown. */
 export async function suspectedSecrets(db: Database): Promise<{ table: string; secret: string }[]> {
@@ -242,7 +242,7 @@ export async function suspectedSecrets(db: Database): Promise<{ table: string; s
     const rows = await db.query<{ secret: string }>(sql`
       SELECT m[1] AS secret
         FROM gateway.${raw(name)} x CROSS JOIN LATERAL regexp_matches(${raw(row)}, ${`(${SECRET})`}::text, 'g') AS m
-       WHERE strpos(${raw(row)}, 'igw') > 0`);
+       WHERE strpos(${raw(row)}, 'igw') > 0 OR strpos(${raw(row)}, 'whsec_') > 0`);
     found.push(...rows.map(({ secret }) => ({ table: name, secret })));
   }
   return found;

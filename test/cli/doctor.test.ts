@@ -29,7 +29,7 @@ const finding = (check: string, severity: string, count: number, detail: string)
 
 test('a store in order has none', async () => {
   expect(await findings()).toEqual({ code: 0, findings: [] });
-  expect(await gateway('doctor')).toMatchObject({ code: 0, stdout: '18 checks, no findings.\n' });
+  expect(await gateway('doctor')).toMatchObject({ code: 0, stdout: '20 checks, no findings.\n' });
 });
 
 describe('totals', () => {
@@ -250,6 +250,36 @@ describe('secrets', () => {
     }
     await database.sql.unsafe(plant(`igws_${'x'.repeat(49)}`));
     expect(await findings()).toMatchObject({ code: 0 });
+  });
+});
+
+describe('webhooks', () => {
+  const SECRET = `whsec_${Buffer.alloc(32, 5).toString('base64')}`;
+  const plant = (more = ''): Promise<unknown> =>
+    database.sql.unsafe(`INSERT INTO gateway.webhook_endpoint (id, credential_id, tenant, site, url, event_types, secret, position)
+      SELECT 'whk_' || md5('1'), '${full}', 1, 1, 'https://receiver.example/', '{visitor.*}', 'test~a~b~c', 0;
+      INSERT INTO gateway.webhook_delivery (endpoint_id, event_id, tenant, site, position, event_type, occurred_at, recorded_at, due_at, lease_until)
+      SELECT 'whk_' || md5('1'), 'evt_' || repeat('1', 64), 1, 1, 1, 'visitor.changed', now(), now(), now(), now() - interval '59 seconds'; ${more}`);
+
+  test('past the lease', async () => {
+    await plant();
+    expect(await findings()).toEqual({ code: 0, findings: [] });
+    await database.sql`UPDATE gateway.webhook_delivery SET lease_until = now() - interval '61 seconds'`;
+    expect(await findings()).toEqual(finding('deliveries', 'error', 1, 'no running gateway'));
+  });
+
+  test.each(['secret', 'old_secret', 'description'])('a secret in clear: %s', async (column) => {
+    await plant(
+      `UPDATE gateway.webhook_endpoint SET ${column} = '${SECRET}', old_secret_until = ${column === 'old_secret' ? 'now()' : 'NULL'}`,
+    );
+    expect(await findings()).toEqual(finding('secrets', 'error', 1, 'gateway.webhook_endpoint '));
+    expect((await gateway('doctor')).stdout).not.toContain(SECRET);
+  });
+
+  test('of a credential that has ended', async () => {
+    await plant();
+    await gateway('credential', 'revoke', full);
+    expect(await findings()).toEqual(finding('webhooks', 'warning', 1, 'credential has ended'));
   });
 });
 

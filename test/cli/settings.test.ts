@@ -48,6 +48,37 @@ test.each(['1.2.3.4/99', 'proxy.example', '10.0.0.0/8,', '300.1.1.1'])('GATEWAY_
   );
 });
 
+describe('webhooks', () => {
+  test('by default nothing is exempt, and five attempts', () => {
+    expect(readConfig({}).webhooks).toEqual({ allowed: new Set(), schedule: [0, 5, 300, 1800, 7200] });
+  });
+
+  test('origins and seconds', () => {
+    const given = {
+      GATEWAY_WEBHOOK_ALLOW: 'http://127.0.0.1:9000, https://hooks.example',
+      GATEWAY_WEBHOOK_SCHEDULE: '0,1',
+    };
+    expect(readConfig(given).webhooks).toEqual({
+      allowed: new Set(['http://127.0.0.1:9000', 'https://hooks.example']),
+      schedule: [0, 1],
+    });
+  });
+
+  test.each(['127.0.0.1:9000', 'http://127.0.0.1:9000/', 'http://a@127.0.0.1', 'ftp://127.0.0.1', '*', 'http://h:80'])(
+    'GATEWAY_WEBHOOK_ALLOW %s is refused',
+    (given) => {
+      expect(refusal({ GATEWAY_WEBHOOK_ALLOW: given })).toMatch(/^GATEWAY_WEBHOOK_ALLOW must be origins/);
+    },
+  );
+
+  test.each(['0,5,300,1800,7200,1', '-1', '1.5', '0;5', ',', '0,,1', '1000000'])(
+    'GATEWAY_WEBHOOK_SCHEDULE %s is refused',
+    (given) => {
+      expect(refusal({ GATEWAY_WEBHOOK_SCHEDULE: given })).toMatch(/^GATEWAY_WEBHOOK_SCHEDULE must be seconds/);
+    },
+  );
+});
+
 describe('the identity provider: all of its settings or none', () => {
   test('none, and empty ones, which are none', () => {
     expect(readConfig({}).identity).toBeUndefined();

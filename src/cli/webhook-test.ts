@@ -1,0 +1,35 @@
+import { randomBytes } from 'node:crypto';
+import type { Config } from '../config.ts';
+import { sendClaim, settlementOf } from '../events/webhooks/dispatcher.ts';
+import { senderOptions } from '../events/webhooks/sender.ts';
+import { openKeys } from '../keys.ts';
+import type { Database } from '../store/postgres.ts';
+import { claimTest, type EndpointRecord } from '../store/webhook-endpoints.ts';
+import { settleDeliveries } from '../store/webhooks.ts';
+import { Refused } from './output.ts';
+
+/** Sends a test from here, as the gateway sends deliveries, and logs it with them. It is attempted once. */
+export async function testEndpoint(
+  db: Database,
+  config: Config,
+  { id }: EndpointRecord,
+): Promise<{ document: object; accepted: boolean }> {
+  const keys = await openKeys(config);
+  const claim = await claimTest(db, id, `evt_${randomBytes(32).toString('hex')}`);
+  if (!claim) throw new Refused(`Webhook ${id} is disabled, or its credential may not be told any more.`);
+  const outcome = await sendClaim({ keys, sender: senderOptions(config.webhooks.allowed, config.baseUrl) }, claim);
+  const settled = settlementOf(claim, outcome, []);
+  await settleDeliveries(db, [settled]);
+  const { delivered, status, error } = settled;
+  return {
+    document: {
+      endpoint_id: id,
+      delivery_id: claim.id,
+      event_id: claim.receipt.event_id,
+      status: delivered ? 'delivered' : 'failed',
+      response_status: status,
+      error,
+    },
+    accepted: delivered,
+  };
+}

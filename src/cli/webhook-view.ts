@@ -1,0 +1,87 @@
+import type { DeliveryRecord, EndpointRecord } from '../store/webhook-endpoints.ts';
+import { table } from './output.ts';
+import { facts, plain, time } from './text.ts';
+
+/** Without its query, which often holds a receiver's own secret (checks, WH-11). */
+function shown(address: string): string {
+  const url = new URL(address);
+  return url.search === '' ? url.href : `${url.origin}${url.pathname}?…`;
+}
+
+export const endpointDocument = (record: EndpointRecord): object => ({
+  endpoint_id: record.id,
+  credential_id: record.credential_id,
+  website_id: record.website_id,
+  url: shown(record.url),
+  event_types: record.event_types,
+  description: record.description,
+  enabled: record.enabled,
+  disabled_because: record.disabled_because,
+  permitted: record.permitted,
+  failing_since: record.failing_since,
+  gap_since: record.gap_since,
+  pending: record.pending,
+  old_secret_until: record.old_secret_until,
+  created_at: record.created_at,
+  updated_at: record.updated_at,
+});
+
+const stateOf = ({ enabled, disabled_because, permitted, failing_since }: EndpointRecord): string => {
+  if (!enabled) return `disabled (${disabled_because})`;
+  if (!permitted) return 'not permitted';
+  return failing_since ? `failing since ${time(failing_since)}` : 'enabled';
+};
+
+export const endpointText = (record: EndpointRecord): string =>
+  facts([
+    ['webhook', `${record.id}, ${stateOf(record)}`],
+    ['credential', record.credential_id],
+    ['website', record.website_id],
+    ['receiver', plain(shown(record.url))],
+    ['event types', record.event_types],
+    ...(record.description === '' ? [] : [['description', plain(record.description)] as const]),
+    ...(record.gap_since ? [['gap since', time(record.gap_since)] as const] : []),
+    ...(record.old_secret_until ? [['old secret', `signs until ${time(record.old_secret_until)}`] as const] : []),
+  ]);
+
+export const endpointTable = (records: readonly EndpointRecord[]): string =>
+  table(
+    ['WEBHOOK', 'CREDENTIAL', 'WEBSITE', 'RECEIVER', 'STATE', 'PENDING'],
+    records.map((record) => [
+      record.id,
+      record.credential_id,
+      record.website_id,
+      plain(shown(record.url)),
+      stateOf(record),
+      String(record.pending),
+    ]),
+  );
+
+export const deliveryDocument = (record: DeliveryRecord): object => ({
+  delivery_id: record.id,
+  event_id: record.event_id,
+  event_type: record.event_type,
+  test: record.test,
+  status: record.status,
+  attempts: record.attempts,
+  attempted_at: record.attempted_at,
+  next_attempt_at: record.next_attempt_at,
+  response_status: record.response_status,
+  error: record.error,
+  created_at: record.created_at,
+  ended_at: record.ended_at,
+});
+
+export const deliveryTable = (records: readonly DeliveryRecord[]): string =>
+  table(
+    ['DELIVERY', 'EVENT', 'TYPE', 'STATUS', 'ATTEMPTS', 'RESPONSE', 'CREATED'],
+    records.map((record) => [
+      record.id,
+      record.event_id,
+      record.event_type,
+      record.status,
+      String(record.attempts),
+      record.response_status === null ? (record.error ?? '') : String(record.response_status),
+      time(record.created_at),
+    ]),
+  );

@@ -1,0 +1,189 @@
+import { type ClientRequest, type IncomingMessage, request as plainRequest } from 'node:http';
+import { request as secureRequest } from 'node:https';
+import { isIPv6, type LookupFunction } from 'node:net';
+import type { EventReceipt } from '../../core/events.ts';
+import { type Receiver, receiverOf } from './receivers.ts';
+import { AddressRefused, checkedAddresses, type Resolve, resolveName } from './resolve.ts';
+import { retryAfterOf } from './schedule.ts';
+import { signatures } from './signature.ts';
+
+/** One attempt to make. */
+export interface Attempt {
+  /** When it begins, in Unix milliseconds. */
+  readonly at: number;
+  readonly url: string;
+  /** In clear; the one before the last rotation as well, while it still signs. */
+  readonly secrets: readonly string[];
+  readonly receipt: EventReceipt;
+  /** 1 for the first. */
+  readonly number: number;
+  readonly test: boolean;
+  /** Unix milliseconds since when receipts were lost to this receiver. */
+  readonly gapSince: number | null;
+}
+
+/** Why there was no response, or none in time: for the delivery log. */
+export type SendError =
+  | 'receiver_refused'
+  | 'address_refused'
+  | 'name_not_resolved'
+  | 'connection_failed'
+  | 'tls_failed'
+  | 'response_broken'
+  | 'timeout'
+  | 'interrupted';
+
+export type Outcome =
+  | { readonly status: number; readonly retryAfter: number | undefined }
+  | { readonly error: SendError; readonly status?: number };
+
+export interface SenderOptions {
+  /** Origins of GATEWAY_WEBHOOK_ALLOW. */
+  readonly allowed: ReadonlySet<string>;
+  readonly userAgent: string;
+  readonly resolve: Resolve;
+  /** Milliseconds of an attempt in all, from the look-up of the name to the end of the response. */
+  readonly deadline?: number;
+}
+
+/** As every process sends: names are looked up, and receivers learn where the gateway's documentation is. */
+export const senderOptions = (allowed: ReadonlySet<string>, baseUrl: string): SenderOptions => ({
+  allowed,
+  userAgent: `installation-gateway/1 (+${baseUrl}/docs)`,
+  resolve: resolveName,
+});
+
+const DEADLINE = 10_000;
+/** Bytes of a response that are read, and thrown away. */
+const RESPONSE_MAX = 65_536;
+
+/** The body of a delivery: the receipt alone, in compact JSON below 1 KB. */
+export const bodyOf = (receipt: EventReceipt): string =>
+  JSON.stringify({
+    type: receipt.event_type,
+    timestamp: new Date(receipt.occurred_at).toISOString(),
+    data: receipt,
+  });
+
+/**
+ * Makes one attempt: POST over a connection of its own, to an address that was checked, without following anything. The
+ * status counts once the response is there in whole or 64 KiB of it are; whatever goes wrong is an outcome, not an error.
+ */
+export async function send(attempt: Attempt, options: SenderOptions, stop?: AbortSignal): Promise<Outcome> {
+  const receiver = receiverOf(attempt.url, options.allowed);
+  if ('refused' in receiver) return { error: 'receiver_refused' };
+  // Not AbortSignal.any: what it makes of a signal that lives as long as the process is kept with it.
+  const cut = new AbortController();
+  const stopped = (): void => cut.abort('interrupted');
+  const timer = setTimeout(() => cut.abort('timeout'), options.deadline ?? DEADLINE);
+  stop?.addEventListener('abort', stopped, { once: true });
+  if (stop?.aborted) stopped();
+  try {
+    return await post(attempt, receiver, options, cut.signal);
+  } finally {
+    clearTimeout(timer);
+    stop?.removeEventListener('abort', stopped);
+  }
+}
+
+async function post(
+  attempt: Attempt,
+  { url, exempt }: Exclude<Receiver, { refused: string }>,
+  options: SenderOptions,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const ended = (error: SendError): SendError =>
+    signal.aborted ? (signal.reason === 'interrupted' ? 'interrupted' : 'timeout') : error;
+  let addresses: readonly string[];
+  try {
+    addresses = await before(signal, checkedAddresses(url, exempt, options.resolve));
+  } catch (error) {
+    return { error: error instanceof AddressRefused ? 'address_refused' : ended('name_not_resolved') };
+  }
+  const body = bodyOf(attempt.receipt);
+  const timestamp = Math.floor(attempt.at / 1000);
+  const { event_id: id } = attempt.receipt;
+  const request = (url.protocol === 'https:' ? secureRequest : plainRequest)(url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+      'user-agent': options.userAgent,
+      'webhook-id': id,
+      'webhook-timestamp': timestamp,
+      'webhook-signature': signatures(attempt.secrets, id, timestamp, body),
+      'x-gateway-attempt': attempt.number,
+      ...(attempt.test && { 'x-gateway-test': '1' }),
+      ...(attempt.gapSince !== null && { 'x-gateway-gap-since': new Date(attempt.gapSince).toISOString() }),
+    },
+    // Neither another delivery's connection, nor what the process was told of certificates or proxies.
+    agent: false,
+    rejectUnauthorized: true,
+    lookup: pinned(addresses),
+    signal,
+  });
+  return exchange(request, body, attempt.at, ended);
+}
+
+/** The name has been looked up: a connection is made to what was checked, and to nothing else. */
+const pinned = (addresses: readonly string[]): LookupFunction => {
+  const all = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
+  return (_host, options, done) => {
+    const [first] = all;
+    if (options.all === true) done(null, all);
+    else done(null, first?.address ?? '', first?.family ?? 0);
+  };
+};
+
+const TLS = /^(ERR_TLS|ERR_SSL|CERT_|UNABLE_TO|DEPTH_ZERO|SELF_SIGNED|HOSTNAME_|ERR_OSSL|EPROTO)/;
+
+function exchange(
+  request: ClientRequest,
+  body: string,
+  at: number,
+  ended: (error: SendError) => SendError,
+): Promise<Outcome> {
+  return new Promise((resolve) => {
+    let response: IncomingMessage | undefined;
+    const finish = (outcome: Outcome): void => {
+      resolve(outcome);
+      request.destroy();
+    };
+    // Also after the outcome: a connection that is cut by us may tell so.
+    request.on('error', (error: NodeJS.ErrnoException) => {
+      const kind = TLS.test(error.code ?? '') ? 'tls_failed' : 'connection_failed';
+      finish({ error: ended(response ? 'response_broken' : kind), ...(response && { status: statusOf(response) }) });
+    });
+    request.on('response', (given) => {
+      response = given;
+      const { headers } = given;
+      const whole = (): void =>
+        finish({ status: statusOf(given), retryAfter: retryAfterOf(headers['retry-after'], at) });
+      let read = 0;
+      given.on('data', (part: Buffer) => {
+        read += part.length;
+        if (read > RESPONSE_MAX) whole();
+      });
+      given.on('end', whole);
+      given.on('error', () => finish({ error: ended('response_broken'), status: statusOf(given) }));
+    });
+    // 101 and its like: there is no protocol to change to.
+    request.on('upgrade', (given, socket) => {
+      socket.destroy();
+      finish({ status: statusOf(given), retryAfter: undefined });
+    });
+    request.end(body);
+  });
+}
+
+const statusOf = ({ statusCode = 0 }: IncomingMessage): number => statusCode;
+
+/** Rejects when the signal does, whatever the promise goes on to do. */
+function before<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const cut = (): void => reject(signal.reason);
+    if (signal.aborted) cut();
+    signal.addEventListener('abort', cut, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', cut));
+  });
+}

@@ -1,0 +1,301 @@
+-- Webhooks (contract, Webhooks; decisions, section 15). An endpoint takes the receipts of one website, under one credential,
+-- behind a position of its own; each that it wants becomes a delivery, and deliveries are attempted under leases.
+CREATE TABLE gateway.webhook_endpoint (
+  id text PRIMARY KEY CHECK (id ~ '^whk_[a-f0-9]{32}$'),
+  credential_id text NOT NULL REFERENCES gateway.credential ON DELETE CASCADE,
+  tenant bigint NOT NULL, site bigint NOT NULL,
+  url text NOT NULL CHECK (length(url) <= 2048),
+  event_types text[] NOT NULL CHECK (cardinality(event_types) BETWEEN 1 AND 35),
+  description text NOT NULL DEFAULT '' CHECK (length(description) <= 240),
+  enabled boolean NOT NULL DEFAULT true,
+  disabled_because text CHECK (disabled_because IN ('owner', 'gone', 'failing')),
+  secret text NOT NULL,                                -- sealed by the operator's keys (auth/keys.ts), as is the next one
+  old_secret text,
+  old_secret_until timestamptz,
+  position bigint NOT NULL,                            -- of the journal, up to which receipts have become deliveries
+  failing_since timestamptz,                           -- first failed attempt since the last one that was accepted
+  gap_since timestamptz,                               -- since when receipts were lost to the receiver that it has not been told of
+  created_at timestamptz NOT NULL DEFAULT now(),
+  updated_at timestamptz NOT NULL DEFAULT now(),
+  CHECK (enabled = (disabled_because IS NULL)),
+  CHECK ((old_secret IS NULL) = (old_secret_until IS NULL)),
+  FOREIGN KEY (tenant, site) REFERENCES platform.website ON DELETE CASCADE
+);
+CREATE INDEX webhook_endpoint_credential ON gateway.webhook_endpoint (credential_id);
+CREATE INDEX webhook_endpoint_website ON gateway.webhook_endpoint (tenant, site);
+
+-- What is sent, and the log of it. Times of a receipt are copied: the journal may be trimmed before the last attempt.
+CREATE TABLE gateway.webhook_delivery (
+  id text PRIMARY KEY DEFAULT 'whd_' || replace(gen_random_uuid()::text, '-', '') CHECK (id ~ '^whd_[a-f0-9]{32}$'),
+  endpoint_id text NOT NULL REFERENCES gateway.webhook_endpoint ON DELETE CASCADE,
+  event_id text NOT NULL CHECK (event_id ~ '^evt_[a-f0-9]{64}$'),
+  tenant bigint NOT NULL, site bigint NOT NULL, position bigint NOT NULL,
+  event_type text NOT NULL,
+  occurred_at timestamptz NOT NULL,
+  recorded_at timestamptz NOT NULL,
+  test boolean NOT NULL DEFAULT false,
+  status text NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'delivered', 'failed', 'dropped')),
+  attempts integer NOT NULL DEFAULT 0,                 -- ever begun: an attempt's number here is what fences its outcome
+  attempts_before integer NOT NULL DEFAULT 0,          -- of them before the last replay
+  due_at timestamptz NOT NULL,                         -- of the next attempt; while one is under way, the end of its lease
+  lease_until timestamptz,
+  attempted_at timestamptz,
+  response_status integer,
+  error text,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  ended_at timestamptz,
+  UNIQUE (endpoint_id, event_id),
+  CHECK ((status = 'pending') = (ended_at IS NULL)),
+  CHECK (status = 'pending' OR lease_until IS NULL)
+) WITH (fillfactor = 70);
+CREATE INDEX webhook_delivery_due ON gateway.webhook_delivery (endpoint_id, due_at) WHERE status = 'pending';
+CREATE INDEX webhook_delivery_log ON gateway.webhook_delivery (endpoint_id, created_at);
+CREATE INDEX webhook_delivery_ended ON gateway.webhook_delivery (ended_at);
+
+-- As src/events/receipts.ts makes it: HMAC-SHA256 of website and position, the padded keys given.
+CREATE FUNCTION gateway.event_id(p_inner bytea, p_outer bytea, p_tenant bigint, p_site bigint, p_position bigint) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT 'evt_' || encode(sha256(p_outer || sha256(p_inner ||
+    convert_to('web_' || p_tenant || '_' || p_site || ' ' || p_position, 'UTF8'))), 'hex')
+$$;
+
+-- Whether a list of types, exact or with a wildcard, asks for an exact type.
+CREATE FUNCTION gateway.asks_for(p_types text[], p_type text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+  SELECT p_type = ANY (p_types) OR split_part(p_type, '.', 1) || '.*' = ANY (p_types)
+$$;
+
+-- Whether the credential may be told of the website's changes now: as for pulled events, it is usable, unrestricted, and
+-- holds the website and both scopes.
+CREATE FUNCTION gateway.may_be_told(p_credential text, p_tenant bigint, p_site bigint) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT EXISTS (
+    SELECT FROM gateway.credential c
+      JOIN gateway.installation i ON i.id = c.installation_id
+      JOIN gateway.app a ON a.id = i.app_id
+     WHERE c.id = p_credential AND c.revoked_at IS NULL AND c.expires_at > now()
+       AND a.tenant = p_tenant AND p_site = ANY (c.sites) AND c.scopes @> '{website_read,event_read}'
+       AND c.channel_ids IS NULL AND c.team_ids IS NULL AND c.subsite_ids IS NULL)
+$$;
+
+-- Nothing that is queued goes out any more; the endpoint's row is locked by the caller. What is under way has its outcome.
+CREATE FUNCTION gateway.drop_webhook_queue(p_endpoint text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  since timestamptz;
+BEGIN
+  WITH dropped AS (
+    UPDATE gateway.webhook_delivery d SET status = 'dropped', ended_at = now(), lease_until = NULL
+     WHERE d.endpoint_id = p_endpoint AND d.status = 'pending' RETURNING d.recorded_at, d.test
+  ) SELECT min(recorded_at) INTO since FROM dropped WHERE NOT test;
+  UPDATE gateway.webhook_endpoint SET gap_since = least(gap_since, since) WHERE id = p_endpoint AND since IS NOT NULL;
+END $$;
+
+CREATE FUNCTION gateway.disable_webhook(p_endpoint text, p_because text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE gateway.webhook_endpoint
+     SET enabled = false, disabled_because = p_because, gap_since = coalesce(gap_since, now()), updated_at = now()
+   WHERE id = p_endpoint AND enabled;
+  PERFORM gateway.drop_webhook_queue(p_endpoint);
+END $$;
+
+-- Makes deliveries of the receipts behind an endpoint's position, and moves the position past them, in one step. No more
+-- than `n` receipts, and none while 1,000 deliveries wait: the rest is in the journal. The endpoint's row is locked by the
+-- caller; whether there is more to take.
+CREATE FUNCTION gateway.queue_webhooks(e gateway.webhook_endpoint, p_inner bytea, p_outer bytea, p_first interval, n integer)
+RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  h gateway.journal_head;
+  upto bigint;
+BEGIN
+  SELECT * INTO h FROM gateway.journal_head x WHERE x.tenant = e.tenant AND x.site = e.site;
+  IF h.position IS NULL OR h.position <= e.position THEN RETURN false; END IF;
+  IF (SELECT count(*) FROM (SELECT FROM gateway.webhook_delivery d
+                             WHERE d.endpoint_id = e.id AND d.status = 'pending' LIMIT 1000) w) = 1000 THEN RETURN false; END IF;
+  -- Retention was faster: what it took is lost to the receiver.
+  IF h.trimmed > e.position THEN
+    e.position := h.trimmed;
+    UPDATE gateway.webhook_endpoint SET gap_since = coalesce(gap_since, now()) WHERE id = e.id;
+  END IF;
+  upto := least(h.position, e.position + n);
+  INSERT INTO gateway.webhook_delivery (endpoint_id, event_id, tenant, site, position, event_type, occurred_at, recorded_at, due_at)
+  SELECT e.id, gateway.event_id(p_inner, p_outer, j.tenant, j.site, j.position), j.tenant, j.site, j.position, j.event_type,
+         j.occurred_at, j.recorded_at, now() + p_first
+    FROM gateway.journal j
+   WHERE j.tenant = e.tenant AND j.site = e.site AND j.position > e.position AND j.position <= upto
+     AND gateway.asks_for(e.event_types, j.event_type)
+  ON CONFLICT (endpoint_id, event_id) DO NOTHING; -- a replay was there before
+  UPDATE gateway.webhook_endpoint SET position = upto WHERE id = e.id;
+  RETURN upto < h.position;
+END $$;
+
+-- One delivery as its sender needs it; times in Unix milliseconds, `at` is now: receivers compare it with their clock, so that
+-- it must not be that of a replica that runs ahead.
+CREATE FUNCTION gateway.webhook_claim(d gateway.webhook_delivery, e gateway.webhook_endpoint) RETURNS json LANGUAGE sql VOLATILE AS $$
+  SELECT json_build_object(
+    'at', floor(extract(epoch FROM clock_timestamp()) * 1000), 'id', d.id, 'attempt', d.attempts, 'number', d.attempts - d.attempts_before, 'endpoint', e.id, 'url', e.url,
+    'secret', e.secret, 'oldSecret', CASE WHEN e.old_secret_until > now() THEN e.old_secret END,
+    'gapSince', floor(extract(epoch FROM e.gap_since) * 1000), 'test', d.test,
+    'receipt', json_build_object(
+      'event_id', d.event_id, 'event_type', d.event_type, 'website_id', 'web_' || d.tenant || '_' || d.site, 'cursor', d.position,
+      'occurred_at', floor(extract(epoch FROM d.occurred_at) * 1000), 'recorded_at', floor(extract(epoch FROM d.recorded_at) * 1000)))
+$$;
+
+-- A round of the dispatcher on any replica: drops what may not be told any more, queues new receipts, and leases due
+-- deliveries to the caller, at most p_seats, of one endpoint at most p_cap at a time over all replicas (2 while it fails).
+-- An attempt is counted here, before it begins. Endpoints that another replica is at are left to it.
+CREATE FUNCTION gateway.claim_webhooks(
+  p_inner bytea, p_outer bytea, p_seats integer, p_cap integer, p_attempts integer, p_first interval, p_lease interval
+) RETURNS TABLE (claims json, more boolean) LANGUAGE plpgsql
+-- A plan that was made while the queue was empty goes on to scan it.
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+  e gateway.webhook_endpoint;
+  found_here json[];
+  free integer;
+BEGIN
+  claims := '[]';
+  more := false;
+  FOR e IN SELECT x.* FROM gateway.webhook_endpoint x
+            -- In this order: of a thousand endpoints most have nothing to do.
+            WHERE CASE WHEN EXISTS (SELECT FROM gateway.webhook_delivery d WHERE d.endpoint_id = x.id AND d.status = 'pending')
+                       THEN NOT gateway.may_be_told(x.credential_id, x.tenant, x.site) ELSE false END
+              FOR NO KEY UPDATE SKIP LOCKED LOOP
+    PERFORM gateway.drop_webhook_queue(e.id);
+  END LOOP;
+  found_here := '{}';
+  -- Those that fail come after the others, and else at random, so that with few seats left nobody is always last.
+  FOR e IN SELECT x.* FROM gateway.webhook_endpoint x
+            WHERE x.enabled AND CASE WHEN
+                  EXISTS (SELECT FROM gateway.journal_head h
+                           WHERE h.tenant = x.tenant AND h.site = x.site AND h.position > x.position)
+               OR EXISTS (SELECT FROM gateway.webhook_delivery d
+                           WHERE d.endpoint_id = x.id AND d.status = 'pending' AND d.due_at <= now())
+                  THEN gateway.may_be_told(x.credential_id, x.tenant, x.site) ELSE false END
+            ORDER BY x.failing_since IS NOT NULL, random() FOR NO KEY UPDATE SKIP LOCKED LOOP
+    more := gateway.queue_webhooks(e, p_inner, p_outer, p_first, 200) OR more;
+    -- The last attempt's process is lost.
+    UPDATE gateway.webhook_delivery d SET status = 'failed', error = 'interrupted', ended_at = now(), lease_until = NULL
+     WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.due_at <= now() AND d.attempts - d.attempts_before >= p_attempts;
+    IF FOUND THEN UPDATE gateway.webhook_endpoint SET gap_since = coalesce(gap_since, now()) WHERE id = e.id; END IF;
+    SELECT CASE WHEN e.failing_since IS NULL THEN p_cap ELSE 2 END - count(*) INTO free
+      FROM gateway.webhook_delivery d
+     WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.due_at > now() AND d.lease_until > now();
+    free := least(free, p_seats - cardinality(found_here));
+    CONTINUE WHEN free <= 0;
+    SELECT * INTO e FROM gateway.webhook_endpoint x WHERE x.id = e.id; -- with the gap that may just have been found
+    WITH due AS (
+      SELECT d.id FROM gateway.webhook_delivery d
+       WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.due_at <= now()
+         AND NOT EXISTS (SELECT FROM gateway.family_hold f
+                          WHERE f.tenant = d.tenant AND f.site = d.site AND f.family = split_part(d.event_type, '.', 1))
+       ORDER BY d.due_at, d.position LIMIT free FOR UPDATE SKIP LOCKED
+    ), claimed AS (
+      UPDATE gateway.webhook_delivery d
+         SET attempts = d.attempts + 1, attempted_at = now(),
+             due_at = clock_timestamp() + p_lease, lease_until = clock_timestamp() + p_lease
+        FROM due WHERE d.id = due.id AND gateway.may_be_told(e.credential_id, e.tenant, e.site)
+      RETURNING d.*
+    ) SELECT found_here || coalesce(array_agg(gateway.webhook_claim(c, e)), '{}') INTO found_here FROM claimed c;
+    EXIT WHEN cardinality(found_here) >= p_seats;
+  END LOOP;
+  claims := array_to_json(found_here);
+  RETURN NEXT;
+END $$;
+
+-- Outcomes of attempts: [{id, attempt, delivered, wait, gone, status, error, gapSince}], `wait` in seconds until the next
+-- attempt, null where there is none. An outcome whose attempt is not the last one begun changes nothing. Returns how many
+-- were taken.
+CREATE FUNCTION gateway.settle_webhooks(p_results jsonb, p_patience interval) RETURNS integer LANGUAGE plpgsql
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+  e record;
+  taken integer := 0;
+BEGIN
+  -- An outcome that a crash of the server takes away is found again by another attempt.
+  PERFORM set_config('synchronous_commit', 'off', true);
+  -- Endpoints before deliveries, in one order, as everybody does.
+  PERFORM FROM gateway.webhook_endpoint x
+   WHERE x.id IN (SELECT d.endpoint_id FROM gateway.webhook_delivery d
+                   WHERE d.id IN (SELECT r ->> 'id' FROM jsonb_array_elements(p_results) AS r))
+   ORDER BY x.id FOR NO KEY UPDATE;
+  FOR e IN
+    WITH result AS (
+      SELECT * FROM jsonb_to_recordset(p_results) AS r (
+        id text, attempt integer, delivered boolean, wait double precision, gone boolean, status integer, error text, "gapSince" bigint)
+    ), settled AS (
+      UPDATE gateway.webhook_delivery d
+         SET status = CASE WHEN r.delivered THEN 'delivered' WHEN d.status = 'dropped' THEN 'dropped'
+                           WHEN r.wait IS NULL THEN 'failed' ELSE 'pending' END,
+             ended_at = CASE WHEN r.delivered OR d.status = 'dropped' OR r.wait IS NULL THEN now() END,
+             due_at = CASE WHEN r.wait IS NULL THEN d.due_at ELSE now() + make_interval(secs => r.wait) END,
+             lease_until = NULL, response_status = r.status, error = r.error
+        FROM result r
+       WHERE d.id = r.id AND d.attempts = r.attempt AND d.status IN ('pending', 'dropped')
+      RETURNING d.endpoint_id, d.status, d.recorded_at, d.test, r.delivered, r.gone, r."gapSince"
+    )
+    SELECT s.endpoint_id, count(*)::integer AS n, bool_or(s.delivered) AS reached, bool_or(s.gone) AS gone,
+           min(s.recorded_at) FILTER (WHERE s.status = 'failed' AND NOT s.test) AS lost, bool_or(NOT s.delivered) AS failed,
+           max(s."gapSince") FILTER (WHERE s.delivered) AS told
+      FROM settled s GROUP BY s.endpoint_id ORDER BY s.endpoint_id
+  LOOP
+    taken := taken + e.n;
+    -- Only what changes: a healthy endpoint's row stays as it is.
+    UPDATE gateway.webhook_endpoint x
+       SET failing_since = CASE WHEN e.reached THEN NULL ELSE coalesce(x.failing_since, now()) END,
+           gap_since = CASE WHEN e.lost IS NOT NULL THEN least(x.gap_since, e.lost)
+                            WHEN e.told = floor(extract(epoch FROM x.gap_since) * 1000) THEN NULL ELSE x.gap_since END
+     WHERE x.id = e.endpoint_id
+       AND ((e.reached AND x.failing_since IS NOT NULL) OR (NOT e.reached AND x.failing_since IS NULL)
+            OR e.lost IS NOT NULL OR (e.told IS NOT NULL AND x.gap_since IS NOT NULL));
+    IF e.gone THEN
+      PERFORM gateway.disable_webhook(e.endpoint_id, 'gone');
+    ELSIF NOT e.reached AND EXISTS (SELECT FROM gateway.webhook_endpoint x
+                                     WHERE x.id = e.endpoint_id AND x.enabled AND x.failing_since <= now() - p_patience) THEN
+      PERFORM gateway.disable_webhook(e.endpoint_id, 'failing');
+    END IF;
+  END LOOP;
+  RETURN taken;
+END $$;
+
+-- Queues receipts again, or for the first time: one by its id, or those recorded in a span of time that the endpoint asks
+-- for, the oldest n of the last seven days. What waits already, or is under way, is left to it.
+CREATE FUNCTION gateway.replay_webhooks(
+  p_endpoint text, p_inner bytea, p_outer bytea, p_event text, p_since timestamptz, p_until timestamptz, n integer
+) RETURNS TABLE (refused text, receipts integer, queued integer) LANGUAGE plpgsql AS $$
+DECLARE
+  e gateway.webhook_endpoint;
+BEGIN
+  SELECT * INTO e FROM gateway.webhook_endpoint x WHERE x.id = p_endpoint FOR NO KEY UPDATE;
+  refused := CASE WHEN e.id IS NULL THEN 'unknown' WHEN NOT e.enabled THEN 'disabled'
+                  WHEN NOT gateway.may_be_told(e.credential_id, e.tenant, e.site) THEN 'not_permitted' END;
+  IF refused IS NULL THEN
+    WITH receipt AS (
+      SELECT j.*, gateway.event_id(p_inner, p_outer, j.tenant, j.site, j.position) AS event_id FROM gateway.journal j
+       WHERE j.tenant = e.tenant AND j.site = e.site AND j.recorded_at > now() - interval '7 days'
+         AND CASE WHEN p_event IS NULL
+                  THEN j.recorded_at >= p_since AND j.recorded_at < coalesce(p_until, 'infinity') AND gateway.asks_for(e.event_types, j.event_type)
+                  ELSE gateway.event_id(p_inner, p_outer, j.tenant, j.site, j.position) = p_event END
+       ORDER BY j.position LIMIT n
+    ), put AS (
+      INSERT INTO gateway.webhook_delivery AS d
+        (endpoint_id, event_id, tenant, site, position, event_type, occurred_at, recorded_at, due_at)
+      SELECT e.id, r.event_id, r.tenant, r.site, r.position, r.event_type, r.occurred_at, r.recorded_at, now() FROM receipt r
+      ON CONFLICT (endpoint_id, event_id) DO UPDATE
+        SET status = 'pending', attempts_before = d.attempts, due_at = now(), ended_at = NULL, response_status = NULL, error = NULL
+        WHERE d.status <> 'pending'
+      RETURNING 1
+    ) SELECT (SELECT count(*) FROM receipt), (SELECT count(*) FROM put) INTO receipts, queued;
+  END IF;
+  RETURN NEXT;
+END $$;
+
+-- Of the websites that there are, families that a subscription or an enabled endpoint names.
+CREATE OR REPLACE FUNCTION gateway.watched_families() RETURNS TABLE (tenant bigint, site bigint, family text) LANGUAGE sql STABLE AS $$
+  SELECT w.tenant, w.site, f.family
+    FROM gateway.subscription s
+    JOIN platform.website w ON w.tenant = s.tenant AND w.site = ANY (s.sites)
+    CROSS JOIN unnest(gateway.families_of(s.event_types)) AS f (family)
+   WHERE gateway.has_reader(s)
+  UNION
+  SELECT e.tenant, e.site, f.family
+    FROM gateway.webhook_endpoint e CROSS JOIN unnest(gateway.families_of(e.event_types)) AS f (family)
+   WHERE e.enabled AND gateway.may_be_told(e.credential_id, e.tenant, e.site)
+$$;

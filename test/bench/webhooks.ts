@@ -1,0 +1,126 @@
+import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import postgres from 'postgres';
+import { Keyring } from '../../src/auth/keys.ts';
+import { startWebhooks } from '../../src/events/webhooks/dispatcher.ts';
+import { senderOptions } from '../../src/events/webhooks/sender.ts';
+import { newWebhookSecret } from '../../src/events/webhooks/signature.ts';
+import type { EmbeddedStore } from '../../src/store/embedded.ts';
+import { openLedgerKey } from '../../src/store/ledger.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { openDatabase } from '../../src/store/postgres.ts';
+import { insertEndpoint } from '../../src/store/webhook-endpoints.ts';
+import { claimDeliveries } from '../../src/store/webhooks.ts';
+import { issue } from '../support/credentials.ts';
+
+const EVENTS = 2_000;
+const ROUNDS = 3;
+
+const median = (values: readonly number[]): number =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+
+/**
+ * Deliveries a second to receivers on this machine, sender and receivers in one process: a backlog at one endpoint and at
+ * eight, and beside a website that changes, from a receipt's moment to its delivery.
+ */
+export async function webhooks(store: EmbeddedStore, print: (line: string) => void): Promise<void> {
+  const target = { host: store.host, port: store.port, database: 'gateway', username: 'postgres' };
+  const db = openDatabase({ target, connections: 4, statementTimeout: 15_000, name: 'bench' });
+  await migrate(db);
+  const sql = postgres({ ...target, max: 1, onnotice: () => undefined });
+  await sql`INSERT INTO platform.organization (tenant, external_id, name) VALUES (901, 'hooks', 'Bench')`;
+  await sql`INSERT INTO platform.website (tenant, site, external_id, name, time_zone)
+    SELECT 901, n, 'hooks' || n, 'Bench', 'UTC' FROM generate_series(1, 8) AS n`;
+  const { credential } = await issue(sql, 901);
+  const keys = new Keyring([{ kid: 'bench', secret: randomBytes(32) }]);
+  let taken = 0;
+  const latencies: number[] = [];
+  const receiver = createServer((request, response) => {
+    let text = '';
+    request.on('data', (part: Buffer) => {
+      text += part.toString();
+    });
+    request.on('end', () => {
+      taken++;
+      latencies.push(Date.now() - Number(/"recorded_at":(\d+)/.exec(text)?.[1]));
+      response.writeHead(204).end();
+    });
+  });
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+  const at = receiver.address();
+  const origin = `http://127.0.0.1:${typeof at === 'object' && at ? at.port : 0}`;
+  const endpoint = (site: number) =>
+    insertEndpoint(db, {
+      id: `whk_${randomBytes(16).toString('hex')}`,
+      credential,
+      tenant: '901',
+      site: String(site),
+      url: `${origin}/hook`,
+      eventTypes: ['visitor.*'],
+      description: '',
+      secret: keys.seal('webhook secret', newWebhookSecret()),
+    });
+  const start = () =>
+    startWebhooks({
+      db,
+      eventKey: openLedgerKey(db),
+      keys,
+      sender: senderOptions(new Set([origin]), 'http://127.0.0.1:8787'),
+      schedule: [0, 5],
+      onError: (error) => print(String(error)),
+    });
+  const reached = async (n: number): Promise<void> => {
+    while (taken < n) await pause(2);
+  };
+  const append = (n: number, sites: number): Promise<unknown> =>
+    sql`SELECT gateway.append_receipts(901, site, array_agg('visitor.changed'::text))
+          FROM (SELECT 1 + i % ${sites}::integer AS site FROM generate_series(1, ${n}::integer) AS i) r GROUP BY site`;
+
+  for (const sites of [1, 8]) {
+    await sql`DELETE FROM gateway.webhook_endpoint`;
+    for (let site = 1; site <= sites; site++) await endpoint(site);
+    const rates: number[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      taken = 0;
+      await append(EVENTS, sites);
+      const began = performance.now();
+      const running = start();
+      await reached(EVENTS);
+      rates.push((EVENTS * 1_000) / (performance.now() - began));
+      await running.stop();
+    }
+    print(
+      `webhooks, backlog at ${sites} endpoint${sites === 1 ? ' ' : 's'}: ${Math.round(median(rates))} deliveries/s ` +
+        `(${rates.map(Math.round).join(', ')})`,
+    );
+  }
+
+  const running = start();
+  taken = 0;
+  await pause(500);
+  latencies.length = 0;
+  for (let i = 0; i < 500; i++) {
+    await append(1, 1);
+    await pause(8);
+  }
+  await reached(500);
+  latencies.sort((a, b) => a - b);
+  print(
+    `webhooks, from a receipt to its delivery at 100/s: p50 ${latencies[250]} ms, p95 ${latencies[475]} ms, p99 ${latencies[495]} ms`,
+  );
+  await running.stop();
+
+  while ((await sql`SELECT FROM gateway.webhook_endpoint`).length < 1_000) await endpoint(1);
+  const eventKey = await openLedgerKey(db)();
+  const rounds: number[] = [];
+  for (let i = 0; i < 50; i++) {
+    const began = performance.now();
+    await claimDeliveries(db, { eventKey, seats: 1, schedule: [0] });
+    rounds.push(performance.now() - began);
+  }
+  print(`webhooks, a round that finds nothing to do at 1,000 endpoints: ${median(rounds).toFixed(1)} ms`);
+  await sql`DELETE FROM platform.organization WHERE tenant = 901`;
+  await new Promise((resolve) => receiver.close(resolve));
+  await Promise.all([db.close(), sql.end()]);
+}

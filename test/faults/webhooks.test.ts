@@ -1,0 +1,393 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { createServer as createSecure } from 'node:https';
+import { createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type postgres from 'postgres';
+import { afterAll, expect, it } from 'vitest';
+import { packageRoot } from '../../src/package.ts';
+import { CERTIFICATE, KEY } from '../events/certificate.ts';
+import {
+  addEndpoint,
+  answer,
+  openReceiver,
+  queued,
+  type Receiver,
+  tell,
+  until,
+  verified,
+} from '../events/webhooks.support.ts';
+import { issue } from '../support/credentials.ts';
+import { freshDatabase, type TestDatabase } from '../support/database.ts';
+import { pool, type Replica, startReplica } from '../support/replica.ts';
+
+const MAIN = fileURLToPath(new URL('dist/src/main.js', packageRoot));
+const KILLS = 10;
+const EVENTS = 600;
+/** Attempts under way at one endpoint, over all replicas. */
+const IN_FLIGHT = 16;
+
+const settings = (receivers: readonly string[], schedule: string): Readonly<Record<string, string>> => ({
+  GATEWAY_KEYS: `test:${Buffer.alloc(32, 7).toString('base64')}`,
+  GATEWAY_WEBHOOK_ALLOW: receivers.join(','),
+  GATEWAY_WEBHOOK_SCHEDULE: schedule,
+});
+const address = (database: TestDatabase): string =>
+  `postgres://postgres@${encodeURIComponent(database.host)}:${database.port}/${database.name}`;
+
+/** What a receiver writes down: each attempt from its first byte to its end, whoever ends it. */
+class Ledger {
+  readonly attempts = new Map<string, number>();
+  readonly accepted = new Set<string>();
+  readonly wrong = new Set<string>();
+  readonly open = new Map<string, number>();
+  most = 0;
+
+  constructor(readonly secret: string) {}
+
+  /** One first attempt in twenty fails, the others take up to 80 ms. */
+  readonly reply: Parameters<Receiver['reply']>[0] = (request, response, got) => {
+    if (!verified(this.secret, got)) this.wrong.add('a delivery without its signature');
+    this.attempts.set(got.id, (this.attempts.get(got.id) ?? 0) + 1);
+    const beside = this.open.get(got.id) ?? 0;
+    if (beside > 0) this.wrong.add('two attempts of one delivery at once');
+    this.open.set(got.id, beside + 1);
+    this.most = Math.max(
+      this.most,
+      [...this.open.values()].reduce((sum, n) => sum + n, 0),
+    );
+    request.socket.once('close', () => {
+      const left = (this.open.get(got.id) ?? 1) - 1;
+      if (left === 0) this.open.delete(got.id);
+      else this.open.set(got.id, left);
+    });
+    const fails = got.attempt === 1 && Math.random() < 0.05;
+    setTimeout(
+      () => {
+        if (response.destroyed) return;
+        if (!fails) this.accepted.add(got.id);
+        answer(fails ? 500 : 200)(request, response, got);
+      },
+      20 + Math.random() * 60,
+    );
+  };
+}
+
+interface Outcome {
+  readonly wrong: string[];
+  readonly events: number;
+  readonly attempts: number;
+  readonly doubled: number;
+  readonly most: number;
+  readonly seconds: number;
+}
+
+/** Two replicas at one queue, one of them killed every now and then while deliveries are under way. */
+async function drain({
+  kills,
+  events,
+  defect,
+}: {
+  kills: number;
+  events: number;
+  defect?: (sql: postgres.Sql) => Promise<unknown>;
+}): Promise<Outcome> {
+  const database = await freshDatabase('demo');
+  const receiver = await openReceiver();
+  const { sql } = database;
+  const { credential } = await issue(sql, 1);
+  const { id, secret } = await addEndpoint(database, credential, receiver.url);
+  const ledger = new Ledger(secret);
+  receiver.reply(ledger.reply);
+  await defect?.(sql);
+  const spares = await pool(2, { databaseUrl: address(database), env: settings([receiver.origin], '0,1,1,1,1') });
+  const living: Replica[] = [await spares.take(), await spares.take()];
+  const began = performance.now();
+  try {
+    let [told, killed] = [0, 0];
+    const writing = (async () => {
+      while (told < events) {
+        await tell(database, 5);
+        told += 5;
+        await pause(20);
+      }
+    })();
+    while (killed < kills) {
+      await pause(250);
+      await until(() => ledger.open.size > 0 || told >= events);
+      // One after the other: both are at work.
+      await living[killed % 2]?.kill9();
+      living[killed % 2] = await spares.take();
+      killed++;
+    }
+    await writing;
+    await until(async () => (await queued(database)) === 0 && (await behind(sql, id)) === 0, 60_000);
+    const wanted = await sql<{ n: number; delivered: number }[]>`
+      SELECT count(*)::integer AS n, count(*) FILTER (WHERE status = 'delivered')::integer AS delivered
+        FROM gateway.webhook_delivery WHERE endpoint_id = ${id}`;
+    const counts = [...ledger.attempts.values()];
+    const attempts = counts.reduce((sum, n) => sum + n, 0);
+    const seen = await sql<
+      { id: string }[]
+    >`SELECT event_id AS id FROM gateway.webhook_delivery WHERE endpoint_id = ${id}`;
+    const failures = counts.length === 0 ? 0 : attempts - counts.length;
+    // A first attempt that was answered 500 is repeated by right.
+    const doubled = [...ledger.attempts].filter(([one, n]) => n > 1 && ledger.accepted.has(one)).length;
+    const wrong = new Set(ledger.wrong);
+    if (ledger.accepted.size < told) wrong.add('an event that was not delivered');
+    if (wanted[0]?.n !== told || !seen.every((one) => ledger.attempts.has(one.id)))
+      wrong.add('an event without a delivery');
+    if (counts.some((n) => n > 5)) wrong.add('more than five attempts');
+    if (failures > kills * IN_FLIGHT + 0.15 * told) wrong.add('more repetitions than kills and failures explain');
+    return {
+      wrong: [...wrong].sort(),
+      events: told,
+      attempts,
+      doubled,
+      most: ledger.most,
+      seconds: (performance.now() - began) / 1000,
+    };
+  } finally {
+    await Promise.all(living.map((one) => one.kill9()));
+    await spares.close();
+    await receiver.close();
+    await database.close();
+  }
+}
+
+/** Receipts that have not become deliveries. */
+async function behind(sql: postgres.Sql, endpoint: string): Promise<number> {
+  const [row] = await sql<{ n: number }[]>`
+    SELECT greatest(0, h.position - e.position)::integer AS n
+      FROM gateway.webhook_endpoint e JOIN gateway.journal_head h USING (tenant, site) WHERE e.id = ${endpoint}`;
+  return row?.n ?? 0;
+}
+
+it('F-10 two replicas at one queue, ten killed: every event at least once, at most five attempts, never two at once', async () => {
+  const { wrong, events, attempts, doubled, most, seconds } = await drain({ kills: KILLS, events: EVENTS });
+  expect(wrong).toEqual([]);
+  expect(most).toBeGreaterThan(1);
+  expect(most).toBeLessThanOrEqual(2 * IN_FLIGHT);
+  console.info(
+    `F-10: ${events} events, ${KILLS} kills, ${attempts} attempts, lost 0, repeated ${doubled}, at most ${most} at once, ${seconds.toFixed(0)} s`,
+  );
+}, 120_000);
+
+/** Puts another text into a function of the store. */
+const replaced = async (sql: postgres.Sql, name: string, from: RegExp | string, to: string): Promise<void> => {
+  const [row] = await sql<{ text: string }[]>`SELECT pg_get_functiondef(${name}::regproc) AS text`;
+  const text = row?.text ?? '';
+  const other = text.replace(from, to);
+  expect(other).not.toBe(text);
+  await sql.unsafe(other);
+};
+
+it.each<[string, (sql: postgres.Sql) => Promise<unknown>, string]>([
+  [
+    'no lease',
+    (sql) =>
+      replaced(
+        sql,
+        'gateway.claim_webhooks',
+        /due_at = clock_timestamp\(\) \+ p_lease, lease_until = clock_timestamp\(\) \+ p_lease/,
+        'lease_until = NULL',
+      ),
+    'two attempts of one delivery at once',
+  ],
+  [
+    'a position that moves past what it has not taken',
+    (sql) => replaced(sql, 'gateway.queue_webhooks', 'j.position > e.position AND', 'j.position > e.position + 1 AND'),
+    'an event that was not delivered',
+  ],
+])(
+  'F-10 has power: it finds %s',
+  async (_, defect, found) => {
+    expect((await drain({ kills: 0, events: 100, defect })).wrong).toContain(found);
+  },
+  120_000,
+);
+
+const servers: Server[] = [];
+const sockets = new Set<Socket>();
+afterAll(async () => {
+  for (const socket of sockets) socket.destroy();
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+});
+
+async function origin(server: Server, scheme = 'http'): Promise<string> {
+  servers.push(server);
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined); // cut off by its sender
+    socket.once('close', () => sockets.delete(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const at = server.address();
+  return `${scheme}://127.0.0.1:${typeof at === 'object' && at ? at.port : 0}`;
+}
+const speaking = (speak: (socket: Socket) => void): Promise<string> =>
+  origin(createServer((socket) => void socket.once('data', () => speak(socket))));
+
+const percentile = (values: readonly number[], share: number): number =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length * share)] ?? 0;
+const rss = (pid: number): number =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
+
+it('F-11 WH-07 nine bad receivers beside a good one: it waits no longer, memory is bounded, nothing inside is reached', async () => {
+  const database = await freshDatabase('demo');
+  const honeypot = await openReceiver();
+  const head = 'HTTP/1.1 200 OK\r\n';
+  const huge = Buffer.alloc(1_048_576);
+  const drips = (socket: Socket): void => {
+    socket.write(`${head}content-length: 99999\r\n\r\n`);
+    const timer = setInterval(() => (socket.destroyed ? clearInterval(timer) : void socket.write('x')), 100);
+  };
+  const pours = (socket: Socket): void => {
+    socket.write(`${head}content-length: 104857600\r\n\r\n`);
+    const more = (): void => {
+      while (!socket.destroyed) if (!socket.write(huge)) return void socket.once('drain', more);
+    };
+    more();
+  };
+  const says =
+    (text: string): ((socket: Socket) => void) =>
+    (socket) =>
+      void socket.end(text);
+  const bad = new Map<string, string>([
+    ['hang', await speaking(() => undefined)],
+    ['500', await speaking(says('HTTP/1.1 500 No\r\ncontent-length: 0\r\n\r\n'))],
+    ['302', await speaking(says(`HTTP/1.1 302 No\r\nlocation: ${honeypot.url}\r\ncontent-length: 0\r\n\r\n`))],
+    ['drip', await speaking(drips)],
+    ['reset', await speaking((socket) => void socket.resetAndDestroy())],
+    ['tls', await origin(createSecure({ key: KEY, cert: CERTIFICATE }), 'https')],
+    ['huge', await speaking(pours)],
+    ['410', await speaking(says('HTTP/1.1 410 No\r\ncontent-length: 0\r\n\r\n'))],
+    ['429', await speaking(says('HTTP/1.1 429 No\r\nretry-after: 60\r\ncontent-length: 0\r\n\r\n'))],
+  ]);
+  const good = await openReceiver();
+  const { credential } = await issue(database.sql, 1);
+  const replica = await startReplica({
+    databaseUrl: address(database),
+    // The honeypot is exempt as well: only that nobody follows keeps it untouched.
+    env: settings([...bad.values(), good.origin, honeypot.origin], '0,2,2,2,2'),
+  });
+  try {
+    await addEndpoint(database, credential, `${good.origin}/hook`);
+    /** Milliseconds from a receipt's moment to its delivery, of 200 receipts in 4 s; bad ones have a website of their own. */
+    const latencies = async (): Promise<number[]> => {
+      const from = good.got.length;
+      const took: number[] = [];
+      good.reply((request, response, got) => {
+        took.push(Date.now() - JSON.parse(got.bytes.toString()).data.recorded_at);
+        answer(200)(request, response, got);
+      });
+      for (let n = 0; n < 200; n++) {
+        await tell(database, 1);
+        if (n % 5 === 0) await tell(database, 1, 'visitor.changed', '2');
+        await pause(18);
+      }
+      await until(() => good.got.length >= from + 200);
+      return took;
+    };
+    await latencies();
+    const alone = await latencies();
+    const before = rss(replica.pid);
+    const ids = new Map<string, string>();
+    for (const [name, receiver] of bad)
+      ids.set(name, (await addEndpoint(database, credential, `${receiver}/hook`, { site: '2' })).id);
+    const beside = await latencies();
+    const after = rss(replica.pid);
+    const [p95, besideP95] = [percentile(alone, 0.95), percentile(beside, 0.95)];
+    console.info(
+      `F-11: a good receiver's p50 ${percentile(alone, 0.5)} ms and p95 ${p95} ms alone, ${percentile(beside, 0.5)} ms and ${besideP95} ms beside nine bad ones; memory ${before.toFixed(0)} MB, then ${after.toFixed(0)} MB`,
+    );
+    expect(besideP95).toBeLessThan(2 * Math.max(p95, 20));
+    expect(after).toBeLessThan(before + 100);
+    expect(honeypot.connections()).toBe(0);
+    await until(async () => (await outcomes(database, ids)).get('hang')?.includes('timeout') === true, 20_000);
+    const found = await outcomes(database, ids);
+    expect(found.get('500')).toBe('500');
+    expect(found.get('302')).toBe('302');
+    expect(found.get('drip')).toContain('timeout');
+    expect(found.get('reset')).toBe('connection_failed');
+    expect(found.get('tls')).toBe('tls_failed');
+    expect(found.get('huge')).toBe('200');
+    expect(found.get('429')).toBe('429');
+    const [gone] =
+      await database.sql`SELECT disabled_because FROM gateway.webhook_endpoint WHERE id = ${ids.get('410') ?? ''}`;
+    expect(gone).toEqual({ disabled_because: 'gone' });
+    const [most] = await database.sql<
+      { n: number }[]
+    >`SELECT max(attempts)::integer AS n FROM gateway.webhook_delivery`;
+    expect(most?.n).toBeLessThanOrEqual(5);
+  } finally {
+    await replica.kill9();
+    await Promise.all([good.close(), honeypot.close()]);
+    await database.close();
+  }
+}, 120_000);
+
+it('WH-11 neither the log nor a command shows a secret or an address’s query; TLS that is trusted delivers', async () => {
+  const database = await freshDatabase('demo');
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-webhooks-'));
+  const { credential } = await issue(database.sql, 1);
+  const secured: IncomingMessage[] = [];
+  const over = createSecure({ key: KEY, cert: CERTIFICATE }, (request, response) => {
+    secured.push(request);
+    request.resume();
+    response.end();
+  });
+  const good = await origin(over, 'https');
+  const cut = await speaking((socket) => void socket.resetAndDestroy());
+  writeFileSync(join(folder, 'ca.pem'), CERTIFICATE);
+  const env = {
+    ...settings([good, cut], '0,1,1'),
+    NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem'),
+    LOG_LEVEL: 'trace',
+    DATABASE_URL: address(database),
+    GATEWAY_DATA_DIR: folder,
+    PORT: '0',
+  };
+  // Builds what is then run with its output in our hands.
+  await (await startReplica({ databaseUrl: address(database) })).end();
+  const child = spawn(process.execPath, [MAIN, 'serve'], { env: { PATH: process.env['PATH'] ?? '', ...env } });
+  let told = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (part: Buffer) => (told += part.toString()));
+  const exited = new Promise((resolve) => child.once('exit', resolve));
+  try {
+    const endpoints = [];
+    for (const receiver of [good, cut]) {
+      endpoints.push(await addEndpoint(database, credential, `${receiver}/hook?key=canary-query`));
+    }
+    await until(() => told.includes('ready on'));
+    await tell(database, 5);
+    await until(async () => secured.length === 5 && (await queued(database)) === 0, 30_000);
+    // And errors of our own: the store refuses what the dispatcher asks.
+    await database.sql`ALTER TABLE gateway.webhook_delivery RENAME COLUMN due_at TO overdue_at`;
+    await tell(database, 1);
+    await until(() => told.includes('delivery of webhooks failed'));
+    expect(secured.map(({ url, headers }) => [url, headers.host])).toEqual(
+      Array.from({ length: 5 }, () => ['/hook?key=canary-query', good.slice('https://'.length)]),
+    );
+    expect(told).not.toContain('canary-query');
+    for (const { secret } of endpoints) expect(told).not.toContain(secret.slice('whsec_'.length));
+    expect(told).not.toContain('whsec_');
+  } finally {
+    child.kill('SIGTERM');
+    await exited;
+    rmSync(folder, { recursive: true, force: true });
+    await database.close();
+  }
+}, 60_000);
+
+/** How attempts have ended at each receiver, each kind once. */
+async function outcomes({ sql }: TestDatabase, ids: ReadonlyMap<string, string>): Promise<Map<string, string>> {
+  const rows = await sql<{ id: string; found: string }[]>`
+    SELECT endpoint_id AS id, string_agg(DISTINCT coalesce(error, response_status::text), ' ') AS found
+      FROM gateway.webhook_delivery WHERE coalesce(error, response_status::text) IS NOT NULL GROUP BY 1`;
+  return new Map([...ids].map(([name, id]) => [name, rows.find((row) => row.id === id)?.found ?? '']));
+}
