@@ -13,11 +13,12 @@ export interface QuotaState {
 interface Lease {
   held: number;
   unspent: number;
+  readonly grantedIn: string;
   /** performance.now() in milliseconds: a length of time, not a decision about the clock. */
-  until: number;
+  readonly until: number;
   remaining: number;
-  perMinute: number;
-  burst: number;
+  readonly perMinute: number;
+  readonly burst: number;
 }
 
 const LEASE_SECONDS = 2;
@@ -90,16 +91,23 @@ export class Quota {
   async #ask(app: string, cost: number): Promise<Lease | null> {
     const began = performance.now();
     const last = this.#leases.get(app);
-    // The bucket forgets a lease after twice its life; what it has forgotten must not be given back.
-    const old = last && began < last.until + LEASE_SECONDS * 1000 ? last : undefined;
+    const { held = 0, unspent = 0, grantedIn: heldIn = '0' } = last ?? {};
+    // From here on they are the bucket's: nobody may spend them meanwhile, and a statement that fails gave them back or
+    // let them lapse.
+    if (last) {
+      last.remaining += unspent;
+      last.held = 0;
+      last.unspent = 0;
+    }
     // A lease of an eighth of what is left: large while there is plenty, single units near the end of the bucket.
-    const want = Math.max(cost, Math.floor(((last?.remaining ?? 0) + (old?.unspent ?? 0)) / 8));
+    const want = Math.max(cost, Math.floor((last?.remaining ?? 0) / 8));
     const grant = await takeQuota(this.#db, app, {
       need: cost,
       want,
-      held: old?.held ?? 0,
-      unspent: old?.unspent ?? 0,
-      leaseSeconds: LEASE_SECONDS * 2,
+      held,
+      unspent,
+      heldIn,
+      windowSeconds: LEASE_SECONDS * 2,
     }).catch((cause: unknown) => {
       throw cause instanceof StoreUnreachable ? new Failure('service_unavailable', { cause, retryAfter: 1 }) : cause;
     });
@@ -107,6 +115,7 @@ export class Quota {
     const lease = {
       held: grant.granted,
       unspent: grant.granted,
+      grantedIn: grant.granted_in,
       until: began + LEASE_SECONDS * 1000,
       remaining: grant.remaining,
       perMinute: grant.per_minute,

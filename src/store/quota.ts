@@ -3,6 +3,8 @@ import type { Database } from './postgres.ts';
 
 export interface Grant {
   readonly granted: number;
+  /** The window of time in which they were granted: what gives them back names it. */
+  readonly granted_in: string;
   readonly remaining: number;
   readonly per_minute: number;
   readonly burst: number;
@@ -12,10 +14,10 @@ export interface Grant {
 export async function takeQuota(
   db: Database,
   app: string,
-  ask: { need: number; want: number; held: number; unspent: number; leaseSeconds: number },
+  ask: { need: number; want: number; held: number; unspent: number; heldIn: string; windowSeconds: number },
 ): Promise<Grant | null> {
   const [grant] = await db.query<Grant>(sql`
     SELECT * FROM gateway.take_quota(${app}, ${ask.need}, ${ask.want}, ${ask.held}, ${ask.unspent},
-                                     ${ask.leaseSeconds}::float8 * interval '1 second')`);
+                                     ${ask.heldIn}, ${ask.windowSeconds}::float8 * interval '1 second')`);
   return grant ?? null;
 }
