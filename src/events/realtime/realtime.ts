@@ -111,6 +111,8 @@ export function openRealtime(options: RealtimeOptions): Realtime {
       });
   }, timings.check).unref();
 
+  const releasing = new Set<Promise<void>>();
+  let stopped = false;
   let renewing: Promise<void> = Promise.resolve();
   const renewal = setInterval(() => {
     if (connections.size > 0) renewing = renewSessions(db, [...connections]).catch(onError);
@@ -135,18 +137,24 @@ export function openRealtime(options: RealtimeOptions): Realtime {
         timings,
         onEnd: (ended) => {
           connections.delete(ended);
-          releaseSession(db, ended).catch(onError);
+          const release = releaseSession(db, ended)
+            .catch(onError)
+            .finally(() => releasing.delete(release));
+          releasing.add(release);
         },
       });
       connections.add(connection);
+      // Its handshake was under way.
+      if (stopped) connection.close('restart');
       return connection;
     },
     async stop() {
+      stopped = true;
       clearInterval(timer);
       clearInterval(renewal);
       for (const connection of [...connections]) connection.close('restart');
       await pages.stop();
-      await Promise.all([checking, renewing]);
+      await Promise.all([checking, renewing, ...releasing]);
     },
   };
 }
