@@ -397,6 +397,7 @@ describe('WS-08', () => {
   it('F-13 nothing that was recorded after the revocation is ever sent, 40 rounds at random moments', async () => {
     let late = 0;
     let sent = 0;
+    let after = 0;
     for (let round = 0; round < 40; round++) {
       const own = await holder(gateway);
       const website = `web_1_${100 + (round % 20)}`;
@@ -406,16 +407,24 @@ describe('WS-08', () => {
       const acking = (async () => {
         for (;;) client.ack(await client.next('page', 2_500));
       })().catch(() => undefined);
+      let writes = true;
       const writing = (async () => {
-        for (let i = 0; i < 25; i++) await append(sql(), website, ['privacy.changed']);
+        while (writes) await append(sql(), website, ['privacy.changed']);
       })();
-      await pause((round * 7) % 60);
+      await pause(20 + ((round * 7) % 60));
       const [{ at } = { at: 0 }] = await sql()<{ at: number }[]>`
         WITH gone AS (UPDATE gateway.credential SET revoked_at = now() WHERE id = ${own.credential} RETURNING 1)
         SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS at FROM gone`;
+      await pause(150);
+      writes = false;
       await writing;
       expect(await client.closed).toBe(4401);
       await acking;
+      const [, tenant = '', site = ''] = website.split('_');
+      const [{ n } = { n: 0 }] = await sql()<{ n: number }[]>`
+        SELECT count(*)::integer AS n FROM gateway.journal
+         WHERE tenant = ${tenant} AND site = ${site} AND recorded_at > to_timestamp(${at + 50} / 1000.0)`;
+      after += n;
       for (const { type, events } of client.frames) {
         if (type !== 'page') continue;
         for (const { recorded_at } of events) {
@@ -426,6 +435,7 @@ describe('WS-08', () => {
       }
     }
     expect(sent).toBeGreaterThan(100);
+    expect(after).toBeGreaterThan(100);
     expect(late).toBe(0);
   }, 120_000);
 });

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { Failure } from '../../core/failures.ts';
 import { PROTOCOL } from '../../core/realtime.ts';
@@ -25,7 +24,7 @@ const LIMITS = {
   maxPayload: 16 * 1024,
   maxFragments: 64,
   maxBufferedChunks: 256,
-  maxPendingAutoPongs: 16,
+  maxPendingAutoPongs: 128,
   closeTimeout: 2_000,
 };
 /** Upgrades that are looked at at the same time; each is up to three statements. */
@@ -69,7 +68,7 @@ export function realtimeSurface(realtime: Realtime): UpgradeHandler {
       if (query !== undefined) throw new Failure('unsupported_parameter');
       const found = await admitted(request, session);
       record.credential = found.authority.credentialId;
-      server.handleUpgrade(request, socket, head, (opened) => serve(realtime, found, opened, socket));
+      server.handleUpgrade(request, socket, head, (opened) => serve(realtime, found, opened));
     };
     open().catch((error: unknown) => refuse(asFailure(error)));
     return true;
@@ -93,13 +92,12 @@ function readHandshake(request: IncomingMessage): { origin: string; ticket: stri
   return { origin, ticket };
 }
 
-function serve(realtime: Realtime, found: Admitted, opened: WebSocket, socket: Duplex): void {
+function serve(realtime: Realtime, found: Admitted, opened: WebSocket): void {
   const wire: Wire = {
     send: (text) => opened.send(text),
     ping: () => opened.ping(),
-    // What the handshake's socket holds, too: it is the one that is written to.
     get buffered() {
-      return Math.max(opened.bufferedAmount, socket.writableLength);
+      return opened.bufferedAmount;
     },
     close: (code, reason) => opened.close(code, reason),
     cut: () => opened.terminate(),
