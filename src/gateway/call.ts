@@ -10,6 +10,7 @@ import { type Database, isUnavailable } from '../store/postgres.ts';
 import type { ReadSession } from '../store/read.ts';
 import { openReads } from '../store/reads.ts';
 import type { Guides } from './guides.ts';
+import { ifMatchOf, keyOf, originOf } from './headers.ts';
 import { inputErrors, refusalOf, unstorable } from './input-errors.ts';
 import type { Quota, QuotaState } from './quota.ts';
 import type { RealtimeSessions } from './realtime.ts';
@@ -254,37 +255,6 @@ type Ran = { readonly operation?: OperationState } & (
   | { readonly bytes: FileBytes }
   | { readonly failure: Failure }
 );
-
-/** The Idempotency-Key of a write; `undefined` for what is none (contract, Common rules 5). */
-function keyOf({ tool, idempotencyKey: key }: Call): string | undefined {
-  if (tool.idempotency === 'none') return undefined;
-  const parameter = 'Idempotency-Key';
-  if (key === undefined && tool.idempotency === 'optional') return undefined;
-  if (key === undefined) throw new Failure('idempotency_key_required', { errors: [{ parameter, code: 'missing' }] });
-  if (/^[!-~]{1,128}$/.test(key)) return key;
-  throw new Failure('invalid_idempotency_key', { errors: [{ parameter, code: 'invalid_idempotency_key' }] });
-}
-
-/** The revision that If-Match names, as an entity tag or as a bare number (decisions, section 12; checks, HT-10). */
-function ifMatchOf({ tool, ifMatch }: Call): number | undefined {
-  if (!tool.ifMatch) return undefined;
-  const parameter = 'If-Match';
-  if (ifMatch === undefined) throw new Failure('if_match_required', { errors: [{ parameter, code: 'missing' }] });
-  const [, tag, bare] = /^(?:"([1-9][0-9]{0,9})"|([1-9][0-9]{0,9}))$/.exec(ifMatch) ?? [];
-  const revision = tag ?? bare;
-  if (revision === undefined) {
-    throw new Failure('invalid_parameter', { errors: [{ parameter, code: 'invalid_parameter' }] });
-  }
-  return Number(revision);
-}
-
-/** Whether it is registered is the store's to say, which knows the credential (decisions, section 14). */
-function originOf({ tool, origin }: Call): string | undefined {
-  if (!tool.origin) return undefined;
-  if (origin === undefined)
-    throw new Failure('invalid_request', { errors: [{ parameter: 'Origin', code: 'missing' }] });
-  return origin;
-}
 
 function notPermitted(tool: Tool, authority: Authority, requirement: Requirement): Failure {
   return new Failure('not_permitted', {

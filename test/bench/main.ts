@@ -16,13 +16,14 @@ import { mapAuthors, websitesForNotes } from './notes.ts';
 import { benchClient } from './oauth.ts';
 import { type Started, start } from './processes.ts';
 import { pulls } from './pulls.ts';
+import { realtime } from './realtime.ts';
 import { scale } from './scale.ts';
 import { tombstones } from './tombstones.ts';
 
 /**
  * `npm run bench`: ours against hand-written peers in one run, interleaved, medians and ratios. Figures are of this
  * machine in this hour; ratios travel. `-- --only notes` compares what has the word in its name, and nothing else
- * (`retry`: with a million tombstones; `pulls`, `journal`); `-- --scale` adds these, and the comparison of 40 thousand
+ * (`retry`: with a million tombstones; `pulls`, `journal`, `realtime`); `-- --scale` adds these, and the comparison of 40 thousand
  * with 4 million messages.
  */
 const ROUNDS = 5;
@@ -257,6 +258,7 @@ async function run(): Promise<void> {
       await scale(store, print);
       await pulls(store, print);
       await journal(store, print);
+      await realtime(store, print);
     }
   } finally {
     for (const server of servers) await server.stop();
@@ -266,4 +268,9 @@ async function run(): Promise<void> {
   }
 }
 
-await (options.only === 'pulls' ? only(pulls) : options.only === 'journal' ? only(journal) : run());
+const alone = new Map([
+  ['pulls', pulls],
+  ['journal', journal],
+  ['realtime', realtime],
+]).get(options.only ?? '');
+await (alone ? only(alone) : run());

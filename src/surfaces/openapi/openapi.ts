@@ -180,8 +180,16 @@ function responses(tool: Tool): object {
     [String(tool.status), success(tool)],
     ...(tool.bytes ? [['206', BYTES_RESPONSE] as const] : []),
     ...failures,
+    ...(tool.status === 101 ? [['default', DEFAULT] as const] : []),
   ]);
 }
+
+/** An operation whose success is no 2xx says so, for readers that expect one. */
+const DEFAULT = {
+  description: 'Any other refusal of the handshake.',
+  headers: { 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' } },
+  content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+};
 
 /** What the ledger of writes may answer. */
 const LEDGER: readonly FailureCode[] = ['invalid_idempotency_key', 'idempotency_conflict', 'outcome_unknown'];
