@@ -4,42 +4,14 @@ import { HEARTBEAT, MAX_ATTACHED } from '../../core/realtime.ts';
 import { StaleAuthority } from '../../store/guard.ts';
 import { isUnavailable } from '../../store/postgres.ts';
 import type { HeldSession, Watched } from '../../store/realtime.ts';
+import { Allowance } from './allowance.ts';
 import { Attachment } from './attachment.ts';
 import { CLOSE, type CloseCause, type FrameId, readFrame, type ServerFrame } from './frames.ts';
 import type { Pages } from './pages.ts';
-
-/** The socket below, as its surface has it. */
-export interface Wire {
-  send(text: string): void;
-  ping(): void;
-  /** Bytes that were sent and that the client has not taken yet. */
-  readonly buffered: number;
-  /** Says why and closes; the socket is cut where the client does not answer that. */
-  close(code: number, reason: string): void;
-  /** Cuts at once. */
-  cut(): void;
-}
-
-/** Milliseconds. */
-export interface Timings {
-  /** A page waits that long for its acknowledgement. */
-  readonly ack: number;
-  /** A socket of which nothing was heard for so long is cut. */
-  readonly silence: number;
-  readonly heartbeat: number;
-  /** Between questions whether sessions still hold. */
-  readonly check: number;
-  /** Between looks at the journals, where nothing is told. */
-  readonly look: number;
-}
-
-export const TIMINGS: Timings = { ack: 60_000, silence: 60_000, heartbeat: HEARTBEAT * 1000, check: 1_000, look: 100 };
+import type { Timings, Wire } from './wire.ts';
 
 /** Bytes that may wait for a client that does not read (checks, WS-06). */
 const BUFFERED = 1024 * 1024;
-/** Frames and pings at once, and a second on end (checks, WS-04). */
-const BURST = 100;
-const RATE = 20;
 /** Milliseconds between attempts to read a page from a store that is not there, and how many. */
 const RETRY = 1_000;
 const FAILURES = 10;
@@ -77,8 +49,7 @@ export class Connection implements Watched {
   #over = false;
   #heardAt = performance.now();
   #pingedAt = performance.now();
-  #allowance = BURST;
-  #allowedAt = performance.now();
+  readonly #allowance = new Allowance();
 
   constructor(start: Start) {
     this.#start = start;
@@ -326,10 +297,7 @@ export class Connection implements Watched {
 
   /** One frame or ping of the client's; whether it may be answered. */
   #spend(): boolean {
-    const now = performance.now();
-    this.#allowance = Math.min(BURST, this.#allowance + ((now - this.#allowedAt) / 1000) * RATE) - 1;
-    this.#allowedAt = now;
-    if (this.#allowance >= 0) return true;
+    if (this.#allowance.spend()) return true;
     this.close('flood');
     return false;
   }

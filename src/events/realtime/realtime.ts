@@ -12,9 +12,10 @@ import {
   useTicket,
 } from '../../store/realtime.ts';
 import type { CursorKeys } from '../cursors.ts';
-import { Connection, TIMINGS, type Timings, type Wire } from './connection.ts';
+import { Connection } from './connection.ts';
 import type { CloseCause } from './frames.ts';
 import { Pages } from './pages.ts';
+import { TIMINGS, type Timings, type Wire } from './wire.ts';
 
 export interface RealtimeOptions {
   readonly db: Database;
