@@ -1,4 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { connect } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SCOPES } from '../../src/core/scopes.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -298,6 +301,24 @@ describe('the upgrade', () => {
     const path = `/api/v1/realtime/sessions/${session_id}/socket`;
     expect(await h2c.upgrade(`GET ${path} HTTP/1.1\r\n${offer.replace('websocket', 'h2c')}\r\n`)).toBe(401);
     h2c.socket.destroy();
+  });
+
+  it('WS-09 a refused upgrade keeps no connection of one who does not close its side', async () => {
+    const session = await openSession(gateway, token);
+    const files = (): number => readdirSync('/proc/self/fd').length;
+    const before = files();
+    const refusals = Array.from({ length: 100 }, async () => {
+      const socket = connect({ port: gateway.port, host: '127.0.0.1', allowHalfOpen: true });
+      socket.on('error', () => undefined); // cut by the gateway, which is as good
+      socket.write(handshake({ ...session, ticket: randomBytes(32).toString('base64url') }));
+      await new Promise((resolve) => socket.once('data', resolve));
+      return socket;
+    });
+    const sockets = await Promise.all(refusals);
+    await pause(500);
+    // One end of each is the test's own.
+    expect(files() - before).toBeLessThan(130);
+    for (const socket of sockets) socket.destroy();
   });
 
   it('another socket of the session takes its place', async () => {

@@ -204,11 +204,12 @@ export class Connection implements Watched {
     const { subscription, cursor } = attachment;
     const page = await this.#proved((authority) => pages.read(authority, { subscription, after: cursor }));
     if (this.#stale(attachment)) return;
+    // What was only passed over is no page, and costs nothing. A page that cannot be charged is not taken: it is read again.
+    const told = page.events.length > 0;
+    if (told) await pages.charge(this.#authority);
+    if (this.#stale(attachment)) return;
     attachment.took(page);
-    // What was only passed over is no page, and costs nothing.
-    if (page.events.length > 0) {
-      await pages.charge(this.#authority);
-      if (this.#stale(attachment)) return;
+    if (told) {
       attachment.open = { cursor: page.next_cursor, since: performance.now() };
       this.#send({ type: 'page', ...page });
     }

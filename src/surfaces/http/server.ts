@@ -161,6 +161,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
           ...(details.retryAfter !== undefined && { 'Retry-After': String(details.retryAfter) }),
         };
         reply(socket, status, { code, title: titleOf(code), requestId, headers });
+        // Node's own time-outs are off by now: one who does not close its side must not keep the connection.
+        socket.once('finish', () => socket.destroy());
       };
       if (!closing && upgrade(request, socket, head, { refuse: refuseUpgrade, record })) return;
       // An offer to upgrade may be ignored (RFC 9110, section 7.8). Node has given the connection away by now: it begins
