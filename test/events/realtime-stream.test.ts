@@ -303,6 +303,23 @@ describe('WS-07', () => {
   });
 });
 
+it('WS-07 what a socket acknowledges after another took its place is not stored', async () => {
+  const { website, id, cursor } = await subscribed();
+  await append(sql(), website, many(3));
+  const session = await openSession(gateway, token);
+  const first = new Client(gateway.port, session);
+  await first.next('ready');
+  await first.attach(id);
+  const page = await first.next('page');
+  const second = new Client(other.port, { ...session, ticket: await newTicket(gateway, token, session.session_id) });
+  await second.next('ready');
+  first.ack(page);
+  expect(await first.closed).toBe(1008);
+  expect(first.frames.filter(({ type }) => type === 'acked')).toEqual([]);
+  expect((await second.attach(id)).after).toBe(cursor);
+  second.end();
+});
+
 describe('WS-08', () => {
   const within = async (client: Client): Promise<[number, number]> => {
     const began = performance.now();

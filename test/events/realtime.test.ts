@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { digestOf, newSecret } from '../../src/auth/tokens.ts';
 import { SCOPES } from '../../src/core/scopes.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import {
@@ -111,6 +112,44 @@ describe('sessions', () => {
         expect(answer.body.required).toBeDefined();
       }
     }
+  });
+
+  it('are refused to tokens of a person’s consent, and stand on client tokens until these end', async () => {
+    const { sql } = gateway.database;
+    const own = await holder(gateway);
+    const [person, consent] = [`prs_${'a'.repeat(32)}`, `cns_${'b'.repeat(32)}`];
+    await sql`INSERT INTO gateway.person (id, tenant, email, role) VALUES (${person}, 1, 'owner@example.test', 'owner')`;
+    await sql`INSERT INTO gateway.consent (id, credential_id, person_id, request, audience, scopes, sites, renewable, code_digest,
+        code_challenge, code_expires_at, redirect_uri, expires_at)
+      SELECT ${consent}, c.id, ${person}, ${Buffer.alloc(32, 1)}, 'rest', c.scopes, c.sites, false, ${Buffer.alloc(32, 2)}, 'x', now(),
+        'https://example.test', now() + interval '1 hour' FROM gateway.credential c WHERE c.id = ${own.credential}`;
+    const given = async (of: string | null): Promise<string> => {
+      const access = newSecret('access_test');
+      await sql`INSERT INTO gateway.token (digest, credential_id, kind, audience, scopes, sites, consent_id, expires_at)
+        SELECT ${digestOf(access)}, c.id, 'access', 'rest', c.scopes, c.sites, ${of}, now() + interval '10 minutes'
+          FROM gateway.credential c WHERE c.id = ${own.credential}`;
+      return access;
+    };
+    const personal = await given(consent);
+    for (const { method, path, ...rest } of OPERATIONS) {
+      const answer = await gateway.ask(path, { token: personal, method, headers: { origin: ORIGIN }, ...rest });
+      expect([answer.status, answer.body.code], `${method} ${path}`).toEqual([404, 'not_permitted']);
+    }
+    const [first, second] = [await given(null), await given(null)];
+    const session = await openSession(gateway, first);
+    const client = new Client(gateway.port, session);
+    const { expires_at } = await client.next('ready');
+    expect(Math.abs(expires_at - Date.now() - 600_000)).toBeLessThan(5_000);
+    // A ticket for the next token puts the session on that one: the end of the first ends the old socket only.
+    const ticket = await newTicket(gateway, second, session.session_id);
+    const next = new Client(other.port, { ...session, ticket });
+    await next.next('ready');
+    await sql`UPDATE gateway.token SET revoked_at = now() WHERE digest = ${digestOf(first)}`;
+    expect([1008, 4401]).toContain(await client.closed);
+    await pause(1_500);
+    expect(next.socket.readyState).toBe(next.socket.OPEN);
+    await sql`UPDATE gateway.token SET revoked_at = now() WHERE digest = ${digestOf(second)}`;
+    expect(await next.closed).toBe(4401);
   });
 
   it('name granted websites only, and no credential but their own finds them', async () => {
