@@ -9,12 +9,14 @@ import { isEmpty, loadDemo } from './cli/demo.ts';
 import { Refused } from './cli/output.ts';
 import type { Config } from './config.ts';
 import { sql } from './core/sql.ts';
+import { openRealtime } from './events/realtime/realtime.ts';
 import { startRounds } from './events/rounds.ts';
 import { startWebhooks } from './events/webhooks/dispatcher.ts';
 import { senderOptions } from './events/webhooks/sender.ts';
 import { readGuides } from './gateway/guides.ts';
 import { loadPrompts, loadResources, loadSkills } from './gateway/load.ts';
 import { openGateway } from './gateway/open.ts';
+import { streaming } from './gateway/realtime.ts';
 import { startUpkeep } from './gateway/upkeep.ts';
 import { openKeys } from './keys.ts';
 import { openLog } from './log.ts';
@@ -31,6 +33,7 @@ import { llms } from './surfaces/llms/llms.ts';
 import { mcpSurface } from './surfaces/mcp/mcp.ts';
 import { oauthSurface } from './surfaces/oauth/oauth.ts';
 import { openapi } from './surfaces/openapi/openapi.ts';
+import { realtimeSurface } from './surfaces/realtime/realtime.ts';
 import { restSurface } from './surfaces/rest/rest.ts';
 import { openTasks } from './tasks/tasks.ts';
 import { addresses, type DemoAccess, welcome } from './welcome.ts';
@@ -52,22 +55,30 @@ export async function serve({ config, out }: CommandContext, options: { demo: bo
   process.once('SIGINT', () => stop.abort());
   try {
     const demo = options.demo && store.embedded ? await prepareDemo(store, config.dataDir) : undefined;
+    const { port, baseUrl } = await address(config);
     const keys = await openKeys(config);
     const corridor = await openGateway({
       store,
       keys,
+      baseUrl,
       checkEvery: CHECK_EVERY,
       onDefect: (tool, error) => log.error({ operation: tool.name, err: error }, 'answer does not fit its schema'),
     });
     const { registry } = corridor;
     const guides = readGuides();
     const [resources, prompts, skills] = await Promise.all([loadResources(), loadPrompts(), loadSkills(registry)]);
-    const { port, baseUrl } = await address(config);
     const tasks = openTasks({
       db: store.db,
       batches: store.tasks,
       corridor,
       onError: (error) => log.warn({ err: error }, 'upkeep of the tasks failed and is tried again'),
+    });
+    const realtime = openRealtime({
+      db: store.db,
+      keys,
+      eventKey: openLedgerKey(store.db),
+      ...streaming(corridor),
+      onError: (error) => log.warn({ err: error }, 'a stream failed and is tried again'),
     });
     const provider = config.identity && openIdentityProvider(config.identity);
     const server = await startServer({
@@ -85,6 +96,7 @@ export async function serve({ config, out }: CommandContext, options: { demo: bo
           provider,
         ),
       ],
+      upgrade: realtimeSurface(realtime),
       otherwise: publicApp({
         baseUrl,
         openapi: openapi(registry, baseUrl),
@@ -120,8 +132,8 @@ export async function serve({ config, out }: CommandContext, options: { demo: bo
       else stop.signal.addEventListener('abort', () => resolve(), { once: true });
     });
     out.note('gateway stopping');
-    // Together: calls that wait for a task hold the server open until their waits are ended.
-    await Promise.all([server.close(), tasks.stop(), webhooks.stop()]);
+    // Together: calls that wait for a task, and sockets, hold the server open until they are ended.
+    await Promise.all([server.close(), tasks.stop(), realtime.stop(), webhooks.stop()]);
     await Promise.all([rounds.stop(), journals.stop()]);
   } finally {
     await store.close();

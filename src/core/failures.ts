@@ -40,6 +40,7 @@ const TABLE = {
   capability_unavailable: [422, 'This capability is not available to application installations.'],
   adapter_not_available: [422, 'This kind of AI feature cannot be executed by an application.'],
   human_consent_unsupported: [422, 'Tokens given by a person’s consent cannot do this.'],
+  upgrade_required: [426, 'This address is a WebSocket: connect with version 13 of the protocol.'],
   quota_exceeded: [429, 'The app’s quota is used up. Retry after the time given.'],
   task_limit: [429, 'The installation has as many unexpired tasks as it may have.'],
   internal: [500, 'The gateway failed to answer. The failure has been recorded under the request id.'],

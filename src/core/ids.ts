@@ -69,6 +69,11 @@ export const SubscriptionId = z
   .regex(/^sub_[a-f0-9]{32}$/)
   .describe('Id of a subscription.');
 
+export const RealtimeSessionId = z
+  .string()
+  .regex(/^rts_[a-f0-9]{32}$/)
+  .describe('Id of a realtime session.');
+
 export const ConversationId = defineId('conversation', 'cnv');
 export const MessageId = defineId('message', 'msg');
 export const FileId = defineId('file', 'fil');

@@ -24,6 +24,7 @@ export const TAGS = {
   'AI features': 'Metadata of AI features.',
   Configuration: 'Configuration metadata and its schema.',
   Events: 'Subscriptions to changes, and the receipts that are pulled from them.',
+  Realtime: 'Sessions of the socket that streams receipts; over REST only.',
 } as const;
 export type Tag = keyof typeof TAGS;
 
@@ -90,6 +91,10 @@ interface Declaration<P extends Shape, Q extends Shape> {
   readonly restrictions: 'refused' | 'applied' | 'none';
   /** refused: tokens that a person's consent has given cannot call it. */
   readonly consent?: 'refused';
+  /** false: it has no MCP tool, and is none of the reads and reviewed writes that capabilities list. */
+  readonly mcp?: false;
+  /** Header Origin has to be sent, with an origin that is registered on the credential. */
+  readonly origin?: 'required';
   readonly when?: readonly Condition[];
   /** Quota units of one call; 1 where absent. */
   readonly cost?: number;
@@ -116,6 +121,8 @@ export interface ReadDeclaration<P extends Shape, Q extends Shape, C extends Pag
   readonly effect: 'read';
   readonly rest: `GET /api/v1/${string}`;
   readonly page?: C;
+  /** A request that upgrades is answered by the socket's own surface and not by `handle`; its status is 101. */
+  readonly upgrade?: 'websocket';
   readonly output: z.ZodType<unknown, B>;
   handle(context: ReadContext<Input<P> & Input<Q> & PageInput<C>>): Promise<B>;
   /** Present where the operation can also answer `Accept: application/octet-stream` (REST only). */
@@ -134,8 +141,8 @@ export interface WriteDeclaration<P extends Shape, Q extends Shape, D extends Sh
   readonly input: { readonly path?: P; readonly query?: Q; readonly body?: D };
   /** Whether the write is made in the name of a mapped native author. */
   readonly author: 'required' | 'none';
-  /** optional: without a key, every call is a command of its own. */
-  readonly idempotency: 'required' | 'optional';
+  /** optional: without a key, every call is a command of its own. none: it takes no key. */
+  readonly idempotency: 'required' | 'optional' | 'none';
   /** The revision that the write is meant for has to be named: header If-Match, argument if_match. */
   readonly ifMatch?: 'required';
   /** Status of its success over REST; 200 where absent. 204 has no body, whatever `handle` answers. */
@@ -165,14 +172,18 @@ export interface Tool {
   readonly required: Requirement;
   readonly restrictions: 'refused' | 'applied' | 'none';
   readonly consent: 'refused' | 'none';
+  readonly mcp: boolean;
+  readonly origin: boolean;
   readonly author: boolean;
   readonly when: readonly Condition[];
   readonly cost: number;
   readonly parameters: readonly Parameter[];
   readonly idempotency: 'required' | 'optional' | 'none';
   readonly ifMatch: boolean;
-  readonly status: 200 | 201 | 204;
+  readonly status: 101 | 200 | 201 | 204;
   readonly emits: readonly string[];
+  /** Whether a request has a JSON body, maybe an empty object. */
+  readonly body: boolean;
   readonly input: z.ZodObject;
   readonly output: z.ZodType;
   readonly errors: readonly FailureCode[];
@@ -224,13 +235,16 @@ export function defineTool<P extends Shape, Q extends Shape, D extends Shape, C 
     required: { scopes: declaration.scopes, dataAccess: declaration.dataAccess ?? [] },
     restrictions,
     consent: declaration.consent ?? 'none',
+    mcp: declaration.mcp ?? true,
+    origin: declaration.origin === 'required',
     author: write?.author === 'required',
     when: declaration.when ?? [],
     cost: declaration.cost ?? 1,
     idempotency: write?.idempotency ?? 'none',
     ifMatch: write?.ifMatch === 'required',
-    status: write?.status ?? 200,
+    status: read?.upgrade ? 101 : (write?.status ?? 200),
     emits: write?.emits ?? [],
+    body: write?.input.body !== undefined,
     parameters: places.flatMap(([place, shape]) =>
       Object.entries<z.ZodType>(shape).map(([parameterName, schema]) => parameter(parameterName, place, schema)),
     ),

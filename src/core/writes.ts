@@ -1,12 +1,13 @@
 import type { SubscriptionWrites } from './events.ts';
 import type { FailureCode } from './failures.ts';
+import type { RealtimeWrites } from './realtime.ts';
 
 /**
  * What a handler may ask of the write side: one command a call. Its effect, its journal entry and its receipt are one
  * atomic unit under the call's Idempotency-Key; a repeated call is given the answer of the first. Author, website and
  * restrictions are the call's own and cannot be passed. Refusals are Failures.
  */
-export interface Writes extends SubscriptionWrites {
+export interface Writes extends SubscriptionWrites, RealtimeWrites {
   /** A note in the name of the mapped author. */
   addNote(note: { visitor: string; text: string }): Promise<NoteAdded>;
   setDisposition(change: { conversation: string; disposition: string }): Promise<void>;

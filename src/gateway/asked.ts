@@ -5,30 +5,7 @@ import type { Tool } from '../core/tool.ts';
 import type { Call } from './call.ts';
 import { inputErrors, refusalOf, unstorable } from './input-errors.ts';
 
-/** What a call asks for: its input, key, revision and website, or the refusal of what cannot be read. */
-
-/** The Idempotency-Key of a write; `undefined` for what is none (contract, Common rules 5). */
-export function keyOf({ tool, idempotencyKey: key }: Call): string | undefined {
-  if (tool.idempotency === 'none') return undefined;
-  const parameter = 'Idempotency-Key';
-  if (key === undefined && tool.idempotency === 'optional') return undefined;
-  if (key === undefined) throw new Failure('idempotency_key_required', { errors: [{ parameter, code: 'missing' }] });
-  if (/^[!-~]{1,128}$/.test(key)) return key;
-  throw new Failure('invalid_idempotency_key', { errors: [{ parameter, code: 'invalid_idempotency_key' }] });
-}
-
-/** The revision that If-Match names, as an entity tag or as a bare number (decisions, section 12; checks, HT-10). */
-export function ifMatchOf({ tool, ifMatch }: Call): number | undefined {
-  if (!tool.ifMatch) return undefined;
-  const parameter = 'If-Match';
-  if (ifMatch === undefined) throw new Failure('if_match_required', { errors: [{ parameter, code: 'missing' }] });
-  const [, tag, bare] = /^(?:"([1-9][0-9]{0,9})"|([1-9][0-9]{0,9}))$/.exec(ifMatch) ?? [];
-  const revision = tag ?? bare;
-  if (revision === undefined) {
-    throw new Failure('invalid_parameter', { errors: [{ parameter, code: 'invalid_parameter' }] });
-  }
-  return Number(revision);
-}
+/** What a call asks for: its input and its website, or the refusal of what cannot be read. */
 
 export function parseInput(call: Call): Record<string, unknown> {
   const parsed = call.tool.input.safeParse(call.input);

@@ -8,9 +8,11 @@ import { type Session, StaleAuthority } from '../store/guard.ts';
 import { type Database, isUnavailable } from '../store/postgres.ts';
 import type { ReadSession } from '../store/read.ts';
 import { openReads } from '../store/reads.ts';
-import { ifMatchOf, keyOf, parseInput, websiteOf } from './asked.ts';
+import { parseInput, websiteOf } from './asked.ts';
 import type { Guides } from './guides.ts';
+import { ifMatchOf, keyOf, originOf } from './headers.ts';
 import type { Quota, QuotaState } from './quota.ts';
+import type { RealtimeSessions } from './realtime.ts';
 import { factsOf, lacking, mayCall, type Registry } from './registry.ts';
 import type { Subscriptions } from './subscriptions.ts';
 import type { Ledger, OperationState } from './writes.ts';
@@ -33,6 +35,8 @@ export interface Call {
   readonly cost?: number;
   /** If-Match as it was sent, of an operation that asks for it. */
   readonly ifMatch?: string | undefined;
+  /** Header Origin, of an operation that asks for it. */
+  readonly origin?: string | undefined;
   /** The caller wants raw bytes, where the tool has them. */
   readonly bytes?: BytesRequest;
 }
@@ -59,6 +63,7 @@ export interface CorridorOptions {
   readonly guides: Guides;
   readonly ledger: Ledger;
   readonly subscriptions: Subscriptions;
+  readonly realtime: RealtimeSessions;
   /** Checks every n-th answer against the tool's output schema; 1 in tests. */
   readonly checkEvery: number;
   readonly onDefect: (tool: Tool, error: unknown) => void;
@@ -113,8 +118,8 @@ export class Corridor {
   }
 
   /** Charges what an admitted request costs beside its one unit; how many units that came to, for `refund`. */
-  charge(authority: Authority, units: number): Promise<number> {
-    return this.#options.quota.charge(authority.appId, units, 1);
+  charge(authority: Authority, units: number, before = 1): Promise<number> {
+    return this.#options.quota.charge(authority.appId, units, before);
   }
 
   refund(authority: Authority, units: number): void {
@@ -208,18 +213,20 @@ export class Corridor {
           state.verified = value;
         },
       };
-      const write = { session, tool, key: keyOf(call), ifMatch: ifMatchOf(call), input };
+      const write = { session, tool, key: keyOf(call), ifMatch: ifMatchOf(call), origin: originOf(call), input };
       const tell = (told: OperationState): void => {
         operation = told;
       };
-      const { ledger, subscriptions } = this.#options;
+      const { ledger, subscriptions, realtime } = this.#options;
       const context: CallContext<unknown> = {
         input,
         authority,
         read: { ...openReads(session, this.#options.slow), ...subscriptions.reads(session) },
         gateway: this.facts(authority),
         write:
-          tool.effect === 'write' ? { ...ledger.writes(write, tell), ...subscriptions.writes(write, tell) } : undefined,
+          tool.effect === 'write'
+            ? { ...ledger.writes(write, tell), ...subscriptions.writes(write, tell), ...realtime.writes(write) }
+            : undefined,
       };
       if (call.bytes && tool.bytes) return { bytes: await tool.bytes(context, call.bytes) };
       const body = await tool.handle(context);

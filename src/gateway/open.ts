@@ -8,6 +8,7 @@ import { Corridor } from './call.ts';
 import { openGuides } from './guides.ts';
 import { loadSkills, loadTools } from './load.ts';
 import { Quota } from './quota.ts';
+import { RealtimeSessions } from './realtime.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { Ledger } from './writes.ts';
 
@@ -16,6 +17,8 @@ export interface GatewayOptions {
   readonly store: Pick<Store, 'db' | 'slow'> & Partial<Pick<Store, 'writers'>>;
   /** The operator's keys, which sign cursors. */
   readonly keys: CursorKeys;
+  /** What clients call the gateway, for addresses in its answers; that of a checkout where absent. */
+  readonly baseUrl?: string;
   /** Checks every n-th answer against its schema; 1 in tests. */
   readonly checkEvery: number;
   readonly onDefect: (tool: Tool, error: unknown) => void;
@@ -24,7 +27,14 @@ export interface GatewayOptions {
 }
 
 /** Loads the tools and builds the corridor that every surface calls. */
-export async function openGateway({ store, keys, checkEvery, onDefect, remote }: GatewayOptions): Promise<Corridor> {
+export async function openGateway({
+  store,
+  keys,
+  baseUrl = 'http://127.0.0.1:8787',
+  checkEvery,
+  onDefect,
+  remote,
+}: GatewayOptions): Promise<Corridor> {
   const registry = await loadTools();
   const skills = await loadSkills(registry);
   const secret = openLedgerKey(store.db);
@@ -37,6 +47,7 @@ export async function openGateway({ store, keys, checkEvery, onDefect, remote }:
     guides: openGuides(skills.all.map(({ required }) => required)),
     ledger: new Ledger(store.writers ?? [store.db, store.db], secret, remote),
     subscriptions: new Subscriptions(store.writers?.at(-1) ?? store.db, keys, secret),
+    realtime: new RealtimeSessions(baseUrl),
     checkEvery,
     onDefect,
   });

@@ -5,11 +5,14 @@ import type { OperationFacts, Tool } from '../core/tool.ts';
 
 /** All operations, in the order of their names. */
 export class Registry {
+  readonly operations: readonly Tool[];
+  /** Those that are MCP tools too: all but the realtime ones (contract, Realtime). */
   readonly tools: readonly Tool[];
   readonly #byName: ReadonlyMap<string, Tool>;
 
-  constructor(tools: readonly Tool[]) {
-    this.tools = [...tools].sort((a, b) => (a.name < b.name ? -1 : 1));
+  constructor(operations: readonly Tool[]) {
+    this.operations = [...operations].sort((a, b) => (a.name < b.name ? -1 : 1));
+    this.tools = this.operations.filter((one) => one.mcp);
     this.#byName = new Map(this.tools.map((tool) => [tool.name, tool]));
     if (this.#byName.size !== this.tools.length) throw new Error('two tools have the same name');
   }
@@ -18,7 +21,7 @@ export class Registry {
     return this.#byName.get(name);
   }
 
-  /** The operations that a credential can call: what is not among them does not exist for it. */
+  /** The tools that a credential can call: what is not among them does not exist for it. */
   callableBy(authority: Authority): Tool[] {
     return this.tools.filter((tool) => mayCall(tool, authority));
   }

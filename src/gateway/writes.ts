@@ -6,6 +6,7 @@ import type { SubscriptionWrites } from '../core/events.ts';
 import { Failure } from '../core/failures.ts';
 import { native } from '../core/ids.ts';
 import type { Within } from '../core/reads.ts';
+import type { RealtimeWrites } from '../core/realtime.ts';
 import type { Tool } from '../core/tool.ts';
 import { rfc3339 } from '../core/view.ts';
 import type { Command, Ending, RemoteCommand, RemoteWriter, Writes } from '../core/writes.ts';
@@ -31,6 +32,8 @@ export interface WriteCall {
   readonly key: string | undefined;
   /** The revision that If-Match names, where the operation asks for one. */
   readonly ifMatch: number | undefined;
+  /** Header Origin, where the operation asks for it. */
+  readonly origin: string | undefined;
   readonly input: Readonly<Record<string, unknown>>;
 }
 
@@ -73,7 +76,10 @@ export class Ledger {
   }
 
   /** The writes of one call. `state` is told as soon as the ledger has answered. */
-  writes(call: WriteCall, state: (operation: OperationState) => void): Omit<Writes, keyof SubscriptionWrites> {
+  writes(
+    call: WriteCall,
+    state: (operation: OperationState) => void,
+  ): Omit<Writes, keyof SubscriptionWrites | keyof RealtimeWrites> {
     const run = (command: Command, about: Within): Promise<Readonly<Record<string, unknown>>> =>
       this.#run(call, command, about, state);
     return {

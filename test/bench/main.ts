@@ -16,6 +16,7 @@ import { mapAuthors, websitesForNotes } from './notes.ts';
 import { benchClient } from './oauth.ts';
 import { type Started, start } from './processes.ts';
 import { pulls } from './pulls.ts';
+import { realtime } from './realtime.ts';
 import { scale } from './scale.ts';
 import { tombstones } from './tombstones.ts';
 import { webhooks } from './webhooks.ts';
@@ -23,7 +24,7 @@ import { webhooks } from './webhooks.ts';
 /**
  * `npm run bench`: ours against hand-written peers in one run, interleaved, medians and ratios. Figures are of this
  * machine in this hour; ratios travel. `-- --only notes` compares what has the word in its name, and nothing else
- * (`retry`: with a million tombstones; `pulls`, `journal`, `webhooks`); `-- --scale` adds these, and the comparison of 40 thousand
+ * (`retry`: with a million tombstones; `pulls`, `journal`, `realtime`, `webhooks`); `-- --scale` adds these, and the comparison of 40 thousand
  * with 4 million messages.
  */
 const ROUNDS = 5;
@@ -258,6 +259,7 @@ async function run(): Promise<void> {
       await scale(store, print);
       await pulls(store, print);
       await journal(store, print);
+      await realtime(store, print);
       await webhooks(store, print);
     }
   } finally {
@@ -271,6 +273,7 @@ async function run(): Promise<void> {
 const alone = new Map([
   ['pulls', pulls],
   ['journal', journal],
+  ['realtime', realtime],
   ['webhooks', webhooks],
 ]).get(options.only ?? '');
 await (alone ? only(alone) : run());

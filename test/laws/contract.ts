@@ -159,6 +159,26 @@ export const CONTRACT_WRITES: Readonly<Record<string, ContractOperation>> = {
 
 export const CONTRACT: Readonly<Record<string, ContractOperation>> = { ...CONTRACT_READS, ...CONTRACT_WRITES };
 
+/** The contract's realtime operations: "All four need website_read and event_read and have no MCP tool." */
+export const CONTRACT_REALTIME: Readonly<
+  Record<string, { readonly method: string; readonly path: string; readonly status: number; readonly body: boolean }>
+> = {
+  realtime_session_create: { method: 'POST', path: '/api/v1/realtime/sessions', status: 201, body: true },
+  realtime_ticket_create: {
+    method: 'POST',
+    path: '/api/v1/realtime/sessions/{session_id}/tickets',
+    status: 201,
+    body: true,
+  },
+  realtime_session_close: {
+    method: 'DELETE',
+    path: '/api/v1/realtime/sessions/{session_id}',
+    status: 204,
+    body: false,
+  },
+  realtime_socket: { method: 'GET', path: '/api/v1/realtime/sessions/{session_id}/socket', status: 101, body: false },
+};
+
 /** The contract's table of A2A skills, by hand, with the operation that each one's artifact is the body of. */
 export const CONTRACT_SKILLS: Readonly<
   Record<string, { runs: string; arguments: string; required: string; scopes: string; dataAccess: string }>

@@ -5,7 +5,7 @@ import { SCOPES } from '../../src/core/scopes.ts';
 import { loadTools } from '../../src/gateway/load.ts';
 import { generated } from '../../src/generate.ts';
 import { packageRoot } from '../../src/package.ts';
-import { CONTRACT } from './contract.ts';
+import { CONTRACT, CONTRACT_REALTIME } from './contract.ts';
 
 const registry = await loadTools();
 const files = (await readdir(new URL('tools/', packageRoot), { recursive: true })).filter((name) =>
@@ -84,6 +84,27 @@ describe('every tool', () => {
     },
   );
 
+  it('of those without an MCP tool, there are the four of the realtime socket', () => {
+    const others = registry.operations.filter(({ name }) => !registry.get(name));
+    expect(registry.operations.length).toBe(49);
+    expect(
+      Object.fromEntries(others.map(({ name, method, path, status, body }) => [name, { method, path, status, body }])),
+    ).toEqual(CONTRACT_REALTIME);
+    for (const tool of others) {
+      const { scopes, dataAccess } = tool.required;
+      expect([[...scopes].sort(), dataAccess, tool.when], tool.name).toEqual([['event_read', 'website_read'], [], []]);
+      expect([tool.restrictions, tool.consent, tool.origin, tool.idempotency], tool.name).toEqual([
+        'refused',
+        'refused',
+        true,
+        'none',
+      ]);
+      expect(tool.summary.length, tool.name).toBeLessThanOrEqual(140);
+      expect(files.some((file) => file.endsWith(`/${tool.name.replaceAll('_', '-')}.ts`))).toBe(true);
+      if (tool.status === 201) expect(undescribed(jsonSchema(tool.output, 'output') as Node, tool.name)).toEqual([]);
+    }
+  });
+
   it.each(registry.tools.map((tool) => [tool.name, tool] as const))('%s has a file of its name', (name) => {
     expect(files.some((file) => file.endsWith(`/${name.replaceAll('_', '-')}.ts`))).toBe(true);
   });
@@ -119,7 +140,7 @@ describe('every tool', () => {
 
 describe('files', () => {
   it('hold one tool each', () => {
-    expect(files.length).toBe(registry.tools.length);
+    expect(files.length).toBe(registry.operations.length);
   });
 
   it.each([

@@ -17,6 +17,8 @@ export interface Grant {
   readonly perMinute?: number;
   readonly burst?: number;
   readonly app?: string;
+  /** Origins that may open realtime sessions. */
+  readonly origins?: readonly string[];
   /** Operators in whose name it writes, one a website; none where absent. */
   readonly authors?: readonly string[];
 }
@@ -44,11 +46,12 @@ export async function issue(sql: postgres.Sql, tenant: number, grant: Grant = {}
   await sql`INSERT INTO gateway.installation (id, app_id) VALUES (${installation}, ${app})`;
   const sites = grant.websites?.map((website) => website.split('_')[2] ?? '') ?? (await allSites(sql, tenant));
   await sql`INSERT INTO gateway.credential
-      (id, installation_id, environment, secret_digest, sites, scopes, data_access, channel_ids, team_ids, subsite_ids, expires_at)
+      (id, installation_id, environment, secret_digest, sites, scopes, data_access, channel_ids, team_ids, subsite_ids, origins,
+       expires_at)
     VALUES (${credential}, ${installation}, ${environment}, ${randomBytes(32)}, ${sites}::bigint[],
       ${[...(grant.scopes ?? SCOPES)]}, ${[...(grant.dataAccess ?? DATA_ACCESS)]},
       ${grant.channels ? [...grant.channels] : null}, ${grant.teams ? [...grant.teams] : null},
-      ${grant.subsites ? [...grant.subsites] : null}, now() + ${expires}::interval)`;
+      ${grant.subsites ? [...grant.subsites] : null}, ${[...(grant.origins ?? [])]}, now() + ${expires}::interval)`;
   await sql`INSERT INTO gateway.token (digest, credential_id, kind) VALUES (${digestOf(token)}, ${credential}, 'installation')`;
   for (const author of grant.authors ?? []) {
     const [, of = '', site = '', operator = ''] = author.split('_');

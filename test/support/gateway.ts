@@ -2,10 +2,14 @@ import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import pino from 'pino';
 import { expect } from 'vitest';
 import { openOAuth } from '../../src/auth/oauth/services.ts';
+import { openRealtime, type Realtime } from '../../src/events/realtime/realtime.ts';
+import type { Timings } from '../../src/events/realtime/wire.ts';
 import type { Corridor } from '../../src/gateway/call.ts';
 import { readGuides } from '../../src/gateway/guides.ts';
 import { loadPrompts, loadResources, loadSkills } from '../../src/gateway/load.ts';
 import { openGateway } from '../../src/gateway/open.ts';
+import { streaming } from '../../src/gateway/realtime.ts';
+import { openLedgerKey } from '../../src/store/ledger.ts';
 import { StoreUnreachable } from '../../src/store/postgres.ts';
 import { a2aSurface } from '../../src/surfaces/a2a/a2a.ts';
 import { agentCard } from '../../src/surfaces/a2a/card.ts';
@@ -17,6 +21,7 @@ import { llms } from '../../src/surfaces/llms/llms.ts';
 import { mcpSurface } from '../../src/surfaces/mcp/mcp.ts';
 import { oauthSurface } from '../../src/surfaces/oauth/oauth.ts';
 import { openapi } from '../../src/surfaces/openapi/openapi.ts';
+import { realtimeSurface } from '../../src/surfaces/realtime/realtime.ts';
 import { restSurface } from '../../src/surfaces/rest/rest.ts';
 import { openTasks } from '../../src/tasks/tasks.ts';
 import { type Grant, type Issued, issue } from './credentials.ts';
@@ -52,6 +57,7 @@ export interface AskOptions {
 export interface TestGateway {
   readonly database: TestDatabase;
   readonly corridor: Corridor;
+  readonly realtime: Realtime;
   readonly port: number;
   readonly log: string[];
   ask(path: string, options?: AskOptions): Promise<Answer>;
@@ -63,6 +69,7 @@ export async function openTestGateway(
   template: 'empty' | 'demo' = 'demo',
   database?: TestDatabase,
   keys = KEYS,
+  timings: Partial<Timings> = {},
 ): Promise<TestGateway> {
   const own = database ?? (await freshDatabase(template));
   const log: string[] = [];
@@ -81,6 +88,14 @@ export async function openTestGateway(
     // A store that is taken away is what some tests are about; the next round looks again.
     onError: (error) => error instanceof StoreUnreachable || log.push(`DEFECT tasks ${String(error)}`),
   });
+  const realtime = openRealtime({
+    db: own.db,
+    keys,
+    eventKey: openLedgerKey(own.db),
+    ...streaming(corridor),
+    onError: (error) => error instanceof StoreUnreachable || log.push(`DEFECT realtime ${String(error)}`),
+    timings,
+  });
   const document = openapi(registry, BASE_URL);
   const server = await startServer({
     host: '127.0.0.1',
@@ -93,6 +108,7 @@ export async function openTestGateway(
       restSurface(corridor, BASE_URL),
       oauthSurface(openOAuth({ baseUrl: BASE_URL, db: own.db, skillScopes: skills.scopes }), openSource([])),
     ],
+    upgrade: realtimeSurface(realtime),
     otherwise: publicApp({
       baseUrl: BASE_URL,
       openapi: document,
@@ -112,12 +128,13 @@ export async function openTestGateway(
   return {
     database: own,
     corridor,
+    realtime,
     port: server.port,
     log,
     ask,
     issue: (grant, tenant = 1) => issue(own.sql, tenant, grant),
     close: async () => {
-      await Promise.all([server.close(), tasks.stop()]);
+      await Promise.all([server.close(), tasks.stop(), realtime.stop()]);
       await own.close();
       expect(log.filter((line) => line.startsWith('DEFECT'))).toEqual([]);
     },

@@ -178,7 +178,7 @@ describe('links', () => {
     const texts = new Map(
       await Promise.all(PAGES.map(async (path) => [path, await (await get(path)).text()] as const)),
     );
-    const routes = new Set(registry.tools.map((tool) => addressOf(tool)));
+    const routes = new Set(registry.operations.map((tool) => addressOf(tool)));
     let seen = 0;
     for (const [path, text] of texts) {
       expect(idsOf(text).size, `${path}: an id twice`).toBe([...text.matchAll(/\sid="/g)].length);
@@ -263,7 +263,7 @@ describe('in Chromium', () => {
 
   it('the reference shows every operation of the registry, in its list and on its page', async () => {
     await visit(DESKTOP, '/docs/reference', async ({ page, complaints }) => {
-      for (const tool of registry.tools) {
+      for (const tool of registry.operations) {
         const [, fragment = ''] = addressOf(tool).split('#');
         const listed = page.locator(`[id="link-${fragment.replace('?route=', '')}"]`);
         expect((await listed.innerText()).trim(), tool.name).toBe(tool.title);
@@ -294,7 +294,7 @@ describe('in Chromium', () => {
     const context = await browser.newContext({ javaScriptEnabled: false });
     const page = await context.newPage();
     await page.goto(`${origin}/docs/reference`);
-    expect(await page.locator('main .operations a').count()).toBe(registry.tools.length);
+    expect(await page.locator('main .operations a').count()).toBe(registry.operations.length);
     expect(await page.locator('main .operations a').last().isVisible()).toBe(true);
     await context.close();
   });

@@ -268,7 +268,7 @@ describe('llms/preamble.md', () => {
     expect(missing.length).toBe(1);
     const named = [...(missing[0] ?? '').matchAll(/`(\w+)`/g)].map(([, name = '']) => name);
     expect(named.filter((name) => registry.get(name))).toEqual([]);
-    for (const missed of ['realtime', 'webhooks']) expect(missing[0]).toContain(missed);
+    for (const missed of ['webhooks']) expect(missing[0]).toContain(missed);
   });
 
   it('tells of every write, its key, and all that can become of it', () => {

@@ -134,8 +134,7 @@ const VOCABULARY = words(`
   approval_required apply_available preview_only default_language expires_at
   ask_ai language_detection spam_checker spelling_grammar_check chat_summary product_recommendation email_autopilot
   voice_autopilot citation_summary
-  has_more retained_from accepted_cursor stored_events_only ticket_expires_at socket_url heartbeat_seconds
-  max_subscriptions`);
+  has_more retained_from accepted_cursor stored_events_only socket_url`);
 
 /** Example values in fenced blocks must be ones that the gateway would parse. */
 const FORMATS: Readonly<Record<string, RegExp>> = {

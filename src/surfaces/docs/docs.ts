@@ -70,7 +70,7 @@ function documentsOf({ baseUrl, registry, skills, guides, version }: DocsOptions
       path: '/docs',
       title: 'Developer documentation',
       description: 'How to call the Installation Gateway over REST, MCP and A2A.',
-      body: startBody({ baseUrl, guides, operations: registry.tools.length, skills }),
+      body: startBody({ baseUrl, guides, operations: registry.operations.length, skills }),
       sections: START_SECTIONS,
     },
     {

@@ -41,6 +41,7 @@ const ADVICE: Readonly<Record<FailureCode, string>> = {
   capability_unavailable: 'Do without it. No grant gives this capability to an application.',
   adapter_not_available: 'Choose an AI feature whose type applications may run.',
   human_consent_unsupported: 'Use an installation token of your app.',
+  upgrade_required: 'Open it as a WebSocket, version 13, with the subprotocols that the guide event_recovery names.',
   quota_exceeded: 'Wait Retry-After seconds. The RateLimit header tells how many units are left.',
   task_limit: 'Wait Retry-After seconds: tasks expire by themselves.',
   internal: 'Try once more. If it happens again, give the request_id to the operator of the gateway.',

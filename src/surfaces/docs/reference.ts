@@ -37,7 +37,7 @@ export const addressOf = (tool: Tool): string =>
 const group = (registry: Registry, tag: Tag): Html => html`
 <h2>${tag}</h2>
 <p>${TAGS[tag]}</p>
-<ul class="operations">${registry.tools
+<ul class="operations">${registry.operations
   .filter((tool) => tool.tag === tag)
   .sort((a, b) => (a.path < b.path ? -1 : 1))
   .map(
@@ -47,12 +47,12 @@ const group = (registry: Registry, tag: Tag): Html => html`
 
 /** The index stands in the page itself: the renderer shows it first, and without scripts it is what one sees. */
 export function referencePage(site: Site, registry: Registry): string {
-  const tags = [...new Set(registry.tools.map((tool) => tool.tag))].sort();
+  const tags = [...new Set(registry.operations.map((tool) => tool.tag))].sort();
   const description = 'Every operation of the gateway with its parameters, answers and failures.';
   const body = html`
 <main id="content" class="overview" tabindex="-1">
   <h1>Reference</h1>
-  <p>All ${registry.tools.length} operations. Each is also an MCP tool, under the name that
+  <p>All ${registry.operations.length} operations. Each but those of Realtime is also an MCP tool, under the name that
   <a href="/api/v1/openapi.json">openapi.json</a> gives as its <code>operationId</code>. Every request carries
   <code>Authorization: Bearer TOKEN</code>; failures are explained under <a href="/docs/errors">Errors</a>.</p>
   <noscript><p>The details of an operation need scripts. Without them, read <a href="/llms-full.txt">llms-full.txt</a>,

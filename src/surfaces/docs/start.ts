@@ -34,8 +34,8 @@ export interface StartOptions {
 export const startBody = ({ baseUrl, guides, operations, skills }: StartOptions): Html => html`
 <h1>Installation Gateway</h1>
 <p class="lead">Installed apps and AI agents read stored customer-support data through this gateway: conversations,
-visitors, contacts, files, catalogues, reports. Each of its ${operations} operations is a REST route and an MCP tool,
-with the same inputs, the same answers and the same permissions. Every call checks its credential afresh, and a field
+visitors, contacts, files, catalogues, reports. Its ${operations} operations are REST routes and, but for those of the realtime socket,
+MCP tools, with the same inputs, the same answers and the same permissions. Every call checks its credential afresh, and a field
 that was not granted is left out of the answer.</p>
 
 <ul class="cards">

@@ -26,6 +26,13 @@ export function refuseAmbiguous(request: IncomingMessage): void {
   }
 }
 
+/** Throws where Origin is sent more than once, for operations that are bound to it (decisions, section 14). */
+export function refuseOrigins(request: IncomingMessage): void {
+  const sent = request.rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'origin');
+  if (sent.length > 1)
+    throw new Failure('invalid_request', { errors: [{ parameter: 'Origin', code: 'duplicate_parameter' }] });
+}
+
 /** Operations that read take no body: one that is sent would be ignored, and its sender misled. It is not waited for. */
 export function refuseBody(request: IncomingMessage, response: ServerResponse): void {
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;

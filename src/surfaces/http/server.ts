@@ -1,8 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
+import { type Failure, titleOf } from '../../core/failures.ts';
 import type { RequestRecord, RestHandler } from '../rest/rest.ts';
 import { HSTS, SECURITY_HEADERS } from './reply.ts';
 
@@ -15,9 +23,19 @@ export interface ServerOptions {
   readonly handlers: readonly RestHandler[];
   /** Answers whatever no handler knows. */
   readonly otherwise: (request: IncomingMessage, response: ServerResponse) => void;
+  /** Is asked first where a request offers to upgrade; without it, or where it declines, the offer is ignored. */
+  readonly upgrade?: UpgradeHandler;
   /** Shorter ones for tests. */
   readonly timeouts?: Timeouts;
 }
+
+/** Takes a connection over, or refuses the upgrade over HTTP; false: it is not its own. */
+export type UpgradeHandler = (
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+  context: { readonly refuse: (failure: Failure) => void; readonly record: RequestRecord },
+) => boolean;
 
 export type Timeouts = Readonly<Record<keyof typeof TIMEOUTS, number>>;
 
@@ -91,24 +109,30 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   server.on('checkContinue', serve);
   server.on('checkExpectation', serve);
   /** A reply to what was not understood as HTTP, or not wanted: written by hand, since there is no response object. */
-  const refuse = (socket: Duplex, status: number, reason: string): void => {
-    const requestId = newRequestId();
-    const code = status === 405 ? 'method_not_allowed' : 'invalid_request';
-    log.info({ request_id: requestId, operation: 'none', status, code, reason }, 'request');
-    const headers = {
+  const reply = (
+    socket: Duplex,
+    status: number,
+    { code, title = STATUS_CODES[status] ?? '', requestId = newRequestId(), headers = {} }: Written,
+  ): void => {
+    const all = {
       ...SECURITY_HEADERS,
       ...(tls && HSTS),
-      ...(status === 405 && { Allow: 'GET, HEAD' }),
+      ...headers,
       'X-Request-Id': requestId,
       'Content-Type': 'application/problem+json',
       Connection: 'close',
     };
-    const title = STATUS_CODES[status] ?? '';
     const problem = { type: `/problems/${code}`, title, status, code, request_id: requestId };
     const body = JSON.stringify(problem);
-    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
     const length = `Content-Length: ${Buffer.byteLength(body)}\r\n`;
-    socket.end(`HTTP/1.1 ${status} ${title}\r\n${lines.join('')}${length}\r\n${body}`);
+    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}${length}\r\n${body}`);
+  };
+  const refuse = (socket: Duplex, status: number, reason: string): void => {
+    const requestId = newRequestId();
+    const code = status === 405 ? 'method_not_allowed' : 'invalid_request';
+    log.info({ request_id: requestId, operation: 'none', status, code, reason }, 'request');
+    reply(socket, status, { code, requestId, headers: status === 405 ? { Allow: 'GET, HEAD' } : {} });
   };
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     // A 400 in the midst of a reply, or in place of the reply to a whole request before it, would be misread.
@@ -118,7 +142,36 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     if (error.code === 'ECONNRESET' || !socket.writable || answering) socket.destroy();
     else refuse(socket, STATUS_OF_BAD_HTTP[error.code ?? ''] ?? 400, error.code ?? '');
   });
-  // Nothing here tunnels. An offer to upgrade may be ignored (RFC 9110, section 7.8), and is: there is no listener.
+  const { upgrade } = options;
+  if (upgrade)
+    server.on('upgrade', (request, socket, head) => {
+      const requestId = newRequestId();
+      const record: RequestRecord = {};
+      const tell = (status: number): void => {
+        const entry = { request_id: requestId, operation: record.operation ?? 'none', status };
+        log.info({ ...entry, ...(record.credential !== undefined && { credential: record.credential }) }, 'request');
+      };
+      const lost = (): void => void socket.destroy();
+      socket.on('error', lost);
+      const refuseUpgrade = (failure: Failure): void => {
+        tell(failure.status);
+        const { code, details, status } = failure;
+        const headers = {
+          ...(status === 426 && { Upgrade: 'websocket', 'Sec-WebSocket-Version': '13' }),
+          ...(details.retryAfter !== undefined && { 'Retry-After': String(details.retryAfter) }),
+        };
+        reply(socket, status, { code, title: titleOf(code), requestId, headers });
+        // Node's own time-outs are off by now: one who does not close its side must not keep the connection.
+        socket.once('finish', () => socket.destroy());
+      };
+      if (!closing && upgrade(request, socket, head, { refuse: refuseUpgrade, record })) return;
+      // An offer to upgrade may be ignored (RFC 9110, section 7.8). Node has given the connection away by now: it begins
+      // again with what it was sent, but for the offer.
+      socket.off('error', lost);
+      socket.unshift(withoutOffer(request, head));
+      server.emit('connection', socket);
+    });
+  // Nothing here tunnels. Without a listener, Node ignores an offer to upgrade itself.
   server.on('connect', (_request, socket) => refuse(socket, 405, 'CONNECT'));
 
   await new Promise<void>((resolve, reject) => {
@@ -142,6 +195,24 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       });
     },
   };
+}
+
+/** What a reply by hand says. */
+interface Written {
+  readonly code: string;
+  readonly title?: string;
+  readonly requestId?: string;
+  readonly headers?: OutgoingHttpHeaders;
+}
+
+/** The request as it came, but for the header Upgrade, and what followed it. */
+function withoutOffer({ method, url, httpVersion, rawHeaders }: IncomingMessage, head: Buffer): Buffer {
+  const lines = [`${method} ${url} HTTP/${httpVersion}`];
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] ?? '';
+    if (name.toLowerCase() !== 'upgrade') lines.push(`${name}: ${rawHeaders[i + 1]}`);
+  }
+  return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]);
 }
 
 const newRequestId = (): string => `req_${randomBytes(16).toString('hex')}`;

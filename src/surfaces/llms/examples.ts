@@ -11,6 +11,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
   operation_id: `op_${'0a1b2c3d'.repeat(8)}`,
   path: '/ai/features',
   query: 'translat',
+  session_id: `rts_${'0a1b2c3d'.repeat(4)}`,
   subscription_id: `sub_${'0a1b2c3d'.repeat(4)}`,
   // Shortened: a real one is longer, and is passed on as it was answered.
   after: 'eyJ2IjoxfQ.c2lnbmF0dXJl',
@@ -78,12 +79,16 @@ export function exampleRequest(tool: Tool, baseUrl: string): string {
     .filter((parameter) => parameter.in === 'query' && parameter.name in example)
     .map(({ name }) => `${name}=${encodeURIComponent(String(example[name]))}`);
   const line = `${tool.method} ${baseUrl}${path}${query.length > 0 ? `?${query.join('&')}` : ''}`;
-  if (tool.effect === 'read') return line;
-  const body = tool.parameters.filter((one) => one.in === 'body').map(({ name }) => [name, example[name]]);
+  const origin = tool.origin ? ['Origin: https://app.example'] : [];
+  if (tool.effect === 'read') return [line, ...origin].join(' ');
+  const body = tool.parameters
+    .filter((one) => one.in === 'body' && one.name in example)
+    .map(({ name }) => [name, example[name]]);
   return [
     line,
+    ...origin,
     ...(tool.ifMatch ? [`If-Match: "${REVISION}"`] : []),
     ...(tool.idempotency === 'required' ? [`Idempotency-Key: ${keyOf(tool)}`] : []),
-    ...(body.length > 0 ? [JSON.stringify(Object.fromEntries(body))] : []),
+    ...(tool.body ? [JSON.stringify(Object.fromEntries(body))] : []),
   ].join(' ');
 }

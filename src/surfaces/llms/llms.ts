@@ -66,7 +66,7 @@ function links(
     link(titleOf(text), `/docs/guides/${name}`, aboutOf(text));
   const all = [...guides];
   const kib = Math.ceil(Buffer.byteLength(full) / 1024);
-  const operations = `all ${registry.tools.length} operations with parameters, answers and examples`;
+  const operations = `all ${registry.operations.length} operations with parameters, answers and examples`;
   return [
     '## Documents',
     '',

@@ -16,13 +16,11 @@ const KEY = {
   optional: '- Takes an idempotency key of your own: header `Idempotency-Key`, argument `idempotency_key`.',
 };
 
-const STATUS = { 201: ', with `Location` and `ETag`', 204: ', without a body' };
-
 /** Every operation of the registry: groups under headings of the third level, operations under the fourth. */
 export function operationsText(registry: Registry, nameOf: NameOf, baseUrl: string): string {
   return Object.entries(TAGS)
     .map(([tag, description]) => {
-      const tools = registry.tools.filter((tool) => tool.tag === tag);
+      const tools = registry.operations.filter((tool) => tool.tag === tag);
       return [`### ${tag}`, '', description, ...tools.map((tool) => `\n${operation(tool, nameOf, baseUrl)}`)].join(
         '\n',
       );
@@ -45,13 +43,16 @@ function operation(tool: Tool, nameOf: NameOf, baseUrl: string): string {
     ...(tool.consent === 'refused' ? ['- Tokens from a person’s consent: refused (`not_permitted`).'] : []),
     ...(tool.idempotency === 'none' ? [] : [KEY[tool.idempotency]]),
     ...(tool.ifMatch ? ['- Needs the current revision: header `If-Match`, argument `if_match`.'] : []),
-    ...(tool.status === 200 ? [] : [`- Status of success over REST: ${tool.status}${STATUS[tool.status]}.`]),
+    ...(tool.origin ? ['- Needs header `Origin` with an origin that is registered on the credential.'] : []),
+    ...(tool.status === 200 ? [] : [`- Status of success over REST: ${tool.status}${besideOf(tool)}.`]),
     ...(tool.emits.length > 0 ? [`- Leaves in the event journal: ${codes(tool.emits)}.`] : []),
     ...(errors.length > 0 ? [`- Error codes of its own: ${errors.map(errorText).join(', ')}.`] : []),
     ...(tool.untrusted.length > 0 ? [`- Untrusted text: ${codes(tool.untrusted)}.`] : []),
     ...(tool.bytes ? [BYTES] : []),
     `- REST example: ${code(exampleRequest(tool, baseUrl))}`,
-    `- MCP example: ${code({ name: tool.name, arguments: exampleToolArguments(tool) })}`,
+    tool.mcp
+      ? `- MCP example: ${code({ name: tool.name, arguments: exampleToolArguments(tool) })}`
+      : '- No MCP tool: over REST only.',
   ];
   return [
     `#### ${tool.name}`,
@@ -64,9 +65,15 @@ function operation(tool: Tool, nameOf: NameOf, baseUrl: string): string {
       ? ['Parameters: none.']
       : ['Parameters:', '', ...tool.parameters.map((parameter) => parameterText(parameter, nameOf))]),
     '',
-    ...answerText(tool, nameOf),
+    ...(tool.status === 101
+      ? ['Answer: the socket; the guide Event recovery tells its frames.']
+      : answerText(tool, nameOf)),
   ].join('\n');
 }
+
+/** What a success has beside its status. */
+const besideOf = ({ status, location, revision }: Tool): string =>
+  status === 204 ? ', without a body' : location && revision ? ', with `Location` and `ETag`' : '';
 
 const BYTES =
   '- Raw bytes: over REST with `Accept: application/octet-stream`. Then one `Range` of at most 65,536 bytes and ' +

@@ -21,7 +21,7 @@ export interface Records {
 /** Shapes that several operations answer with, so that each of them is described once. */
 export function recordsOf(registry: Registry): Records {
   const found = new Map<string, Found>();
-  for (const tool of registry.tools) collect(outputOf(tool), tool.name, [], found);
+  for (const tool of registry.operations) collect(outputOf(tool), tool.name, [], found);
   const names = new Map<string, string>();
   const nodes = new Map<string, Node>();
   for (const [key, { node, one, many, tools }] of found) {

@@ -30,7 +30,11 @@ export const scopesText = (registry: Registry): string =>
 
 type Grant = Scope | DataAccess;
 
-function opened(grant: Grant, { tools }: Registry, grantsOf: (requirement: Requirement) => readonly Grant[]): string {
+function opened(
+  grant: Grant,
+  { operations: tools }: Registry,
+  grantsOf: (requirement: Requirement) => readonly Grant[],
+): string {
   const always = tools.filter((tool) => grantsOf(tool.required).includes(grant));
   const sometimes = tools.flatMap((tool) => {
     const given = tool.when.filter((condition) => grantsOf(condition).includes(grant));

@@ -21,7 +21,7 @@ const COMMON: readonly FailureCode[] = [
 /** The OpenAPI 3.1 document of the REST facade, derived from the registry (decisions, section 22). */
 export function openapi(registry: Registry, serverUrl: string): object {
   const paths: Record<string, Record<string, unknown>> = {};
-  for (const tool of registry.tools) {
+  for (const tool of registry.operations) {
     paths[tool.path] = { ...paths[tool.path], [tool.method.toLowerCase()]: operation(tool) };
   }
   const scopes = Object.fromEntries(SCOPES.map((scope) => [scope, SCOPE_TEXTS[scope].sentence]));
@@ -39,7 +39,7 @@ export function openapi(registry: Registry, serverUrl: string): object {
     },
     servers: [{ url: serverUrl, description: 'This gateway' }],
     security: [{ bearer: [] }, { oauth: [] }],
-    tags: [...new Set(registry.tools.map((tool) => tool.tag))]
+    tags: [...new Set(registry.operations.map((tool) => tool.tag))]
       .sort()
       .map((name) => ({ name, description: TAGS[name] })),
     paths: Object.fromEntries(Object.entries(paths).sort(([a], [b]) => (a < b ? -1 : 1))),
@@ -82,8 +82,9 @@ function operation(tool: Tool): object {
       ...(tool.bytes ? BYTES_PARAMETERS : []),
       ...(tool.idempotency === 'none' ? [] : [{ ...IDEMPOTENCY_KEY, required: tool.idempotency === 'required' }]),
       ...(tool.ifMatch ? [IF_MATCH] : []),
+      ...(tool.origin ? [ORIGIN] : []),
     ],
-    ...(hasBody(tool) && { requestBody: requestBody(tool) }),
+    ...(tool.body && { requestBody: requestBody(tool) }),
     responses: responses(tool),
     'x-required-scopes': scopes,
     'x-required-data-access': dataAccess,
@@ -126,7 +127,13 @@ const IF_MATCH = {
   schema: { type: 'string', pattern: '^(?:"[1-9][0-9]{0,9}"|[1-9][0-9]{0,9})$' },
 };
 
-const hasBody = (tool: Tool): boolean => tool.parameters.some((one) => one.in === 'body');
+const ORIGIN = {
+  name: 'Origin',
+  in: 'header',
+  required: true,
+  description: 'An origin that is registered on the credential; browsers send it by themselves.',
+  schema: { type: 'string' },
+};
 
 function requestBody(tool: Tool): object {
   const members = tool.parameters.filter((one) => one.in === 'body').map(({ name, schema }) => [name, schema]);
@@ -160,7 +167,7 @@ function responses(tool: Tool): object {
   if (named('cursor')) codes.push('invalid_cursor');
   if (refusable(tool)) codes.push('not_permitted');
   if (tool.bytes) codes.push('precondition_failed', 'range_not_satisfiable');
-  if (hasBody(tool)) codes.push('invalid_json', 'body_too_large', 'unsupported_media_type');
+  if (tool.body) codes.push('invalid_json', 'body_too_large', 'unsupported_media_type');
   if (tool.idempotency !== 'none') codes.push(...LEDGER);
   if (tool.idempotency === 'required') codes.push('idempotency_key_required', 'operation_in_progress');
   if (tool.ifMatch) codes.push('if_match_required', 'invalid_parameter', 'revision_changed', 'concurrent_mutation');
@@ -173,8 +180,16 @@ function responses(tool: Tool): object {
     [String(tool.status), success(tool)],
     ...(tool.bytes ? [['206', BYTES_RESPONSE] as const] : []),
     ...failures,
+    ...(tool.status === 101 ? [['default', DEFAULT] as const] : []),
   ]);
 }
+
+/** An operation whose success is no 2xx says so, for readers that expect one. */
+const DEFAULT = {
+  description: 'Any other refusal of the handshake.',
+  headers: { 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' } },
+  content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+};
 
 /** What the ledger of writes may answer. */
 const LEDGER: readonly FailureCode[] = ['invalid_idempotency_key', 'idempotency_conflict', 'outcome_unknown'];
@@ -195,14 +210,14 @@ const success = (tool: Tool): object => ({
   description: tool.title,
   headers: {
     ...COMMON_HEADERS,
-    ...(tool.effect === 'write' && {
+    ...(tool.idempotency !== 'none' && {
       'X-Gateway-Operation-Id': { $ref: '#/components/headers/X-Gateway-Operation-Id' },
       'Idempotency-Replayed': { $ref: '#/components/headers/Idempotency-Replayed' },
     }),
     ...(tool.revision && { ETag: { $ref: '#/components/headers/ETag' } }),
     ...(tool.location && { Location: { $ref: '#/components/headers/Location' } }),
   },
-  ...(tool.status !== 204 && { content: contentOf(tool) }),
+  ...(tool.status !== 204 && tool.status !== 101 && { content: contentOf(tool) }),
 });
 
 const contentOf = (tool: Tool): object => ({

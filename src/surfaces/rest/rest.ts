@@ -8,7 +8,7 @@ import type { QuotaState } from '../../gateway/quota.ts';
 import type { OperationState } from '../../gateway/writes.ts';
 import { readJson } from '../http/body.ts';
 import { rateLimit, send, sendNothing, sendProblem } from '../http/reply.ts';
-import { bearerOf, refuseAmbiguous, refuseBody } from '../http/request.ts';
+import { bearerOf, refuseAmbiguous, refuseBody, refuseOrigins } from '../http/request.ts';
 import { bytesHeaders, readConditions } from './bytes.ts';
 import { addBody, readInput } from './input.ts';
 import { routesOf } from './routes.ts';
@@ -69,11 +69,12 @@ export function restSurface(corridor: Corridor, baseUrl: string): RestHandler {
       const tool = match.methods.get(request.method === 'HEAD' ? 'GET' : (request.method ?? ''));
       if (!tool) throw new Failure('method_not_allowed', { allow: allowed(match.methods) });
       record.operation = tool.name;
+      if (tool.origin) refuseOrigins(request);
       refuseAmbiguous(request);
       const wantsBytes = negotiate(request, tool);
       const { input, problems } = readInput(tool, match.path, cut === -1 ? '' : url.slice(cut + 1));
       const bearer = bearerOf(request);
-      if (!tool.parameters.some((one) => one.in === 'body')) refuseBody(request, response);
+      if (!tool.body) refuseBody(request, response);
       // Without a token nobody's body is waited for.
       else if (bearer === undefined) throw new Failure('unauthenticated');
       else {
@@ -88,6 +89,7 @@ export function restSurface(corridor: Corridor, baseUrl: string): RestHandler {
         input,
         idempotencyKey: header(request, 'idempotency-key'),
         ifMatch: header(request, 'if-match'),
+        origin: header(request, 'origin'),
         problems: [...problems, ...(conditions?.problems ?? [])],
         ...(wantsBytes && conditions && { bytes: conditions.bytes }),
       });

@@ -21,7 +21,7 @@ const node = (): Node => ({ fixed: new Map(), variable: undefined, methods: new 
  */
 export function routesOf(registry: Registry): (path: string) => Match | undefined {
   const root = node();
-  for (const tool of registry.tools) {
+  for (const tool of registry.operations) {
     let at = root;
     for (const segment of tool.path.slice(1).split('/')) {
       const name = /^\{(\w+)\}$/.exec(segment)?.[1];

@@ -1,0 +1,318 @@
+import type { Authority } from '../../core/authority.ts';
+import { Failure, type FailureCode, titleOf } from '../../core/failures.ts';
+import { HEARTBEAT, MAX_ATTACHED } from '../../core/realtime.ts';
+import { StaleAuthority } from '../../store/guard.ts';
+import { isUnavailable } from '../../store/postgres.ts';
+import type { HeldSession, Watched } from '../../store/realtime.ts';
+import { Allowance } from './allowance.ts';
+import { Attachment } from './attachment.ts';
+import { CLOSE, type CloseCause, type FrameId, readFrame, type ServerFrame } from './frames.ts';
+import type { Pages } from './pages.ts';
+import type { Timings, Wire } from './wire.ts';
+
+/** Bytes that may wait for a client that does not read (checks, WS-06). */
+const BUFFERED = 1024 * 1024;
+/** Milliseconds between attempts to read a page from a store that is not there, and how many. */
+const RETRY = 1_000;
+const FAILURES = 10;
+
+/** Codes of a stream that has lost its ground, and how the socket closes for them. */
+const LOST: Partial<Record<FailureCode, CloseCause>> = {
+  not_found: 'unknown',
+  revision_changed: 'changed',
+  replay_expired: 'changed',
+  invalid_cursor: 'changed',
+  quota_exceeded: 'quota',
+  subscription_corrupt: 'unavailable',
+};
+
+interface Start extends HeldSession {
+  readonly authority: Authority;
+  /** Unix milliseconds. */
+  readonly expiresAt: number;
+  readonly wire: Wire;
+  readonly pages: Pages;
+  readonly timings: Timings;
+  /** The socket is over, for whatever cause. */
+  readonly onEnd: (connection: Connection) => void;
+}
+
+/** One socket: what its client says, and what it is sent. All that it reads is read by `pages`, under the authority. */
+export class Connection implements Watched {
+  readonly session: string;
+  readonly epoch: number;
+  readonly #start: Start;
+  readonly #attached = new Map<string, Attachment>();
+  /** Subscriptions that are being attached. */
+  readonly #attaching = new Set<string>();
+  #authority: Authority;
+  #over = false;
+  #heardAt = performance.now();
+  #pingedAt = performance.now();
+  readonly #allowance = new Allowance();
+
+  constructor(start: Start) {
+    this.#start = start;
+    this.session = start.session;
+    this.epoch = start.epoch;
+    this.#authority = start.authority;
+    this.#send({
+      type: 'ready',
+      session_id: start.session,
+      heartbeat_seconds: HEARTBEAT,
+      expires_at: start.expiresAt,
+    });
+  }
+
+  get digest(): Uint8Array {
+    return this.#authority.digest;
+  }
+
+  get revision(): number {
+    return this.#authority.revision;
+  }
+
+  /** Something came that is no frame: a pong, or a ping, which counts. */
+  heard(counts = false): void {
+    this.#heardAt = performance.now();
+    if (counts) this.#spend();
+  }
+
+  /** A text frame's JSON; `undefined` where it was none. */
+  receive(value: unknown): void {
+    if (this.#over) return;
+    this.#heardAt = performance.now();
+    if (!this.#spend()) return;
+    const frame = readFrame(value);
+    if (!frame) this.close('frame');
+    else if (frame.type === 'ping') this.#send({ type: 'pong', id: frame.id });
+    else if (frame.type === 'attach') void this.#attach(frame);
+    else if (frame.type === 'detach') this.#detach(frame.subscription_id);
+    else void this.#ack(frame.subscription_id, frame.cursor);
+  }
+
+  close(cause: CloseCause): void {
+    if (this.#over) return;
+    const [code, reason] = CLOSE[cause];
+    this.#send({ type: 'closing', code, reason });
+    this.end();
+    this.#start.wire.close(code, reason);
+  }
+
+  /** The socket has closed, or is about to. */
+  end(): void {
+    if (this.#over) return;
+    this.#over = true;
+    for (const subscription of [...this.#attached.keys()]) this.#detach(subscription);
+    this.#start.onEnd(this);
+  }
+
+  /** Whatever has waited too long, now. */
+  tick(now: number): void {
+    const { timings, wire } = this.#start;
+    if (now - this.#heardAt > timings.silence) {
+      this.end();
+      wire.cut();
+      return;
+    }
+    if (now - this.#pingedAt >= timings.heartbeat) {
+      this.#pingedAt = now;
+      wire.ping();
+    }
+    for (const attachment of this.#attached.values()) {
+      const { open, acking } = attachment;
+      if (open && !acking && now - open.since > timings.ack) this.close('silent');
+      const due = Math.min(attachment.pausedUntil ?? Infinity, attachment.retryAt ?? Infinity);
+      if (now >= due) void this.#read(attachment);
+    }
+  }
+
+  /** The credential has another revision: goes on under what it may do now, or closes. */
+  async prove(): Promise<void> {
+    const found = await this.#start.pages.authority(this.#authority);
+    if (found) this.#authority = found;
+    else this.close('authority');
+  }
+
+  async #attach({
+    id,
+    subscription_id: subscription,
+    after,
+  }: {
+    id: FrameId;
+    subscription_id: string;
+    after?: string | undefined;
+  }): Promise<void> {
+    const refuse = (code: FailureCode): void =>
+      this.#send({ type: 'error', id, subscription_id: subscription, code, message: titleOf(code), fatal: false });
+    if (this.#attached.has(subscription) || this.#attaching.has(subscription)) {
+      refuse('invalid_request');
+      return;
+    }
+    if (this.#attached.size + this.#attaching.size >= MAX_ATTACHED) {
+      refuse('inventory_limit');
+      return;
+    }
+    this.#attaching.add(subscription);
+    try {
+      const { pages } = this.#start;
+      const from = await this.#proved((authority) => pages.open(authority, { ...this.#held, subscription, after }));
+      if (this.#over || !this.#attaching.has(subscription)) return;
+      const { revision, cursor } = from;
+      const attachment = new Attachment(pages.keys, { subscription, revision, cursor });
+      attachment.acked = after === undefined ? cursor : undefined;
+      this.#attached.set(subscription, attachment);
+      this.#send({ type: 'attached', id, subscription_id: subscription, revision, after: cursor });
+      attachment.unwatch = pages.watch(this.#authority, attachment.websites, (website, head) => {
+        if (attachment.behind(website, head)) void this.#read(attachment);
+      });
+      void this.#read(attachment);
+    } catch (error) {
+      refuse(this.#codeOf(error));
+    } finally {
+      this.#attaching.delete(subscription);
+    }
+  }
+
+  #detach(subscription: string): void {
+    this.#attaching.delete(subscription);
+    this.#attached.get(subscription)?.unwatch();
+    this.#attached.delete(subscription);
+  }
+
+  /** Reads pages until one is sent or nothing is left; nothing is done while one waits to be acknowledged. */
+  async #read(attachment: Attachment): Promise<void> {
+    attachment.news = true;
+    if (attachment.reading || attachment.open) return;
+    attachment.reading = true;
+    attachment.retryAt = undefined;
+    try {
+      while (attachment.news && !attachment.open) {
+        attachment.news = false;
+        await this.#page(attachment);
+        if (this.#stale(attachment)) return;
+      }
+    } catch (error) {
+      if (!this.#stale(attachment)) this.#failed(attachment, error);
+    } finally {
+      attachment.reading = false;
+    }
+  }
+
+  async #page(attachment: Attachment): Promise<void> {
+    const { pages } = this.#start;
+    const { subscription, cursor } = attachment;
+    const page = await this.#proved((authority) => pages.read(authority, { subscription, after: cursor }));
+    if (this.#stale(attachment)) return;
+    // What was only passed over is no page, and costs nothing. A page that cannot be charged is not taken: it is read again.
+    const told = page.events.length > 0;
+    if (told) await pages.charge(this.#authority);
+    if (this.#stale(attachment)) return;
+    attachment.took(page);
+    if (told) {
+      attachment.open = { cursor: page.next_cursor, since: performance.now() };
+      this.#send({ type: 'page', ...page });
+    }
+    if (page.has_more) attachment.news = true;
+  }
+
+  async #ack(subscription: string, cursor: string): Promise<void> {
+    const attachment = this.#attached.get(subscription);
+    if (!attachment) {
+      this.#error(subscription, 'not_found');
+      return;
+    }
+    if (attachment.open?.cursor !== cursor) {
+      // Twice does no harm; anything else was never this subscription's page.
+      if (attachment.acked === cursor) this.#send({ type: 'acked', subscription_id: subscription, cursor });
+      else this.close('policy');
+      return;
+    }
+    if (attachment.acking) return;
+    attachment.acking = true;
+    try {
+      const { revision } = attachment;
+      const stored = await this.#start.pages.ack({ ...this.#held, subscription, revision, cursor });
+      if (this.#stale(attachment)) return;
+      // The session is gone, or another socket's: the next check says which.
+      if (!stored) return;
+      attachment.acked = cursor;
+      attachment.open = undefined;
+      this.#send({ type: 'acked', subscription_id: subscription, cursor });
+      if (attachment.news) void this.#read(attachment);
+    } catch (error) {
+      if (!this.#stale(attachment)) this.#error(subscription, this.#codeOf(error));
+    } finally {
+      attachment.acking = false;
+    }
+  }
+
+  #failed(attachment: Attachment, error: unknown): void {
+    const { subscription } = attachment;
+    const code = this.#codeOf(error);
+    const now = performance.now();
+    if (code === 'event_family_paused') {
+      const retry = error instanceof Failure ? (error.details.retryAfter ?? 1) : 1;
+      if (attachment.pausedUntil === undefined)
+        this.#send({ type: 'paused', subscription_id: subscription, code, retry_after: retry });
+      attachment.pausedUntil = now + retry * 1000;
+      return;
+    }
+    const lost = LOST[code];
+    if (lost === undefined && code !== 'authority_changed' && ++attachment.failures < FAILURES) {
+      attachment.retryAt = now + RETRY;
+      return;
+    }
+    this.#error(subscription, code, true);
+    this.close(lost ?? (code === 'authority_changed' ? 'authority' : 'unavailable'));
+  }
+
+  /** Under the authority last known; where a statement refuses that, under the one that the store has now. */
+  async #proved<T>(work: (authority: Authority) => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await work(this.#authority);
+      } catch (error) {
+        if (!(error instanceof StaleAuthority)) throw error;
+        const found = attempt < 3 ? await this.#start.pages.authority(this.#authority) : undefined;
+        if (!found) throw new Failure('authority_changed');
+        this.#authority = found;
+      }
+    }
+  }
+
+  #codeOf(error: unknown): FailureCode {
+    if (error instanceof Failure) return error.code;
+    this.#start.pages.onError(error);
+    return isUnavailable(error) ? 'service_unavailable' : 'internal';
+  }
+
+  get #held(): HeldSession {
+    return { session: this.session, epoch: this.epoch };
+  }
+
+  /** Whether it is attached no more: what was read for it is for nobody. */
+  #stale(attachment: Attachment): boolean {
+    return this.#over || this.#attached.get(attachment.subscription) !== attachment;
+  }
+
+  /** One frame or ping of the client's; whether it may be answered. */
+  #spend(): boolean {
+    if (this.#allowance.spend()) return true;
+    this.close('flood');
+    return false;
+  }
+
+  #error(subscription: string, code: FailureCode, fatal = false): void {
+    this.#send({ type: 'error', subscription_id: subscription, code, message: titleOf(code), fatal });
+  }
+
+  #send(frame: ServerFrame): void {
+    if (this.#over) return;
+    const { wire } = this.#start;
+    wire.send(JSON.stringify(frame));
+    if (wire.buffered <= BUFFERED) return;
+    this.end();
+    wire.cut();
+  }
+}

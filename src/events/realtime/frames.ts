@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import type { EventPage } from '../../core/events.ts';
+import type { FailureCode } from '../../core/failures.ts';
+import { SubscriptionId } from '../../core/ids.ts';
+import { CURSOR_MAX } from '../cursors.ts';
+
+/** Frames of the socket: JSON text, each an object with its `type` (decisions, section 14). */
+
+const id = z.union([z.string().min(1).max(64), z.int()]);
+const subscription_id = SubscriptionId;
+const cursor = z.string().min(1).max(CURSOR_MAX);
+
+const ClientFrame = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('attach'), id, subscription_id, after: cursor.optional() }),
+  z.strictObject({ type: z.literal('ack'), subscription_id, cursor }),
+  z.strictObject({ type: z.literal('detach'), subscription_id }),
+  z.strictObject({ type: z.literal('ping'), id }),
+]);
+export type ClientFrame = z.output<typeof ClientFrame>;
+export type FrameId = z.output<typeof id>;
+
+/** `undefined` for what is no frame of a client. */
+export const readFrame = (value: unknown): ClientFrame | undefined => ClientFrame.safeParse(value).data;
+
+export type ServerFrame =
+  | {
+      readonly type: 'ready';
+      readonly session_id: string;
+      readonly heartbeat_seconds: number;
+      /** Unix milliseconds. */
+      readonly expires_at: number;
+    }
+  | {
+      readonly type: 'attached';
+      readonly id: FrameId;
+      readonly subscription_id: string;
+      readonly revision: number;
+      /** The cursor behind which the first page begins. */
+      readonly after: string;
+    }
+  | ({ readonly type: 'page' } & EventPage)
+  | { readonly type: 'acked'; readonly subscription_id: string; readonly cursor: string }
+  | {
+      readonly type: 'paused';
+      readonly subscription_id: string;
+      readonly code: 'event_family_paused';
+      /** Seconds after which it is tried again, if not sooner. */
+      readonly retry_after: number;
+    }
+  | {
+      readonly type: 'error';
+      readonly id?: FrameId;
+      readonly subscription_id?: string;
+      readonly code: FailureCode;
+      readonly message: string;
+      /** Whether the socket closes for it. */
+      readonly fatal: boolean;
+    }
+  | { readonly type: 'pong'; readonly id: FrameId }
+  | { readonly type: 'closing'; readonly code: number; readonly reason: string };
+
+/** Why a socket closes (decisions, section 14; RFC 6455, section 7.4.1). */
+export const CLOSE = {
+  closed: [1000, 'the session was closed'],
+  policy: [1008, 'what was acknowledged is not the page that is open'],
+  flood: [1008, 'too many frames'],
+  replaced: [1008, 'another socket of the session was opened'],
+  restart: [1012, 'the gateway restarts'],
+  frame: [4400, 'not a frame of this protocol'],
+  authority: [4401, 'the authority of the session has ended'],
+  unknown: [4404, 'the session or a subscription is gone'],
+  silent: [4408, 'a page was not acknowledged in time'],
+  changed: [4409, 'a subscription was replaced or its history is no longer kept'],
+  quota: [4429, 'the app’s quota is used up'],
+  unavailable: [4503, 'the gateway cannot stream now'],
+} as const satisfies Record<string, readonly [code: number, reason: string]>;
+export type CloseCause = keyof typeof CLOSE;

@@ -1,0 +1,36 @@
+import { Failure } from '../core/failures.ts';
+import type { Call } from './call.ts';
+
+/** What a call has beside its input: headers over REST, arguments over MCP. */
+type Sent = Pick<Call, 'tool' | 'idempotencyKey' | 'ifMatch' | 'origin'>;
+
+/** The Idempotency-Key of a write; `undefined` for what is none (contract, Common rules 5). */
+export function keyOf({ tool, idempotencyKey: key }: Sent): string | undefined {
+  if (tool.idempotency === 'none') return undefined;
+  const parameter = 'Idempotency-Key';
+  if (key === undefined && tool.idempotency === 'optional') return undefined;
+  if (key === undefined) throw new Failure('idempotency_key_required', { errors: [{ parameter, code: 'missing' }] });
+  if (/^[!-~]{1,128}$/.test(key)) return key;
+  throw new Failure('invalid_idempotency_key', { errors: [{ parameter, code: 'invalid_idempotency_key' }] });
+}
+
+/** The revision that If-Match names, as an entity tag or as a bare number (decisions, section 12; checks, HT-10). */
+export function ifMatchOf({ tool, ifMatch }: Sent): number | undefined {
+  if (!tool.ifMatch) return undefined;
+  const parameter = 'If-Match';
+  if (ifMatch === undefined) throw new Failure('if_match_required', { errors: [{ parameter, code: 'missing' }] });
+  const [, tag, bare] = /^(?:"([1-9][0-9]{0,9})"|([1-9][0-9]{0,9}))$/.exec(ifMatch) ?? [];
+  const revision = tag ?? bare;
+  if (revision === undefined) {
+    throw new Failure('invalid_parameter', { errors: [{ parameter, code: 'invalid_parameter' }] });
+  }
+  return Number(revision);
+}
+
+/** Whether it is registered is the store's to say, which knows the credential (decisions, section 14). */
+export function originOf({ tool, origin }: Sent): string | undefined {
+  if (!tool.origin) return undefined;
+  if (origin === undefined)
+    throw new Failure('invalid_request', { errors: [{ parameter: 'Origin', code: 'missing' }] });
+  return origin;
+}

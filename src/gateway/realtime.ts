@@ -1,0 +1,70 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Authority } from '../core/authority.ts';
+import { Failure } from '../core/failures.ts';
+import { HEARTBEAT, MAX_ATTACHED, PROTOCOL, type RealtimeTicket, type RealtimeWrites } from '../core/realtime.ts';
+import { closeSession, createSession, createTicket } from '../store/realtime.ts';
+import type { Corridor } from './call.ts';
+import { mayCall } from './registry.ts';
+import type { WriteCall } from './writes.ts';
+
+/** Sessions of the realtime socket, bound to one call (contract, Realtime; decisions, section 14). */
+export class RealtimeSessions {
+  readonly #base: string;
+
+  /** `baseUrl`: what clients call the gateway. */
+  constructor(baseUrl: string) {
+    this.#base = baseUrl.replace(/^http/, 'ws');
+  }
+
+  writes({ session, origin = '' }: WriteCall): RealtimeWrites {
+    const told = (id: string, { ticket, expires }: { ticket: string; expires: number }): RealtimeTicket => ({
+      ticket,
+      ticket_expires_at: expires,
+      socket_url: `${this.#base}/api/v1/realtime/sessions/${id}/socket`,
+    });
+    return {
+      createSession: async (websites) => {
+        const { websites: granted } = session.authority;
+        const sites = (websites ?? [...granted.keys()]).map((id) => {
+          const website = granted.get(id);
+          if (!website) throw new Failure('not_found');
+          return website.site;
+        });
+        const id = `rts_${randomBytes(16).toString('hex')}`;
+        const { ticket, digest } = newTicket();
+        const done = await createSession(session, { id, origin, sites, ticket: digest });
+        return {
+          session_id: id,
+          ...told(id, { ticket, expires: done.ticket_expires_at }),
+          protocol: PROTOCOL,
+          expires_at: done.expires_at,
+          heartbeat_seconds: HEARTBEAT,
+          max_subscriptions: MAX_ATTACHED,
+        };
+      },
+      createTicket: async (id) => {
+        const { ticket, digest } = newTicket();
+        const done = await createTicket(session, { id, origin, ticket: digest });
+        return told(id, { ticket, expires: done.ticket_expires_at });
+      },
+      closeSession: (id) => closeSession(session, { id, origin }),
+    };
+  }
+}
+
+/** What the socket's streams ask of the corridor: whether an authority may have one, and the price of a page. */
+export function streaming(corridor: Corridor): {
+  permitted(authority: Authority): boolean;
+  charge(authority: Authority): Promise<unknown>;
+} {
+  const socket = corridor.registry.operations.find(({ status }) => status === 101);
+  return {
+    permitted: (authority) => socket !== undefined && mayCall(socket, authority),
+    charge: (authority) => corridor.charge(authority, socket?.cost ?? 1, 0),
+  };
+}
+
+function newTicket(): { ticket: string; digest: Buffer } {
+  const ticket = randomBytes(32).toString('base64url');
+  return { ticket, digest: createHash('sha256').update(ticket).digest() };
+}

@@ -1,0 +1,119 @@
+-- Realtime sessions (contract, Realtime; decisions, section 14). A session belongs to a credential and one of its origins; its
+-- socket is opened with a ticket, of which only the digest is here. Whatever replica holds the socket finds all it needs.
+CREATE TABLE gateway.realtime_session (
+  id text PRIMARY KEY CHECK (id ~ '^rts_[a-f0-9]{32}$'),
+  credential_id text NOT NULL REFERENCES gateway.credential ON DELETE CASCADE,
+  token_digest bytea NOT NULL CHECK (length(token_digest) = 32), -- whose authority pages are read under
+  origin text NOT NULL,
+  sites bigint[] NOT NULL,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  expires_at timestamptz NOT NULL,
+  ticket_digest bytea CHECK (length(ticket_digest) = 32),        -- null: used
+  ticket_expires_at timestamptz NOT NULL,
+  epoch integer NOT NULL DEFAULT 0,                              -- raised by each socket: an older one is over
+  held_until timestamptz NOT NULL DEFAULT '-infinity'            -- a replica holds its socket until then, and renews that
+);
+CREATE INDEX realtime_session_credential ON gateway.realtime_session (credential_id);
+CREATE INDEX realtime_session_expires ON gateway.realtime_session (expires_at);
+
+-- What a session's client has acknowledged of a subscription: where it goes on after a reconnect, on any replica.
+CREATE TABLE gateway.realtime_ack (
+  session_id text NOT NULL REFERENCES gateway.realtime_session ON DELETE CASCADE,
+  subscription_id text NOT NULL,
+  revision integer NOT NULL,
+  cursor text NOT NULL,
+  PRIMARY KEY (session_id, subscription_id)
+) WITH (fillfactor = 50);
+
+-- Token and credential as they are, the origin among those registered; null: the authority is gone.
+CREATE FUNCTION gateway.realtime_authority(p_digest bytea, p_revision integer, p_origin text)
+RETURNS TABLE (credential_id text, until timestamptz, registered boolean) LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN QUERY
+    SELECT c.id, least(t.expires_at, c.expires_at), p_origin = ANY (c.origins)
+      FROM gateway.token t JOIN gateway.credential c ON c.id = t.credential_id
+     WHERE t.digest = p_digest AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > clock_timestamp())
+       AND c.revision = p_revision AND c.revoked_at IS NULL AND c.expires_at > clock_timestamp();
+END $$;
+
+-- A session and its first ticket. A credential has a hundred at most: one that no socket holds and no ticket opens makes room.
+-- Raises GW401 where the authority went.
+CREATE FUNCTION gateway.create_realtime_session(
+  p_digest bytea, p_revision integer, p_origin text, p_id text, p_sites bigint[], p_ticket bytea
+) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  a record;
+  s gateway.realtime_session;
+BEGIN
+  SELECT * INTO a FROM gateway.realtime_authority(p_digest, p_revision, p_origin);
+  IF a.credential_id IS NULL THEN RAISE EXCEPTION 'stale authority' USING ERRCODE = 'GW401'; END IF;
+  IF NOT a.registered THEN RETURN '{"refused": "not_permitted"}'; END IF;
+  -- One at a time for a credential: a hundred is its limit, however many ask at once.
+  PERFORM pg_advisory_xact_lock(hashtextextended('gateway.realtime ' || a.credential_id, 0));
+  DELETE FROM gateway.realtime_session x WHERE x.credential_id = a.credential_id AND x.expires_at <= now();
+  IF (SELECT count(*) FROM gateway.realtime_session x WHERE x.credential_id = a.credential_id) >= 100 THEN
+    DELETE FROM gateway.realtime_session x WHERE x.id = (
+      SELECT y.id FROM gateway.realtime_session y
+       WHERE y.credential_id = a.credential_id AND y.held_until < now() AND (y.ticket_digest IS NULL OR y.ticket_expires_at <= now())
+       ORDER BY y.held_until, y.created_at LIMIT 1);
+    IF NOT FOUND THEN RETURN '{"refused": "inventory_limit"}'; END IF;
+  END IF;
+  INSERT INTO gateway.realtime_session (id, credential_id, token_digest, origin, sites, expires_at, ticket_digest, ticket_expires_at)
+  VALUES (p_id, a.credential_id, p_digest, p_origin, p_sites, least(now() + interval '1 hour', a.until), p_ticket,
+          least(now() + interval '30 seconds', a.until))
+  RETURNING * INTO s;
+  -- The lock may have been waited for.
+  IF NOT gateway.authority_holds(p_digest, p_revision) THEN RAISE EXCEPTION 'stale authority' USING ERRCODE = 'GW401'; END IF;
+  RETURN json_build_object('done', json_build_object(
+    'expires_at', floor(extract(epoch FROM s.expires_at) * 1000), 'ticket_expires_at', floor(extract(epoch FROM s.ticket_expires_at) * 1000)));
+END $$;
+
+-- A ticket in place of the one before; from now on the session stands on the token that asked for it.
+CREATE FUNCTION gateway.create_realtime_ticket(
+  p_digest bytea, p_revision integer, p_origin text, p_id text, p_granted bigint[], p_ticket bytea
+) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  a record;
+  s gateway.realtime_session;
+BEGIN
+  SELECT * INTO a FROM gateway.realtime_authority(p_digest, p_revision, p_origin);
+  IF a.credential_id IS NULL THEN RAISE EXCEPTION 'stale authority' USING ERRCODE = 'GW401'; END IF;
+  IF NOT a.registered THEN RETURN '{"refused": "not_permitted"}'; END IF;
+  UPDATE gateway.realtime_session x
+     SET ticket_digest = p_ticket, ticket_expires_at = least(now() + interval '30 seconds', a.until, x.created_at + interval '1 hour'),
+         token_digest = p_digest, expires_at = least(x.created_at + interval '1 hour', a.until)
+   WHERE x.id = p_id AND x.credential_id = a.credential_id AND x.origin = p_origin AND x.expires_at > now() AND x.sites <@ p_granted
+  RETURNING x.* INTO s;
+  IF s.id IS NULL THEN RETURN '{"refused": "not_found"}'; END IF;
+  IF NOT gateway.authority_holds(p_digest, p_revision) THEN RAISE EXCEPTION 'stale authority' USING ERRCODE = 'GW401'; END IF;
+  RETURN json_build_object('done', json_build_object('ticket_expires_at', floor(extract(epoch FROM s.ticket_expires_at) * 1000)));
+END $$;
+
+CREATE FUNCTION gateway.close_realtime_session(p_digest bytea, p_revision integer, p_origin text, p_id text) RETURNS json
+LANGUAGE plpgsql AS $$
+DECLARE
+  a record;
+BEGIN
+  SELECT * INTO a FROM gateway.realtime_authority(p_digest, p_revision, p_origin);
+  IF a.credential_id IS NULL THEN RAISE EXCEPTION 'stale authority' USING ERRCODE = 'GW401'; END IF;
+  IF NOT a.registered THEN RETURN '{"refused": "not_permitted"}'; END IF;
+  DELETE FROM gateway.realtime_session x
+   WHERE x.id = p_id AND x.credential_id = a.credential_id AND x.origin = p_origin AND x.expires_at > now();
+  RETURN CASE WHEN FOUND THEN '{"done": {}}' ELSE '{"refused": "not_found"}' END;
+END $$;
+
+-- Uses a ticket up, once: of those who come with it at the same moment, one finds it. `null`: it is none of this session.
+CREATE FUNCTION gateway.use_realtime_ticket(p_id text, p_origin text, p_ticket bytea, p_lease interval) RETURNS json
+LANGUAGE plpgsql AS $$
+DECLARE
+  s gateway.realtime_session;
+BEGIN
+  UPDATE gateway.realtime_session x SET ticket_digest = NULL, epoch = x.epoch + 1, held_until = now() + p_lease
+   WHERE x.id = p_id AND x.ticket_digest = p_ticket AND x.ticket_expires_at > now() AND x.origin = p_origin AND x.expires_at > now()
+     AND EXISTS (SELECT FROM gateway.token t JOIN gateway.credential c ON c.id = t.credential_id
+                  WHERE t.digest = x.token_digest AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())
+                    AND c.revoked_at IS NULL AND c.expires_at > now() AND x.origin = ANY (c.origins))
+  RETURNING x.* INTO s;
+  IF s.id IS NULL THEN RETURN NULL; END IF;
+  RETURN json_build_object('epoch', s.epoch, 'expires_at', floor(extract(epoch FROM s.expires_at) * 1000));
+END $$;

@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { Failure } from '../../core/failures.ts';
+import { PROTOCOL } from '../../core/realtime.ts';
+import type { Admitted, Realtime } from '../../events/realtime/realtime.ts';
+import type { Wire } from '../../events/realtime/wire.ts';
+import { asFailure } from '../../gateway/call.ts';
+import { parseJson } from '../http/json.ts';
+import { refuseAmbiguous, refuseOrigins } from '../http/request.ts';
+import type { UpgradeHandler } from '../http/server.ts';
+
+const PATH = /^\/api\/v1\/realtime\/sessions\/([^/?]+)\/socket(\?.*)?$/;
+const SESSION = /^rts_[a-f0-9]{32}$/;
+/** 32 bytes in base64url, in the one spelling that has no stray bits. */
+const TICKET = /^ticket\.([A-Za-z0-9_-]{42}[AEIMQUYcgkosw048])$/;
+const KEY = /^[+/0-9A-Za-z]{22}==$/;
+
+/**
+ * Bytes of a client's message, its fragments, chunks and pongs that wait (checks, WS-04); milliseconds that a client has to
+ * answer a close.
+ */
+const LIMITS = {
+  maxPayload: 16 * 1024,
+  maxFragments: 64,
+  maxBufferedChunks: 256,
+  maxPendingAutoPongs: 128,
+  closeTimeout: 2_000,
+};
+/** Upgrades that are looked at at the same time; each is up to three statements. */
+const UPGRADES = 64;
+
+/**
+ * The WebSocket of the realtime operations (contract, Realtime; decisions, section 14). Everything is checked before the
+ * handshake and refused over HTTP; a refusal leaves the ticket as it is.
+ */
+export function realtimeSurface(realtime: Realtime): UpgradeHandler {
+  const server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    handleProtocols: () => PROTOCOL,
+    ...LIMITS,
+  });
+  let upgrading = 0;
+
+  const admitted = async (request: IncomingMessage, session: string): Promise<Admitted> => {
+    const { origin, ticket } = readHandshake(request);
+    if (upgrading >= UPGRADES) throw new Failure('service_unavailable', { retryAfter: 1 });
+    upgrading++;
+    try {
+      const digest = createHash('sha256').update(ticket).digest();
+      const found = SESSION.test(session) ? await realtime.admit({ session, origin, ticket: digest }) : undefined;
+      // One answer for a session, ticket or origin that does not fit: nobody learns which of them exists.
+      if (!found) throw new Failure('not_found');
+      return found;
+    } finally {
+      upgrading--;
+    }
+  };
+
+  return (request, socket, head, { refuse, record }) => {
+    const [, session, query] = PATH.exec(request.url ?? '') ?? [];
+    const wanted = request.headers.upgrade?.toLowerCase() === 'websocket' && request.method === 'GET';
+    if (session === undefined || !wanted) return false;
+    record.operation = 'realtime_socket';
+    const open = async (): Promise<void> => {
+      if (query !== undefined) throw new Failure('unsupported_parameter');
+      const found = await admitted(request, session);
+      record.credential = found.authority.credentialId;
+      server.handleUpgrade(request, socket, head, (opened) => serve(realtime, found, opened));
+    };
+    open().catch((error: unknown) => refuse(asFailure(error)));
+    return true;
+  };
+}
+
+/** Throws `upgrade_required` for another version of the protocol, `invalid_request` for what is no handshake of ours. */
+function readHandshake(request: IncomingMessage): { origin: string; ticket: string } {
+  const { headers } = request;
+  if (headers['sec-websocket-version'] !== '13') throw new Failure('upgrade_required');
+  refuseOrigins(request);
+  refuseAmbiguous(request);
+  const offered = (headers['sec-websocket-protocol'] ?? '').split(',').map((one) => one.trim());
+  const tickets = offered.filter((one) => one.startsWith('ticket.'));
+  const [, ticket] = TICKET.exec(tickets[0] ?? '') ?? [];
+  const { origin } = headers;
+  if (origin === undefined || !KEY.test(headers['sec-websocket-key'] ?? '') || !offered.includes(PROTOCOL))
+    throw new Failure('invalid_request');
+  if (offered.length !== 2 || tickets.length !== 1) throw new Failure('invalid_request');
+  if (ticket === undefined) throw new Failure('not_found');
+  return { origin, ticket };
+}
+
+function serve(realtime: Realtime, found: Admitted, opened: WebSocket): void {
+  const wire: Wire = {
+    send: (text) => opened.send(text),
+    ping: () => opened.ping(),
+    get buffered() {
+      return opened.bufferedAmount;
+    },
+    close: (code, reason) => opened.close(code, reason),
+    cut: () => opened.terminate(),
+  };
+  const connection = realtime.connect(found, wire);
+  opened.on('message', (bytes, isBinary) => {
+    const value = isBinary || !Buffer.isBuffer(bytes) ? undefined : parseJson(bytes);
+    connection.receive(value?.value);
+  });
+  opened.on('ping', () => connection.heard(true));
+  opened.on('pong', () => connection.heard());
+  opened.on('close', () => connection.end());
+  // A frame that breaks the protocol: ws answers it with the close code of RFC 6455.
+  opened.on('error', () => connection.end());
+}

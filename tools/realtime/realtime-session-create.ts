@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { WebsiteId } from '../../src/core/ids.ts';
+import { defineTool } from '../../src/core/tool.ts';
+import { RealtimeSessionView } from '../../src/views/realtime.ts';
+
+export default defineTool({
+  name: 'realtime_session_create',
+  title: 'Create a realtime session',
+  summary: 'A session of at most an hour, bound to the Origin, and the ticket that opens its socket.',
+  rest: 'POST /api/v1/realtime/sessions',
+  effect: 'write',
+  tag: 'Realtime',
+  scopes: ['website_read', 'event_read'],
+  restrictions: 'refused',
+  consent: 'refused',
+  mcp: false,
+  origin: 'required',
+  author: 'none',
+  idempotency: 'none',
+  status: 201,
+  emits: [],
+  errors: ['inventory_limit'],
+  input: {
+    body: {
+      website_ids: z
+        .array(WebsiteId)
+        .min(1)
+        .max(50)
+        .refine((all) => new Set(all).size === all.length)
+        .meta({ uniqueItems: true })
+        .optional()
+        .describe('Granted websites; all of them where absent.'),
+    },
+  },
+  output: RealtimeSessionView,
+  handle: ({ input, write }) => write.createSession(input.website_ids),
+});

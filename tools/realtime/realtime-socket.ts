@@ -1,0 +1,27 @@
+import { z } from 'zod';
+import { Failure } from '../../src/core/failures.ts';
+import { RealtimeSessionId } from '../../src/core/ids.ts';
+import { defineTool } from '../../src/core/tool.ts';
+
+export default defineTool({
+  name: 'realtime_socket',
+  title: 'Open the realtime socket',
+  summary:
+    'WebSocket upgrade with a ticket in place of the bearer, as Sec-WebSocket-Protocol. Streams pages of receipts.',
+  rest: 'GET /api/v1/realtime/sessions/{session_id}/socket',
+  effect: 'read',
+  upgrade: 'websocket',
+  tag: 'Realtime',
+  scopes: ['website_read', 'event_read'],
+  restrictions: 'refused',
+  consent: 'refused',
+  mcp: false,
+  origin: 'required',
+  errors: ['upgrade_required'],
+  input: { path: { session_id: RealtimeSessionId } },
+  output: z.strictObject({}),
+  // A request that does not upgrade.
+  async handle() {
+    throw new Failure('upgrade_required');
+  },
+});

@@ -1,0 +1,24 @@
+import { RealtimeSessionId } from '../../src/core/ids.ts';
+import { defineTool } from '../../src/core/tool.ts';
+import { RealtimeTicketView } from '../../src/views/realtime.ts';
+
+export default defineTool({
+  name: 'realtime_ticket_create',
+  title: 'Issue a reconnect ticket',
+  summary: 'A new ticket for a session’s socket; an unused one ends. The body is an empty object.',
+  rest: 'POST /api/v1/realtime/sessions/{session_id}/tickets',
+  effect: 'write',
+  tag: 'Realtime',
+  scopes: ['website_read', 'event_read'],
+  restrictions: 'refused',
+  consent: 'refused',
+  mcp: false,
+  origin: 'required',
+  author: 'none',
+  idempotency: 'none',
+  status: 201,
+  emits: [],
+  input: { path: { session_id: RealtimeSessionId }, body: {} },
+  output: RealtimeTicketView,
+  handle: ({ input, write }) => write.createTicket(input.session_id),
+});
