@@ -168,6 +168,8 @@ export class Corridor {
         };
         const [ran] = await Promise.allSettled([work(session, charge)]);
         const stale = ran.status === 'rejected' && ran.reason instanceof StaleAuthority;
+        // That the store is away tells nobody anything, and to ask it for a proof would take as long again.
+        if (ran.status === 'rejected' && isAway(ran.reason)) throw ran.reason;
         let proved = !stale && session.verified;
         if (!proved) {
           // Nothing has proved a remembered authority yet, or a statement has refused it.
@@ -265,6 +267,8 @@ function notPermitted(tool: Tool, authority: Authority, requirement: Requirement
       authority.consentId !== null && { detail: 'Tokens given by a person’s consent cannot do this.' }),
   });
 }
+
+const isAway = (error: unknown): boolean => isUnavailable(error instanceof Failure ? error.details.cause : error);
 
 export function asFailure(error: unknown): Failure {
   if (error instanceof Failure) return error;

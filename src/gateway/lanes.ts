@@ -13,6 +13,8 @@ export interface LanesOptions<Item, Result> {
   readonly length?: number;
   /** Milliseconds that an item waits while its lane has no turn; three times as long while it has. */
   readonly patience: number;
+  /** What an item gets that had no turn in time, in place of a 503. */
+  readonly late?: Result;
 }
 
 /** Where an item stands in line: a lane runs one batch at a time, and a group of lanes not all that there are. */
@@ -68,7 +70,7 @@ export class Lanes<Item, Result> {
     this.#free = Array.from({ length: options.slots }, (_, i) => i);
   }
 
-  /** Resolves with what the item's run answers; rejects with its Error, or with 503 where it had no turn in time. */
+  /** Resolves with what the item's run answers; rejects with its Error, or with 503 where it had no turn in time (`late`). */
   add({ lane: name, group }: Place, item: Item): Promise<Result> {
     const lane = this.#lanes.get(name) ?? { group, waiting: [], busy: false, turns: 0 };
     if (lane.waiting.length >= (this.#options.length ?? LENGTH)) return Promise.reject(turnedAway());
@@ -85,7 +87,8 @@ export class Lanes<Item, Result> {
         }
         lane.waiting.splice(lane.waiting.indexOf(waiting), 1);
         this.#forget(name, lane);
-        reject(turnedAway());
+        if (this.#options.late === undefined) reject(turnedAway());
+        else resolve(this.#options.late);
       };
       // An answer that lies in the socket of a busy process is read before the time is called up.
       const wait = (): void => {

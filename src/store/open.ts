@@ -12,8 +12,11 @@ export interface Store {
   readonly slow: Database;
   /** One connection each, for writes, which may wait for rows and then never stand before a read. */
   readonly writers: readonly [Database, ...Database[]];
-  /** For batches of tasks, which wait for nobody: one connection for those that begin, one for those that end. */
-  readonly tasks: Database;
+  /**
+   * For batches of tasks that begin and that end, which wait for nobody: one connection each. In one pool, answers on the
+   * one would hide that the other has gone silent.
+   */
+  readonly tasks: { readonly begins: Database; readonly ends: Database };
   /** `undefined` on a DATABASE_URL. */
   readonly embedded: EmbeddedStore | undefined;
   readonly version: number;
@@ -51,11 +54,12 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const db = connect(options.connections, options.statementTimeout ?? FAST_TIMEOUT, '');
   const slow = connect(2, Math.max(SLOW_TIMEOUT, options.statementTimeout ?? 0), '-slow');
   const writer = (): Database => connect(1, options.statementTimeout ?? WRITE_TIMEOUT, '-writes', true);
-  const tasks = connect(2, options.statementTimeout ?? FAST_TIMEOUT, '-tasks', true);
+  const task = (part: string): Database => connect(1, options.statementTimeout ?? FAST_TIMEOUT, part, true);
+  const tasks = { begins: task('-tasks'), ends: task('-ends') };
   const more = Array.from({ length: Math.max(0, Math.floor(options.connections / 2) - 1) }, writer);
   const writers: Store['writers'] = [writer(), ...more];
   const close = async (): Promise<void> => {
-    await Promise.all([db.close(), slow.close(), tasks.close(), ...writers.map((one) => one.close())]);
+    await Promise.all([db, slow, tasks.begins, tasks.ends, ...writers].map((one) => one.close()));
     await embedded?.stop();
   };
   try {

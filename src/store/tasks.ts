@@ -256,6 +256,13 @@ export async function endedTasks(db: Database, ids: readonly string[]): Promise<
   return rows.map(({ id }) => id);
 }
 
+/** Takes back tasks of a process that nobody was told of. */
+export async function withdrawTasks(db: Database, owner: string, ids: readonly string[]): Promise<void> {
+  await db.query(sql`
+    DELETE FROM gateway.task k
+     WHERE k.id = ANY(${ids}::text[]) AND k.owner = ${owner} AND k.state IN ('submitted', 'working')`);
+}
+
 /** Ends what a process still holds when it stops, as lost. */
 export async function releaseTasks(db: Database, owner: string, ids: readonly string[]): Promise<void> {
   await db.query(sql`

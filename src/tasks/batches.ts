@@ -12,8 +12,18 @@ const PATIENCE = 1_000;
 /** One batch under way: what comes meanwhile goes together in the next one. */
 const LANE = { lane: '', group: '' };
 
+/** Tasks that wait for a batch; what the runner holds, and those whose quota came at the same moment. */
+const LENGTH = 1_000;
+
 /** What a batch has not done: it is to be done by itself. */
 type Alone = 'alone';
+
+export interface BatchesOptions {
+  readonly db: Database;
+  /** A connection each for the batches alone, so that none of them stands behind what waits. */
+  readonly batches: { readonly begins: Database; readonly ends: Database };
+  readonly onError: (error: unknown) => void;
+}
 
 /**
  * Enters tasks into the store, and their ends, in batches (group commit); nobody is answered before its batch has been
@@ -25,8 +35,7 @@ export class Batches {
   readonly #acceptances: Lanes<Acceptance, Accepted | Alone>;
   readonly #ends: Lanes<Ending, TaskRow | Alone>;
 
-  /** `batches`: a pool for the batches alone, so that none of them stands behind what waits. */
-  constructor({ db, batches, onError }: { db: Database; batches: Database; onError: (error: unknown) => void }) {
+  constructor({ db, batches, onError }: BatchesOptions) {
     this.#db = db;
     const lanes = <Item, Result>(enter: (batch: readonly Item[]) => Promise<(Result | undefined)[]>) =>
       new Lanes<Item, Result | Alone>({
@@ -37,18 +46,20 @@ export class Batches {
           } catch (error) {
             // Where the store cannot now, nobody waits for the same again.
             if (isUnavailable(error) && !mayRepeat(error)) throw error;
-            if (!isUnavailable(error)) onError(error);
+            if (!isUnavailable(error))
+              onError(new Error('a batch of tasks failed; each is done by itself', { cause: error }));
             return batch.map(() => 'alone' as const);
           }
         },
         slots: 1,
         batch: BATCH,
-        // The runner bounds what it holds.
-        length: Number.POSITIVE_INFINITY,
+        length: LENGTH,
         patience: PATIENCE,
+        // It was never begun, and a batch that hangs must not turn away everybody.
+        late: 'alone',
       });
-    this.#acceptances = lanes((batch) => acceptTasks(batches, batch));
-    this.#ends = lanes((batch) => endTasks(batches, batch));
+    this.#acceptances = lanes((batch) => acceptTasks(batches.begins, batch));
+    this.#ends = lanes((batch) => endTasks(batches.ends, batch));
   }
 
   /** As acceptTask. */

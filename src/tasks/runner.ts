@@ -2,7 +2,7 @@ import PQueue from 'p-queue';
 import type { Authority } from '../core/authority.ts';
 import type { Skill } from '../core/skill.ts';
 import { asFailure, type Corridor } from '../gateway/call.ts';
-import type { Database } from '../store/postgres.ts';
+import { type Database, isUnavailable } from '../store/postgres.ts';
 import {
   type Accepted,
   type RunEnd,
@@ -11,6 +11,7 @@ import {
   startTasks,
   TASK_LEASE,
   type TaskRow,
+  withdrawTasks,
 } from '../store/tasks.ts';
 import type { Batches } from './batches.ts';
 import { pauseUpTo } from './pause.ts';
@@ -66,6 +67,8 @@ export class Runner {
   readonly #queue = new PQueue({ concurrency: RUNNING_HERE });
   readonly #jobs = new Map<string, Job>();
   readonly #acceptances = new Set<Promise<unknown>>();
+  /** Acceptances that were not answered, and until when their statement may still be committed. */
+  readonly #unanswered = new Map<string, number>();
   readonly #renewal: NodeJS.Timeout;
   readonly #attempts: NodeJS.Timeout;
   #starting: Promise<void> | undefined;
@@ -116,6 +119,10 @@ export class Runner {
         else this.#start();
       }
       return accepted;
+    } catch (error) {
+      // Its row may be there, and nobody was told of it: its message has to be free for the next attempt.
+      if (isUnavailable(error)) this.#unanswered.set(job.id, performance.now() + TASK_LEASE);
+      throw error;
     } finally {
       this.#acceptances.delete(accepting);
       if (job.state === 'accepting') this.drop(job.id);
@@ -144,10 +151,18 @@ export class Runner {
     await pauseUpTo(GRACE, [settled()]);
     clearInterval(this.#renewal);
     await this.#renewing;
+    await this.#withdraw().catch(this.#options.onError);
     const left = [...this.#jobs.keys()];
     // Where the store does not answer, another process ends them when their lease has lapsed.
     if (left.length > 0) await releaseTasks(this.#options.db, this.#options.owner, left).catch(this.#options.onError);
     for (const id of left) this.drop(id);
+  }
+
+  async #withdraw(): Promise<void> {
+    if (this.#unanswered.size === 0) return;
+    const [now, ids] = [performance.now(), [...this.#unanswered.keys()]];
+    await withdrawTasks(this.#options.db, this.#options.owner, ids);
+    for (const id of ids) if ((this.#unanswered.get(id) ?? 0) < now) this.#unanswered.delete(id);
   }
 
   #forget(id: string, ended: Ended): void {
@@ -244,6 +259,7 @@ export class Runner {
   }
 
   async #renew(): Promise<void> {
+    await this.#withdraw().catch(this.#options.onError);
     const held = [...this.#jobs.values()].filter(({ state }) => state !== 'accepting');
     if (held.length === 0) return;
     const ids = held.map(({ id }) => id);

@@ -18,7 +18,7 @@ import {
   type TaskRow,
   type TaskState,
 } from '../store/tasks.ts';
-import { Batches } from './batches.ts';
+import { Batches, type BatchesOptions } from './batches.ts';
 import { pageTokenOf, placeOf } from './page-token.ts';
 import { pauseUpTo } from './pause.ts';
 import { type Ended, Runner } from './runner.ts';
@@ -98,7 +98,7 @@ export interface Tasks {
 export interface TasksOptions {
   readonly db: Database;
   /** Where batches run; `db` where absent. */
-  readonly batches?: Database;
+  readonly batches?: BatchesOptions['batches'];
   readonly corridor: Corridor;
   readonly onError: (error: unknown) => void;
   /** Milliseconds that a caller waits for the end of its task; PATIENCE where absent. */
@@ -115,7 +115,7 @@ const COST = 1;
 export function openTasks(options: TasksOptions): Tasks {
   const { db, corridor, onError, patience = PATIENCE } = options;
   const owner = randomBytes(16).toString('hex');
-  const batches = new Batches({ db, batches: options.batches ?? db, onError });
+  const batches = new Batches({ db, batches: options.batches ?? { begins: db, ends: db }, onError });
   const runner = new Runner({ ...options, owner, batches });
   const watch = new Watch(db);
   const sweeper = startSweeper(db, onError);

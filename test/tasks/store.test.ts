@@ -1,5 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { compile } from '../../src/core/sql.ts';
+import { type Database, StoreUnreachable } from '../../src/store/postgres.ts';
 import { sweep } from '../../src/tasks/sweeper.ts';
 import { openProxy, type WireProxy } from '../support/pgwire.ts';
 import { newMessage, openWorld, probe, type Replica, until, type World } from './world.ts';
@@ -8,16 +10,23 @@ import { newMessage, openWorld, probe, type Replica, until, type World } from '.
 let world: World;
 let proxy: WireProxy;
 let cut: Replica;
+/** Its batches leave everything. */
+let alone: Replica;
 
 beforeAll(async () => {
   world = await openWorld();
   const { host, port, name } = world.database;
   proxy = await openProxy({ host, port });
   cut = await world.open(proxy.url(name));
+  const leaving = (db: Database): Database => ({
+    ...db,
+    query: async (statement) => (/\.(accept|end)_tasks\(/.test(compile(statement).text) ? [] : db.query(statement)),
+  });
+  alone = await world.open(proxy.url(name), { db: leaving });
 });
 afterAll(async () => {
   expect(world.errors).toEqual([]);
-  await cut.close();
+  await Promise.all([cut.close(), alone.close()]);
   await proxy.close();
   await world.close();
 });
@@ -145,18 +154,90 @@ describe('what has expired', () => {
 });
 
 describe('F-03 a reply is lost after its commit', () => {
-  it.each(['accept_task', 'end_task'])('of %s: one task, run once, and the caller has its result', async (name) => {
+  // By itself, where the batch leaves it; and in a batch.
+  it.each(['accept_task', 'end_task', 'accept_tasks', 'end_tasks'])(
+    'of %s: one task, run once, and the caller has its result',
+    async (name) => {
+      const sender = await world.issue();
+      const { skill, runs, release } = probe();
+      release();
+      const replica = name.endsWith('s') ? cut : alone;
+      await world.send(replica, sender.token);
+      const trap = proxy.arm({ match: new RegExp(`gateway\\.${name}\\(`), at: 'after-sync', action: 'cut' });
+      const task = await world.send(replica, sender.token, { skill });
+      expect(trap.hits()).toBe(1);
+      proxy.disarm();
+      expect(task).toMatchObject({ state: 'completed', artifact: { data: { contact: {} } } });
+      expect(runs()).toBe(1);
+      expect(await world.moves(task.id)).toEqual(['working', 'working>completed']);
+    },
+  );
+
+  it('for good, of a batch that was accepted: nobody was told of its tasks, and their messages are free again', async () => {
+    let silent = false;
+    const query =
+      (db: Database): Database['query'] =>
+      async (statement) => {
+        const rows = await db.query<never>(statement);
+        if (!silent || !compile(statement).text.includes('accept_tasks(')) return rows;
+        throw new StoreUnreachable('planted', { cause: Object.assign(new Error('planted'), { code: 'ETIMEDOUT' }) });
+      };
+    const replica = await world.open(undefined, { db: (db) => ({ ...db, query: query(db) }) });
     const sender = await world.issue();
-    const { skill, runs, release } = probe();
-    release();
-    await world.send(cut, sender.token);
-    const trap = proxy.arm({ match: new RegExp(`gateway\\.${name}`), at: 'after-sync', action: 'cut' });
-    const task = await world.send(cut, sender.token, { skill });
-    expect(trap.hits()).toBe(1);
-    proxy.disarm();
-    expect(task).toMatchObject({ state: 'completed', artifact: { data: { contact: {} } } });
-    expect(runs()).toBe(1);
-    expect(await world.moves(task.id)).toEqual(['working', 'working>completed']);
+    await world.send(replica, sender.token);
+    silent = true;
+    const messageIds = Array.from({ length: 3 }, newMessage);
+    for (const messageId of messageIds)
+      await expect(world.send(replica, sender.token, { messageId })).rejects.toMatchObject({
+        code: 'service_unavailable',
+      });
+    expect(await world.count('working', sender.installation)).toBe(3);
+    silent = false;
+    await until(async () => (await world.count('working', sender.installation)) === 0);
+    for (const messageId of messageIds)
+      expect(await world.send(replica, sender.token, { messageId })).toMatchObject({ state: 'completed' });
+    await replica.close();
+  });
+
+  it('F-06 of one connection that goes silent: whoever comes after its time-out is served as before', async () => {
+    const { host, port, name } = world.database;
+    const own = await openProxy({ host, port });
+    const replica = await world.open(own.url(name), { statementTimeout: 400 });
+    // A hundred tasks an installation: so each of these asks for fewer.
+    const senders = await Promise.all(Array.from({ length: 6 }, () => world.issue({ perMinute: 6_000, burst: 1_000 })));
+    await Promise.all(senders.map(({ token }) => world.send(replica, token)));
+    // Their ends are answered all the while.
+    const slow = probe();
+    const holders = await Promise.all(Array.from({ length: 3 }, () => world.issue()));
+    for (const { token } of holders)
+      for (let n = 0; n < 5; n++) await world.send(replica, token, { skill: slow.skill, wait: false });
+    await until(() => slow.held() === 15);
+    let going = true;
+    const results: boolean[] = [];
+    const callers = senders.map(async ({ token }) => {
+      for (; going; await pause(60)) {
+        const state = await world.send(replica, token).then(
+          (task) => task.state,
+          () => 'refused',
+        );
+        results.push(state === 'completed');
+      }
+    });
+    const trap = own.arm({ match: /gateway\.accept_tasks\(/, at: 'after-sync', action: 'blackhole', times: 1 });
+    await trap.fired;
+    for (let n = 0; n < 15; n++) {
+      slow.release('one');
+      await pause(100);
+    }
+    results.length = 0;
+    await pause(1_500);
+    going = false;
+    await Promise.all(callers);
+    expect(results.length).toBeGreaterThan(50);
+    expect(results.filter((good) => !good)).toEqual([]);
+    world.errors.splice(0); // what failed meanwhile was told
+    await replica.close();
+    await own.close();
   });
 
   it('of start_tasks: what has been started runs', async () => {

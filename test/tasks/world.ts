@@ -47,7 +47,11 @@ export interface World {
   cancel(replica: Replica, token: string, id: string): ReturnType<Tasks['cancel']>;
   open(
     target?: Parameters<typeof openDatabase>[0]['target'],
-    options?: Pick<TasksOptions, 'patience' | 'held'> & { readonly db?: (db: Database) => Database },
+    options?: Pick<TasksOptions, 'patience' | 'held'> & {
+      readonly db?: (db: Database) => Database;
+      /** Milliseconds. */
+      readonly statementTimeout?: number;
+    },
   ): Promise<Replica>;
   /** The stored row. */
   row(id: string): Promise<Row | undefined>;
@@ -130,28 +134,33 @@ export async function openWorld(): Promise<World> {
 
   const open: World['open'] = async (
     target = { host: database.host, port: database.port, database: database.name, username: 'postgres' },
-    { db: through = (db: Database) => db, ...options } = {},
+    { db: through = (db: Database) => db, statementTimeout = 5_000, ...options } = {},
   ) => {
-    const pool = through(openDatabase({ target, connections: 8, statementTimeout: 5_000, name: 'replica' }));
+    // As store/open.ts makes them.
+    const connect = (connections: number, keyed = false): Database =>
+      through(openDatabase({ target, connections, statementTimeout, name: 'replica', keyed }));
+    const [pool, begins, ends] = [connect(8), connect(1, true), connect(1, true)];
     const texts: string[] = [];
-    const db: Database = {
-      ...pool,
+    const told = (of: Database): Database => ({
+      ...of,
       query: (statement) => {
         texts.push(compile(statement).text);
-        return pool.query(statement);
+        return of.query(statement);
       },
       read: (statement) => {
         texts.push(compile(statement).text);
-        return pool.read(statement);
+        return of.read(statement);
       },
-    };
+    });
+    const db = told(pool);
+    const batches = { begins: told(begins), ends: told(ends) };
     const corridor = await openGateway({
       keys: KEYS,
       store: { db, slow: db },
       checkEvery: 1,
       onDefect: (tool, error) => errors.push(tool, error),
     });
-    const tasks = openTasks({ db, corridor, onError: (error) => errors.push(error), ...options });
+    const tasks = openTasks({ db, batches, corridor, onError: (error) => errors.push(error), ...options });
     return {
       tasks,
       corridor,
@@ -159,7 +168,7 @@ export async function openWorld(): Promise<World> {
       sent: (match) => texts.filter((text) => match.test(text)).length,
       close: async () => {
         await tasks.stop();
-        await pool.close();
+        await Promise.all([pool, begins, ends].map((one) => one.close()));
       },
     };
   };
