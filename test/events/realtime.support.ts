@@ -18,6 +18,26 @@ export interface Door {
   ask(path: string, options?: AskOptions): Promise<Pick<Answer, 'status' | 'body' | 'text'>>;
 }
 
+/** Of a replica. */
+export function doorOf({ url }: { readonly url: string }): Door {
+  return {
+    port: Number(new URL(url).port),
+    ask: async (path, { token, method, body, headers = {} } = {}) => {
+      const response = await fetch(`${url}${path}`, {
+        method: method ?? (body === undefined ? 'GET' : 'POST'),
+        headers: {
+          authorization: `Bearer ${token}`,
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      return { status: response.status, text, body: text === '' ? undefined : JSON.parse(text) };
+    },
+  };
+}
+
 export const holder = (gateway: TestGateway, grant: Grant = {}): Promise<Issued> =>
   gateway.issue({ origins: [ORIGIN], ...grant });
 

@@ -47,6 +47,7 @@ async function contest({ seconds, defect, road }: Plan): Promise<Outcome> {
       SELECT 1, site, n, 'own' || site || n, now() FROM generate_series(1, 3) AS site, generate_series(9, ${3 * WRITERS}::integer) AS n`;
     await sql`TRUNCATE gateway.journal, gateway.journal_head`;
     await defect?.(sql);
+    const texts = new Map<ChildProcess, string>();
     const counts = { done: 0, rolledBack: 0, failed: 0, deadlocks: 0 };
     const start = (first: number): ChildProcess => {
       const child = spawn(
@@ -57,17 +58,16 @@ async function contest({ seconds, defect, road }: Plan): Promise<Outcome> {
         },
       );
       children.push(child);
+      texts.set(child, '');
+      child.stdout?.on('data', (part: Buffer) => texts.set(child, `${texts.get(child)}${part}`));
       return child;
     };
     const finish = async (child: ChildProcess): Promise<void> => {
-      let text = '';
-      child.stdout?.on('data', (part: Buffer) => {
-        text += part.toString();
-      });
+      await until(async () => texts.get(child) !== '');
       const closed = once(child, 'close');
       child.kill('SIGTERM');
       await closed;
-      const told: Counts = JSON.parse(text);
+      const told: Counts = JSON.parse(texts.get(child) ?? '');
       for (const key of ['done', 'rolledBack', 'failed', 'deadlocks'] as const) counts[key] += told[key];
     };
     const steady = start(1);

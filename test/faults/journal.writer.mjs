@@ -1,12 +1,13 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import postgres from 'postgres';
 
 /**
- * Writers of the F-09 test, a program so that it can be killed: `node journal.writer.mjs HOST PORT DATABASE FIRST WRITERS ROAD`. Each
+ * Writers of the F-09 test, a program so that it can be killed: `node journal.writer.mjs HOST PORT DATABASE FIRST WRITERS ROAD [PACE]`. Each
  * has a connection and visitors of its own and goes on until it is ended; a transaction is one script, so that the driver has no say in
  * it. Every committed transaction says in public.change which websites it changed. On road `outside` the receipts are a
- * transaction of their own afterwards: the defect that the test must find.
+ * transaction of their own afterwards: the defect that the test must find. PACE: milliseconds between two transactions.
  */
-const [host = '', port = '', database = '', first = '', writers = '', road = ''] = process.argv.slice(2);
+const [host = '', port = '', database = '', first = '', writers = '', road = '', pace = '0'] = process.argv.slice(2);
 const SITES = [1, 2, 3];
 const pick = (/** @type {number} */ n) => Math.floor(Math.random() * n);
 const counts = { done: 0, rolledBack: 0, failed: 0, deadlocks: 0 };
@@ -15,6 +16,7 @@ const counts = { done: 0, rolledBack: 0, failed: 0, deadlocks: 0 };
 async function write(writer) {
   const sql = postgres({ host, port: Number(port), database, username: 'postgres', max: 1, onnotice: () => undefined });
   for (let i = 0; ; i++) {
+    if (pace !== '0') await pause(Number(pace));
     const sites = SITES.toSorted(() => Math.random() - 0.5).slice(0, 1 + pick(SITES.length));
     const back = Math.random() < 0.05;
     const changes = sites.map(
@@ -42,4 +44,6 @@ async function write(writer) {
 process.on('SIGTERM', () => {
   process.stdout.write(`${JSON.stringify(counts)}\n`, () => process.exit(0));
 });
+// Whoever ends it waits for this: before, the signal would end it without its counts.
+process.stdout.write('\n');
 await Promise.race(Array.from({ length: Number(writers) }, (_, n) => write(Number(first) + n)));

@@ -6,6 +6,7 @@ import {
   Client,
   connected,
   type Door,
+  doorOf,
   type Frame,
   frame,
   handshake,
@@ -36,25 +37,6 @@ const address = (): string => {
   const { host, port, name } = gateway.database;
   return `postgres://postgres@${encodeURIComponent(host)}:${port}/${name}`;
 };
-
-function doorOf({ url }: Replica): Door {
-  return {
-    port: Number(new URL(url).port),
-    ask: async (path, { token, method, body, headers = {} } = {}) => {
-      const response = await fetch(`${url}${path}`, {
-        method: method ?? (body === undefined ? 'GET' : 'POST'),
-        headers: {
-          authorization: `Bearer ${token}`,
-          ...(body !== undefined && { 'content-type': 'application/json' }),
-          ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
-        },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-      });
-      const text = await response.text();
-      return { status: response.status, text, body: text === '' ? undefined : JSON.parse(text) };
-    },
-  };
-}
 
 async function subscription(door: Door, token: string, websites: readonly string[]): Promise<string> {
   const answer = await door.ask('/api/v1/subscriptions', { token, body: definition(websites) });
