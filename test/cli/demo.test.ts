@@ -82,7 +82,9 @@ test('same seed and clock, same rows', async () => {
   const rows = async (): Promise<string> =>
     (await dump(database))
       .split('\n')
-      .filter((row) => /^\(1,[12],\d+,/.test(row) && !/,\w+\.(snapshot|changed),"/.test(row) && !row.includes('""website"":'))
+      .filter(
+        (row) => /^\(1,[12],\d+,/.test(row) && !/,\w+\.(snapshot|changed),"/.test(row) && !row.includes('""website"":'),
+      )
       .sort()
       .join('\n');
   await document('demo', ...NOW);
