@@ -307,8 +307,22 @@ describe('WH-05 attempts', () => {
     await tell(database, 1);
     await until(async () => (await log(database, id))[0]?.response_status === 500);
     const [delivery] = await database.sql`SELECT id, attempts FROM gateway.webhook_delivery WHERE endpoint_id = ${id}`;
-    const of = { id: String(delivery?.['id']), attempt: Number(delivery?.['attempts']), endpoint: id, url: receiver.url };
-    const late = { ...of, losses: 0, delivered: true, unused: false, wait: null, gone: false, status: 200, error: null };
+    const of = {
+      id: String(delivery?.['id']),
+      attempt: Number(delivery?.['attempts']),
+      endpoint: id,
+      url: receiver.url,
+    };
+    const late = {
+      ...of,
+      losses: 0,
+      delivered: true,
+      unused: false,
+      wait: null,
+      gone: false,
+      status: 200,
+      error: null,
+    };
     expect(await settleDeliveries(database.db, [{ ...late, attempt: of.attempt - 1 }])).toMatchObject({ taken: 0 });
     expect(await statuses(id)).toEqual(['pending']);
     expect(await settleDeliveries(database.db, [late])).toMatchObject({ taken: 1 });
