@@ -301,6 +301,21 @@ describe('locks', () => {
     await until(async () => (await states(one.id))[0] === 'delivered');
   });
 
+  it('a process that stops waits a moment for who holds an endpoint', async () => {
+    const { id } = await addEndpoint(database, credential, receiver.url);
+    receiver.reply(() => undefined);
+    const stopping = run(database, [receiver], { sending: { deadline: 300 }, schedule: SCHEDULE });
+    await tell(database, 1);
+    await until(() => receiver.got.length === 1);
+    const release = await locking(id);
+    const stopped = stopping.stop();
+    await pause(500);
+    await release();
+    await stopped;
+    expect(await log(database, id)).toMatchObject([{ status: 'pending', error: 'timeout' }]);
+    expect(stopping.errors).toEqual([]);
+  });
+
   it('deliveries are claimed also where outcomes cannot be written down', async () => {
     const one = await addEndpoint(database, credential, receiver.url);
     await tell(database, 2);

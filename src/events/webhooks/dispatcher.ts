@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from '../../store/postgres.ts';
 import {
   type Claim,
@@ -29,6 +30,8 @@ const EVERY = 500;
 const AGAIN = 30;
 /** Milliseconds after which outcomes are written again whose endpoint somebody held. */
 const HELD = 10;
+/** How often that is tried when the process stops. */
+const LAST = 50;
 /** Milliseconds that may pass between asking for a lease and using it: what was revoked meanwhile may go out in these. */
 const FRESH = 1_000;
 /** Milliseconds that attempts under way have when the process stops. */
@@ -53,7 +56,7 @@ export function startWebhooks(options: WebhooksOptions): { stop(): Promise<void>
   let again: NodeJS.Timeout | undefined;
   const lookIn = (milliseconds: number): void => {
     clearTimeout(again);
-    again = setTimeout(wake, milliseconds).unref();
+    if (!stopped) again = setTimeout(wake, milliseconds).unref();
   };
   /** What cannot be written down now waits for another round. */
   const settle = async (): Promise<void> => {
@@ -62,6 +65,13 @@ export function startWebhooks(options: WebhooksOptions): { stop(): Promise<void>
     const later = new Set((await settleDeliveries(db, batch)).later);
     ended.splice(0, batch.length, ...batch.filter(({ id }) => later.has(id)));
     if (later.size > 0) lookIn(HELD);
+  };
+  /** Nobody else knows these outcomes: who holds an endpoint for a moment is waited for. */
+  const settleLast = async (): Promise<void> => {
+    for (let n = 0; ended.length > 0 && n < LAST; n++) {
+      if (n > 0) await pause(HELD);
+      await settle();
+    }
   };
   const attempt = async (claim: Claim): Promise<void> => {
     const outcome = await sendClaim(options, claim, stopping.signal);
@@ -125,7 +135,7 @@ export function startWebhooks(options: WebhooksOptions): { stop(): Promise<void>
       await Promise.all(flying);
       clearTimeout(grace);
       await under;
-      await settle().catch(onError);
+      await settleLast().catch(onError);
     },
   };
 }
