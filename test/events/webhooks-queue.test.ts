@@ -319,11 +319,11 @@ describe('locks', () => {
   it('deliveries are claimed also where outcomes cannot be written down', async () => {
     const one = await addEndpoint(database, credential, receiver.url);
     await tell(database, 2);
-    let failing = 3;
+    let failing = true;
     const db: Database = {
       ...database.db,
       query: (statement) =>
-        compile(statement).text.includes('settle_webhooks') && failing-- > 0
+        compile(statement).text.includes('settle_webhooks') && failing
           ? Promise.reject(new Error('planted'))
           : database.db.query(statement),
     };
@@ -331,9 +331,10 @@ describe('locks', () => {
     await until(() => receiver.got.length === 2);
     await tell(database, 1);
     await until(() => receiver.got.length === 3);
+    failing = false;
     await until(async () => (await states(one.id)).every((state) => state === 'delivered'));
     await here.stop();
-    expect(here.errors.map(String)).toEqual(Array(3).fill('Error: planted'));
+    expect(new Set(here.errors.map(String))).toEqual(new Set(['Error: planted']));
     expect(receiver.got).toHaveLength(3);
   });
 
