@@ -203,7 +203,7 @@ it.each<[string, (sql: postgres.Sql) => Promise<unknown>, string]>([
   ],
   [
     'a position that moves past what it has not taken',
-    (sql) => replaced(sql, 'gateway.queue_webhooks', 'j.position > e.position AND', 'j.position > e.position + 1 AND'),
+    (sql) => replaced(sql, 'gateway.queue_webhooks', 'j.position > after AND', 'j.position > after + 1 AND'),
     'an event that was not delivered',
   ],
   [
