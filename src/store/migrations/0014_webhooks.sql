@@ -309,7 +309,7 @@ BEGIN
           id text, endpoint text, url text, attempt integer, delivered boolean, unused boolean, wait double precision, gone boolean,
           status integer, error text, losses bigint)
         JOIN gateway.webhook_endpoint x ON x.id = r.endpoint
-        JOIN gateway.webhook_delivery d ON d.id = r.id AND d.endpoint_id = x.id AND d.attempts = r.attempt
+        JOIN gateway.webhook_delivery d ON d.id = r.id AND d.attempts = r.attempt -- by its id alone: not by all of the endpoint's
        WHERE x.id = ANY (held) AND d.status IN ('pending', 'dropped') AND (NOT r.unused OR d.lease_until IS NOT NULL)
     ), settled AS (
       UPDATE gateway.webhook_delivery d
