@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Config } from '../config.ts';
 import { sendClaim, settlementOf } from '../events/webhooks/dispatcher.ts';
 import { senderOptions } from '../events/webhooks/sender.ts';
@@ -19,7 +20,7 @@ export async function testEndpoint(
   if (!claim) throw new Refused(`Webhook ${id} is disabled, or its credential may not be told any more.`);
   const outcome = await sendClaim({ keys, sender: senderOptions(config.webhooks.allowed, config.baseUrl) }, claim);
   const settled = settlementOf(claim, outcome, []);
-  await settleDeliveries(db, [settled]);
+  while ((await settleDeliveries(db, [settled])).later.length > 0) await pause(50); // a round is at the endpoint
   const { delivered, status, error } = settled;
   return {
     document: {

@@ -167,7 +167,7 @@ function updateCommand(group: Command, register: Run): void {
   const command = endpointOptions(
     group
       .command('update <WHK>')
-      .description('change an endpoint; a list that is given replaces the whole list')
+      .description('change an endpoint; a list that is given replaces the whole list, for what is not queued yet')
       .option('--credential <CRD>', 'the credential under which it is told')
       .option('--website <WEB>', 'the website; what is queued of the one before is dropped')
       .option('--url <URL>', 'the receiver’s https address'),
@@ -209,7 +209,12 @@ function rotateCommand(group: Command, register: Run): void {
     const secret = newWebhookSecret();
     const keys = await openKeys(config);
     const rotated = await rotateEndpoint(db, record.id, keys.seal('webhook secret', secret), overlap);
-    if (!rotated) throw unknown(record.id);
+    if (!rotated) {
+      const { old_secret_until: until } = await endpoint(db, record.id);
+      throw new Refused(
+        `The secret before the last one of ${record.id} signs until ${until?.toISOString() ?? 'now'}: rotate after that, or with --overlap 0s, which ends it and the last one at once.`,
+      );
+    }
     out.result({ ...endpointDocument(rotated), secret }, secretText(rotated, secret));
   });
 }

@@ -1,4 +1,4 @@
-import { type Fragment, join, sql } from '../core/sql.ts';
+import { type Fragment, sql } from '../core/sql.ts';
 import type { Database } from './postgres.ts';
 import { type Claim, LEASE, padded } from './webhooks.ts';
 
@@ -91,44 +91,18 @@ export async function updateEndpoint(
   id: string,
   { credential, site, url, eventTypes, description, enabled }: EndpointChanges,
 ): Promise<EndpointRecord | undefined> {
-  const head = sql`coalesce((SELECT h.position FROM gateway.journal_head h WHERE h.tenant = `;
-  const changes = [
-    sql`updated_at = now()`,
-    ...(credential === undefined ? [] : [sql`credential_id = ${credential}`]),
-    ...(site === undefined ? [] : [sql`tenant = ${site.tenant}, site = ${site.site}`]),
-    ...(url === undefined ? [] : [sql`url = ${url}`]),
-    ...(eventTypes === undefined ? [] : [sql`event_types = ${eventTypes}::text[]`]),
-    ...(description === undefined ? [] : [sql`description = ${description}`]),
-    ...(enabled === undefined
-      ? []
-      : [
-          sql`enabled = ${enabled}, disabled_because = CASE WHEN ${enabled} THEN NULL ELSE coalesce(x.disabled_because, 'owner') END,
-              failing_since = CASE WHEN x.enabled THEN x.failing_since END,
-              gap_since = CASE WHEN x.enabled = ${enabled} THEN x.gap_since ELSE coalesce(x.gap_since, now()) END`,
-        ]),
-    ...(site === undefined && enabled !== true
-      ? []
-      : [
-          sql`position = CASE WHEN ${site !== undefined} AND (x.tenant, x.site) IS DISTINCT FROM (${site?.tenant ?? null}::bigint, ${site?.site ?? null}::bigint)
-                                OR ${enabled === true} AND NOT x.enabled
-                              THEN ${head}coalesce(${site?.tenant ?? null}::bigint, x.tenant) AND h.site = coalesce(${site?.site ?? null}::bigint, x.site)), 0)
-                              ELSE x.position END`,
-        ]),
-  ];
-  const [row] = await db.query<EndpointRecord>(sql`
-    WITH before AS (
-      SELECT * FROM gateway.webhook_endpoint WHERE id = ${id} FOR NO KEY UPDATE
-    ), e AS (
-      UPDATE gateway.webhook_endpoint x SET ${join(changes, ', ')} FROM before WHERE x.id = before.id RETURNING x.*
-    ), dropped AS (
-      UPDATE gateway.webhook_delivery d SET status = 'dropped', ended_at = now(), lease_until = NULL FROM before, e
-       WHERE d.endpoint_id = e.id AND d.status = 'pending'
-         AND (NOT e.enabled OR (before.tenant, before.site) IS DISTINCT FROM (e.tenant, e.site))
-    ) ${view(sql`e`)}`);
+  await db.query(sql`
+    SELECT gateway.update_webhook(
+      ${id}, ${credential ?? null}::text, ${site?.tenant ?? null}::bigint, ${site?.site ?? null}::bigint, ${url ?? null}::text,
+      ${eventTypes ?? null}::text[], ${description ?? null}::text, ${enabled ?? null}::boolean)`);
+  const [row] = await readEndpoints(db, { id });
   return row;
 }
 
-/** Puts another secret in place; the one before signs for `overlap` seconds more, with 0 not at all. */
+/**
+ * Puts another secret in place; the one before signs for `overlap` seconds more, with 0 not at all. `undefined`: there is no
+ * such endpoint, or an overlap is running and would be cut short by another one.
+ */
 export async function rotateEndpoint(
   db: Database,
   id: string,
@@ -142,7 +116,7 @@ export async function rotateEndpoint(
              old_secret = CASE WHEN ${overlap}::integer > 0 THEN secret END,
              old_secret_until = CASE WHEN ${overlap}::integer > 0
                                 THEN date_trunc('milliseconds', now() + make_interval(secs => ${overlap}::integer)) END
-       WHERE id = ${id} RETURNING *
+       WHERE id = ${id} AND (${overlap}::integer = 0 OR coalesce(old_secret_until <= now(), true)) RETURNING *
     ) ${view(sql`e`)}`);
   return row;
 }
@@ -161,7 +135,7 @@ export async function claimTest(db: Database, id: string, eventId: string): Prom
   const [row] = await db.query<{ claim: Claim }>(sql`
     WITH e AS (
       SELECT x.* FROM gateway.webhook_endpoint x
-       WHERE x.id = ${id} AND x.enabled AND gateway.may_be_told(x.credential_id, x.tenant, x.site)
+       WHERE x.id = ${id} AND x.enabled AND gateway.may_be_told(x.credential_id, x.tenant, x.site) FOR NO KEY UPDATE
     ), d AS (
       INSERT INTO gateway.webhook_delivery
         (endpoint_id, event_id, tenant, site, position, event_type, occurred_at, recorded_at, test, attempts, attempted_at, due_at, lease_until)

@@ -20,15 +20,23 @@ export interface Claim {
   readonly oldSecret: string | null;
   /** Unix milliseconds since when receipts were lost to the receiver, and it has not been told yet. */
   readonly gapSince: number | null;
+  /** How often that was; who accepts the claim has been told of these. */
+  readonly losses: number;
   readonly test: boolean;
   readonly receipt: EventReceipt;
 }
 
 /** How an attempt has ended. */
 export interface Settlement {
+  /** These five as the claim had them. */
   readonly id: string;
+  readonly endpoint: string;
+  readonly url: string;
   readonly attempt: number;
+  readonly losses: number;
   readonly delivered: boolean;
+  /** Nothing was attempted: it is given back, and does not count. */
+  readonly unused: boolean;
   /** Seconds until the next attempt; null: there is none. */
   readonly wait: number | null;
   /** The receiver wants no more of anything. */
@@ -36,14 +44,16 @@ export interface Settlement {
   /** Of the response. */
   readonly status: number | null;
   readonly error: string | null;
-  /** What the receiver was told of a gap, as the claim had it. */
-  readonly gapSince: number | null;
 }
 
 /** Milliseconds for which an attempt is leased: its own ten seconds, and what may pass before it begins. */
 export const LEASE = 15_000;
 /** Attempts under way at an endpoint, over all replicas. */
 const AT_ONE_ENDPOINT = 16;
+/** Attempts under way in this process. */
+export const SEATS = 512;
+/** Of them, those for endpoints that have nothing under way. */
+const RESERVED = 128;
 /** Seconds of nothing but failure after which an endpoint is disabled: three days. */
 const PATIENCE = 3 * 86_400;
 /** Seconds that the log of a delivery is kept, as the journal keeps its receipt. */
@@ -76,17 +86,23 @@ export async function claimDeliveries(
 ): Promise<{ claims: readonly Claim[]; more: boolean }> {
   const [row] = await db.query<{ claims: Claim[]; more: boolean }>(sql`
     SELECT c.claims, c.more FROM gateway.claim_webhooks(
-      ${padded(eventKey)}, ${seats}::integer, ${AT_ONE_ENDPOINT}::integer, ${schedule.length}::integer,
+      ${padded(eventKey)}, ${seats}::integer, ${RESERVED}::integer, ${AT_ONE_ENDPOINT}::integer, ${schedule.length}::integer,
       make_interval(secs => ${schedule[0] ?? 0}::double precision), ${LEASE}::integer * interval '1 millisecond') c`);
   return row ?? { claims: [], more: false };
 }
 
-/** Writes outcomes down; returns how many were still wanted. Sent twice, the second changes nothing. */
-export async function settleDeliveries(db: Database, results: readonly Settlement[]): Promise<number> {
-  const [row] = await db.query<{ taken: number }>(sql`
-    SELECT gateway.settle_webhooks(
-      ${JSON.stringify(results)}::text::jsonb, make_interval(secs => ${PATIENCE}::integer)) AS taken`);
-  return row?.taken ?? 0;
+/**
+ * Writes outcomes down; returns how many were still wanted. Sent twice, the second changes nothing. `later`: deliveries that
+ * are left, because somebody holds their endpoint.
+ */
+export async function settleDeliveries(
+  db: Database,
+  results: readonly Settlement[],
+): Promise<{ taken: number; later: readonly string[] }> {
+  const [row] = await db.query<{ taken: number; later: string[] }>(sql`
+    SELECT s.taken, s.later FROM gateway.settle_webhooks(
+      ${JSON.stringify(results)}::text::jsonb, make_interval(secs => ${PATIENCE}::integer)) s`);
+  return row ?? { taken: 0, later: [] };
 }
 
 /** Forgets at most `n` deliveries that ended seven days ago, and old secrets that sign no more; returns how many. */
@@ -98,7 +114,8 @@ export async function purgeDeliveries(db: Database, n: number): Promise<number> 
     ), purged AS (
       DELETE FROM gateway.webhook_delivery d USING old WHERE d.id = old.id RETURNING 1
     ), ended AS (
-      UPDATE gateway.webhook_endpoint SET old_secret = NULL, old_secret_until = NULL WHERE old_secret_until <= now()
+      UPDATE gateway.webhook_endpoint SET old_secret = NULL, old_secret_until = NULL
+       WHERE id IN (SELECT id FROM gateway.webhook_endpoint WHERE old_secret_until <= now() FOR NO KEY UPDATE SKIP LOCKED)
     ) SELECT count(*)::integer AS purged FROM purged`);
   return row?.purged ?? 0;
 }

@@ -92,6 +92,7 @@ const HOSTS = [
   ...['[64:ff9b:1::7f00:1]', '[2002:7f00:1::]', '[2001:0:7f00:1::]', '[::ffff:0:127.0.0.1]', '[100::1]', '[5f00::1]'],
   ...[
     '169.254.169.254',
+    '168.63.129.16',
     '[::ffff:169.254.169.254]',
     '[fd00:ec2::254]',
     '[fe80::1]',
@@ -144,6 +145,7 @@ const OTHERS = [
   'https://[::1',
   '',
   `https://receiver.example/${'x'.repeat(2048)}`,
+  `https://receiver.example/${'"'.repeat(800)}`,
 ];
 
 /** A name of a public form, and the addresses that it has. */

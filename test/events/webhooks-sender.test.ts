@@ -32,10 +32,10 @@ const raw = (speak: (socket: Socket) => void): Promise<number> =>
 async function attempt(
   origin: string,
   deadline = 600,
-  more: { readonly resolve?: () => Promise<string[]>; readonly stop?: AbortSignal } = {},
+  more: { readonly resolve?: () => Promise<string[]>; readonly stop?: AbortSignal; readonly sender?: typeof send } = {},
 ): Promise<Outcome & { readonly took: number }> {
   const began = performance.now();
-  const outcome = await send(
+  const outcome = await (more.sender ?? send)(
     {
       at: Date.now(),
       url: `${origin}/hook`,
@@ -61,6 +61,11 @@ async function attempt(
   );
   return { ...outcome, took: performance.now() - began };
 }
+
+const following: typeof send = async ({ url }) => ({
+  status: (await fetch(url, { method: 'POST', redirect: 'follow' })).status,
+  retryAfter: undefined,
+});
 
 const HEAD = 'HTTP/1.1 200 OK\r\n';
 
@@ -116,6 +121,22 @@ describe('WH-08 responses', () => {
     expect(outcome).toMatchObject({ error });
     expect(outcome.took).toBeLessThan(900);
     if (error === 'timeout') expect(outcome.took).toBeGreaterThan(550);
+  });
+
+  it.each([
+    ['the sender', send, 0],
+    ['a sender that does, for the test’s power', following, 1],
+  ] as const)('a redirect is not followed: %s', async (_, sender, followed) => {
+    let reached = 0;
+    const honeypot = await raw((socket) => {
+      reached++;
+      socket.end(`${HEAD}content-length: 0\r\n\r\n`);
+    });
+    const port = await raw((socket) =>
+      socket.end(`HTTP/1.1 307 No\r\nlocation: http://127.0.0.1:${honeypot}/\r\ncontent-length: 0\r\n\r\n`),
+    );
+    const outcome = await attempt(`http://127.0.0.1:${port}`, 2_000, { sender });
+    expect([outcome, reached]).toMatchObject([{ status: followed ? 200 : 307 }, followed]);
   });
 
   it('a protocol that is not asked for is no success', async () => {

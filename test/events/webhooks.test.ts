@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { eventId } from '../../src/events/receipts.ts';
 import { newWebhookSecret } from '../../src/events/webhooks/signature.ts';
 import { openLedgerKey } from '../../src/store/ledger.ts';
-import { replayDeliveries, rotateEndpoint, updateEndpoint } from '../../src/store/webhook-endpoints.ts';
+import { readDeliveries, replayDeliveries, rotateEndpoint, updateEndpoint } from '../../src/store/webhook-endpoints.ts';
 import { LEASE, purgeDeliveries, settleDeliveries } from '../../src/store/webhooks.ts';
 import { issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
@@ -166,8 +166,12 @@ it('WH-03 rotation under load: both secrets sign during the overlap, and nothing
   const after = receiver.got.at(-1);
   expect(after && [secret, renewed].map((one) => verified(one, after))).toEqual([false, true]);
   expect(outcomes).not.toContain(false);
-  await purgeDeliveries(database.db, 1);
-  expect(await row(id)).toMatchObject({ old_secret: null, old_secret_until: null });
+  // A round may be at the endpoint: it is not waited for.
+  await until(async () => {
+    await purgeDeliveries(database.db, 1);
+    return (await row(id))['old_secret'] === null;
+  });
+  expect(await row(id)).toMatchObject({ old_secret_until: null });
 });
 
 describe('WH-04 what counts as success', () => {
@@ -307,12 +311,26 @@ describe('WH-05 attempts', () => {
     await tell(database, 1);
     await until(async () => (await log(database, id))[0]?.response_status === 500);
     const [delivery] = await database.sql`SELECT id, attempts FROM gateway.webhook_delivery WHERE endpoint_id = ${id}`;
-    const late = { delivered: true, wait: null, gone: false, status: 200, error: null, gapSince: null };
-    const of = { id: String(delivery?.['id']), attempt: Number(delivery?.['attempts']) };
-    expect(await settleDeliveries(database.db, [{ ...late, ...of, attempt: of.attempt - 1 }])).toBe(0);
+    const of = {
+      id: String(delivery?.['id']),
+      attempt: Number(delivery?.['attempts']),
+      endpoint: id,
+      url: receiver.url,
+    };
+    const late = {
+      ...of,
+      losses: 0,
+      delivered: true,
+      unused: false,
+      wait: null,
+      gone: false,
+      status: 200,
+      error: null,
+    };
+    expect(await settleDeliveries(database.db, [{ ...late, attempt: of.attempt - 1 }])).toMatchObject({ taken: 0 });
     expect(await statuses(id)).toEqual(['pending']);
-    expect(await settleDeliveries(database.db, [{ ...late, ...of }])).toBe(1);
-    expect(await settleDeliveries(database.db, [{ ...late, ...of }])).toBe(0);
+    expect(await settleDeliveries(database.db, [late])).toMatchObject({ taken: 1 });
+    expect(await settleDeliveries(database.db, [late])).toMatchObject({ taken: 0 });
     expect(await statuses(id)).toEqual(['delivered']);
   });
 
@@ -430,14 +448,15 @@ it('a held family waits, and goes out when it is released', async () => {
   await settled(id, 'delivered', 'delivered', 'delivered');
 });
 
-it('a thousand wait at most, the others in the journal', async () => {
+it('a thousand wait for their first attempt at most, the others in the journal', async () => {
   const { id } = await addEndpoint(database, credential, receiver.url);
   receiver.reply(answer(500));
   start({ schedule: [0, 600] });
   await tell(database, 2_500);
   await until(async () => (await queued(database)) >= 1_000, 20_000);
   await new Promise((resolve) => setTimeout(resolve, 600));
-  expect(await queued(database)).toBeLessThan(1_200);
+  const waiting = (await log(database, id)).filter(({ attempts }) => attempts === 0);
+  expect(waiting.length).toBeLessThan(1_200);
   const { position } = await row(id);
   const [head] = await database.sql`SELECT position FROM gateway.journal_head WHERE (tenant, site) = (1, 1)`;
   expect(Number(position)).toBeLessThan(Number(head?.['position']));
@@ -524,11 +543,18 @@ it('what ended seven days ago is forgotten', async () => {
   expect(await statuses(id)).toEqual(['delivered', 'delivered']);
 });
 
-it('a secret that was sealed under a key that is gone fails the delivery, and says why', async () => {
+it('a secret that this process cannot read uses up no attempt, and says why; who has the key delivers', async () => {
   const { id } = await addEndpoint(database, credential, receiver.url);
   start({ schedule: [0], keys: { open: () => undefined } });
   await tell(database, 1);
-  await settled(id, 'failed');
-  expect((await log(database, id))[0]?.error).toBe('secret_sealed_by_unknown_key');
+  await until(async () => (await log(database, id))[0]?.error === 'secret_sealed_by_unknown_key');
+  expect(await readDeliveries(database.db, id, 'pending', 1)).toMatchObject([{ attempts: 0 }]);
+  expect((await log(database, id))[0]?.due_in).toBeGreaterThan(25);
+  expect(await row(id)).toMatchObject({ failing_since: null });
   expect(receiver.connections()).toBe(0);
+  await running?.stop();
+  await travel(id);
+  start({ schedule: [0] });
+  await settled(id, 'delivered');
+  expect(only(receiver)).toMatchObject({ attempt: 1 });
 });

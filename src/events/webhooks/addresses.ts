@@ -6,6 +6,7 @@ const SPECIAL_V4: readonly (readonly [network: string, prefix: number])[] = [
   ['10.0.0.0', 8],
   ['100.64.0.0', 10], // carrier-grade NAT
   ['127.0.0.0', 8],
+  ['168.63.129.16', 32], // Azure's platform
   ['169.254.0.0', 16], // link-local, metadata services of clouds
   ['172.16.0.0', 12],
   ['192.0.0.0', 24], // protocol assignments

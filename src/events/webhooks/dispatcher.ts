@@ -1,9 +1,11 @@
 import { setMaxListeners } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from '../../store/postgres.ts';
 import {
   type Claim,
   claimDeliveries,
   purgeDeliveries,
+  SEATS,
   type Settlement,
   settleDeliveries,
 } from '../../store/webhooks.ts';
@@ -22,14 +24,16 @@ export interface WebhooksOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Attempts under way in this process. */
-const SEATS = 512;
 /** Milliseconds between looks at what is due: a revoked credential's queue is dropped within a second. */
 const EVERY = 500;
 /** Milliseconds after which listeners look again: a website's news are told once in 25 (0011_journal.sql). */
 const AGAIN = 30;
-/** Milliseconds that may pass between asking for a lease and using it: the attempt ends within what is left. */
-const FRESH = 3_000;
+/** Milliseconds after which outcomes are written again whose endpoint somebody held. */
+const HELD = 10;
+/** How often that is tried when the process stops. */
+const LAST = 50;
+/** Milliseconds that may pass between asking for a lease and using it: what was revoked meanwhile may go out in these. */
+const FRESH = 1_000;
 /** Milliseconds that attempts under way have when the process stops. */
 const GRACE = 3_000;
 const PURGE_EVERY = 60_000;
@@ -49,11 +53,24 @@ export function startWebhooks(options: WebhooksOptions): { stop(): Promise<void>
   let purgedAt = performance.now();
   let [due, running, stopped] = [false, false, false];
 
+  let again: NodeJS.Timeout | undefined;
+  const lookIn = (milliseconds: number): void => {
+    clearTimeout(again);
+    if (!stopped) again = setTimeout(wake, milliseconds).unref();
+  };
+  /** What cannot be written down now waits for another round. */
   const settle = async (): Promise<void> => {
-    while (ended.length > 0) {
-      const batch = ended.slice();
-      await settleDeliveries(db, batch);
-      ended.splice(0, batch.length);
+    const batch = ended.slice();
+    if (batch.length === 0) return;
+    const later = new Set((await settleDeliveries(db, batch)).later);
+    ended.splice(0, batch.length, ...batch.filter(({ id }) => later.has(id)));
+    if (later.size > 0) lookIn(HELD);
+  };
+  /** Nobody else knows these outcomes: who holds an endpoint for a moment is waited for. */
+  const settleLast = async (): Promise<void> => {
+    for (let n = 0; ended.length > 0 && n < LAST; n++) {
+      if (n > 0) await pause(HELD);
+      await settle();
     }
   };
   const attempt = async (claim: Claim): Promise<void> => {
@@ -62,23 +79,26 @@ export function startWebhooks(options: WebhooksOptions): { stop(): Promise<void>
     wake();
   };
   const round = async (): Promise<void> => {
-    await settle();
-    const seats = SEATS - flying.size;
+    await settle().catch(onError);
+    const seats = SEATS - flying.size - ended.length;
     if (stopped || seats <= 0) return;
     const asked = performance.now();
     const eventKey = await options.eventKey();
     const { claims, more } = await claimDeliveries(db, { eventKey, seats, schedule });
-    // Too late to end within the lease: whoever finds it lapsed attempts it.
-    if (performance.now() - asked > FRESH) return;
-    for (const claim of claims) {
+    const late = performance.now() - asked > FRESH;
+    if (late && claims.length > 0) {
+      ended.push(...claims.map(givenBack));
+      due = true;
+    }
+    for (const claim of late ? [] : claims) {
       const one = attempt(claim).catch(onError);
       flying.add(one);
       one.finally(() => flying.delete(one));
     }
     if (more) due = true;
     if (asked - purgedAt < PURGE_EVERY) return;
-    purgedAt = asked;
-    for (let n = PURGED; n === PURGED; ) n = await purgeDeliveries(db, PURGED);
+    // One statement a round: deliveries wait for it.
+    if ((await purgeDeliveries(db, PURGED)) < PURGED) purgedAt = asked;
   };
   let under: Promise<void> = Promise.resolve();
   /** One round at a time, and another after it where one was asked for meanwhile. */
@@ -98,11 +118,9 @@ export function startWebhooks(options: WebhooksOptions): { stop(): Promise<void>
         if (due) wake();
       });
   };
-  let again: NodeJS.Timeout | undefined;
   const listening = db.listen('gateway_journal', () => {
     wake();
-    clearTimeout(again);
-    again = setTimeout(wake, AGAIN).unref();
+    lookIn(AGAIN);
   });
   const timer = setInterval(wake, EVERY).unref();
   wake();
@@ -117,7 +135,7 @@ export function startWebhooks(options: WebhooksOptions): { stop(): Promise<void>
       await Promise.all(flying);
       clearTimeout(grace);
       await under;
-      await settle().catch(onError);
+      await settleLast().catch(onError);
     },
   };
 }
@@ -134,6 +152,8 @@ export async function sendClaim(
   return send({ ...claim, secrets }, sender, stop);
 }
 
+/** Seconds after which a claim is asked for again whose secret this process cannot read: another one may. */
+const UNREADABLE = 30;
 const GONE = 410;
 /** What Retry-After is listened to of. */
 const BUSY: readonly number[] = [429, 503];
@@ -145,9 +165,15 @@ export function settlementOf(claim: Claim, outcome: Outcome | undefined, schedul
   const gone = error === null && status === GONE;
   const retryAfter =
     outcome && 'retryAfter' in outcome && BUSY.includes(outcome.status) ? outcome.retryAfter : undefined;
-  const { id, attempt, gapSince } = claim;
+  if (outcome === undefined && !claim.test) return { ...givenBack(claim), wait: UNREADABLE, error };
   const next = delivered || gone ? null : waitAfter(schedule, claim.number, retryAfter);
   // Cut off by us: another process goes on at once.
   const wait = error === 'interrupted' && next !== null ? 0 : next;
-  return { id, attempt, delivered, wait, gone, status, error, gapSince };
+  return { ...givenBack(claim), unused: false, delivered, wait, gone, status, error };
+}
+
+/** Of a claim that was not attempted: it is due at once. */
+function givenBack({ id, endpoint, url, attempt, losses }: Claim): Settlement {
+  const none = { delivered: false, gone: false, status: null, error: null };
+  return { id, endpoint, url, attempt, losses, ...none, unused: true, wait: 0 };
 }

@@ -19,10 +19,11 @@ const PRIVATE_NAME = /(^|\.)(localhost|localdomain|local|internal|home\.arpa)$/;
  * parser has read numbers of every notation and digits of every script by then, so that `127.1` is 127.0.0.1.
  */
 export function receiverOf(text: string, allowed: ReadonlySet<string>): Receiver {
-  if (text.length > URL_MAX) return { refused: `A receiver’s address has at most ${URL_MAX} characters.` };
   if (!/^[\x21-\x5b\x5d-\x7e]+$/.test(text) || !URL.canParse(text))
     return { refused: 'A receiver is an https address.' };
   const url = new URL(text);
+  // As it is kept: some characters have become three.
+  if (url.href.length > URL_MAX) return { refused: `A receiver’s address has at most ${URL_MAX} characters.` };
   if (url.username + url.password !== '' || /^[^/?#]*\/\/[^/?#]*@/.test(text)) {
     return { refused: 'A receiver’s address holds no user or password.' };
   }

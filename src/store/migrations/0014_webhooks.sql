@@ -13,8 +13,10 @@ CREATE TABLE gateway.webhook_endpoint (
   old_secret text,
   old_secret_until timestamptz,
   position bigint NOT NULL,                            -- of the journal, up to which receipts have become deliveries
-  failing_since timestamptz,                           -- first failed attempt since the last one that was accepted
+  failing_since timestamptz,                           -- first failed attempt since the last one that was accepted,
+  failed_at timestamptz,                               -- and the last one
   gap_since timestamptz,                               -- since when receipts were lost to the receiver that it has not been told of
+  losses bigint NOT NULL DEFAULT 0,                    -- how often: who was told of a gap was told of these
   created_at timestamptz NOT NULL DEFAULT now(),
   updated_at timestamptz NOT NULL DEFAULT now(),
   CHECK (enabled = (disabled_because IS NULL)),
@@ -36,7 +38,8 @@ CREATE TABLE gateway.webhook_delivery (
   test boolean NOT NULL DEFAULT false,
   status text NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'delivered', 'failed', 'dropped')),
   attempts integer NOT NULL DEFAULT 0,                 -- ever begun: an attempt's number here is what fences its outcome
-  attempts_before integer NOT NULL DEFAULT 0,          -- of them before the last replay
+  attempts_before integer NOT NULL DEFAULT 0,          -- of them before the last replay, or given back without a request
+  replayed boolean NOT NULL DEFAULT false,
   due_at timestamptz NOT NULL,                         -- of the next attempt; while one is under way, the end of its lease
   lease_until timestamptz,
   attempted_at timestamptz,
@@ -46,7 +49,7 @@ CREATE TABLE gateway.webhook_delivery (
   ended_at timestamptz,
   UNIQUE (endpoint_id, event_id),
   CHECK ((status = 'pending') = (ended_at IS NULL)),
-  CHECK (status = 'pending' OR lease_until IS NULL)
+  CHECK (status IN ('pending', 'dropped') OR lease_until IS NULL)
 ) WITH (fillfactor = 70);
 CREATE INDEX webhook_delivery_due ON gateway.webhook_delivery (endpoint_id, due_at) WHERE status = 'pending';
 CREATE INDEX webhook_delivery_log ON gateway.webhook_delivery (endpoint_id, created_at);
@@ -76,54 +79,104 @@ CREATE FUNCTION gateway.may_be_told(p_credential text, p_tenant bigint, p_site b
        AND c.channel_ids IS NULL AND c.team_ids IS NULL AND c.subsite_ids IS NULL)
 $$;
 
--- Nothing that is queued goes out any more; the endpoint's row is locked by the caller. What is under way has its outcome.
-CREATE FUNCTION gateway.drop_webhook_queue(p_endpoint text) RETURNS void LANGUAGE plpgsql AS $$
+-- Receipts that were recorded at that time or later are lost to the receiver; null: none are. The endpoint's row is locked by
+-- the caller.
+CREATE FUNCTION gateway.lose_webhooks(p_endpoint text, p_since timestamptz) RETURNS void LANGUAGE sql AS $$
+  UPDATE gateway.webhook_endpoint SET gap_since = least(gap_since, p_since), losses = losses + 1
+   WHERE id = p_endpoint AND p_since IS NOT NULL
+$$;
+
+-- Nothing that is queued goes out any more, and with p_rest, nothing that would be queued next. What is under way keeps its
+-- lease and has its outcome. The endpoint's row is locked by the caller.
+CREATE FUNCTION gateway.drop_webhook_queue(e gateway.webhook_endpoint, p_rest boolean) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   since timestamptz;
 BEGIN
   WITH dropped AS (
-    UPDATE gateway.webhook_delivery d SET status = 'dropped', ended_at = now(), lease_until = NULL
-     WHERE d.endpoint_id = p_endpoint AND d.status = 'pending' RETURNING d.recorded_at, d.test
+    UPDATE gateway.webhook_delivery d SET status = 'dropped', ended_at = now()
+     WHERE d.endpoint_id = e.id AND d.status = 'pending' RETURNING d.recorded_at, d.test
   ) SELECT min(recorded_at) INTO since FROM dropped WHERE NOT test;
-  UPDATE gateway.webhook_endpoint SET gap_since = least(gap_since, since) WHERE id = p_endpoint AND since IS NOT NULL;
+  IF p_rest THEN
+    since := least(since, (SELECT j.recorded_at FROM gateway.journal j
+                            WHERE j.tenant = e.tenant AND j.site = e.site AND j.position > e.position ORDER BY j.position LIMIT 1));
+  END IF;
+  PERFORM gateway.lose_webhooks(e.id, since);
 END $$;
 
 CREATE FUNCTION gateway.disable_webhook(p_endpoint text, p_because text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  e gateway.webhook_endpoint;
 BEGIN
-  UPDATE gateway.webhook_endpoint
-     SET enabled = false, disabled_because = p_because, gap_since = coalesce(gap_since, now()), updated_at = now()
-   WHERE id = p_endpoint AND enabled;
-  PERFORM gateway.drop_webhook_queue(p_endpoint);
+  SELECT * INTO e FROM gateway.webhook_endpoint x WHERE x.id = p_endpoint AND x.enabled;
+  IF NOT FOUND THEN RETURN; END IF;
+  PERFORM gateway.drop_webhook_queue(e, true);
+  PERFORM gateway.lose_webhooks(e.id, now()); -- and what will be recorded
+  UPDATE gateway.webhook_endpoint SET enabled = false, disabled_because = p_because, updated_at = now() WHERE id = e.id;
+END $$;
+
+-- Sets what is not null, all at once. What waits for another website, or when the endpoint is disabled, is dropped; one that is
+-- enabled takes what is recorded from now on. Whether it failed is said of its address: another one begins anew.
+CREATE FUNCTION gateway.update_webhook(
+  p_endpoint text, p_credential text, p_tenant bigint, p_site bigint, p_url text, p_types text[], p_description text, p_enabled boolean
+) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  e gateway.webhook_endpoint;
+  moved boolean;
+  begins boolean;
+BEGIN
+  SELECT * INTO e FROM gateway.webhook_endpoint x WHERE x.id = p_endpoint FOR NO KEY UPDATE;
+  IF NOT FOUND THEN RETURN; END IF;
+  moved := (p_tenant, p_site) <> (e.tenant, e.site);
+  begins := p_enabled AND NOT e.enabled;
+  IF moved THEN PERFORM gateway.drop_webhook_queue(e, true); END IF;
+  IF NOT p_enabled THEN PERFORM gateway.disable_webhook(e.id, 'owner'); END IF;
+  UPDATE gateway.webhook_endpoint x
+     SET credential_id = coalesce(p_credential, x.credential_id), tenant = coalesce(p_tenant, x.tenant), site = coalesce(p_site, x.site),
+         url = coalesce(p_url, x.url), event_types = coalesce(p_types, x.event_types),
+         description = coalesce(p_description, x.description), updated_at = now(),
+         enabled = x.enabled OR coalesce(p_enabled, false), disabled_because = CASE WHEN p_enabled THEN NULL ELSE x.disabled_because END,
+         failing_since = CASE WHEN begins OR p_url <> x.url THEN NULL ELSE x.failing_since END,
+         failed_at = CASE WHEN begins OR p_url <> x.url THEN NULL ELSE x.failed_at END,
+         position = CASE WHEN moved OR begins
+                         THEN coalesce((SELECT h.position FROM gateway.journal_head h
+                                         WHERE h.tenant = coalesce(p_tenant, x.tenant) AND h.site = coalesce(p_site, x.site)), 0)
+                         ELSE x.position END
+   WHERE x.id = e.id;
 END $$;
 
 -- Makes deliveries of the receipts behind an endpoint's position, and moves the position past them, in one step. No more
--- than `n` receipts, and none while 1,000 deliveries wait: the rest is in the journal. The endpoint's row is locked by the
--- caller; whether there is more to take.
+-- than `n` receipts, and none while 1,000 deliveries wait for their first attempt, or 10,000 at all: those of held families
+-- and those that failed hold nothing back sooner, and replays never do. The rest is in the journal. The endpoint's row is
+-- locked by the caller; how many receipts it was moved past.
 CREATE FUNCTION gateway.queue_webhooks(e gateway.webhook_endpoint, p_inner bytea, p_outer bytea, p_first interval, n integer)
-RETURNS boolean LANGUAGE plpgsql AS $$
+RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   h gateway.journal_head;
+  after bigint;
   upto bigint;
 BEGIN
   SELECT * INTO h FROM gateway.journal_head x WHERE x.tenant = e.tenant AND x.site = e.site;
-  IF h.position IS NULL OR h.position <= e.position THEN RETURN false; END IF;
-  IF (SELECT count(*) FROM (SELECT FROM gateway.webhook_delivery d
-                             WHERE d.endpoint_id = e.id AND d.status = 'pending' LIMIT 1000) w) = 1000 THEN RETURN false; END IF;
-  -- Retention was faster: what it took is lost to the receiver.
-  IF h.trimmed > e.position THEN
-    e.position := h.trimmed;
-    UPDATE gateway.webhook_endpoint SET gap_since = coalesce(gap_since, now()) WHERE id = e.id;
-  END IF;
-  upto := least(h.position, e.position + n);
+  IF h.position IS NULL OR h.position <= e.position THEN RETURN 0; END IF;
+  IF (SELECT count(*) = 10000 OR count(*) FILTER (WHERE w.attempts = w.attempts_before AND NOT w.held) >= 1000
+        FROM (SELECT d.attempts, d.attempts_before, split_part(d.event_type, '.', 1) = ANY (f.families) AS held
+                FROM gateway.webhook_delivery d
+               CROSS JOIN (SELECT coalesce(array_agg(x.family), '{}') AS families FROM gateway.family_hold x
+                            WHERE x.tenant = e.tenant AND x.site = e.site) f
+               WHERE d.endpoint_id = e.id AND d.status = 'pending' AND NOT d.replayed LIMIT 10000) w) THEN RETURN 0; END IF;
+  after := greatest(e.position, h.trimmed);
+  upto := least(h.position, after + n);
   INSERT INTO gateway.webhook_delivery (endpoint_id, event_id, tenant, site, position, event_type, occurred_at, recorded_at, due_at)
   SELECT e.id, gateway.event_id(p_inner, p_outer, j.tenant, j.site, j.position), j.tenant, j.site, j.position, j.event_type,
          j.occurred_at, j.recorded_at, now() + p_first
     FROM gateway.journal j
-   WHERE j.tenant = e.tenant AND j.site = e.site AND j.position > e.position AND j.position <= upto
+   WHERE j.tenant = e.tenant AND j.site = e.site AND j.position > after AND j.position <= upto
      AND gateway.asks_for(e.event_types, j.event_type)
   ON CONFLICT (endpoint_id, event_id) DO NOTHING; -- a replay was there before
   UPDATE gateway.webhook_endpoint SET position = upto WHERE id = e.id;
-  RETURN upto < h.position;
+  -- Where retention was faster, maybe just now, what it took is lost to the receiver. It was recorded after the endpoint was made.
+  PERFORM gateway.lose_webhooks(e.id, e.created_at)
+     FROM gateway.journal_head x WHERE x.tenant = e.tenant AND x.site = e.site AND x.trimmed > e.position;
+  RETURN upto - e.position;
 END $$;
 
 -- One delivery as its sender needs it; times in Unix milliseconds, `at` is now: receivers compare it with their clock, so that
@@ -132,7 +185,7 @@ CREATE FUNCTION gateway.webhook_claim(d gateway.webhook_delivery, e gateway.webh
   SELECT json_build_object(
     'at', floor(extract(epoch FROM clock_timestamp()) * 1000), 'id', d.id, 'attempt', d.attempts, 'number', d.attempts - d.attempts_before, 'endpoint', e.id, 'url', e.url,
     'secret', e.secret, 'oldSecret', CASE WHEN e.old_secret_until > now() THEN e.old_secret END,
-    'gapSince', floor(extract(epoch FROM e.gap_since) * 1000), 'test', d.test,
+    'gapSince', floor(extract(epoch FROM e.gap_since) * 1000), 'losses', e.losses, 'test', d.test,
     'receipt', json_build_object(
       'event_id', d.event_id, 'event_type', d.event_type, 'website_id', 'web_' || d.tenant || '_' || d.site, 'cursor', d.position,
       'occurred_at', floor(extract(epoch FROM d.occurred_at) * 1000), 'recorded_at', floor(extract(epoch FROM d.recorded_at) * 1000)))
@@ -140,50 +193,74 @@ $$;
 
 -- A round of the dispatcher on any replica: drops what may not be told any more, queues new receipts, and leases due
 -- deliveries to the caller, at most p_seats, of one endpoint at most p_cap at a time over all replicas (2 while it fails).
--- An attempt is counted here, before it begins. Endpoints that another replica is at are left to it.
+-- The last p_reserved seats are for endpoints that have nothing under way, two each: those that hang cannot take them all.
+-- An attempt is counted here, before it begins. Endpoints that another replica is at are left to it. A round has a time for
+-- each of its works, whatever there is to do: what it has done by then stands, and `more` says that there is more.
 CREATE FUNCTION gateway.claim_webhooks(
-  p_inner bytea, p_outer bytea, p_seats integer, p_cap integer, p_attempts integer, p_first interval, p_lease interval
+  p_inner bytea, p_outer bytea, p_seats integer, p_reserved integer, p_cap integer, p_attempts integer, p_first interval, p_lease interval
 ) RETURNS TABLE (claims json, more boolean) LANGUAGE plpgsql
 -- A plan that was made while the queue was empty goes on to scan it.
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
+  began timestamptz := clock_timestamp();
   e gateway.webhook_endpoint;
-  found_here json[];
+  found_here json[] := '{}';
+  since timestamptz;
+  moved integer;
+  progress boolean := false;
+  under_way integer;
+  seats integer;
   free integer;
 BEGIN
-  claims := '[]';
   more := false;
   FOR e IN SELECT x.* FROM gateway.webhook_endpoint x
             -- In this order: of a thousand endpoints most have nothing to do.
             WHERE CASE WHEN EXISTS (SELECT FROM gateway.webhook_delivery d WHERE d.endpoint_id = x.id AND d.status = 'pending')
                        THEN NOT gateway.may_be_told(x.credential_id, x.tenant, x.site) ELSE false END
               FOR NO KEY UPDATE SKIP LOCKED LOOP
-    PERFORM gateway.drop_webhook_queue(e.id);
+    PERFORM gateway.drop_webhook_queue(e, false);
+    more := clock_timestamp() > began + interval '200 milliseconds';
+    EXIT WHEN more;
   END LOOP;
-  found_here := '{}';
-  -- Those that fail come after the others, and else at random, so that with few seats left nobody is always last.
+  began := clock_timestamp();
+  -- Those that fail come after the others, then those that are far behind, and else at random, so that with few seats or little
+  -- time left nobody is always last.
   FOR e IN SELECT x.* FROM gateway.webhook_endpoint x
-            WHERE x.enabled AND CASE WHEN
-                  EXISTS (SELECT FROM gateway.journal_head h
-                           WHERE h.tenant = x.tenant AND h.site = x.site AND h.position > x.position)
+             LEFT JOIN gateway.journal_head h ON h.tenant = x.tenant AND h.site = x.site
+            WHERE x.enabled AND CASE WHEN h.position > x.position
                OR EXISTS (SELECT FROM gateway.webhook_delivery d
                            WHERE d.endpoint_id = x.id AND d.status = 'pending' AND d.due_at <= now())
                   THEN gateway.may_be_told(x.credential_id, x.tenant, x.site) ELSE false END
-            ORDER BY x.failing_since IS NOT NULL, random() FOR NO KEY UPDATE SKIP LOCKED LOOP
-    more := gateway.queue_webhooks(e, p_inner, p_outer, p_first, 200) OR more;
-    -- The last attempt's process is lost.
-    UPDATE gateway.webhook_delivery d SET status = 'failed', error = 'interrupted', ended_at = now(), lease_until = NULL
-     WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.due_at <= now() AND d.attempts - d.attempts_before >= p_attempts;
-    IF FOUND THEN UPDATE gateway.webhook_endpoint SET gap_since = coalesce(gap_since, now()) WHERE id = e.id; END IF;
-    SELECT CASE WHEN e.failing_since IS NULL THEN p_cap ELSE 2 END - count(*) INTO free
-      FROM gateway.webhook_delivery d
+            ORDER BY x.failing_since IS NOT NULL, coalesce(h.position - x.position > 50, false), random()
+              FOR NO KEY UPDATE OF x SKIP LOCKED LOOP
+    IF clock_timestamp() > began + interval '400 milliseconds' THEN
+      more := more OR progress OR cardinality(found_here) > 0;
+      EXIT;
+    END IF;
+    IF clock_timestamp() < began + interval '200 milliseconds' THEN
+      moved := gateway.queue_webhooks(e, p_inner, p_outer, p_first, 200);
+      progress := progress OR moved > 0;
+      more := more OR moved >= 200;
+    ELSE
+      more := more OR progress; -- where nothing could be queued for all of that time, the next round is soon enough
+    END IF;
+    -- The last attempt's process is lost, or the test's, which is attempted once.
+    WITH lost AS (
+      UPDATE gateway.webhook_delivery d SET status = 'failed', error = 'interrupted', ended_at = now(), lease_until = NULL
+       WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.due_at <= now()
+         AND (d.test OR d.attempts - d.attempts_before >= p_attempts) RETURNING d.recorded_at, d.test
+    ) SELECT min(recorded_at) INTO since FROM lost WHERE NOT test;
+    PERFORM gateway.lose_webhooks(e.id, since);
+    SELECT count(*) INTO under_way FROM gateway.webhook_delivery d
      WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.due_at > now() AND d.lease_until > now();
-    free := least(free, p_seats - cardinality(found_here));
+    seats := p_seats - cardinality(found_here);
+    free := least(CASE WHEN e.failing_since IS NULL THEN p_cap ELSE 2 END - under_way,
+                  greatest(seats - p_reserved, CASE WHEN under_way = 0 AND e.failing_since IS NULL THEN least(seats, 2) END));
     CONTINUE WHEN free <= 0;
     SELECT * INTO e FROM gateway.webhook_endpoint x WHERE x.id = e.id; -- with the gap that may just have been found
     WITH due AS (
       SELECT d.id FROM gateway.webhook_delivery d
-       WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.due_at <= now()
+       WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.due_at <= now() AND (d.tenant, d.site) = (e.tenant, e.site)
          AND NOT EXISTS (SELECT FROM gateway.family_hold f
                           WHERE f.tenant = d.tenant AND f.site = d.site AND f.family = split_part(d.event_type, '.', 1))
        ORDER BY d.due_at, d.position LIMIT free FOR UPDATE SKIP LOCKED
@@ -200,59 +277,70 @@ BEGIN
   RETURN NEXT;
 END $$;
 
--- Outcomes of attempts: [{id, attempt, delivered, wait, gone, status, error, gapSince}], `wait` in seconds until the next
--- attempt, null where there is none. An outcome whose attempt is not the last one begun changes nothing. Returns how many
--- were taken.
-CREATE FUNCTION gateway.settle_webhooks(p_results jsonb, p_patience interval) RETURNS integer LANGUAGE plpgsql
+-- Outcomes of attempts: [{id, endpoint, url, attempt, delivered, unused, wait, gone, status, error, losses}], `wait` in seconds
+-- until the next attempt, null where there is none. An outcome whose attempt is not the last one begun changes nothing, and
+-- one of another address than the endpoint's says nothing of the endpoint. An unused attempt was none, and is given back.
+-- Returns how many were taken, and the ids of those that are left because somebody holds their endpoint: nobody is waited for.
+CREATE FUNCTION gateway.settle_webhooks(p_results jsonb, p_patience interval) RETURNS TABLE (taken integer, later text[]) LANGUAGE plpgsql
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   e record;
-  taken integer := 0;
+  held text[];
+  tired boolean;
 BEGIN
   -- An outcome that a crash of the server takes away is found again by another attempt.
   PERFORM set_config('synchronous_commit', 'off', true);
-  -- Endpoints before deliveries, in one order, as everybody does.
-  PERFORM FROM gateway.webhook_endpoint x
-   WHERE x.id IN (SELECT d.endpoint_id FROM gateway.webhook_delivery d
-                   WHERE d.id IN (SELECT r ->> 'id' FROM jsonb_array_elements(p_results) AS r))
-   ORDER BY x.id FOR NO KEY UPDATE;
+  -- Endpoints before deliveries, as everybody does.
+  SELECT array_agg(l.id) INTO held FROM (
+    SELECT x.id FROM gateway.webhook_endpoint x
+     WHERE x.id = ANY (ARRAY(SELECT r ->> 'endpoint' FROM jsonb_array_elements(p_results) AS r)) FOR NO KEY UPDATE SKIP LOCKED) l;
+  SELECT coalesce(array_agg(r ->> 'id'), '{}') INTO later FROM jsonb_array_elements(p_results) AS r
+    JOIN gateway.webhook_endpoint x ON x.id = r ->> 'endpoint' WHERE (x.id = ANY (held)) IS NOT TRUE;
+  taken := 0;
   FOR e IN
     WITH result AS (
-      SELECT * FROM jsonb_to_recordset(p_results) AS r (
-        id text, attempt integer, delivered boolean, wait double precision, gone boolean, status integer, error text, "gapSince" bigint)
+      SELECT r.*, d.recorded_at, d.test, r.delivered AND r.url = x.url AS reached,
+             NOT r.delivered AND NOT r.unused AND r.url = x.url AS failed,
+             -- A replay that came meanwhile asks for attempts of its own.
+             CASE WHEN r.attempt <= d.attempts_before THEN 0 ELSE coalesce(r.wait, 0) END AS pause,
+             CASE WHEN r.delivered THEN 'delivered' WHEN d.status = 'dropped' THEN 'dropped'
+                  WHEN r.wait IS NOT NULL OR r.attempt <= d.attempts_before THEN 'pending' ELSE 'failed' END AS outcome
+        FROM jsonb_to_recordset(p_results) AS r (
+          id text, endpoint text, url text, attempt integer, delivered boolean, unused boolean, wait double precision, gone boolean,
+          status integer, error text, losses bigint)
+        JOIN gateway.webhook_endpoint x ON x.id = r.endpoint
+        JOIN gateway.webhook_delivery d ON d.id = r.id AND d.attempts = r.attempt -- by its id alone: not by all of the endpoint's
+       WHERE x.id = ANY (held) AND d.status IN ('pending', 'dropped') AND (NOT r.unused OR d.lease_until IS NOT NULL)
     ), settled AS (
       UPDATE gateway.webhook_delivery d
-         SET status = CASE WHEN r.delivered THEN 'delivered' WHEN d.status = 'dropped' THEN 'dropped'
-                           WHEN r.wait IS NULL THEN 'failed' ELSE 'pending' END,
-             ended_at = CASE WHEN r.delivered OR d.status = 'dropped' OR r.wait IS NULL THEN now() END,
-             due_at = CASE WHEN r.wait IS NULL THEN d.due_at ELSE now() + make_interval(secs => r.wait) END,
-             lease_until = NULL, response_status = r.status, error = r.error
-        FROM result r
-       WHERE d.id = r.id AND d.attempts = r.attempt AND d.status IN ('pending', 'dropped')
-      RETURNING d.endpoint_id, d.status, d.recorded_at, d.test, r.delivered, r.gone, r."gapSince"
+         SET status = r.outcome, ended_at = CASE WHEN r.outcome <> 'pending' THEN now() END,
+             due_at = now() + make_interval(secs => r.pause), lease_until = NULL, response_status = r.status, error = r.error,
+             attempts_before = least(d.attempts, d.attempts_before + r.unused::integer)
+        FROM result r WHERE d.id = r.id
     )
-    SELECT s.endpoint_id, count(*)::integer AS n, bool_or(s.delivered) AS reached, bool_or(s.gone) AS gone,
-           min(s.recorded_at) FILTER (WHERE s.status = 'failed' AND NOT s.test) AS lost, bool_or(NOT s.delivered) AS failed,
-           max(s."gapSince") FILTER (WHERE s.delivered) AS told
-      FROM settled s GROUP BY s.endpoint_id ORDER BY s.endpoint_id
+    SELECT r.endpoint AS id, count(*)::integer AS n, bool_or(r.reached) AS reached, bool_or(r.failed) AS failed,
+           bool_or(r.failed AND r.gone) AS gone, max(r.losses) FILTER (WHERE r.reached) AS told,
+           min(r.recorded_at) FILTER (WHERE r.outcome = 'failed' AND NOT r.test) AS lost
+      FROM result r GROUP BY r.endpoint
   LOOP
     taken := taken + e.n;
+    PERFORM gateway.lose_webhooks(e.id, e.lost);
+    -- Three days without a delivery are no failure: another attempt has failed within one, or this was the last.
+    tired := e.failed AND NOT e.reached AND EXISTS (
+      SELECT FROM gateway.webhook_endpoint x WHERE x.id = e.id AND x.failing_since <= now() - p_patience
+         AND (e.lost IS NOT NULL OR x.failed_at > now() - interval '1 day'));
     -- Only what changes: a healthy endpoint's row stays as it is.
     UPDATE gateway.webhook_endpoint x
-       SET failing_since = CASE WHEN e.reached THEN NULL ELSE coalesce(x.failing_since, now()) END,
-           gap_since = CASE WHEN e.lost IS NOT NULL THEN least(x.gap_since, e.lost)
-                            WHEN e.told = floor(extract(epoch FROM x.gap_since) * 1000) THEN NULL ELSE x.gap_since END
-     WHERE x.id = e.endpoint_id
-       AND ((e.reached AND x.failing_since IS NOT NULL) OR (NOT e.reached AND x.failing_since IS NULL)
-            OR e.lost IS NOT NULL OR (e.told IS NOT NULL AND x.gap_since IS NOT NULL));
-    IF e.gone THEN
-      PERFORM gateway.disable_webhook(e.endpoint_id, 'gone');
-    ELSIF NOT e.reached AND EXISTS (SELECT FROM gateway.webhook_endpoint x
-                                     WHERE x.id = e.endpoint_id AND x.enabled AND x.failing_since <= now() - p_patience) THEN
-      PERFORM gateway.disable_webhook(e.endpoint_id, 'failing');
+       SET failing_since = CASE WHEN NOT e.reached THEN coalesce(x.failing_since, now()) END,
+           failed_at = CASE WHEN NOT e.reached THEN now() END,
+           gap_since = CASE WHEN e.told = x.losses THEN NULL ELSE x.gap_since END
+     WHERE x.id = e.id AND (CASE WHEN e.reached THEN x.failing_since IS NOT NULL ELSE e.failed END
+                            OR (e.told = x.losses AND x.gap_since IS NOT NULL));
+    IF e.gone OR tired THEN
+      PERFORM gateway.disable_webhook(e.id, CASE WHEN e.gone THEN 'gone' ELSE 'failing' END);
     END IF;
   END LOOP;
-  RETURN taken;
+  RETURN NEXT;
 END $$;
 
 -- Queues receipts again, or for the first time: one by its id, or those recorded in a span of time that the endpoint asks
@@ -262,7 +350,17 @@ CREATE FUNCTION gateway.replay_webhooks(
 ) RETURNS TABLE (refused text, receipts integer, queued integer) LANGUAGE plpgsql AS $$
 DECLARE
   e gateway.webhook_endpoint;
+  place bigint;
 BEGIN
+  -- Before anything is locked: who is not in the log is looked for in all of the journal.
+  IF p_event IS NOT NULL THEN
+    SELECT d.position INTO place FROM gateway.webhook_delivery d
+     WHERE d.endpoint_id = p_endpoint AND d.event_id = p_event AND NOT d.test;
+    IF NOT FOUND THEN
+      SELECT j.position INTO place FROM gateway.webhook_endpoint x JOIN gateway.journal j ON j.tenant = x.tenant AND j.site = x.site
+       WHERE x.id = p_endpoint AND gateway.event_id(p_inner, p_outer, j.tenant, j.site, j.position) = p_event LIMIT 1;
+    END IF;
+  END IF;
   SELECT * INTO e FROM gateway.webhook_endpoint x WHERE x.id = p_endpoint FOR NO KEY UPDATE;
   refused := CASE WHEN e.id IS NULL THEN 'unknown' WHEN NOT e.enabled THEN 'disabled'
                   WHEN NOT gateway.may_be_told(e.credential_id, e.tenant, e.site) THEN 'not_permitted' END;
@@ -272,14 +370,15 @@ BEGIN
        WHERE j.tenant = e.tenant AND j.site = e.site AND j.recorded_at > now() - interval '7 days'
          AND CASE WHEN p_event IS NULL
                   THEN j.recorded_at >= p_since AND j.recorded_at < coalesce(p_until, 'infinity') AND gateway.asks_for(e.event_types, j.event_type)
-                  ELSE gateway.event_id(p_inner, p_outer, j.tenant, j.site, j.position) = p_event END
+                  ELSE j.position = place AND gateway.event_id(p_inner, p_outer, j.tenant, j.site, j.position) = p_event END
        ORDER BY j.position LIMIT n
     ), put AS (
       INSERT INTO gateway.webhook_delivery AS d
-        (endpoint_id, event_id, tenant, site, position, event_type, occurred_at, recorded_at, due_at)
-      SELECT e.id, r.event_id, r.tenant, r.site, r.position, r.event_type, r.occurred_at, r.recorded_at, now() FROM receipt r
+        (endpoint_id, event_id, tenant, site, position, event_type, occurred_at, recorded_at, due_at, replayed)
+      SELECT e.id, r.event_id, r.tenant, r.site, r.position, r.event_type, r.occurred_at, r.recorded_at, now(), true FROM receipt r
       ON CONFLICT (endpoint_id, event_id) DO UPDATE
-        SET status = 'pending', attempts_before = d.attempts, due_at = now(), ended_at = NULL, response_status = NULL, error = NULL
+        SET status = 'pending', attempts_before = d.attempts, replayed = true, ended_at = NULL, response_status = NULL, error = NULL,
+            due_at = greatest(now(), d.lease_until) -- an attempt may be under way that was dropped
         WHERE d.status <> 'pending'
       RETURNING 1
     ) SELECT (SELECT count(*) FROM receipt), (SELECT count(*) FROM put) INTO receipts, queued;

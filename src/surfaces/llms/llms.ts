@@ -93,7 +93,7 @@ function links(
 
 const titleOf = (guide: string): string => /^# (.+)$/m.exec(guide)?.[1] ?? '';
 
-/** The first sentence of a guide, after its heading and its note on what is not served. */
+/** The first sentence of a guide, after its heading. */
 function aboutOf(guide: string): string {
   const paragraph = guide.split(/\n{2,}/).find((block) => !/^[#>]/.test(block)) ?? '';
   return /^.*?\.(?=\s|$)/s.exec(paragraph)?.[0].replaceAll('\n', ' ') ?? paragraph;
