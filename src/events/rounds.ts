@@ -1,4 +1,4 @@
-import { beatFamilies, trimJournals } from '../store/journal.ts';
+import { beatFamilies, settleAbandonedImport, trimJournals } from '../store/journal.ts';
 import type { Database } from '../store/postgres.ts';
 
 export interface RoundsOptions {
@@ -6,32 +6,43 @@ export interface RoundsOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Receipts of one statement: 5,000 are removed in a tenth of a second, and their head is locked at its end only. */
-const RECEIPTS = 5_000;
-/** Websites of one statement: their journals wait for its commit. */
+/** Receipts of one statement, and websites: their journals wait for its commit, a few hundredths of a second. */
+const RECEIPTS = 1_000;
 const WEBSITES = 200;
 const EVERY = 10_000;
 
 /**
- * One round for the journals, on any replica: removes receipts older than 7 days and appends heartbeats where a family
- * that somebody waits for was silent for 5 minutes. Returns how many receipts went and how many websites were told.
+ * One round for the journals, on any replica: appends heartbeats where a family that somebody waits for was silent for 5
+ * minutes, and what an import that was cut off has left owing, and removes receipts older than 7 days. Returns how many
+ * websites were told, how many receipts were settled, and how many went.
  */
-export async function keepJournals(db: Database): Promise<{ trimmed: number; beaten: number }> {
+export async function keepJournals(
+  db: Database,
+  stop?: AbortSignal,
+): Promise<{ trimmed: number; beaten: number; settled: number }> {
+  const settled = await settleAbandonedImport(db);
   let [trimmed, beaten] = [0, 0];
-  for (let removed = RECEIPTS; removed >= RECEIPTS; trimmed += removed) removed = await trimJournals(db, RECEIPTS);
-  for (let told = WEBSITES; told >= WEBSITES; beaten += told) told = await beatFamilies(db, WEBSITES);
-  return { trimmed, beaten };
+  const goesOn = (n: number, batch: number): boolean => n >= batch && stop?.aborted !== true;
+  for (let told = WEBSITES; goesOn(told, WEBSITES); beaten += told) told = await beatFamilies(db, WEBSITES);
+  for (let gone = RECEIPTS; goesOn(gone, RECEIPTS); trimmed += gone) gone = await trimJournals(db, RECEIPTS);
+  return { trimmed, beaten, settled };
 }
 
-/** Rounds every 10 s until `stop` is called, which waits for the round under way. */
+/** Rounds every 10 s, one at a time, until `stop` is called, which waits for the statement under way. */
 export function startRounds({ db, onError }: RoundsOptions): { stop(): Promise<void> } {
-  let under: Promise<unknown> = Promise.resolve();
+  const stop = new AbortController();
+  let under: Promise<unknown> | undefined;
   const timer = setInterval(() => {
-    under = under.then(() => keepJournals(db)).catch(onError);
+    under ??= keepJournals(db, stop.signal)
+      .catch(onError)
+      .finally(() => {
+        under = undefined;
+      });
   }, EVERY);
   return {
     stop: async () => {
       clearInterval(timer);
+      stop.abort();
       await under;
     },
   };

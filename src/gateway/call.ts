@@ -1,7 +1,6 @@
 import type { Authorities } from '../auth/authority.ts';
 import { type Authority, isRestricted, type Resource } from '../core/authority.ts';
 import { Failure, type ParameterError } from '../core/failures.ts';
-import { parseId, type WebsiteKey } from '../core/ids.ts';
 import type { FileBytes } from '../core/reads.ts';
 import { holds, type Requirement } from '../core/scopes.ts';
 import type { BytesRequest, CallContext, GatewayFacts, Tool } from '../core/tool.ts';
@@ -9,8 +8,8 @@ import { type Session, StaleAuthority } from '../store/guard.ts';
 import { type Database, isUnavailable } from '../store/postgres.ts';
 import type { ReadSession } from '../store/read.ts';
 import { openReads } from '../store/reads.ts';
+import { ifMatchOf, keyOf, parseInput, websiteOf } from './asked.ts';
 import type { Guides } from './guides.ts';
-import { inputErrors, refusalOf, unstorable } from './input-errors.ts';
 import type { Quota, QuotaState } from './quota.ts';
 import { factsOf, lacking, mayCall, type Registry } from './registry.ts';
 import type { Subscriptions } from './subscriptions.ts';
@@ -249,29 +248,6 @@ type Ran = { readonly operation?: OperationState } & (
   | { readonly failure: Failure }
 );
 
-/** The Idempotency-Key of a write; `undefined` for what is none (contract, Common rules 5). */
-function keyOf({ tool, idempotencyKey: key }: Call): string | undefined {
-  if (tool.idempotency === 'none') return undefined;
-  const parameter = 'Idempotency-Key';
-  if (key === undefined && tool.idempotency === 'optional') return undefined;
-  if (key === undefined) throw new Failure('idempotency_key_required', { errors: [{ parameter, code: 'missing' }] });
-  if (/^[!-~]{1,128}$/.test(key)) return key;
-  throw new Failure('invalid_idempotency_key', { errors: [{ parameter, code: 'invalid_idempotency_key' }] });
-}
-
-/** The revision that If-Match names, as an entity tag or as a bare number (decisions, section 12; checks, HT-10). */
-function ifMatchOf({ tool, ifMatch }: Call): number | undefined {
-  if (!tool.ifMatch) return undefined;
-  const parameter = 'If-Match';
-  if (ifMatch === undefined) throw new Failure('if_match_required', { errors: [{ parameter, code: 'missing' }] });
-  const [, tag, bare] = /^(?:"([1-9][0-9]{0,9})"|([1-9][0-9]{0,9}))$/.exec(ifMatch) ?? [];
-  const revision = tag ?? bare;
-  if (revision === undefined) {
-    throw new Failure('invalid_parameter', { errors: [{ parameter, code: 'invalid_parameter' }] });
-  }
-  return Number(revision);
-}
-
 function notPermitted(tool: Tool, authority: Authority, requirement: Requirement): Failure {
   return new Failure('not_permitted', {
     required: {
@@ -281,37 +257,6 @@ function notPermitted(tool: Tool, authority: Authority, requirement: Requirement
     ...(tool.consent === 'refused' &&
       authority.consentId !== null && { detail: 'Tokens given by a person’s consent cannot do this.' }),
   });
-}
-
-function parseInput(call: Call): Record<string, unknown> {
-  const parsed = call.tool.input.safeParse(call.input);
-  const errors = [
-    ...(call.problems ?? []),
-    ...(parsed.success ? unstorable(call.tool, call.input) : inputErrors(call.tool, parsed.error, call.input)),
-  ];
-  if (errors.length > 0) throw refusalOf(errors);
-  return parsed.data ?? {};
-}
-
-const NO_WEBSITE: WebsiteKey = { id: '', tenant: '0', site: '0' };
-
-/**
- * The one website that a call is about: the `website_id` given, or the owner that a resource id names. Every other id
- * of the input must name the same website, and the credential must hold it: decided before any query.
- */
-function websiteOf(tool: Tool, input: Record<string, unknown>, authority: Authority): WebsiteKey {
-  const named = new Set<string>();
-  for (const parameter of tool.parameters) {
-    const value = input[parameter.name];
-    if (typeof value !== 'string') continue;
-    if (parameter.name === 'website_id') named.add(value);
-    else if (parameter.id) named.add(parseId(value)?.website ?? '');
-  }
-  const [id] = named;
-  if (id === undefined) return NO_WEBSITE;
-  const website = authority.websites.get(id);
-  if (named.size > 1 || !website) throw new Failure('not_found');
-  return website;
 }
 
 export function asFailure(error: unknown): Failure {

@@ -36,7 +36,7 @@ export async function openGateway({ store, keys, checkEvery, onDefect, remote }:
     quota: new Quota(store.db),
     guides: openGuides(skills.all.map(({ required }) => required)),
     ledger: new Ledger(store.writers ?? [store.db, store.db], secret, remote),
-    subscriptions: new Subscriptions(keys, secret),
+    subscriptions: new Subscriptions(store.writers?.at(-1) ?? store.db, keys, secret),
     checkEvery,
     onDefect,
   });

@@ -9,6 +9,7 @@ import type {
 import { Failure } from '../core/failures.ts';
 import { type CursorKeys, writeCursor } from '../events/cursors.ts';
 import { pullPage } from '../events/pull.ts';
+import type { Database } from '../store/postgres.ts';
 import type { ReadSession } from '../store/read.ts';
 import {
   readSubscription,
@@ -23,11 +24,13 @@ import { type OperationState, placeOf, type WriteCall } from './writes.ts';
 
 /** Reads and writes of subscriptions, and pulls, bound to one call (contract, Event subscriptions and events). */
 export class Subscriptions {
+  readonly #writer: Database;
   readonly #keys: CursorKeys;
   readonly #secret: () => Promise<Uint8Array>;
 
-  /** `secret`: the store's own key (store/ledger.ts, openLedgerKey). */
-  constructor(keys: CursorKeys, secret: () => Promise<Uint8Array>) {
+  /** `writer`: writes may wait for rows; `secret`: the store's own key (store/ledger.ts, openLedgerKey). */
+  constructor(writer: Database, keys: CursorKeys, secret: () => Promise<Uint8Array>) {
+    this.#writer = writer;
     this.#keys = keys;
     this.#secret = secret;
   }
@@ -69,7 +72,7 @@ export class Subscriptions {
     const { session, key } = call;
     const [first] = session.authority.websites.values();
     const place = key === undefined ? undefined : placeOf(await this.#secret(), call, key);
-    const entry = await writeSubscription(session, first?.tenant ?? '0', command, place);
+    const entry = await writeSubscription(this.#writer, session, first?.tenant ?? '0', command, place);
     if (!('outcome' in entry)) {
       if (place) state({ id: place.operationId, replayed: false });
       throw new Failure(entry.state === 'conflict' ? 'idempotency_conflict' : 'outcome_unknown');

@@ -49,29 +49,6 @@ export const supersedeStep: Step = {
 ${progress(bounds, 'supersede', undefined, {})}, (SELECT count(*) FROM counted)`,
 };
 
-const FAMILY: Readonly<Record<Exclude<RecordType, 'delete'>, string>> = {
-  organization: 'website',
-  website: 'website',
-  subsite: 'queue',
-  channel: 'queue',
-  team: 'queue',
-  operator: 'operator',
-  contact: 'visitor',
-  visitor: 'visitor',
-  ai_feature: 'website',
-  disposition: 'website',
-  saved_response: 'website',
-  saved_link: 'website',
-  offer: 'website',
-  conversation: 'conversation',
-  message: 'conversation',
-  file: 'conversation',
-  note: 'visitor',
-  ai_result: 'conversation',
-};
-/** With these, data about people is erased. */
-const PERSONAL: readonly RecordType[] = ['organization', 'website', 'contact', 'visitor'];
-
 // What no foreign key takes back.
 const UNHOOK: Partial<Readonly<Record<RecordType, string>>> = {
   team: `UPDATE platform.operator t SET team_ids = array_remove(t.team_ids, f.id)
@@ -96,11 +73,6 @@ export function deleteStep(type: Exclude<RecordType, 'delete'>): Step {
       : type === 'website'
         ? 't.tenant = f.tenant AND t.site = f.site'
         : 't.tenant = f.tenant AND t.site = f.site AND t.id = f.id';
-  const sites =
-    type === 'organization'
-      ? 'SELECT f.tenant, w.site FROM found f JOIN platform.website w ON w.tenant = f.tenant'
-      : 'SELECT tenant, site FROM found';
-  const events = [`${FAMILY[type]}.removed`, ...(PERSONAL.includes(type) ? ['privacy.removed'] : [])];
   const unhook = UNHOOK[type];
   return {
     name: step,
@@ -120,9 +92,6 @@ export function deleteStep(type: Exclude<RecordType, 'delete'>): Step {
   SELECT m.* FROM judged j JOIN matches m ON m.external_id = j.external_id WHERE j.verdict IS NULL
 ), ${unhook === undefined ? '' : `unhooked AS (${unhook}), `}removed AS (
   DELETE FROM platform.${type} t USING found f WHERE ${key} RETURNING t.external_id
-), owed AS (
-  INSERT INTO gateway.import_owed SELECT DISTINCT s.tenant, s.site, e.event_type
-    FROM (${sites}) s CROSS JOIN unnest(ARRAY[${events.map((event) => `'${event}'`).join(', ')}]) AS e (event_type)
 ), `)}${rejecting('delete')}
 ${progress(bounds, step, 'delete', {
   removed: 'SELECT count(DISTINCT external_id) FROM removed',
@@ -193,8 +162,6 @@ export const websiteStep: Step = {
      AND (w.name, w.time_zone, w.crm_integrated) IS DISTINCT FROM (j.name, j.time_zone, j.crm_integrated)
   RETURNING w.tenant, w.site
 ), touched AS MATERIALIZED (SELECT tenant, site FROM added UNION ALL SELECT tenant, site FROM altered
-), owed AS (
-  INSERT INTO gateway.import_owed SELECT tenant, site, 'website.snapshot' FROM touched
 ), `)}${rejecting('website')}
 ${progress(bounds, 'write website', 'website', {
   written: 'SELECT count(*) FROM touched',
@@ -254,8 +221,6 @@ export const operatorStep: Step = {
   RETURNING t.tenant, t.site, t.id
 ), touched AS MATERIALIZED (
   SELECT tenant, site, id FROM altered UNION SELECT tenant, site, id FROM added UNION SELECT tenant, site, id FROM left_sites
-), owed AS (
-  INSERT INTO gateway.import_owed SELECT DISTINCT tenant, site, 'operator.snapshot' FROM touched
 ), `)}${rejecting('operator')}
 ${progress(bounds, 'write operator', 'operator', {
   written: 'SELECT count(DISTINCT (tenant, id)) FROM touched',

@@ -8,7 +8,6 @@ export interface Ref {
 /** How a record type that belongs to a website is stored. */
 export interface Table {
   readonly name: Sited;
-  readonly family: 'conversation' | 'visitor' | 'queue' | 'website';
   /** Member and table of the record that says on which website this one is. */
   readonly owner: { readonly member: string; readonly table: string; readonly parent?: string };
   /** Single references, in the order of Row.refs. A message's author is one of two. */
@@ -29,12 +28,11 @@ const time = 'timestamptz';
 
 /** In dependency order: a table refers to earlier ones. */
 export const TABLES: readonly Table[] = [
-  { name: 'subsite', family: 'queue', owner: website, refs: [], columns: { name: 'text' }, keys: {} },
-  { name: 'channel', family: 'queue', owner: website, refs: [], columns: { name: 'text', platform: 'text' }, keys: {} },
-  { name: 'team', family: 'queue', owner: website, refs: [], columns: { name: 'text', enabled: 'boolean' }, keys: {} },
+  { name: 'subsite', owner: website, refs: [], columns: { name: 'text' }, keys: {} },
+  { name: 'channel', owner: website, refs: [], columns: { name: 'text', platform: 'text' }, keys: {} },
+  { name: 'team', owner: website, refs: [], columns: { name: 'text', enabled: 'boolean' }, keys: {} },
   {
     name: 'contact',
-    family: 'visitor',
     owner: website,
     refs: [],
     columns: {
@@ -48,7 +46,6 @@ export const TABLES: readonly Table[] = [
   },
   {
     name: 'visitor',
-    family: 'visitor',
     owner: website,
     refs: [],
     links: { member: 'contacts', table: 'visitor_contact', column: 'visitor_id' },
@@ -57,7 +54,6 @@ export const TABLES: readonly Table[] = [
   },
   {
     name: 'ai_feature',
-    family: 'website',
     owner: website,
     refs: [],
     columns: { ...text('name type'), enabled: 'boolean', versions: 'integer[]', active_version: 'integer' },
@@ -65,7 +61,6 @@ export const TABLES: readonly Table[] = [
   },
   {
     name: 'disposition',
-    family: 'website',
     owner: website,
     refs: [],
     columns: { ...text('value label group_name'), enabled: 'boolean', position: 'integer' },
@@ -73,16 +68,14 @@ export const TABLES: readonly Table[] = [
   },
   {
     name: 'saved_response',
-    family: 'website',
     owner: website,
     refs: [],
     columns: { ...text('language label content category_name shortcut scope'), platform_id: 'integer' },
     keys: {},
   },
-  { name: 'saved_link', family: 'website', owner: website, refs: [], columns: text('label url kind scope'), keys: {} },
+  { name: 'saved_link', owner: website, refs: [], columns: text('label url kind scope'), keys: {} },
   {
     name: 'offer',
-    family: 'website',
     owner: website,
     refs: [],
     columns: { ...text('name type status url'), starts_at: time, ends_at: time },
@@ -90,7 +83,6 @@ export const TABLES: readonly Table[] = [
   },
   {
     name: 'conversation',
-    family: 'conversation',
     owner: website,
     refs: ['visitor', 'channel', 'team', 'subsite', 'operator'].map((member) => ({ member, table: member })),
     links: { member: 'contacts', table: 'conversation_contact', column: 'conversation_id' },
@@ -112,7 +104,6 @@ export const TABLES: readonly Table[] = [
   },
   {
     name: 'message',
-    family: 'conversation',
     owner: conversation,
     refs: [
       { member: 'author', table: 'visitor' },
@@ -135,7 +126,6 @@ export const TABLES: readonly Table[] = [
   },
   {
     name: 'file',
-    family: 'conversation',
     owner: { member: 'message', table: 'message', parent: 'conversation_id' },
     refs: [],
     columns: {
@@ -150,7 +140,6 @@ export const TABLES: readonly Table[] = [
   },
   {
     name: 'note',
-    family: 'visitor',
     owner: { member: 'visitor', table: 'visitor' },
     refs: [{ member: 'operator', table: 'operator' }],
     columns: { ...text('title text'), created_at: time },
@@ -158,7 +147,6 @@ export const TABLES: readonly Table[] = [
   },
   {
     name: 'ai_result',
-    family: 'conversation',
     owner: conversation,
     refs: [],
     columns: {

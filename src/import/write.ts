@@ -12,7 +12,7 @@ const FILES = 200;
  * stored already and does not differ is not touched.
  */
 export function writeStep(table: Table, lane: number): Step {
-  const { name, family, links, columns, keys } = table;
+  const { name, links, columns, keys } = table;
   const step = `write ${name} ${lane}`;
   const own = [...Object.keys(keys), ...Object.keys(columns)];
   const list = own.join(', ');
@@ -47,9 +47,6 @@ export function writeStep(table: Table, lane: number): Step {
   RETURNING t.tenant, t.site, t.id${name === 'message' ? ', t.conversation_id' : ''}
 )${links === undefined ? '' : pairs(links.table, links.column)}${name === 'file' ? CHUNKS : ''}${name === 'message' ? FOLLOW : ''}
 , touched AS MATERIALIZED (${parts.map((part) => `SELECT tenant, site, id FROM ${part}`).join(' UNION ')}
-), owed AS (
-  INSERT INTO gateway.import_owed SELECT DISTINCT tenant, site, '${family}.snapshot' FROM touched
-   EXCEPT SELECT tenant, site, event_type FROM gateway.import_owed
 )`)}
 ${progress(bounds, step, name, {
   written: 'SELECT count(*) FROM touched',

@@ -33,6 +33,12 @@ export async function beatFamilies(db: Database, n: number): Promise<number> {
   return row?.websites ?? 0;
 }
 
+/** Appends what an import that nobody holds any more has left owing; returns how many receipts. */
+export async function settleAbandonedImport(db: Database): Promise<number> {
+  const [row] = await db.query<{ settled: number }>(sql`SELECT gateway.settle_abandoned_import() AS settled`);
+  return row?.settled ?? 0;
+}
+
 /** Holds a family's receipts back; whether it was not held before. */
 export async function holdFamily(db: Database, { tenant, site }: JournalOf, family: Family): Promise<boolean> {
   const held = await db.query(

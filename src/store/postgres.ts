@@ -112,6 +112,8 @@ export function openDatabase(options: ConnectOptions): Database {
     connection: {
       application_name: options.name,
       statement_timeout: options.statementTimeout,
+      // What is done at a commit (0011_journal.sql) has no time-out but this one.
+      lock_timeout: options.statementTimeout,
       // A server of ours that is cut off must not keep row locks.
       idle_in_transaction_session_timeout: 30_000,
       // Over TCP, neither must one that has vanished without a word: seconds until the first probe, between probes, probes.

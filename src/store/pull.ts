@@ -51,7 +51,7 @@ interface ScanRow {
 
 /**
  * Reads behind `positions` (by website id), under the guard. Websites with news share the hundred receipts equally: a busy
- * one cannot keep the others waiting. Positions have no gaps, so a share is a range of the primary key.
+ * one cannot keep the others from being looked at; of what was found a page takes the oldest. Positions have no gaps, so a share is a range of the primary key.
  */
 export async function scanJournals(
   session: Pick<ReadSession, 'db' | 'authority' | 'verified'>,

@@ -5,7 +5,7 @@ import { Failure } from '../core/failures.ts';
 import { type Fragment, sql } from '../core/sql.ts';
 import type { Ending } from '../core/writes.ts';
 import { guard, StaleAuthority } from './guard.ts';
-import { mayRepeat, sqlState } from './postgres.ts';
+import { type Database, mayRepeat, sqlState } from './postgres.ts';
 import { guarded, type ReadSession } from './read.ts';
 
 type Session = Pick<ReadSession, 'db' | 'authority' | 'verified'>;
@@ -91,12 +91,13 @@ const STALE = 'GW401';
  * twice: under a key, and of a creation, whose id is the call's own.
  */
 export async function writeSubscription(
-  session: Session & Pick<ReadSession, 'db'>,
+  db: Database,
+  session: Session,
   tenant: string,
   command: SubscriptionCommand,
   place: Place | undefined,
 ): Promise<SubscriptionEntry> {
-  const { db, authority } = session;
+  const { authority } = session;
   const statement = sql`
     SELECT guard.ok, CASE WHEN guard.ok THEN gateway.subscription_once(
       ${authority.digest}, ${place?.operationId ?? null}::text, ${authority.credentialId}, ${authority.revision},

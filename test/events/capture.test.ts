@@ -1,3 +1,4 @@
+import { finished } from 'node:stream/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EVENT_FAMILIES, EVENT_KINDS } from '../../src/core/events.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
@@ -73,9 +74,9 @@ describe('plain SQL: insert, update and delete of each table', () => {
       "name = 'N'",
       ['operator', 'operator', 'operator.removed'],
     ],
-    ['team', row('team', 'name', "'n'"), "name = 'N'", ['queue', 'queue', 'queue.removed']],
-    ['channel', row('channel', 'platform', "'web'"), "name = 'N'", ['queue', 'queue', 'queue.removed']],
-    ['subsite', row('subsite', 'name', "'n'"), "name = 'N'", ['queue', 'queue', 'queue.removed']],
+    ['team', row('team', 'name', "'n'"), "name = 'N'", ['operator', 'operator', 'operator.removed']],
+    ['channel', row('channel', 'platform', "'web'"), "name = 'N'", ['website', 'website', 'website.removed']],
+    ['subsite', row('subsite', 'name', "'n'"), "name = 'N'", ['website', 'website', 'website.removed']],
     [
       'disposition',
       row('disposition', 'value, label', "'v', 'l'"),
@@ -169,9 +170,88 @@ describe('plain SQL: insert, update and delete of each table', () => {
       await appended(database.sql, "UPDATE platform.visitor SET nickname = 'several' WHERE (tenant, site) <> (1, 2)"),
     ).toEqual(['1_1 visitor.changed', '1_3 visitor.changed', '2_1 visitor.changed']);
   });
+
+  it('a contact that is never shown again is removed; a website takes its people with it', async () => {
+    const { sql } = database;
+    const cases: [string, string[]][] = [
+      [
+        'UPDATE platform.contact SET deleted = true WHERE (tenant, site, id) = (1, 1, 1)',
+        ['1_1 privacy.removed', '1_1 visitor.changed', '1_1 visitor.removed'],
+      ],
+      ["UPDATE platform.contact SET name = 'D' WHERE (tenant, site, id) = (1, 1, 1)", ['1_1 visitor.changed']],
+      ['UPDATE platform.contact SET deleted = false WHERE (tenant, site, id) = (1, 1, 1)', ['1_1 visitor.changed']],
+      [
+        `INSERT INTO platform.website (tenant, site, external_id, name, time_zone) VALUES (1, 8, 'w8', 'W', 'UTC');
+         INSERT INTO platform.visitor (tenant, site, id, external_id, created_at) VALUES (1, 8, 1, 'v8', now())`,
+        ['1_8 visitor.changed', '1_8 website.changed'],
+      ],
+      [
+        'DELETE FROM platform.website WHERE site = 8',
+        ['1_8 privacy.removed', '1_8 visitor.removed', '1_8 website.removed'],
+      ],
+    ];
+    for (const [statement, expected] of cases) expect(await appended(sql, statement), statement).toEqual(expected);
+  });
+
+  it('by every kind of statement', async () => {
+    const { sql } = database;
+    const values = "(1, 2, 70, 'v70', now())";
+    const cases: [string, string[]][] = [
+      [
+        `INSERT INTO platform.visitor (tenant, site, id, external_id, created_at) VALUES ${values}`,
+        ['1_2 visitor.changed'],
+      ],
+      [
+        `INSERT INTO platform.visitor (tenant, site, id, external_id, created_at) VALUES ${values} ON CONFLICT DO NOTHING`,
+        [],
+      ],
+      [
+        `INSERT INTO platform.visitor (tenant, site, id, external_id, created_at) VALUES ${values}
+           ON CONFLICT (tenant, site, id) DO UPDATE SET nickname = 'conflict'`,
+        ['1_2 visitor.changed'],
+      ],
+      [
+        `MERGE INTO platform.visitor v USING (VALUES (70), (71)) AS n (id) ON (v.tenant, v.site, v.id) = (1, 2, n.id)
+           WHEN MATCHED THEN DELETE
+           WHEN NOT MATCHED THEN INSERT (tenant, site, id, external_id, created_at) VALUES (1, 2, n.id, 'v71', now())`,
+        ['1_2 privacy.removed', '1_2 visitor.changed', '1_2 visitor.removed'],
+      ],
+      [
+        "WITH u AS (UPDATE platform.visitor SET nickname = 'with' WHERE (tenant, site, id) = (1, 2, 71) RETURNING id) SELECT * FROM u",
+        ['1_2 visitor.changed'],
+      ],
+    ];
+    for (const [statement, expected] of cases) expect(await appended(sql, statement), statement).toEqual(expected);
+    const before = await heads(sql);
+    const copy = await sql`COPY platform.visitor (tenant, site, id, external_id, created_at) FROM STDIN`.writable();
+    await finished(copy.end('1\t3\t72\tv72\t2026-01-01\n2\t1\t72\tv72\t2026-01-01\n'));
+    expect(await receipts(sql, before)).toEqual(['1_3 visitor.changed', '2_1 visitor.changed']);
+  });
+
+  it('websites that are truncated with all they have: each journal says that it lost its place', async () => {
+    const lost = await freshDatabase();
+    await plant(lost.sql);
+    await lost.sql`UPDATE platform.visitor SET nickname = 'n' WHERE (tenant, site) IN ((1, 1), (2, 1))`;
+    const told = await appended(lost.sql, 'TRUNCATE platform.website CASCADE');
+    for (const line of ['1_1 capture.gap', '1_1 visitor.gap', '2_1 capture.gap', '2_1 website.gap'])
+      expect(told).toContain(line);
+    await lost.close();
+  });
 });
 
 describe('a transaction', () => {
+  it('that need not wait for the disk does, once it has a receipt', async () => {
+    const settings = await database.sql.begin(async (transaction) => {
+      await transaction`SET LOCAL synchronous_commit = off`;
+      await transaction`UPDATE platform.visitor SET nickname = 'durable' WHERE (tenant, site) = (1, 3)`;
+      const [before] = await transaction`SHOW synchronous_commit`;
+      await transaction`SET CONSTRAINTS ALL IMMEDIATE`;
+      const [after] = await transaction`SHOW synchronous_commit`;
+      return [before?.['synchronous_commit'], after?.['synchronous_commit']];
+    });
+    expect(settings).toEqual(['off', 'on']);
+  });
+
   it('has one receipt of a website and type, after all its changes', async () => {
     const statements = `
       UPDATE platform.visitor SET nickname = 'a' WHERE site = 3; UPDATE platform.visitor SET nickname = 'b' WHERE site = 3;

@@ -3,7 +3,7 @@ import { keepJournals } from '../../src/events/rounds.ts';
 import { brokenJournals } from '../../src/store/audit.ts';
 import { trimJournals } from '../../src/store/journal.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
-import { plant } from './journal.support.ts';
+import { heads, plant, receipts } from './journal.support.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -35,12 +35,12 @@ it('keeps seven days to the second, from the beginning of each journal on', asyn
   await journal(1, ['8 days', '7 days 2 seconds', '6 days 23:59:30', '9 days', '1 day']);
   await journal(2, ['1 day', '9 days', '9 days']);
   await journal(3, ['30 days', '20 days']);
-  expect(await keepJournals(database.db)).toEqual({ trimmed: 4, beaten: 0 });
+  expect(await keepJournals(database.db)).toMatchObject({ trimmed: 4, beaten: 0 });
   expect(await kept(1)).toEqual([2, [3, 4, 5]]);
   // What a clock that was set back left behind a younger one waits for it.
   expect(await kept(2)).toEqual([0, [1, 2, 3]]);
   expect(await kept(3)).toEqual([2, []]);
-  expect(await keepJournals(database.db)).toEqual({ trimmed: 0, beaten: 0 });
+  expect(await keepJournals(database.db)).toMatchObject({ trimmed: 0, beaten: 0 });
   await database.sql`SELECT gateway.append_receipts(1, 3, '{visitor.changed}')`;
   expect(await kept(3)).toEqual([2, [3]]);
 });
@@ -78,4 +78,28 @@ it('one at a time, also beside writers', async () => {
   const [trimmed, positions] = await kept(1);
   expect(trimmed).toBe(2_000);
   expect(positions).toEqual(Array.from({ length: 40 }, (_, n) => Number(before[0]?.['position']) + n + 1));
+});
+
+it('what an import that was cut off owes is appended without another import, and not while one is under way', async () => {
+  const { sql } = database;
+  await sql`INSERT INTO gateway.import_owed VALUES (1, 2, 'visitor.snapshot'), (1, 2, 'privacy.removed')`;
+  const before = await heads(sql);
+  await sql`UPDATE gateway.import_run SET lease_until = now() + interval '1 minute', (backend, backend_start) =
+    (SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid())`;
+  expect(await keepJournals(database.db)).toMatchObject({ settled: 0 });
+  await sql`UPDATE gateway.import_run SET lease_until = now() - interval '1 second'`;
+  expect(await keepJournals(database.db)).toMatchObject({ settled: 2 });
+  expect(await receipts(sql, before)).toEqual(['1_2 privacy.removed', '1_2 visitor.snapshot']);
+  expect(await keepJournals(database.db)).toMatchObject({ settled: 0 });
+});
+
+it('who begins at what is retained does not begin at its very edge', async () => {
+  await journal(2, ['6 days 23:59:00', '6 days 23:01:00', '6 days 22:00:00', '1 day']);
+  const position = async (site: number): Promise<number> => {
+    const [row] = await database.sql`SELECT gateway.retained_position(1, ${site})::integer AS position`;
+    return Number(row?.['position']);
+  };
+  expect(await position(2)).toBe(2);
+  await journal(2, ['6 days 23:59:00']);
+  expect([await position(2), await position(99)]).toEqual([1, 0]);
 });

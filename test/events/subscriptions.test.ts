@@ -330,13 +330,15 @@ describe('limits and races', () => {
     ]);
   });
 
-  it('what no credential finds any more gives up its place', async () => {
+  it('the oldest that no credential finds any more gives up its place', async () => {
     const { token, credential, installation } = await gateway.issue();
     for (let i = 0; i < 20; i++) await create(gateway, token, definition([i < 3 ? 'web_1_2' : WEB]));
     await gateway.database.sql`UPDATE gateway.credential SET sites = '{1}' WHERE id = ${credential}`;
     expect((await gateway.ask(SUBSCRIPTIONS, { token })).body.subscriptions).toHaveLength(17);
     await create(gateway, token, definition([WEB]));
-    expect(await count(installation)).toBe(18);
+    expect(await count(installation)).toBe(20);
+    await gateway.database.sql`UPDATE gateway.credential SET sites = '{1,2}' WHERE id = ${credential}`;
+    expect((await gateway.ask(SUBSCRIPTIONS, { token })).body.subscriptions).toHaveLength(20);
   });
 
   it('of parallel edits of one revision one is done; the others are told why not', async () => {

@@ -168,7 +168,12 @@ test('links, websites of operators and columns follow the last import; null repl
     message_count: 1,
   });
   expect(JSON.parse(stored['file']?.[0] ?? '')).toMatchObject({ conversation_id: 'cnv2', message_id: 'cnv0-1' });
-  expect(await receipts()).toEqual(['w0 conversation.snapshot', 'w0 operator.snapshot', 'w0 visitor.snapshot']);
+  expect(await receipts()).toEqual([
+    'w0 conversation.snapshot',
+    'w0 operator.removed',
+    'w0 queue.snapshot',
+    'w0 visitor.snapshot',
+  ]);
 });
 
 test('deletions remove the row and what depends on it, and say so', async () => {
@@ -191,13 +196,18 @@ test('deletions remove the row and what depends on it, and say so', async () => 
   });
   expect(await receipts()).toEqual([
     'w0 conversation.removed',
+    'w0 conversation.snapshot',
     'w0 operator.removed',
+    'w0 operator.snapshot',
     'w0 privacy.removed',
-    'w0 queue.removed',
+    'w0 queue.snapshot',
     'w0 visitor.removed',
+    'w0 visitor.snapshot',
+    'w1 conversation.snapshot',
     'w1 operator.removed',
     'w1 privacy.removed',
     'w1 visitor.removed',
+    'w1 visitor.snapshot',
   ]);
   const stored = await content(store.sql);
   expect(stored['contact']).toHaveLength(3);

@@ -38,9 +38,12 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await admin`ALTER SYSTEM SET fsync = off`;
   await admin`SELECT pg_reload_conf()`;
   for (const name of ['empty_template', 'demo_template']) {
-    await admin.unsafe(`CREATE DATABASE ${name}${name === 'demo_template' ? ' TEMPLATE empty_template' : ''}`);
+    // The store's own role migrates: a migration must not need a superuser.
+    await admin.unsafe(
+      `CREATE DATABASE ${name} OWNER gateway${name === 'demo_template' ? ' TEMPLATE empty_template' : ''}`,
+    );
     const db = openDatabase({
-      target: { host, port, database: name, username: 'postgres' },
+      target: { host, port, database: name, username: 'gateway' },
       connections: 2,
       statementTimeout: 60_000,
       name: 'test-setup',

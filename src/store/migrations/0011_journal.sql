@@ -28,11 +28,13 @@ LANGUAGE plpgsql AS $$
 DECLARE
   n integer := cardinality(event_types);
   moment timestamptz := clock_timestamp();
-  at bigint := floor(extract(epoch FROM now()) * 1000);
+  at bigint := floor(extract(epoch FROM moment) * 1000);
   moments jsonb := '{}';
   last bigint;
   tell boolean;
 BEGIN
+  -- A receipt that was read must not be lost in a crash: its position would be given again, and to another one.
+  IF current_setting('synchronous_commit') = 'off' THEN PERFORM set_config('synchronous_commit', 'on', true); END IF;
   FOR i IN 1..n LOOP
     moments := moments || jsonb_build_object(split_part(event_types[i], '.', 1), at);
   END LOOP;
@@ -93,10 +95,17 @@ END $$;
 CREATE CONSTRAINT TRIGGER append_captured AFTER INSERT OR UPDATE ON gateway.capture_due DEFERRABLE INITIALLY DEFERRED
   FOR EACH ROW EXECUTE FUNCTION gateway.append_captured();
 
--- Notes what is not noted yet. p_fresh: null where there is nothing.
+-- Notes what is not noted yet. p_fresh: null where there is nothing. What an import changes is owed until its end.
 CREATE FUNCTION gateway.note_captured(p_noted text, p_fresh text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF p_fresh IS NULL THEN RETURN; END IF;
+  IF current_setting('gateway.capture', true) = 'import' THEN
+    INSERT INTO gateway.import_owed
+    SELECT split_part(e, '/', 1)::bigint, split_part(e, '/', 2)::bigint, split_part(e, '/', 3)
+      FROM string_to_table(rtrim(p_fresh), ' ') AS e
+    EXCEPT SELECT tenant, site, event_type FROM gateway.import_owed;
+    RETURN;
+  END IF;
   -- First the note: where constraints are immediate, the trigger reads it within the next statement.
   PERFORM set_config('gateway.captured', p_noted || p_fresh, true);
   IF length(p_noted) = coalesce(nullif(current_setting('gateway.appended', true), '')::integer, 0) THEN
@@ -106,29 +115,31 @@ BEGIN
 END $$;
 
 -- The trigger of a table whose rows belong to websites. Arguments: the family, and for DELETE the types that a removal
--- brings. gateway.capture = 'off', set for a transaction or by a function, is for roads that append receipts of their own:
--- the import at its end, a reviewed write as its last step.
+-- brings. gateway.capture, set for a transaction or a part of one, is 'off' where receipts are appended otherwise (a reviewed
+-- write does, as its last step), and 'import' where snapshots are owed in place of changes.
 CREATE FUNCTION gateway.captured() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
+  mode text := coalesce(current_setting('gateway.capture', true), '');
   noted text := coalesce(current_setting('gateway.captured', true), '');
-  types text[] := ARRAY[TG_ARGV[0] || '.changed'];
+  changed text := CASE mode WHEN 'import' THEN '.snapshot' ELSE '.changed' END;
+  types text[] := ARRAY[TG_ARGV[0] || changed];
   fresh text;
 BEGIN
-  IF current_setting('gateway.capture', true) = 'off' THEN RETURN NULL; END IF;
-  IF TG_OP = 'INSERT' THEN
+  IF mode = 'off' THEN RETURN NULL; END IF;
+  IF TG_OP = 'DELETE' THEN
+    types := string_to_array(replace(TG_ARGV[1], '.changed', changed), ' ');
+    SELECT string_agg(k.key, '') INTO fresh
+      FROM (SELECT DISTINCT tenant, site FROM old_rows) w CROSS JOIN unnest(types) AS e
+     CROSS JOIN LATERAL (SELECT w.tenant || '/' || w.site || '/' || e || ' ') AS k (key) WHERE strpos(noted, k.key) = 0;
+  ELSIF TG_OP = 'INSERT' OR mode = 'import' THEN -- an import writes only rows that differ
     SELECT string_agg(k.key, '') INTO fresh
       FROM (SELECT DISTINCT tenant, site FROM new_rows) w CROSS JOIN unnest(types) AS e
      CROSS JOIN LATERAL (SELECT w.tenant || '/' || w.site || '/' || e || ' ') AS k (key) WHERE strpos(noted, k.key) = 0;
-  ELSIF TG_OP = 'UPDATE' THEN
+  ELSE
     -- Rows that an UPDATE left as they were have not changed.
     SELECT string_agg(k.key, '') INTO fresh
       FROM (SELECT tenant, site FROM (TABLE new_rows EXCEPT TABLE old_rows) a
              UNION SELECT tenant, site FROM (TABLE old_rows EXCEPT TABLE new_rows) b) w CROSS JOIN unnest(types) AS e
-     CROSS JOIN LATERAL (SELECT w.tenant || '/' || w.site || '/' || e || ' ') AS k (key) WHERE strpos(noted, k.key) = 0;
-  ELSE
-    types := string_to_array(TG_ARGV[1], ' ');
-    SELECT string_agg(k.key, '') INTO fresh
-      FROM (SELECT DISTINCT tenant, site FROM old_rows) w CROSS JOIN unnest(types) AS e
      CROSS JOIN LATERAL (SELECT w.tenant || '/' || w.site || '/' || e || ' ') AS k (key) WHERE strpos(noted, k.key) = 0;
   END IF;
   PERFORM gateway.note_captured(noted, fresh);
@@ -138,20 +149,36 @@ END $$;
 -- Who serves a conversation: its operator or team.
 CREATE FUNCTION gateway.assignment_captured() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
+  mode text := coalesce(current_setting('gateway.capture', true), '');
   noted text := coalesce(current_setting('gateway.captured', true), '');
+  type text := CASE mode WHEN 'import' THEN 'queue.snapshot' ELSE 'queue.changed' END;
   fresh text;
 BEGIN
-  IF current_setting('gateway.capture', true) = 'off' THEN RETURN NULL; END IF;
+  IF mode = 'off' THEN RETURN NULL; END IF;
   IF TG_OP = 'INSERT' THEN
     SELECT string_agg(k.key, '') INTO fresh
       FROM (SELECT DISTINCT tenant, site FROM new_rows WHERE operator_id IS NOT NULL OR team_id IS NOT NULL) w
-     CROSS JOIN LATERAL (SELECT w.tenant || '/' || w.site || '/queue.changed ') AS k (key) WHERE strpos(noted, k.key) = 0;
+     CROSS JOIN LATERAL (SELECT w.tenant || '/' || w.site || '/' || type || ' ') AS k (key) WHERE strpos(noted, k.key) = 0;
   ELSE
     SELECT string_agg(k.key, '') INTO fresh
       FROM (SELECT DISTINCT n.tenant, n.site FROM new_rows n JOIN old_rows o USING (tenant, site, id)
              WHERE (n.operator_id, n.team_id) IS DISTINCT FROM (o.operator_id, o.team_id)) w
-     CROSS JOIN LATERAL (SELECT w.tenant || '/' || w.site || '/queue.changed ') AS k (key) WHERE strpos(noted, k.key) = 0;
+     CROSS JOIN LATERAL (SELECT w.tenant || '/' || w.site || '/' || type || ' ') AS k (key) WHERE strpos(noted, k.key) = 0;
   END IF;
+  PERFORM gateway.note_captured(noted, fresh);
+  RETURN NULL;
+END $$;
+
+-- A contact that is kept but never shown any more is removed for everybody who reads.
+CREATE FUNCTION gateway.withdrawal_captured() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  noted text := coalesce(current_setting('gateway.captured', true), '');
+  fresh text;
+BEGIN
+  SELECT string_agg(k.key, '') INTO fresh
+    FROM (SELECT DISTINCT n.tenant, n.site FROM new_rows n JOIN old_rows o USING (tenant, site, id)
+           WHERE n.deleted AND NOT o.deleted) w CROSS JOIN unnest(ARRAY['privacy.removed', 'visitor.removed']) AS e
+   CROSS JOIN LATERAL (SELECT w.tenant || '/' || w.site || '/' || e || ' ') AS k (key) WHERE strpos(noted, k.key) = 0;
   PERFORM gateway.note_captured(noted, fresh);
   RETURN NULL;
 END $$;
@@ -163,7 +190,10 @@ DECLARE
   fresh text;
 BEGIN
   SELECT string_agg(k.key, '') INTO fresh
-    FROM platform.website w CROSS JOIN unnest(ARRAY['capture', TG_ARGV[0]]) AS family
+    -- Where the websites went with it, those that have a journal are still known.
+    FROM (SELECT tenant, site FROM platform.website
+           UNION ALL SELECT tenant, site FROM gateway.journal_head WHERE NOT EXISTS (SELECT FROM platform.website)) w
+   CROSS JOIN unnest(ARRAY['capture', TG_ARGV[0]]) AS family
    CROSS JOIN LATERAL (SELECT w.tenant || '/' || w.site || '/' || family || '.gap ') AS k (key) WHERE strpos(noted, k.key) = 0;
   PERFORM gateway.note_captured(noted, fresh);
   RETURN NULL;
@@ -185,9 +215,9 @@ BEGIN
     ('platform.ai_result', 'conversation', 'conversation.removed'),
     ('platform.operator', 'operator', 'operator.removed'),
     ('gateway.native_author', 'operator', NULL),
-    ('platform.team', 'queue', 'queue.removed'),
-    ('platform.channel', 'queue', 'queue.removed'),
-    ('platform.subsite', 'queue', 'queue.removed'),
+    ('platform.team', 'operator', 'operator.removed'),
+    ('platform.channel', 'website', 'website.removed'),
+    ('platform.subsite', 'website', 'website.removed'),
     ('platform.website', 'website', 'website.removed'),
     ('platform.disposition', 'website', 'website.removed'),
     ('platform.saved_response', 'website', 'website.removed'),
@@ -209,6 +239,8 @@ CREATE TRIGGER assignment_insert AFTER INSERT ON platform.conversation REFERENCI
   FOR EACH STATEMENT EXECUTE FUNCTION gateway.assignment_captured();
 CREATE TRIGGER assignment_update AFTER UPDATE ON platform.conversation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
   FOR EACH STATEMENT EXECUTE FUNCTION gateway.assignment_captured();
+CREATE TRIGGER withdrawal_update AFTER UPDATE ON platform.contact REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+  FOR EACH STATEMENT EXECUTE FUNCTION gateway.withdrawal_captured();
 
 -- Consent given or ended changes what may be known of its websites.
 CREATE FUNCTION gateway.consent_captured() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -234,16 +266,95 @@ CREATE TRIGGER capture_ended AFTER UPDATE ON gateway.consent FOR EACH ROW
 CREATE TRIGGER capture_deleted AFTER DELETE ON gateway.consent FOR EACH ROW
   WHEN (OLD.revoked_at IS NULL) EXECUTE FUNCTION gateway.consent_captured();
 
--- Reviewed writes append their own receipts, last (gateway.write_batch).
-ALTER FUNCTION platform.add_notes(bigint, bigint, integer[], text[], platform.operator[], jsonb[]) SET gateway.capture = 'off';
-ALTER FUNCTION platform.set_disposition(bigint, bigint, platform.operator, jsonb) SET gateway.capture = 'off';
+-- Reviewed writes append their own receipts, last (gateway.write_batch). The functions of 0009 and 0005 but for the capture:
+-- as a setting of the function, which ends with it, PostgreSQL lets only superusers give one that it does not know.
+CREATE OR REPLACE FUNCTION platform.add_notes(
+  p_tenant bigint, p_site bigint, p_todo integer[], p_ids text[], p_authors platform.operator[], p_commands jsonb[]
+) RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE
+  moment timestamptz := date_trunc('milliseconds', now());
+  known boolean[];                                       -- whether the visitor has a conversation
+  able integer[] := '{}';                                -- where an author is there as well
+  note_id bigint;
+  answers text[] := '{}';
+  i integer;
+  capture text := coalesce(current_setting('gateway.capture', true), '');
+BEGIN
+  -- A look-up each: as a condition it became a join with all conversations of the website.
+  known := ARRAY(SELECT (SELECT true FROM platform.conversation c WHERE c.tenant = p_tenant AND c.site = p_site
+                            AND c.visitor_id = (p_commands[t.i] ->> 'visitor')::bigint LIMIT 1)
+                   FROM unnest(p_todo) WITH ORDINALITY AS t (i, n) ORDER BY t.n);
+  FOR n IN 1 .. cardinality(p_todo) LOOP
+    IF known[n] AND (p_authors[p_todo[n]]).id IS NOT NULL THEN able := able || p_todo[n]; END IF;
+  END LOOP;
+  IF cardinality(able) > 0 THEN
+    note_id := platform.reserve_ids(p_tenant, p_site, 'note', cardinality(able));
+    PERFORM set_config('gateway.capture', 'off', true);
+    INSERT INTO platform.note (tenant, site, id, external_id, visitor_id, operator_id, text, created_at)
+    SELECT p_tenant, p_site, note_id + a.n, p_ids[a.i], (p_commands[a.i] ->> 'visitor')::bigint, (p_authors[a.i]).id,
+           p_commands[a.i] ->> 'text', moment
+      FROM unnest(able) WITH ORDINALITY AS a (i, n);
+    PERFORM set_config('gateway.capture', capture, true);
+  END IF;
+  FOR n IN 1 .. cardinality(p_todo) LOOP
+    i := p_todo[n];
+    IF known[n] IS NULL THEN
+      answers := answers || '{"refused": "not_found"}'::text;
+    ELSIF (p_authors[i]).id IS NULL THEN
+      answers := answers || '{"refused": "enrollment_unavailable"}'::text;
+    ELSE
+      note_id := note_id + 1;
+      answers := answers || json_build_object('done', json_build_object(
+        'note_id', note_id, 'author', (p_authors[i]).name, 'created_at', moment::text))::text;
+    END IF;
+  END LOOP;
+  RETURN answers;
+END $$;
 
--- An import writes one snapshot a website and family, at its end: every statement that writes begins with this.
+CREATE OR REPLACE FUNCTION platform.set_disposition(p_tenant bigint, p_site bigint, p_author platform.operator, p_command jsonb)
+RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  capture text := coalesce(current_setting('gateway.capture', true), '');
+  done boolean;
+BEGIN
+  IF p_author.id IS NULL THEN RETURN '{"refused": "enrollment_unavailable"}'; END IF;
+  IF EXISTS (SELECT 1 FROM platform.website w WHERE w.tenant = p_tenant AND w.site = p_site AND w.crm_integrated)
+     OR NOT EXISTS (SELECT 1 FROM platform.disposition d WHERE d.tenant = p_tenant AND d.site = p_site
+                     AND d.value = p_command ->> 'disposition' AND d.enabled) THEN
+    RETURN '{"rejected": "operation_conflict"}';
+  END IF;
+  PERFORM set_config('gateway.capture', 'off', true);
+  UPDATE platform.conversation c
+     SET disposition = p_command ->> 'disposition', updated_at = greatest(c.updated_at, date_trunc('milliseconds', now()))
+   WHERE c.tenant = p_tenant AND c.site = p_site AND c.id = (p_command ->> 'conversation')::bigint;
+  done := FOUND;
+  PERFORM set_config('gateway.capture', capture, true);
+  IF NOT done THEN RETURN '{"refused": "not_found"}'; END IF;
+  RETURN '{"done": {}}';
+END $$;
+
+-- An import appends one snapshot a website and family, at its end: every statement that writes begins with this.
 CREATE OR REPLACE FUNCTION gateway.import_fence(p_epoch bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM 1 FROM gateway.import_run WHERE epoch = p_epoch FOR KEY SHARE;
   IF NOT FOUND THEN RAISE EXCEPTION 'another import has taken over' USING ERRCODE = 'GW001'; END IF;
-  PERFORM set_config('synchronous_commit', 'off', true), set_config('gateway.capture', 'off', true);
+  PERFORM set_config('synchronous_commit', 'off', true), set_config('gateway.capture', 'import', true);
+END $$;
+
+-- What an import that nobody holds any more has left owing: its changes are there to be read. Returns how many receipts.
+CREATE FUNCTION gateway.settle_abandoned_import() RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+  n integer;
+BEGIN
+  IF NOT EXISTS (SELECT FROM gateway.import_owed) THEN RETURN 0; END IF;
+  PERFORM FROM gateway.import_run r
+   WHERE r.lease_until < clock_timestamp() OR NOT EXISTS (
+     SELECT FROM pg_stat_activity a WHERE a.pid = r.backend AND a.backend_start = r.backend_start)
+     FOR UPDATE SKIP LOCKED;
+  IF NOT FOUND THEN RETURN 0; END IF;
+  SELECT count(*) INTO n FROM gateway.import_owed;
+  PERFORM gateway.import_settle();
+  RETURN n;
 END $$;
 
 -- Websites and families that somebody waits for. Replaced where subscriptions and webhook endpoints are created.
@@ -265,6 +376,9 @@ BEGIN
             WHERE EXISTS (SELECT FROM gateway.journal j WHERE j.tenant = x.tenant AND j.site = x.site
                              AND j.position = x.trimmed + 1 AND j.recorded_at < now() - p_age)
             ORDER BY x.tenant, x.site LOOP
+    -- Heads that are locked here keep writers waiting until the commit: so this waits for nobody.
+    PERFORM FROM gateway.journal_head x WHERE x.tenant = h.tenant AND x.site = h.site FOR NO KEY UPDATE SKIP LOCKED;
+    CONTINUE WHEN NOT FOUND;
     -- Up to the first younger one: a clock that was set back may have left older ones behind it.
     SELECT coalesce(min(j.position) FILTER (WHERE j.recorded_at >= now() - p_age) - 1, max(j.position)) INTO last
       FROM (SELECT e.position, e.recorded_at FROM gateway.journal e
@@ -297,6 +411,9 @@ BEGIN
             WHERE coalesce((h.last_at ->> f.family)::numeric NOT BETWEEN moment - silence AND moment + silence, true)
               AND NOT EXISTS (SELECT FROM gateway.family_hold o WHERE o.tenant = f.tenant AND o.site = f.site AND o.family = f.family)
             GROUP BY f.tenant, f.site ORDER BY f.tenant, f.site LIMIT n LOOP
+    -- As above. Whoever holds it is about to append, or is waited for in the next round.
+    PERFORM FROM gateway.journal_head h WHERE h.tenant = w.tenant AND h.site = w.site FOR NO KEY UPDATE SKIP LOCKED;
+    CONTINUE WHEN NOT FOUND AND EXISTS (SELECT FROM gateway.journal_head h WHERE h.tenant = w.tenant AND h.site = w.site);
     PERFORM gateway.append_receipts(w.tenant, w.site, w.event_types);
     total := total + 1;
   END LOOP;

@@ -18,6 +18,15 @@ CREATE FUNCTION gateway.families_of(event_types text[]) RETURNS text[] LANGUAGE 
   SELECT ARRAY(SELECT DISTINCT split_part(t, '.', 1) FROM unnest(event_types) AS t)
 $$;
 
+-- Behind which the oldest receipt stands that is kept for another hour at least: a reader that begins at the very edge of
+-- what is retained would find it gone.
+CREATE FUNCTION gateway.retained_position(p_tenant bigint, p_site bigint) RETURNS bigint LANGUAGE sql STABLE AS $$
+  SELECT coalesce((SELECT j.position - 1 FROM gateway.journal j
+                    WHERE j.tenant = p_tenant AND j.site = p_site AND j.recorded_at >= now() - interval '7 days' + interval '1 hour'
+                    ORDER BY j.position LIMIT 1),
+                  (SELECT h.position FROM gateway.journal_head h WHERE h.tenant = p_tenant AND h.site = p_site), 0)
+$$;
+
 -- A subscription as it is told, and the positions that its first pull begins behind if it began now. Paused: pulls are refused
 -- because one of its families is held on one of its websites.
 CREATE FUNCTION gateway.subscription_state(s gateway.subscription) RETURNS json LANGUAGE plpgsql STABLE AS $$
@@ -27,10 +36,15 @@ BEGIN
     'created_at', floor(extract(epoch FROM s.created_at) * 1000), 'updated_at', floor(extract(epoch FROM s.updated_at) * 1000),
     'paused', EXISTS (SELECT FROM gateway.family_hold f
                        WHERE f.tenant = s.tenant AND f.site = ANY (s.sites) AND f.family = ANY (gateway.families_of(s.event_types))),
-    'positions', (SELECT json_agg(CASE s.start WHEN 'retained' THEN coalesce(h.trimmed, 0) ELSE 0 END ORDER BY w.n)
-                    FROM unnest(s.sites) WITH ORDINALITY AS w (site, n)
-                    LEFT JOIN gateway.journal_head h ON h.tenant = s.tenant AND h.site = w.site));
+    'positions', (SELECT json_agg(CASE s.start WHEN 'retained' THEN gateway.retained_position(s.tenant, w.site) ELSE 0 END ORDER BY w.n)
+                    FROM unnest(s.sites) WITH ORDINALITY AS w (site, n)));
 END $$;
+
+-- Whether a live credential may read what it names.
+CREATE FUNCTION gateway.has_reader(s gateway.subscription) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT EXISTS (SELECT FROM gateway.credential c
+    WHERE c.installation_id = s.installation_id AND c.revoked_at IS NULL AND c.expires_at > now() AND c.sites @> s.sites)
+$$;
 
 -- One function a write, each answering {"done": …} or {"refused": code}.
 CREATE FUNCTION gateway.create_subscription(p_installation text, p_tenant bigint, p_command jsonb) RETURNS json
@@ -44,10 +58,10 @@ BEGIN
   SELECT * INTO s FROM gateway.subscription WHERE id = p_command ->> 'id';
   IF s.id IS NULL THEN
     IF (SELECT count(*) FROM gateway.subscription x WHERE x.installation_id = p_installation) >= 20 THEN
-      -- What no credential can find any more, because it names a website that was taken away, gives up its place.
-      DELETE FROM gateway.subscription x WHERE x.installation_id = p_installation AND NOT EXISTS (
-        SELECT FROM gateway.credential c
-         WHERE c.installation_id = p_installation AND c.revoked_at IS NULL AND c.expires_at > now() AND c.sites @> x.sites);
+      -- The oldest that no credential can find any more, because it names a website that was taken away, gives up its place.
+      DELETE FROM gateway.subscription WHERE id = (
+        SELECT x.id FROM gateway.subscription x WHERE x.installation_id = p_installation AND NOT gateway.has_reader(x)
+         ORDER BY x.updated_at, x.id LIMIT 1);
       IF NOT FOUND THEN RETURN '{"refused": "inventory_limit"}'; END IF;
     END IF;
     INSERT INTO gateway.subscription (id, installation_id, tenant, sites, event_types, start)
@@ -65,7 +79,7 @@ CREATE FUNCTION gateway.lock_subscription(
 BEGIN
   SELECT * INTO s FROM gateway.subscription x
    WHERE x.id = p_command ->> 'id' AND x.installation_id = p_installation AND x.sites <@ p_granted
-     FOR UPDATE SKIP LOCKED;
+     FOR NO KEY UPDATE SKIP LOCKED;
   IF s.id IS NULL THEN
     refused := json_build_object('refused', CASE WHEN EXISTS (
       SELECT FROM gateway.subscription x
@@ -149,4 +163,5 @@ CREATE OR REPLACE FUNCTION gateway.watched_families() RETURNS TABLE (tenant bigi
     FROM gateway.subscription s
     JOIN platform.website w ON w.tenant = s.tenant AND w.site = ANY (s.sites)
     CROSS JOIN unnest(gateway.families_of(s.event_types)) AS f (family)
+   WHERE gateway.has_reader(s)
 $$;
