@@ -1,7 +1,9 @@
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import type { Logger } from 'pino';
 import { openIdentityProvider } from './auth/identity-provider.ts';
 import { openOAuth } from './auth/oauth/services.ts';
 import type { CommandContext } from './cli/context.ts';
@@ -37,115 +39,156 @@ import { realtimeSurface } from './surfaces/realtime/realtime.ts';
 import { restSurface } from './surfaces/rest/rest.ts';
 import { openTasks } from './tasks/tasks.ts';
 import { addresses, type DemoAccess, welcome } from './welcome.ts';
+import { aborted, isWorker, leave, stopSignal, superviseWorkers } from './workers.ts';
 
 /** One answer in so many is checked against its schema in production; in tests every one. */
 const CHECK_EVERY = 256;
 
-/** `gateway serve`: opens the store, loads the demo into an empty embedded one, serves until SIGTERM or SIGINT. */
-export async function serve({ config, out }: CommandContext, options: { demo: boolean }): Promise<void> {
+/**
+ * `gateway serve`: opens the store, loads the demo into an empty embedded one, serves until SIGTERM or SIGINT; with more
+ * than one worker, in processes that share the port.
+ */
+export async function serve(context: CommandContext, options: { demo: boolean; workers: number }): Promise<void> {
+  const { config, out } = context;
+  const worker = isWorker();
   const { log, flush } = openLog(config.logLevel);
+  const supervises = options.workers > 1 && !worker;
   const store = await openStore({
     databaseUrl: config.databaseUrl,
     dataDir: config.dataDir,
-    connections: config.dbConnections,
+    connections: supervises ? 1 : config.dbConnections,
     log: (message) => log.info(message),
   });
-  const stop = new AbortController();
-  process.once('SIGTERM', () => stop.abort());
-  process.once('SIGINT', () => stop.abort());
+  const stop = stopSignal();
   try {
-    const demo = options.demo && store.embedded ? await prepareDemo(store, config.dataDir) : undefined;
-    const { port, baseUrl } = await address(config);
-    const keys = await openKeys(config);
-    const corridor = await openGateway({
-      store,
-      keys,
-      baseUrl,
-      checkEvery: CHECK_EVERY,
-      onDefect: (tool, error) => log.error({ operation: tool.name, err: error }, 'answer does not fit its schema'),
-    });
-    const { registry } = corridor;
-    const guides = readGuides();
-    const [resources, prompts, skills] = await Promise.all([loadResources(), loadPrompts(), loadSkills(registry)]);
-    const tasks = openTasks({
-      db: store.db,
-      batches: store.tasks,
-      corridor,
-      onError: (error) => log.warn({ err: error }, 'upkeep of the tasks failed and is tried again'),
-    });
-    const realtime = openRealtime({
-      db: store.db,
-      keys,
-      eventKey: openLedgerKey(store.db),
-      ...streaming(corridor),
-      onError: (error) => log.warn({ err: error }, 'a stream failed and is tried again'),
-    });
-    const provider = config.identity && openIdentityProvider(config.identity);
-    const server = await startServer({
-      host: config.host,
-      port,
-      tls: config.tls,
-      log,
-      handlers: [
-        mcpSurface(corridor, { baseUrl, version: packageVersion, resources, prompts }),
-        a2aSurface(corridor, { baseUrl, tasks, skills }),
-        restSurface(corridor, baseUrl),
-        oauthSurface(
-          openOAuth({ baseUrl, db: store.db, skillScopes: skills.scopes }),
-          openSource(config.trustedProxies),
-          provider,
-        ),
-      ],
-      upgrade: realtimeSurface(realtime),
-      otherwise: publicApp({
-        baseUrl,
-        openapi: openapi(registry, baseUrl),
-        llms: llms({ registry, guides, baseUrl, resources, prompts, skills }),
-        agentCard: agentCard({ skills, baseUrl }),
-        docs: docsPages({ baseUrl, registry, skills, guides, version: packageVersion }),
-        ready: () => answers(store, stop.signal),
-      }),
-    }).catch((error: unknown) => {
-      throw refusedPort(error, config.host, config.port) ?? error;
-    });
-    const rounds = startUpkeep({
-      db: store.slow,
-      registry,
-      onError: (error) => log.warn({ err: error }, 'upkeep of the ledger failed and is tried again'),
-    });
-    const journals = startRounds({
-      db: store.slow,
-      onError: (error) => log.warn({ err: error }, 'upkeep of the journals failed and is tried again'),
-    });
-    const webhooks = startWebhooks({
-      db: store.db,
-      eventKey: openLedgerKey(store.db),
-      keys,
-      sender: senderOptions(config.webhooks.allowed, baseUrl),
-      schedule: config.webhooks.schedule,
-      onError: (error) => log.warn({ err: error }, 'delivery of webhooks failed and is tried again'),
-    });
-    out.note(`gateway ready on ${baseUrl}`);
-    out.note(demo ? welcome(baseUrl, demo) : addresses(baseUrl, keptToken(config.dataDir)));
-    await new Promise<void>((resolve) => {
-      if (stop.signal.aborted) resolve();
-      else stop.signal.addEventListener('abort', () => resolve(), { once: true });
-    });
-    out.note('gateway stopping');
-    // Together: calls that wait for a task, and sockets, hold the server open until they are ended.
-    await Promise.all([server.close(), tasks.stop(), realtime.stop(), webhooks.stop()]);
-    await Promise.all([rounds.stop(), journals.stop()]);
+    const demo = options.demo && store.embedded && !worker ? await prepareDemo(store, config.dataDir) : undefined;
+    const ready = (baseUrl: string): void => {
+      if (worker) return;
+      out.note(`gateway ready on ${baseUrl}`);
+      out.note(demo ? welcome(baseUrl, demo) : addresses(baseUrl, keptToken(config.dataDir)));
+      stop.addEventListener('abort', () => out.note('gateway stopping'), { once: true });
+    };
+    const serving = { config, store, log, stop, ready };
+    await (supervises ? serveByWorkers(serving, options.workers) : serveHere(serving));
   } finally {
     await store.close();
     flush();
+    leave();
   }
+}
+
+interface Serving {
+  readonly config: Config;
+  readonly store: Store;
+  readonly log: Logger;
+  /** Aborted by SIGTERM and SIGINT. */
+  readonly stop: AbortSignal;
+  readonly ready: (baseUrl: string) => void;
+}
+
+/** The keys and the port are made once, before workers would each make their own. */
+async function serveByWorkers({ config, log, stop, ready }: Serving, count: number): Promise<void> {
+  await openKeys(config);
+  const { port, baseUrl } = await freeAddress(config).catch((error: unknown) => {
+    throw refusedPort(error, config.host, config.port) ?? error;
+  });
+  await superviseWorkers({
+    count,
+    env: { PORT: `${port}`, GATEWAY_BASE_URL: baseUrl },
+    stop,
+    log,
+    onReady: () => ready(baseUrl),
+  });
+}
+
+async function serveHere({ config, store, log, stop, ready }: Serving): Promise<void> {
+  const { port, baseUrl } = await address(config);
+  const keys = await openKeys(config);
+  const corridor = await openGateway({
+    store,
+    keys,
+    baseUrl,
+    checkEvery: CHECK_EVERY,
+    onDefect: (tool, error) => log.error({ operation: tool.name, err: error }, 'answer does not fit its schema'),
+  });
+  const { registry } = corridor;
+  const guides = readGuides();
+  const [resources, prompts, skills] = await Promise.all([loadResources(), loadPrompts(), loadSkills(registry)]);
+  const tasks = openTasks({
+    db: store.db,
+    batches: store.tasks,
+    corridor,
+    onError: (error) => log.warn({ err: error }, 'upkeep of the tasks failed and is tried again'),
+  });
+  const realtime = openRealtime({
+    db: store.db,
+    keys,
+    eventKey: openLedgerKey(store.db),
+    ...streaming(corridor),
+    onError: (error) => log.warn({ err: error }, 'a stream failed and is tried again'),
+  });
+  const provider = config.identity && openIdentityProvider(config.identity);
+  const server = await startServer({
+    host: config.host,
+    port,
+    tls: config.tls,
+    log,
+    handlers: [
+      mcpSurface(corridor, { baseUrl, version: packageVersion, resources, prompts }),
+      a2aSurface(corridor, { baseUrl, tasks, skills }),
+      restSurface(corridor, baseUrl),
+      oauthSurface(
+        openOAuth({ baseUrl, db: store.db, skillScopes: skills.scopes }),
+        openSource(config.trustedProxies),
+        provider,
+      ),
+    ],
+    upgrade: realtimeSurface(realtime),
+    otherwise: publicApp({
+      baseUrl,
+      openapi: openapi(registry, baseUrl),
+      llms: llms({ registry, guides, baseUrl, resources, prompts, skills }),
+      agentCard: agentCard({ skills, baseUrl }),
+      docs: docsPages({ baseUrl, registry, skills, guides, version: packageVersion }),
+      ready: () => answers(store, stop),
+    }),
+  }).catch((error: unknown) => {
+    throw refusedPort(error, config.host, config.port) ?? error;
+  });
+  const rounds = startUpkeep({
+    db: store.slow,
+    registry,
+    onError: (error) => log.warn({ err: error }, 'upkeep of the ledger failed and is tried again'),
+  });
+  const journals = startRounds({
+    db: store.slow,
+    onError: (error) => log.warn({ err: error }, 'upkeep of the journals failed and is tried again'),
+  });
+  const webhooks = startWebhooks({
+    db: store.db,
+    eventKey: openLedgerKey(store.db),
+    keys,
+    sender: senderOptions(config.webhooks.allowed, baseUrl),
+    schedule: config.webhooks.schedule,
+    onError: (error) => log.warn({ err: error }, 'delivery of webhooks failed and is tried again'),
+  });
+  ready(baseUrl);
+  await aborted(stop);
+  // Together: calls that wait for a task, and sockets, hold the server open until they are ended.
+  await Promise.all([server.close(), tasks.stop(), realtime.stop(), webhooks.stop()]);
+  await Promise.all([rounds.stop(), journals.stop()]);
 }
 
 /** Where to listen and what clients call it; PORT=0 asks the system for a free port, which the address has to name. */
 async function address({ host, port, baseUrl }: Config): Promise<{ port: number; baseUrl: string }> {
-  if (port !== 0) return { port, baseUrl };
+  return port === 0 ? freeAddress({ host, port, baseUrl }) : { port, baseUrl };
+}
+
+/** The same of a port that nobody listens on; rejects where it may not be had. */
+async function freeAddress({ host, port, baseUrl }: Pick<Config, 'host' | 'port' | 'baseUrl'>) {
   const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, host, resolve));
+  probe.listen(port, host);
+  await once(probe, 'listening');
   const free = probe.address();
   await new Promise((resolve) => probe.close(resolve));
   const chosen = typeof free === 'object' && free ? free.port : 0;

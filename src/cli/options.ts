@@ -96,6 +96,14 @@ export function whole(value: string): number {
   return n;
 }
 
+const WORKERS_MAX = 64;
+
+export function workers(value: string): number {
+  const n = whole(value);
+  if (n > WORKERS_MAX) throw new InvalidArgumentError(`There are at most ${WORKERS_MAX} workers.`);
+  return n;
+}
+
 const NAME_MAX = 120;
 
 export function displayName(value: string): string {

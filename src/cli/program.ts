@@ -13,13 +13,14 @@ import { doctorCommand } from './doctor.ts';
 import { familyCommands } from './family.ts';
 import { importCommand } from './import.ts';
 import { migrateCommand } from './migrate.ts';
+import { workers } from './options.ts';
 import { type Output, openOutput, Refused } from './output.ts';
 import { personCommands } from './person.ts';
 import { webhookCommands } from './webhook.ts';
 
 /** The commands that need the surfaces, wired by main.ts. */
 export interface Wired {
-  serve(context: CommandContext, options: { demo: boolean }): Promise<void>;
+  serve(context: CommandContext, options: { demo: boolean; workers: number }): Promise<void>;
   generate(context: CommandContext, options: { check: boolean }): Promise<void>;
 }
 
@@ -41,8 +42,9 @@ export async function run(argv: readonly string[], wired: Wired): Promise<number
     program
       .command('serve')
       .description('migrate, then serve on HOST:PORT')
-      .option('--no-demo', 'start with an empty store'),
-    (context, options) => wired.serve(context, { demo: (options as { demo: boolean }).demo }), // commander's own parse result
+      .option('--no-demo', 'start with an empty store')
+      .option('--workers <n>', 'processes that share the port, 1 to 64, each with its own connections', workers, 1),
+    (context, options) => wired.serve(context, options as { demo: boolean; workers: number }), // commander's own parse result
   );
   register(
     program.command('generate', { hidden: true }).option('--check', 'fail where a generated file differs'),

@@ -36,6 +36,8 @@ export interface Exit {
 export interface ReplicaOptions {
   /** Through a proxy: `proxy.url(database.name)`. */
   readonly databaseUrl: string;
+  /** Options of `serve`. */
+  readonly args?: readonly string[];
   /** Settings beside or in place of ours. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -109,7 +111,7 @@ interface Launched {
 
 /** Starts one; dist/ has been built. */
 function launch(options: ReplicaOptions): Launched {
-  const child = spawn(process.execPath, [main, 'serve'], {
+  const child = spawn(process.execPath, [main, 'serve', ...(options.args ?? [])], {
     cwd: root,
     env: environment(options),
     stdio: ['ignore', 'ignore', 'pipe'],

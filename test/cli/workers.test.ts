@@ -1,0 +1,78 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { issue } from '../support/credentials.ts';
+import { freshDatabase, type TestDatabase } from '../support/database.ts';
+import { type Replica, startReplica } from '../support/replica.ts';
+import { gateway } from './support.ts';
+
+/** `gateway serve --workers`: processes that share the port. */
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await freshDatabase('demo');
+});
+afterAll(() => database.close());
+
+const WORKERS = 2;
+const start = (env: Readonly<Record<string, string>> = {}): Promise<Replica> => {
+  const { host, port, name } = database;
+  const databaseUrl = `postgres://postgres@${encodeURIComponent(host)}:${port}/${name}`;
+  return startReplica({ databaseUrl, args: ['--workers', `${WORKERS}`], env });
+};
+
+const childrenOf = (pid: number): number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+const lives = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false; // nobody has that number
+  }
+};
+
+it('share the port; one that is killed is replaced, and the others serve meanwhile', async () => {
+  const replica = await start();
+  const workers = childrenOf(replica.pid);
+  expect(workers).toHaveLength(WORKERS);
+  const { token } = await issue(database.sql, 1);
+  const ask = (): Promise<number> =>
+    fetch(`${replica.url}/api/v1/context`, { headers: { authorization: `Bearer ${token}`, connection: 'close' } }).then(
+      ({ status }) => status,
+    );
+  expect(new Set(await Promise.all(Array.from({ length: 8 }, ask)))).toEqual(new Set([200]));
+  const [first = 0] = workers;
+  process.kill(first, 'SIGKILL');
+  await vi.waitFor(() => expect(lives(first)).toBe(false));
+  for (let i = 0; i < 8; i++) expect(await ask()).toBe(200);
+  await vi.waitFor(() => expect(childrenOf(replica.pid)).toHaveLength(WORKERS), { timeout: 10_000 });
+  await pause(500);
+  const now = childrenOf(replica.pid);
+  expect(now.filter((pid) => !workers.includes(pid))).toHaveLength(1);
+  expect(await replica.end()).toEqual({ code: 0, signal: null });
+  expect(now.filter(lives)).toEqual([]);
+});
+
+it('end with the process that supervises them, however it ends', async () => {
+  const replica = await start();
+  const workers = childrenOf(replica.pid);
+  await replica.kill9();
+  await vi.waitFor(() => expect(workers.filter(lives)).toEqual([]), { timeout: 12_000 });
+});
+
+it('a port in use is refused once, before any of them starts', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const address = taken.address();
+  const port = typeof address === 'object' && address ? address.port : 0;
+  const refusal = await start({ PORT: `${port}` }).catch((error: unknown) => String(error));
+  taken.close();
+  expect(refusal).toBe(
+    `Error: replica ended with 1: gateway: Port ${port} on 127.0.0.1 is in use. Choose another with PORT.\n`,
+  );
+});
+
+it.each(['0', '65', '-1', 'two', '1.5', ''])('--workers %j is wrong usage', async (count) => {
+  expect((await gateway('serve', '--workers', count)).code).toBe(2);
+});
