@@ -157,7 +157,9 @@ describe('F-03 the connection is lost, the server lives', () => {
     ];
     for (const name of WRITES) {
       for (const [i, { prepared, at, times }] of ways.entries()) {
-        for (const action of LONG ? (['cut', 'reset'] as const) : ([i % 2 === 0 ? 'cut' : 'reset'] as const)) {
+        // In the short form a way is struck in two of the four writes.
+        if (!LONG && (i + WRITES.indexOf(name)) % 2 === 1) continue;
+        for (const action of LONG ? (['cut', 'reset'] as const) : ([i % 4 < 2 ? 'cut' : 'reset'] as const)) {
           if (prepared) await done(world.trial(name), from);
           else await forget(replica.url);
           const trial = world.trial(name);
