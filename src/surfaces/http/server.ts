@@ -166,10 +166,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       };
       if (!closing && upgrade(request, socket, head, { refuse: refuseUpgrade, record })) return;
       // An offer to upgrade may be ignored (RFC 9110, section 7.8). Node has given the connection away by now: it begins
-      // again with what it was sent, but for the offer.
+      // again with what it was sent, but for the offer. The event 'connection' of a TLS server begins a handshake.
       socket.off('error', lost);
       socket.unshift(withoutOffer(request, head));
-      server.emit('connection', socket);
+      server.emit(tls ? 'secureConnection' : 'connection', socket);
     });
   // Nothing here tunnels. Without a listener, Node ignores an offer to upgrade itself.
   server.on('connect', (_request, socket) => refuse(socket, 405, 'CONNECT'));
