@@ -10,8 +10,8 @@ export class Attachment {
   /** Behind which the next page begins. */
   cursor: string;
   #positions: ReadonlyMap<string, number>;
-  /** The cursor last acknowledged. */
-  acked: string | undefined;
+  /** The cursor last acknowledged, or with which the stream began. */
+  acked: string;
   /** The page that waits, and since when (performance.now()). */
   open: { readonly cursor: string; readonly since: number } | undefined;
   /** Whether the page's acknowledgement is being stored. */
@@ -34,6 +34,7 @@ export class Attachment {
     this.subscription = subscription;
     this.revision = revision;
     this.cursor = cursor;
+    this.acked = cursor;
     this.#positions = readCursor(keys, cursor)?.positions ?? new Map();
     this.websites = [...this.#positions.keys()];
   }
@@ -41,6 +42,11 @@ export class Attachment {
   /** Whether a journal that stands there has something that was not looked at. */
   behind(website: string, head: number): boolean {
     return head !== (this.#positions.get(website) ?? head);
+  }
+
+  /** Whether that is the acknowledgement that the open page waits for. */
+  awaits(cursor: string): boolean {
+    return this.open?.cursor === cursor && !this.acking;
   }
 
   /** The page has been read; what it passed over is taken, what it holds is once it is acknowledged. */

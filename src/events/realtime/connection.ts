@@ -6,7 +6,7 @@ import { isUnavailable } from '../../store/postgres.ts';
 import type { HeldSession, Watched } from '../../store/realtime.ts';
 import { Allowance } from './allowance.ts';
 import { Attachment } from './attachment.ts';
-import { CLOSE, type CloseCause, type FrameId, readFrame, type ServerFrame } from './frames.ts';
+import { CLOSE, type CloseCause, type FrameId, LOST, readFrame, type ServerFrame } from './frames.ts';
 import type { Pages } from './pages.ts';
 import type { Timings, Wire } from './wire.ts';
 
@@ -15,16 +15,6 @@ const BUFFERED = 1024 * 1024;
 /** Milliseconds between attempts to read a page from a store that is not there, and how many. */
 const RETRY = 1_000;
 const FAILURES = 10;
-
-/** Codes of a stream that has lost its ground, and how the socket closes for them. */
-const LOST: Partial<Record<FailureCode, CloseCause>> = {
-  not_found: 'unknown',
-  revision_changed: 'changed',
-  replay_expired: 'changed',
-  invalid_cursor: 'changed',
-  quota_exceeded: 'quota',
-  subscription_corrupt: 'unavailable',
-};
 
 interface Start extends HeldSession {
   readonly authority: Authority;
@@ -43,8 +33,8 @@ export class Connection implements Watched {
   readonly epoch: number;
   readonly #start: Start;
   readonly #attached = new Map<string, Attachment>();
-  /** Subscriptions that are being attached. */
-  readonly #attaching = new Set<string>();
+  /** Subscriptions that are being attached, each with the attempt that may do it. */
+  readonly #attaching = new Map<string, symbol>();
   #authority: Authority;
   #over = false;
   #heardAt = performance.now();
@@ -82,8 +72,10 @@ export class Connection implements Watched {
   receive(value: unknown): void {
     if (this.#over) return;
     this.#heardAt = performance.now();
-    if (!this.#spend()) return;
     const frame = readFrame(value);
+    // Pages, which are paid for, set the pace of their acknowledgements.
+    const due = frame?.type === 'ack' && this.#attached.get(frame.subscription_id)?.awaits(frame.cursor);
+    if (due !== true && !this.#spend()) return;
     if (!frame) this.close('frame');
     else if (frame.type === 'ping') this.#send({ type: 'pong', id: frame.id });
     else if (frame.type === 'attach') void this.#attach(frame);
@@ -153,14 +145,15 @@ export class Connection implements Watched {
       refuse('inventory_limit');
       return;
     }
-    this.#attaching.add(subscription);
+    const attempt = Symbol();
+    const current = (): boolean => !this.#over && this.#attaching.get(subscription) === attempt;
+    this.#attaching.set(subscription, attempt);
     try {
       const { pages } = this.#start;
       const from = await this.#proved((authority) => pages.open(authority, { ...this.#held, subscription, after }));
-      if (this.#over || !this.#attaching.has(subscription)) return;
+      if (!current()) return;
       const { revision, cursor } = from;
       const attachment = new Attachment(pages.keys, { subscription, revision, cursor });
-      attachment.acked = after === undefined ? cursor : undefined;
       this.#attached.set(subscription, attachment);
       this.#send({ type: 'attached', id, subscription_id: subscription, revision, after: cursor });
       attachment.unwatch = pages.watch(this.#authority, attachment.websites, (website, head) => {
@@ -170,7 +163,7 @@ export class Connection implements Watched {
     } catch (error) {
       refuse(this.#codeOf(error));
     } finally {
-      this.#attaching.delete(subscription);
+      if (current()) this.#attaching.delete(subscription);
     }
   }
 
