@@ -21,6 +21,11 @@ export class Attachment {
   news = false;
   /** Told that a family is held; another attempt is made at that moment (performance.now()). */
   pausedUntil: number | undefined;
+  /**
+   * Whether it is passing over a backlog of what nobody asked for. Where the quota ends then, it waits: a new socket would
+   * begin that all over.
+   */
+  passing = false;
   /** Attempts that failed because the store could not be read. */
   failures = 0;
   retryAt: number | undefined;
@@ -50,7 +55,8 @@ export class Attachment {
   }
 
   /** The page has been read; what it passed over is taken, what it holds is once it is acknowledged. */
-  took({ next_cursor }: EventPage): void {
+  took({ next_cursor }: EventPage, passing: boolean): void {
+    this.passing = passing;
     this.cursor = next_cursor;
     this.#positions = readCursor(this.#keys, next_cursor)?.positions ?? this.#positions;
     this.failures = 0;

@@ -115,7 +115,9 @@ export class Connection implements Watched {
       const { open, acking } = attachment;
       if (open && !acking && now - open.since > timings.ack) this.close('silent');
       const due = Math.min(attachment.pausedUntil ?? Infinity, attachment.retryAt ?? Infinity);
-      if (now >= due) void this.#read(attachment);
+      if (now < due) continue;
+      attachment.retryAt = undefined;
+      void this.#read(attachment);
     }
   }
 
@@ -150,7 +152,9 @@ export class Connection implements Watched {
     this.#attaching.set(subscription, attempt);
     try {
       const { pages } = this.#start;
-      const from = await this.#proved((authority) => pages.open(authority, { ...this.#held, subscription, after }));
+      const from = await this.#proved((authority) =>
+        pages.open(authority, { ...this.#held, subscription, after }, current),
+      );
       if (!current()) return;
       const { revision, cursor } = from;
       const attachment = new Attachment(pages.keys, { subscription, revision, cursor });
@@ -176,9 +180,8 @@ export class Connection implements Watched {
   /** Reads pages until one is sent or nothing is left; nothing is done while one waits to be acknowledged. */
   async #read(attachment: Attachment): Promise<void> {
     attachment.news = true;
-    if (attachment.reading || attachment.open) return;
+    if (attachment.reading || attachment.open || attachment.retryAt !== undefined) return;
     attachment.reading = true;
-    attachment.retryAt = undefined;
     try {
       while (attachment.news && !attachment.open) {
         attachment.news = false;
@@ -195,13 +198,11 @@ export class Connection implements Watched {
   async #page(attachment: Attachment): Promise<void> {
     const { pages } = this.#start;
     const { subscription, cursor } = attachment;
-    const page = await this.#proved((authority) => pages.read(authority, { subscription, after: cursor }));
-    if (this.#stale(attachment)) return;
-    // What was only passed over is no page, and costs nothing. A page that cannot be charged is not taken: it is read again.
+    const wanted = (): boolean => !this.#stale(attachment);
+    const page = await this.#proved((authority) => pages.read(authority, { subscription, after: cursor }, wanted));
+    if (!wanted()) return;
     const told = page.events.length > 0;
-    if (told) await pages.charge(this.#authority);
-    if (this.#stale(attachment)) return;
-    attachment.took(page);
+    attachment.took(page, !told && page.has_more);
     if (told) {
       attachment.open = { cursor: page.next_cursor, since: performance.now() };
       this.#send({ type: 'page', ...page });
@@ -244,11 +245,15 @@ export class Connection implements Watched {
     const { subscription } = attachment;
     const code = this.#codeOf(error);
     const now = performance.now();
+    const retry = error instanceof Failure ? (error.details.retryAfter ?? 1) : 1;
     if (code === 'event_family_paused') {
-      const retry = error instanceof Failure ? (error.details.retryAfter ?? 1) : 1;
       if (attachment.pausedUntil === undefined)
         this.#send({ type: 'paused', subscription_id: subscription, code, retry_after: retry });
       attachment.pausedUntil = now + retry * 1000;
+      return;
+    }
+    if (code === 'quota_exceeded' && attachment.passing) {
+      attachment.retryAt = now + retry * 1000;
       return;
     }
     const lost = LOST[code];

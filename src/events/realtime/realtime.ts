@@ -23,8 +23,10 @@ export interface RealtimeOptions {
   readonly eventKey: () => Promise<Uint8Array>;
   /** Whether an authority may stream at all. */
   readonly permitted: (authority: Authority) => boolean;
-  /** Charges a page; throws `quota_exceeded`. */
-  readonly charge: (authority: Authority) => Promise<unknown>;
+  /** Charges a page, a scan or an attach, and says how many units that came to; throws `quota_exceeded`. */
+  readonly charge: (authority: Authority) => Promise<number>;
+  /** Gives units back. */
+  readonly refund: (authority: Authority, units: number) => void;
   /** What went wrong and is tried again. */
   readonly onError: (error: unknown) => void;
   /** Shorter ones for tests. */
