@@ -96,7 +96,7 @@ export async function serve({ config, out }: CommandContext, options: { demo: bo
           provider,
         ),
       ],
-      upgrade: realtimeSurface(realtime),
+      upgrade: realtimeSurface(realtime, baseUrl),
       otherwise: publicApp({
         baseUrl,
         openapi: openapi(registry, baseUrl),

@@ -209,7 +209,7 @@ describe('sessions', () => {
 describe('the upgrade', () => {
   it('WS-01 Origin missing, wrong, null or in another case is refused before the upgrade, and the ticket still works', async () => {
     const session = await openSession(gateway, token);
-    const [, second] = ['', 'https://second.example'];
+    const second = 'https://second.example';
     await gateway.database.sql`UPDATE gateway.credential SET origins = ${[ORIGIN, second]} WHERE id = (
       SELECT credential_id FROM gateway.realtime_session WHERE id = ${session.session_id})`;
     expect(await upgraded(handshake(session, { Origin: null }))).toBe(400);
@@ -354,7 +354,7 @@ describe('the upgrade', () => {
       return socket;
     });
     const sockets = await Promise.all(refusals);
-    await pause(500);
+    await pause(2_500);
     // One end of each is the test's own.
     expect(files() - before).toBeLessThan(130);
     for (const socket of sockets) socket.destroy();

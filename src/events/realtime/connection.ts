@@ -27,6 +27,9 @@ interface Start extends HeldSession {
   readonly onEnd: (connection: Connection) => void;
 }
 
+/** By which close of ours; or the client closed, broke the protocol, was silent or did not read. */
+type End = CloseCause | 'client' | 'protocol' | 'silence' | 'unread';
+
 /** One socket: what its client says, and what it is sent. All that it reads is read by `pages`, under the authority. */
 export class Connection implements Watched {
   readonly session: string;
@@ -36,7 +39,8 @@ export class Connection implements Watched {
   /** Subscriptions that are being attached, each with the attempt that may do it. */
   readonly #attaching = new Map<string, symbol>();
   #authority: Authority;
-  #over = false;
+  /** Why it is over. */
+  ended: End | undefined;
   #heardAt = performance.now();
   #pingedAt = performance.now();
   readonly #allowance = new Allowance();
@@ -70,7 +74,7 @@ export class Connection implements Watched {
 
   /** A text frame's JSON; `undefined` where it was none. */
   receive(value: unknown): void {
-    if (this.#over) return;
+    if (this.ended !== undefined) return;
     this.#heardAt = performance.now();
     const frame = readFrame(value);
     // Pages, which are paid for, set the pace of their acknowledgements.
@@ -84,17 +88,17 @@ export class Connection implements Watched {
   }
 
   close(cause: CloseCause): void {
-    if (this.#over) return;
+    if (this.ended !== undefined) return;
     const [code, reason] = CLOSE[cause];
     this.#send({ type: 'closing', code, reason });
-    this.end();
+    this.end(cause);
     this.#start.wire.close(code, reason);
   }
 
   /** The socket has closed, or is about to. */
-  end(): void {
-    if (this.#over) return;
-    this.#over = true;
+  end(why: End): void {
+    if (this.ended !== undefined) return;
+    this.ended = why;
     for (const subscription of [...this.#attached.keys()]) this.#detach(subscription);
     this.#start.onEnd(this);
   }
@@ -103,7 +107,7 @@ export class Connection implements Watched {
   tick(now: number): void {
     const { timings, wire } = this.#start;
     if (now - this.#heardAt > timings.silence) {
-      this.end();
+      this.end('silence');
       wire.cut();
       return;
     }
@@ -148,7 +152,7 @@ export class Connection implements Watched {
       return;
     }
     const attempt = Symbol();
-    const current = (): boolean => !this.#over && this.#attaching.get(subscription) === attempt;
+    const current = (): boolean => this.ended === undefined && this.#attaching.get(subscription) === attempt;
     this.#attaching.set(subscription, attempt);
     try {
       const { pages } = this.#start;
@@ -291,7 +295,7 @@ export class Connection implements Watched {
 
   /** Whether it is attached no more: what was read for it is for nobody. */
   #stale(attachment: Attachment): boolean {
-    return this.#over || this.#attached.get(attachment.subscription) !== attachment;
+    return this.ended !== undefined || this.#attached.get(attachment.subscription) !== attachment;
   }
 
   /** One frame or ping of the client's; whether it may be answered. */
@@ -306,11 +310,11 @@ export class Connection implements Watched {
   }
 
   #send(frame: ServerFrame): void {
-    if (this.#over) return;
+    if (this.ended !== undefined) return;
     const { wire } = this.#start;
     wire.send(JSON.stringify(frame));
     if (wire.buffered <= BUFFERED) return;
-    this.end();
+    this.end('unread');
     wire.cut();
   }
 }
