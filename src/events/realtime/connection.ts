@@ -12,8 +12,7 @@ import type { Timings, Wire } from './wire.ts';
 
 /** Bytes that may wait for a client that does not read (checks, WS-06). */
 const BUFFERED = 1024 * 1024;
-/** Milliseconds between attempts to read a page from a store that is not there, and how many. */
-const RETRY = 1_000;
+/** Attempts to read a page from a store that is not there. */
 const FAILURES = 10;
 
 interface Start extends HeldSession {
@@ -126,8 +125,8 @@ export class Connection implements Watched {
   }
 
   /** The credential has another revision: goes on under what it may do now, or closes. */
-  async prove(): Promise<void> {
-    const found = await this.#start.pages.authority(this.#authority);
+  async prove(again: (authority: Authority) => Promise<Authority | undefined>): Promise<void> {
+    const found = await again(this.#authority);
     if (found) this.#authority = found;
     else this.close('authority');
   }
@@ -262,7 +261,7 @@ export class Connection implements Watched {
     }
     const lost = LOST[code];
     if (lost === undefined && code !== 'authority_changed' && ++attachment.failures < FAILURES) {
-      attachment.retryAt = now + RETRY;
+      attachment.retryAt = now + this.#start.timings.retry;
       return;
     }
     this.#error(subscription, code, true);
