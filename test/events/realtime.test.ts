@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { digestOf, newSecret } from '../../src/auth/tokens.ts';
 import { SCOPES } from '../../src/core/scopes.ts';
+import { keepJournals } from '../../src/events/rounds.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import {
   Client,
@@ -204,6 +205,18 @@ describe('sessions', () => {
     >`SELECT count(*)::integer AS n FROM gateway.realtime_session WHERE credential_id = ${credential}`;
     expect(n).toBe(100);
   });
+});
+
+it('sessions that have run out go with the round of the journals, what was acknowledged in them too', async () => {
+  const { sql, db } = gateway.database;
+  const [kept, gone] = [await openSession(gateway, token), await openSession(gateway, token)];
+  for (const { session_id } of [kept, gone])
+    await sql`INSERT INTO gateway.realtime_ack VALUES (${session_id}, 'sub', 1, 'cursor')`;
+  await sql`UPDATE gateway.realtime_session SET expires_at = now() - interval '2 minutes' WHERE id = ${gone.session_id}`;
+  await keepJournals(db);
+  const ids = [kept.session_id, gone.session_id];
+  expect(await sql`SELECT id FROM gateway.realtime_session WHERE id = ANY (${ids})`).toEqual([{ id: kept.session_id }]);
+  expect(await sql`SELECT 1 FROM gateway.realtime_ack WHERE session_id = ${gone.session_id}`).toHaveLength(0);
 });
 
 describe('the upgrade', () => {
