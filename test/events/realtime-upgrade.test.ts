@@ -25,7 +25,7 @@ afterAll(async () => {
 });
 
 /** The gateway's sockets behind a server of its own, which answers anything else with 200 and the path, or slowly. */
-async function serverWith({ secure = false } = {}): Promise<RunningServer> {
+async function serverWith({ secure = false, realtime = gateway.realtime } = {}): Promise<RunningServer> {
   const server = await startServer({
     host: '127.0.0.1',
     port: 0,
@@ -35,7 +35,7 @@ async function serverWith({ secure = false } = {}): Promise<RunningServer> {
     otherwise: (request, response) => {
       setTimeout(() => response.end(`path ${request.url}`), request.url === '/slow' ? 500 : 0);
     },
-    upgrade: realtimeSurface(gateway.realtime, BASE_URL),
+    upgrade: realtimeSurface(realtime, BASE_URL),
   });
   servers.push(server);
   return server;
@@ -121,6 +121,17 @@ describe('a refusal', () => {
       expect(raw.received.toString()).toBe('');
     }
   });
+});
+
+it('WS-09 a process that has ten thousand sockets takes no more, and the ticket still works elsewhere', async () => {
+  const { port } = await serverWith({ realtime: { ...gateway.realtime, size: 10_000 } });
+  const session = await openSession(gateway, token);
+  const raw = new Raw(port);
+  expect(await raw.upgrade(handshake(session))).toBe(503);
+  expect(raw.received.toString()).toMatch(/\r\nRetry-After: 1\r\n/);
+  const accepted = new Raw(gateway.port);
+  expect(await accepted.upgrade(handshake(session))).toBe(101);
+  for (const { socket } of [raw, accepted]) socket.destroy();
 });
 
 describe('the log', () => {
