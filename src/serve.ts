@@ -143,7 +143,7 @@ async function serveHere({ config, store, log, stop, ready }: Serving): Promise<
         provider,
       ),
     ],
-    upgrade: realtimeSurface(realtime),
+    upgrade: realtimeSurface(realtime, baseUrl),
     otherwise: publicApp({
       baseUrl,
       openapi: openapi(registry, baseUrl),

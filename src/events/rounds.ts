@@ -1,5 +1,6 @@
 import { beatFamilies, settleAbandonedImport, trimJournals } from '../store/journal.ts';
 import type { Database } from '../store/postgres.ts';
+import { dropSessions } from '../store/realtime.ts';
 
 export interface RoundsOptions {
   readonly db: Database;
@@ -13,8 +14,8 @@ const EVERY = 10_000;
 
 /**
  * One round for the journals, on any replica: appends heartbeats where a family that somebody waits for was silent for 5
- * minutes, and what an import that was cut off has left owing, and removes receipts older than 7 days. Returns how many
- * websites were told, how many receipts were settled, and how many went.
+ * minutes, and what an import that was cut off has left owing, and removes receipts older than 7 days and realtime sessions
+ * that have run out. Returns how many websites were told, how many receipts were settled, and how many went.
  */
 export async function keepJournals(
   db: Database,
@@ -25,6 +26,7 @@ export async function keepJournals(
   const goesOn = (n: number, batch: number): boolean => n >= batch && stop?.aborted !== true;
   for (let told = WEBSITES; goesOn(told, WEBSITES); beaten += told) told = await beatFamilies(db, WEBSITES);
   for (let gone = RECEIPTS; goesOn(gone, RECEIPTS); trimmed += gone) gone = await trimJournals(db, RECEIPTS);
+  for (let gone = RECEIPTS; goesOn(gone, RECEIPTS); ) gone = await dropSessions(db, RECEIPTS);
   return { trimmed, beaten, settled };
 }
 

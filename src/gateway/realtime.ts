@@ -52,15 +52,17 @@ export class RealtimeSessions {
   }
 }
 
-/** What the socket's streams ask of the corridor: whether an authority may have one, and the price of a page. */
+/** What the socket's streams ask of the corridor: whether an authority may have one, and the price of a page, there and back. */
 export function streaming(corridor: Corridor): {
   permitted(authority: Authority): boolean;
-  charge(authority: Authority): Promise<unknown>;
+  charge(authority: Authority): Promise<number>;
+  refund(authority: Authority, units: number): void;
 } {
   const socket = corridor.registry.operations.find(({ status }) => status === 101);
   return {
     permitted: (authority) => socket !== undefined && mayCall(socket, authority),
     charge: (authority) => corridor.charge(authority, socket?.cost ?? 1, 0),
+    refund: (authority, units) => corridor.refund(authority, units),
   };
 }
 

@@ -138,20 +138,29 @@ export async function endedSessions(
   );
 }
 
-/** Says that this process still holds these sockets; removes sessions that have run out. */
+/** Says that this process still holds these sockets. */
 export async function renewSessions(db: Database, held: readonly HeldSession[]): Promise<void> {
   await db.query(
-    sql`WITH gone AS (DELETE FROM gateway.realtime_session WHERE expires_at < now() - interval '1 minute')
-        UPDATE gateway.realtime_session s SET held_until = now() + make_interval(secs => ${LEASE}::integer)
+    sql`UPDATE gateway.realtime_session s SET held_until = now() + make_interval(secs => ${LEASE}::integer)
           FROM unnest(${held.map(({ session }) => session)}::text[], ${held.map(({ epoch }) => epoch)}::integer[]) AS k (session, epoch)
          WHERE s.id = k.session AND s.epoch = k.epoch`,
   );
 }
 
-/** Lets a session go whose socket has closed, so that it may make room. */
+/** Removes sessions that have run out, with what was acknowledged in them; how many, `most` at once. */
+export async function dropSessions(db: Database, most: number): Promise<number> {
+  const rows = await db.query(
+    sql`DELETE FROM gateway.realtime_session WHERE id IN (
+          SELECT id FROM gateway.realtime_session WHERE expires_at < now() - interval '1 minute'
+           ORDER BY expires_at LIMIT ${most} FOR UPDATE SKIP LOCKED) RETURNING 1 AS gone`,
+  );
+  return rows.length;
+}
+
+/** Lets a session go whose socket has closed, so that it may make room, behind those that closed before it. */
 export async function releaseSession(db: Database, { session, epoch }: HeldSession): Promise<void> {
   await db.query(
-    sql`UPDATE gateway.realtime_session SET held_until = '-infinity' WHERE id = ${session} AND epoch = ${epoch}`,
+    sql`UPDATE gateway.realtime_session SET held_until = now() WHERE id = ${session} AND epoch = ${epoch}`,
   );
 }
 

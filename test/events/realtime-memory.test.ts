@@ -73,6 +73,7 @@ it('a page that could not be charged is read again, from where it began', async 
     watch: () => () => undefined,
     read: async (_, { after }) => {
       asked.push(after);
+      if (failures-- > 0) throw new StoreUnreachable('away');
       const events = [{ cursor: 1 }] as never;
       return {
         subscription_id: '',
@@ -83,9 +84,6 @@ it('a page that could not be charged is read again, from where it began', async 
         retention: [],
         coverage: [],
       };
-    },
-    charge: async () => {
-      if (failures-- > 0) throw new StoreUnreachable('away');
     },
   });
   connection.receive({ type: 'attach', id: 1, subscription_id: subscription });

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
+import { connect as connectTls } from 'node:tls';
 import type postgres from 'postgres';
 import { expect } from 'vitest';
 import { WebSocket } from 'ws';
@@ -157,8 +158,10 @@ export class Raw {
   received = Buffer.alloc(0);
   readonly ended: Promise<void>;
 
-  constructor(port: number) {
-    this.socket = connect(port, '127.0.0.1');
+  constructor(port: number, { secure = false } = {}) {
+    const at = { port, host: '127.0.0.1' };
+    // Of whom the certificate tells is not the matter here.
+    this.socket = secure ? connectTls({ ...at, rejectUnauthorized: false }) : connect(at);
     this.socket.on('data', (part: Buffer) => {
       this.received = Buffer.concat([this.received, part]);
     });

@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { digestOf, newSecret } from '../../src/auth/tokens.ts';
 import { SCOPES } from '../../src/core/scopes.ts';
+import { keepJournals } from '../../src/events/rounds.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import {
   Client,
@@ -206,10 +207,22 @@ describe('sessions', () => {
   });
 });
 
+it('sessions that have run out go with the round of the journals, what was acknowledged in them too', async () => {
+  const { sql, db } = gateway.database;
+  const [kept, gone] = [await openSession(gateway, token), await openSession(gateway, token)];
+  for (const { session_id } of [kept, gone])
+    await sql`INSERT INTO gateway.realtime_ack VALUES (${session_id}, 'sub', 1, 'cursor')`;
+  await sql`UPDATE gateway.realtime_session SET expires_at = now() - interval '2 minutes' WHERE id = ${gone.session_id}`;
+  await keepJournals(db);
+  const ids = [kept.session_id, gone.session_id];
+  expect(await sql`SELECT id FROM gateway.realtime_session WHERE id = ANY (${ids})`).toEqual([{ id: kept.session_id }]);
+  expect(await sql`SELECT 1 FROM gateway.realtime_ack WHERE session_id = ${gone.session_id}`).toHaveLength(0);
+});
+
 describe('the upgrade', () => {
   it('WS-01 Origin missing, wrong, null or in another case is refused before the upgrade, and the ticket still works', async () => {
     const session = await openSession(gateway, token);
-    const [, second] = ['', 'https://second.example'];
+    const second = 'https://second.example';
     await gateway.database.sql`UPDATE gateway.credential SET origins = ${[ORIGIN, second]} WHERE id = (
       SELECT credential_id FROM gateway.realtime_session WHERE id = ${session.session_id})`;
     expect(await upgraded(handshake(session, { Origin: null }))).toBe(400);
@@ -354,7 +367,7 @@ describe('the upgrade', () => {
       return socket;
     });
     const sockets = await Promise.all(refusals);
-    await pause(500);
+    await pause(2_500);
     // One end of each is the test's own.
     expect(files() - before).toBeLessThan(130);
     for (const socket of sockets) socket.destroy();

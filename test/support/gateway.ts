@@ -108,7 +108,7 @@ export async function openTestGateway(
       restSurface(corridor, BASE_URL),
       oauthSurface(openOAuth({ baseUrl: BASE_URL, db: own.db, skillScopes: skills.scopes }), openSource([])),
     ],
-    upgrade: realtimeSurface(realtime),
+    upgrade: realtimeSurface(realtime, BASE_URL),
     otherwise: publicApp({
       baseUrl: BASE_URL,
       openapi: document,

@@ -10,8 +10,8 @@ export class Attachment {
   /** Behind which the next page begins. */
   cursor: string;
   #positions: ReadonlyMap<string, number>;
-  /** The cursor last acknowledged. */
-  acked: string | undefined;
+  /** The cursor last acknowledged, or with which the stream began. */
+  acked: string;
   /** The page that waits, and since when (performance.now()). */
   open: { readonly cursor: string; readonly since: number } | undefined;
   /** Whether the page's acknowledgement is being stored. */
@@ -21,6 +21,11 @@ export class Attachment {
   news = false;
   /** Told that a family is held; another attempt is made at that moment (performance.now()). */
   pausedUntil: number | undefined;
+  /**
+   * Whether it is passing over a backlog of what nobody asked for. Where the quota ends then, it waits: a new socket would
+   * begin that all over.
+   */
+  passing = false;
   /** Attempts that failed because the store could not be read. */
   failures = 0;
   retryAt: number | undefined;
@@ -34,6 +39,7 @@ export class Attachment {
     this.subscription = subscription;
     this.revision = revision;
     this.cursor = cursor;
+    this.acked = cursor;
     this.#positions = readCursor(keys, cursor)?.positions ?? new Map();
     this.websites = [...this.#positions.keys()];
   }
@@ -43,8 +49,14 @@ export class Attachment {
     return head !== (this.#positions.get(website) ?? head);
   }
 
+  /** Whether that is the acknowledgement that the open page waits for. */
+  awaits(cursor: string): boolean {
+    return this.open?.cursor === cursor && !this.acking;
+  }
+
   /** The page has been read; what it passed over is taken, what it holds is once it is acknowledged. */
-  took({ next_cursor }: EventPage): void {
+  took({ next_cursor }: EventPage, passing: boolean): void {
+    this.passing = passing;
     this.cursor = next_cursor;
     this.#positions = readCursor(this.#keys, next_cursor)?.positions ?? this.#positions;
     this.failures = 0;

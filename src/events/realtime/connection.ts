@@ -6,25 +6,14 @@ import { isUnavailable } from '../../store/postgres.ts';
 import type { HeldSession, Watched } from '../../store/realtime.ts';
 import { Allowance } from './allowance.ts';
 import { Attachment } from './attachment.ts';
-import { CLOSE, type CloseCause, type FrameId, readFrame, type ServerFrame } from './frames.ts';
+import { CLOSE, type CloseCause, type FrameId, LOST, readFrame, type ServerFrame } from './frames.ts';
 import type { Pages } from './pages.ts';
 import type { Timings, Wire } from './wire.ts';
 
 /** Bytes that may wait for a client that does not read (checks, WS-06). */
 const BUFFERED = 1024 * 1024;
-/** Milliseconds between attempts to read a page from a store that is not there, and how many. */
-const RETRY = 1_000;
+/** Attempts to read a page from a store that is not there. */
 const FAILURES = 10;
-
-/** Codes of a stream that has lost its ground, and how the socket closes for them. */
-const LOST: Partial<Record<FailureCode, CloseCause>> = {
-  not_found: 'unknown',
-  revision_changed: 'changed',
-  replay_expired: 'changed',
-  invalid_cursor: 'changed',
-  quota_exceeded: 'quota',
-  subscription_corrupt: 'unavailable',
-};
 
 interface Start extends HeldSession {
   readonly authority: Authority;
@@ -37,16 +26,20 @@ interface Start extends HeldSession {
   readonly onEnd: (connection: Connection) => void;
 }
 
+/** By which close of ours; or the client closed, broke the protocol, was silent or did not read. */
+type End = CloseCause | 'client' | 'protocol' | 'silence' | 'unread';
+
 /** One socket: what its client says, and what it is sent. All that it reads is read by `pages`, under the authority. */
 export class Connection implements Watched {
   readonly session: string;
   readonly epoch: number;
   readonly #start: Start;
   readonly #attached = new Map<string, Attachment>();
-  /** Subscriptions that are being attached. */
-  readonly #attaching = new Set<string>();
+  /** Subscriptions that are being attached, each with the attempt that may do it. */
+  readonly #attaching = new Map<string, symbol>();
   #authority: Authority;
-  #over = false;
+  /** Why it is over. */
+  ended: End | undefined;
   #heardAt = performance.now();
   #pingedAt = performance.now();
   readonly #allowance = new Allowance();
@@ -80,10 +73,12 @@ export class Connection implements Watched {
 
   /** A text frame's JSON; `undefined` where it was none. */
   receive(value: unknown): void {
-    if (this.#over) return;
+    if (this.ended !== undefined) return;
     this.#heardAt = performance.now();
-    if (!this.#spend()) return;
     const frame = readFrame(value);
+    // Pages, which are paid for, set the pace of their acknowledgements.
+    const due = frame?.type === 'ack' && this.#attached.get(frame.subscription_id)?.awaits(frame.cursor);
+    if (due !== true && !this.#spend()) return;
     if (!frame) this.close('frame');
     else if (frame.type === 'ping') this.#send({ type: 'pong', id: frame.id });
     else if (frame.type === 'attach') void this.#attach(frame);
@@ -92,17 +87,17 @@ export class Connection implements Watched {
   }
 
   close(cause: CloseCause): void {
-    if (this.#over) return;
+    if (this.ended !== undefined) return;
     const [code, reason] = CLOSE[cause];
     this.#send({ type: 'closing', code, reason });
-    this.end();
+    this.end(cause);
     this.#start.wire.close(code, reason);
   }
 
   /** The socket has closed, or is about to. */
-  end(): void {
-    if (this.#over) return;
-    this.#over = true;
+  end(why: End): void {
+    if (this.ended !== undefined) return;
+    this.ended = why;
     for (const subscription of [...this.#attached.keys()]) this.#detach(subscription);
     this.#start.onEnd(this);
   }
@@ -111,7 +106,7 @@ export class Connection implements Watched {
   tick(now: number): void {
     const { timings, wire } = this.#start;
     if (now - this.#heardAt > timings.silence) {
-      this.end();
+      this.end('silence');
       wire.cut();
       return;
     }
@@ -123,13 +118,15 @@ export class Connection implements Watched {
       const { open, acking } = attachment;
       if (open && !acking && now - open.since > timings.ack) this.close('silent');
       const due = Math.min(attachment.pausedUntil ?? Infinity, attachment.retryAt ?? Infinity);
-      if (now >= due) void this.#read(attachment);
+      if (now < due) continue;
+      attachment.retryAt = undefined;
+      void this.#read(attachment);
     }
   }
 
   /** The credential has another revision: goes on under what it may do now, or closes. */
-  async prove(): Promise<void> {
-    const found = await this.#start.pages.authority(this.#authority);
+  async prove(again: (authority: Authority) => Promise<Authority | undefined>): Promise<void> {
+    const found = await again(this.#authority);
     if (found) this.#authority = found;
     else this.close('authority');
   }
@@ -153,14 +150,17 @@ export class Connection implements Watched {
       refuse('inventory_limit');
       return;
     }
-    this.#attaching.add(subscription);
+    const attempt = Symbol();
+    const current = (): boolean => this.ended === undefined && this.#attaching.get(subscription) === attempt;
+    this.#attaching.set(subscription, attempt);
     try {
       const { pages } = this.#start;
-      const from = await this.#proved((authority) => pages.open(authority, { ...this.#held, subscription, after }));
-      if (this.#over || !this.#attaching.has(subscription)) return;
+      const from = await this.#proved((authority) =>
+        pages.open(authority, { ...this.#held, subscription, after }, current),
+      );
+      if (!current()) return;
       const { revision, cursor } = from;
       const attachment = new Attachment(pages.keys, { subscription, revision, cursor });
-      attachment.acked = after === undefined ? cursor : undefined;
       this.#attached.set(subscription, attachment);
       this.#send({ type: 'attached', id, subscription_id: subscription, revision, after: cursor });
       attachment.unwatch = pages.watch(this.#authority, attachment.websites, (website, head) => {
@@ -170,7 +170,7 @@ export class Connection implements Watched {
     } catch (error) {
       refuse(this.#codeOf(error));
     } finally {
-      this.#attaching.delete(subscription);
+      if (current()) this.#attaching.delete(subscription);
     }
   }
 
@@ -183,9 +183,8 @@ export class Connection implements Watched {
   /** Reads pages until one is sent or nothing is left; nothing is done while one waits to be acknowledged. */
   async #read(attachment: Attachment): Promise<void> {
     attachment.news = true;
-    if (attachment.reading || attachment.open) return;
+    if (attachment.reading || attachment.open || attachment.retryAt !== undefined) return;
     attachment.reading = true;
-    attachment.retryAt = undefined;
     try {
       while (attachment.news && !attachment.open) {
         attachment.news = false;
@@ -202,13 +201,11 @@ export class Connection implements Watched {
   async #page(attachment: Attachment): Promise<void> {
     const { pages } = this.#start;
     const { subscription, cursor } = attachment;
-    const page = await this.#proved((authority) => pages.read(authority, { subscription, after: cursor }));
-    if (this.#stale(attachment)) return;
-    // What was only passed over is no page, and costs nothing. A page that cannot be charged is not taken: it is read again.
+    const wanted = (): boolean => !this.#stale(attachment);
+    const page = await this.#proved((authority) => pages.read(authority, { subscription, after: cursor }, wanted));
+    if (!wanted()) return;
     const told = page.events.length > 0;
-    if (told) await pages.charge(this.#authority);
-    if (this.#stale(attachment)) return;
-    attachment.took(page);
+    attachment.took(page, !told && page.has_more);
     if (told) {
       attachment.open = { cursor: page.next_cursor, since: performance.now() };
       this.#send({ type: 'page', ...page });
@@ -251,16 +248,20 @@ export class Connection implements Watched {
     const { subscription } = attachment;
     const code = this.#codeOf(error);
     const now = performance.now();
+    const retry = error instanceof Failure ? (error.details.retryAfter ?? 1) : 1;
     if (code === 'event_family_paused') {
-      const retry = error instanceof Failure ? (error.details.retryAfter ?? 1) : 1;
       if (attachment.pausedUntil === undefined)
         this.#send({ type: 'paused', subscription_id: subscription, code, retry_after: retry });
       attachment.pausedUntil = now + retry * 1000;
       return;
     }
+    if (code === 'quota_exceeded' && attachment.passing) {
+      attachment.retryAt = now + retry * 1000;
+      return;
+    }
     const lost = LOST[code];
     if (lost === undefined && code !== 'authority_changed' && ++attachment.failures < FAILURES) {
-      attachment.retryAt = now + RETRY;
+      attachment.retryAt = now + this.#start.timings.retry;
       return;
     }
     this.#error(subscription, code, true);
@@ -293,7 +294,7 @@ export class Connection implements Watched {
 
   /** Whether it is attached no more: what was read for it is for nobody. */
   #stale(attachment: Attachment): boolean {
-    return this.#over || this.#attached.get(attachment.subscription) !== attachment;
+    return this.ended !== undefined || this.#attached.get(attachment.subscription) !== attachment;
   }
 
   /** One frame or ping of the client's; whether it may be answered. */
@@ -308,11 +309,11 @@ export class Connection implements Watched {
   }
 
   #send(frame: ServerFrame): void {
-    if (this.#over) return;
+    if (this.ended !== undefined) return;
     const { wire } = this.#start;
     wire.send(JSON.stringify(frame));
     if (wire.buffered <= BUFFERED) return;
-    this.end();
+    this.end('unread');
     wire.cut();
   }
 }

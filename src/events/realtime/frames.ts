@@ -75,3 +75,13 @@ export const CLOSE = {
   unavailable: [4503, 'the gateway cannot stream now'],
 } as const satisfies Record<string, readonly [code: number, reason: string]>;
 export type CloseCause = keyof typeof CLOSE;
+
+/** Codes of a stream that has lost its ground, and how the socket closes for them. */
+export const LOST: Partial<Record<FailureCode, CloseCause>> = {
+  not_found: 'unknown',
+  revision_changed: 'changed',
+  replay_expired: 'changed',
+  invalid_cursor: 'changed',
+  quota_exceeded: 'quota',
+  subscription_corrupt: 'unavailable',
+};

@@ -1,7 +1,7 @@
-import PQueue from 'p-queue';
 import type { Authority } from '../../core/authority.ts';
 import type { EventPage } from '../../core/events.ts';
 import { Failure } from '../../core/failures.ts';
+import { StaleAuthority } from '../../store/guard.ts';
 import type { Database } from '../../store/postgres.ts';
 import { type Ack, type HeldSession, readAck } from '../../store/realtime.ts';
 import { readSubscription } from '../../store/subscriptions.ts';
@@ -9,71 +9,77 @@ import { type CursorKeys, readCursor, writeCursor } from '../cursors.ts';
 import { pullPage } from '../pull.ts';
 import { Acks } from './acks.ts';
 import { Heads, type HeadsOptions } from './heads.ts';
+import { Turns } from './turns.ts';
 
 export interface PagesOptions extends HeadsOptions {
   readonly keys: CursorKeys;
   readonly eventKey: () => Promise<Uint8Array>;
-  /** Charges a page; throws `quota_exceeded`. */
-  readonly charge: (authority: Authority) => Promise<unknown>;
+  /** Charges a page, a scan or an attach, and says how many units that came to; throws `quota_exceeded`. */
+  readonly charge: (authority: Authority) => Promise<number>;
+  /** Gives units back. */
+  readonly refund: (authority: Authority, units: number) => void;
   /** The authority as the store has it now, for a session's websites; `undefined`: it has ended. */
   readonly authority: (authority: Authority) => Promise<Authority | undefined>;
 }
 
-/** Statements for sockets at the same time: what else the process answers has to get its turn. */
+/** Reads for sockets at the same time: what else the process answers has to get its turn. */
 const TOGETHER = 4;
 /** Receipts of a page (contract, Limits). */
 const PAGE = 100;
 
-/** What the sockets of a process read and store, a few statements at a time. */
+/** What the sockets of a process read and store: a few reads at a time, the credentials in turn. */
 export class Pages {
   readonly keys: CursorKeys;
-  readonly charge: PagesOptions['charge'];
   readonly authority: PagesOptions['authority'];
   readonly onError: (error: unknown) => void;
   readonly #db: Database;
   readonly #eventKey: PagesOptions['eventKey'];
+  readonly #charge: PagesOptions['charge'];
+  readonly #refund: PagesOptions['refund'];
   readonly #heads: Heads;
   readonly #acks: Acks;
-  readonly #queue = new PQueue({ concurrency: TOGETHER });
+  readonly #turns = new Turns(TOGETHER);
 
   constructor(options: PagesOptions) {
     this.keys = options.keys;
-    this.charge = options.charge;
     this.authority = options.authority;
     this.onError = options.onError;
     this.#db = options.db;
     this.#eventKey = options.eventKey;
+    this.#charge = options.charge;
+    this.#refund = options.refund;
     this.#heads = new Heads(options);
     this.#acks = new Acks(options.db);
   }
 
   /**
    * Where a stream of a subscription begins: behind `after`, or behind what was acknowledged last in the session, or where
-   * its start says. Throws the Failure that a pull from there would meet, but for a held family.
+   * its start says. Costs a unit. Throws the Failure that a pull from there would meet, but for a held family.
    */
-  async open(
+  open(
     authority: Authority,
-    { session, subscription, after }: HeldSession & { subscription: string; after: string | undefined },
+    attach: HeldSession & { subscription: string; after: string | undefined },
+    wanted: () => boolean,
   ): Promise<{ revision: number; cursor: string }> {
-    const reading = { db: this.#db, authority, verified: false };
-    const row = await this.#turn(() => readSubscription(reading, subscription));
-    const { revision } = row;
-    const kept = after ?? (await this.#turn(() => readAck(this.#db, session, subscription, revision)));
-    if (after !== undefined && readCursor(this.keys, after) === undefined) throw new Failure('invalid_cursor');
-    const ids = new Map([...authority.websites.values()].map(({ id, site }) => [site, id]));
-    const { credentialId: credential, environment } = authority;
-    const positions = new Map(row.sites.map((site, i) => [ids.get(site) ?? '', row.positions[i] ?? 0]));
-    const cursor = kept ?? writeCursor(this.keys, { subscription, revision, credential, environment, positions });
-    await this.read(authority, { subscription, after: cursor }).catch((error: unknown) => {
-      if (!(error instanceof Failure) || error.code !== 'event_family_paused') throw error;
+    return this.#turn(authority, wanted, async () => {
+      const begin = await this.#begin(authority, attach);
+      await this.#pull(authority, { ...attach, after: begin.cursor }).catch((error: unknown) => {
+        if (!(error instanceof Failure) || error.code !== 'event_family_paused') throw error;
+      });
+      return begin;
     });
-    return { revision, cursor };
   }
 
-  read(authority: Authority, { subscription, after }: { subscription: string; after: string }): Promise<EventPage> {
-    const session = { db: this.#db, authority, verified: false };
-    return this.#turn(() =>
-      pullPage({ session, keys: this.keys, eventKey: this.#eventKey }, { subscription, after, limit: PAGE }),
+  /**
+   * The page behind a cursor, which is read after it was charged: what is read is sent at once, without any wait in which
+   * its authority might end. What failed costs nothing, nor does a page that holds nothing where nothing is left to look at.
+   */
+  read(authority: Authority, page: { subscription: string; after: string }, wanted: () => boolean): Promise<EventPage> {
+    return this.#turn(
+      authority,
+      wanted,
+      () => this.#pull(authority, page),
+      (done) => done === undefined || (done.events.length === 0 && !done.has_more),
     );
   }
 
@@ -97,7 +103,48 @@ export class Pages {
     return this.#heads.stop();
   }
 
-  #turn<T>(work: () => Promise<T>): Promise<T> {
-    return this.#queue.add(work);
+  async #begin(
+    authority: Authority,
+    { session, subscription, after }: HeldSession & { subscription: string; after: string | undefined },
+  ): Promise<{ revision: number; cursor: string }> {
+    const row = await readSubscription({ db: this.#db, authority, verified: false }, subscription);
+    const { revision } = row;
+    const kept = after ?? (await readAck(this.#db, session, subscription, revision));
+    if (after !== undefined && readCursor(this.keys, after) === undefined) throw new Failure('invalid_cursor');
+    const ids = new Map([...authority.websites.values()].map(({ id, site }) => [site, id]));
+    const { credentialId: credential, environment } = authority;
+    const positions = new Map(row.sites.map((site, i) => [ids.get(site) ?? '', row.positions[i] ?? 0]));
+    return {
+      revision,
+      cursor: kept ?? writeCursor(this.keys, { subscription, revision, credential, environment, positions }),
+    };
+  }
+
+  #pull(authority: Authority, { subscription, after }: { subscription: string; after: string }): Promise<EventPage> {
+    const session = { db: this.#db, authority, verified: false };
+    return pullPage({ session, keys: this.keys, eventKey: this.#eventKey }, { subscription, after, limit: PAGE });
+  }
+
+  /**
+   * Work that costs a unit, when its turn comes. The unit is given back for what `free` says (`undefined`: it failed), and
+   * for what has to be done again under another authority.
+   */
+  #turn<T>(
+    authority: Authority,
+    wanted: () => boolean,
+    work: () => Promise<T>,
+    free: (done: T | undefined) => boolean = () => false,
+  ): Promise<T> {
+    return this.#turns.take(authority.credentialId, wanted, async () => {
+      const units = await this.#charge(authority);
+      try {
+        const done = await work();
+        if (free(done)) this.#refund(authority, units);
+        return done;
+      } catch (error) {
+        if (error instanceof StaleAuthority || free(undefined)) this.#refund(authority, units);
+        throw error;
+      }
+    });
   }
 }

@@ -1,6 +1,6 @@
 import type { Authority } from '../../core/authority.ts';
 import { loadAuthority } from '../../store/credentials.ts';
-import type { Database } from '../../store/postgres.ts';
+import { type Database, isUnavailable } from '../../store/postgres.ts';
 import {
   type Ended,
   endedSessions,
@@ -23,8 +23,10 @@ export interface RealtimeOptions {
   readonly eventKey: () => Promise<Uint8Array>;
   /** Whether an authority may stream at all. */
   readonly permitted: (authority: Authority) => boolean;
-  /** Charges a page; throws `quota_exceeded`. */
-  readonly charge: (authority: Authority) => Promise<unknown>;
+  /** Charges a page, a scan or an attach, and says how many units that came to; throws `quota_exceeded`. */
+  readonly charge: (authority: Authority) => Promise<number>;
+  /** Gives units back. */
+  readonly refund: (authority: Authority, units: number) => void;
   /** What went wrong and is tried again. */
   readonly onError: (error: unknown) => void;
   /** Shorter ones for tests. */
@@ -58,28 +60,31 @@ const CAUSE: Readonly<Record<Ended, CloseCause>> = {
 
 /** Milliseconds between renewals of the sessions that this process holds. */
 const RENEW = 15_000;
-/** Milliseconds without any answer of the store after which nothing may be streamed on (decisions, section 14). */
-const UNPROVED = 30_000;
 
 export function openRealtime(options: RealtimeOptions): Realtime {
-  const { db, permitted, onError } = options;
+  const { db, permitted } = options;
   const timings = { ...TIMINGS, ...options.timings };
+  // A store that is away fails each look, check and page: it is told of once, until a check succeeds.
+  let away = false;
+  const onError = (error: unknown): void => {
+    if (!away || !isUnavailable(error)) options.onError(error);
+    away ||= isUnavailable(error);
+  };
   const connections = new Set<Connection>();
 
-  /** The token's authority as it is now, narrowed to the session's websites. */
-  const current = async (digest: Uint8Array, websites: readonly string[]): Promise<Authority | undefined> => {
-    const found = await loadAuthority(db, digest);
+  type Found = Awaited<ReturnType<typeof loadAuthority>>;
+  /** The authority that was found, narrowed to a session's websites. */
+  const narrowed = (found: Found, websites: readonly string[]): Authority | undefined => {
     if (found?.state !== 'valid' || !permitted(found.authority)) return undefined;
     const kept = [...found.authority.websites].filter(([, { site }]) => websites.includes(site));
     return kept.length === websites.length ? { ...found.authority, websites: new Map(kept) } : undefined;
   };
-  const again = (authority: Authority): Promise<Authority | undefined> =>
-    current(
-      authority.digest,
-      [...authority.websites.values()].map(({ site }) => site),
-    );
+  const current = async (digest: Uint8Array, websites: readonly string[]): Promise<Authority | undefined> =>
+    narrowed(await loadAuthority(db, digest), websites);
+  const sitesOf = ({ websites }: Authority): string[] => [...websites.values()].map(({ site }) => site);
+  const again = (authority: Authority): Promise<Authority | undefined> => current(authority.digest, sitesOf(authority));
 
-  const pages = new Pages({ ...options, every: timings.look, authority: again });
+  const pages = new Pages({ ...options, onError, every: timings.look, authority: again });
 
   let provedAt = performance.now();
   const check = async (): Promise<void> => {
@@ -90,19 +95,30 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     }
     const ended = new Map((await endedSessions(db, held)).map(({ session, why }) => [session, why]));
     provedAt = performance.now();
+    away = false;
+    // One look-up for all sockets of a token.
+    const looked = new Map<string, Promise<Found>>();
+    const together = async (authority: Authority): Promise<Authority | undefined> => {
+      const key = Buffer.from(authority.digest).toString('hex');
+      const found = looked.get(key) ?? loadAuthority(db, authority.digest);
+      looked.set(key, found);
+      return narrowed(await found, sitesOf(authority));
+    };
+    const proving: Promise<void>[] = [];
     for (const connection of held) {
       const why = ended.get(connection.session);
       if (why === undefined || !connections.has(connection)) continue;
       if (why !== 'changed') connection.close(CAUSE[why]);
-      else await connection.prove();
+      else proving.push(connection.prove(together).catch(onError));
     }
+    await Promise.all(proving);
   };
 
   let checking: Promise<void> | undefined;
   const timer = setInterval(() => {
     const now = performance.now();
     for (const connection of [...connections]) {
-      if (now - provedAt > UNPROVED) connection.close('unavailable');
+      if (now - provedAt > timings.unproved) connection.close('unavailable');
       else connection.tick(now);
     }
     checking ??= check()

@@ -23,6 +23,18 @@ export interface Timings {
   readonly check: number;
   /** Between looks at the journals, where nothing is told. */
   readonly look: number;
+  /** Without any answer of the store, after which nothing may be streamed on (decisions, section 14). */
+  readonly unproved: number;
+  /** Between attempts to read a page from a store that is not there. */
+  readonly retry: number;
 }
 
-export const TIMINGS: Timings = { ack: 60_000, silence: 60_000, heartbeat: HEARTBEAT * 1000, check: 1_000, look: 100 };
+export const TIMINGS: Timings = {
+  ack: 60_000,
+  silence: 60_000,
+  heartbeat: HEARTBEAT * 1000,
+  check: 1_000,
+  look: 100,
+  unproved: 30_000,
+  retry: 1_000,
+};

@@ -54,7 +54,7 @@ BEGIN
   IF (SELECT count(*) FROM gateway.realtime_session x WHERE x.credential_id = a.credential_id) >= 100 THEN
     DELETE FROM gateway.realtime_session x WHERE x.id = (
       SELECT y.id FROM gateway.realtime_session y
-       WHERE y.credential_id = a.credential_id AND y.held_until < now() AND (y.ticket_digest IS NULL OR y.ticket_expires_at <= now())
+       WHERE y.credential_id = a.credential_id AND y.held_until <= now() AND (y.ticket_digest IS NULL OR y.ticket_expires_at <= now())
        ORDER BY y.held_until, y.created_at LIMIT 1);
     IF NOT FOUND THEN RETURN '{"refused": "inventory_limit"}'; END IF;
   END IF;

@@ -9,6 +9,12 @@ export const SECURITY_HEADERS: OutgoingHttpHeaders = {
   'Cache-Control': 'no-store',
   'Referrer-Policy': 'no-referrer',
 };
+/** Beside a 426 (RFC 9110, section 15.5.22; RFC 6455, section 4.4), with the option of Connection that goes with it. */
+export const UPGRADE_REQUIRED: OutgoingHttpHeaders = {
+  Upgrade: 'websocket',
+  'Sec-WebSocket-Version': '13',
+  Connection: 'upgrade',
+};
 export const HSTS: OutgoingHttpHeaders = { 'Strict-Transport-Security': 'max-age=31536000' };
 
 export function rateLimit(quota: QuotaState | undefined): OutgoingHttpHeaders {
@@ -73,6 +79,7 @@ export function sendProblem(
   send(request, response, failure.status, 'application/problem+json', JSON.stringify(problem(failure, context)), {
     ...headers,
     ...(failure.status === 401 && { 'WWW-Authenticate': challenge(context) }),
+    ...(failure.status === 426 && UPGRADE_REQUIRED),
     ...(allow && { Allow: allow.join(', ') }),
     ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
     ...(size !== undefined && { 'Content-Range': `bytes */${size}` }),

@@ -10,9 +10,9 @@ import {
 import { createServer as createTlsServer } from 'node:https';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
-import { type Failure, titleOf } from '../../core/failures.ts';
+import type { Failure } from '../../core/failures.ts';
 import type { RequestRecord, RestHandler } from '../rest/rest.ts';
-import { HSTS, SECURITY_HEADERS } from './reply.ts';
+import { HSTS, problem, SECURITY_HEADERS, UPGRADE_REQUIRED } from './reply.ts';
 
 export interface ServerOptions {
   readonly host: string;
@@ -34,8 +34,16 @@ export type UpgradeHandler = (
   request: IncomingMessage,
   socket: Duplex,
   head: Buffer,
-  context: { readonly refuse: (failure: Failure) => void; readonly record: RequestRecord },
+  context: UpgradeContext,
 ) => boolean;
+
+interface UpgradeContext {
+  readonly record: RequestRecord;
+  /** Answers with the problem of that failure, whose addresses begin with `baseUrl`. */
+  readonly refuse: (failure: Failure, baseUrl: string) => void;
+  /** The handshake is done; what it returns is told of the end. Both go into the log. */
+  readonly accepted: () => (end: { readonly code: number; readonly cause: string }) => void;
+}
 
 export type Timeouts = Readonly<Record<keyof typeof TIMEOUTS, number>>;
 
@@ -50,6 +58,8 @@ const TIMEOUTS = {
 };
 /** With what follows it, the process ends within 10 s of SIGTERM (checks, F-18). */
 const SHUTDOWN = 8_000;
+/** A connection that Node has given away, and that one refused, keeps that long to take its reply. */
+const LINGER = 2_000;
 
 export interface RunningServer {
   readonly port: number;
@@ -71,6 +81,18 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const open = new Set<ServerResponse>();
   let closing = false;
 
+  /** One line for each request, socket and end of a socket. Over MCP a call that failed is an answer of status 200. */
+  const tell = (
+    entry: Readonly<Record<string, unknown>> & { readonly status: number },
+    { code, credential, audit, cause }: RequestRecord,
+    what = 'request',
+  ) => {
+    const failed = entry.status === 500 || code === 'internal';
+    const level = failed ? 'error' : entry.status === 503 || cause !== undefined ? 'warn' : 'info';
+    const who = { ...(credential !== undefined && { credential }), ...(code !== undefined && { code }), ...audit };
+    log[level]({ ...entry, ...who, ...(level !== 'info' && { err: cause }) }, what);
+  };
+
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
     const requestId = newRequestId();
     const record: RequestRecord = {};
@@ -88,18 +110,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         method: request.method,
         operation: record.operation ?? 'none',
         status: response.statusCode,
-        ms: Math.round((performance.now() - began) * 10) / 10,
-        ...(record.credential !== undefined && { credential: record.credential }),
-        ...(record.code !== undefined && { code: record.code }),
-        ...record.audit,
+        ms: since(began),
         ...(response.writableFinished ? {} : { unfinished: true }),
       };
-      // Over MCP a call that failed is an answer of status 200.
-      if (response.statusCode === 500 || record.code === 'internal')
-        log.error({ ...entry, err: record.cause }, 'request');
-      else if (response.statusCode === 503 || record.cause !== undefined)
-        log.warn({ ...entry, err: record.cause }, 'request');
-      else log.info(entry, 'request');
+      tell(entry, record);
     });
     for (const handler of options.handlers) if (handler(request, response, { requestId, record })) return;
     options.otherwise(request, response);
@@ -111,28 +125,33 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   /** A reply to what was not understood as HTTP, or not wanted: written by hand, since there is no response object. */
   const reply = (
     socket: Duplex,
-    status: number,
-    { code, title = STATUS_CODES[status] ?? '', requestId = newRequestId(), headers = {} }: Written,
+    { body, headers = {} }: { body: Readonly<Record<string, unknown>>; headers?: OutgoingHttpHeaders },
   ): void => {
+    const text = JSON.stringify(body);
     const all = {
       ...SECURITY_HEADERS,
       ...(tls && HSTS),
-      ...headers,
-      'X-Request-Id': requestId,
+      'X-Request-Id': String(body.request_id),
       'Content-Type': 'application/problem+json',
+      'Content-Length': Buffer.byteLength(text),
       Connection: 'close',
+      ...headers,
     };
-    const problem = { type: `/problems/${code}`, title, status, code, request_id: requestId };
-    const body = JSON.stringify(problem);
     const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-    const length = `Content-Length: ${Buffer.byteLength(body)}\r\n`;
-    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}${length}\r\n${body}`);
+    const status = Number(body.status);
+    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${text}`);
+    // Node's own time-outs may be off by now: one who does not read or close its side must not keep the connection.
+    socket.resume();
+    const end = setTimeout(() => socket.destroy(), LINGER).unref();
+    socket.once('close', () => clearTimeout(end));
   };
   const refuse = (socket: Duplex, status: number, reason: string): void => {
     const requestId = newRequestId();
     const code = status === 405 ? 'method_not_allowed' : 'invalid_request';
     log.info({ request_id: requestId, operation: 'none', status, code, reason }, 'request');
-    reply(socket, status, { code, requestId, headers: status === 405 ? { Allow: 'GET, HEAD' } : {} });
+    const title = STATUS_CODES[status] ?? '';
+    const body = { type: `/problems/${code}`, title, status, code, request_id: requestId };
+    reply(socket, { body, headers: status === 405 ? { Allow: 'GET, HEAD' } : {} });
   };
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     // A 400 in the midst of a reply, or in place of the reply to a whole request before it, would be misread.
@@ -145,34 +164,48 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const { upgrade } = options;
   if (upgrade)
     server.on('upgrade', (request, socket, head) => {
+      // One that came behind a request under way would be answered before it.
+      if ([...open].some(({ req }) => req.socket === socket)) {
+        socket.destroy();
+        return;
+      }
       const requestId = newRequestId();
       const record: RequestRecord = {};
-      const tell = (status: number): void => {
-        const entry = { request_id: requestId, operation: record.operation ?? 'none', status };
-        log.info({ ...entry, ...(record.credential !== undefined && { credential: record.credential }) }, 'request');
+      const began = performance.now();
+      const entry = (status: number) => {
+        const { operation = 'none' } = record;
+        return { request_id: requestId, method: request.method, operation, status, ms: since(began) };
       };
       const lost = (): void => void socket.destroy();
       socket.on('error', lost);
-      const refuseUpgrade = (failure: Failure): void => {
-        tell(failure.status);
-        const { code, details, status } = failure;
+      const refuseUpgrade = (failure: Failure, baseUrl: string): void => {
+        record.code = failure.code;
+        record.cause = failure.details.cause;
+        tell(entry(failure.status), record);
+        const { retryAfter } = failure.details;
         const headers = {
-          ...(status === 426 && { Upgrade: 'websocket', 'Sec-WebSocket-Version': '13' }),
-          ...(details.retryAfter !== undefined && { 'Retry-After': String(details.retryAfter) }),
+          ...(failure.status === 426 && { ...UPGRADE_REQUIRED, Connection: 'upgrade, close' }),
+          ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
         };
-        reply(socket, status, { code, title: titleOf(code), requestId, headers });
-        // Node's own time-outs are off by now: one who does not close its side must not keep the connection.
-        socket.once('finish', () => socket.destroy());
+        reply(socket, { body: problem(failure, { baseUrl, requestId }), headers });
       };
-      if (!closing && upgrade(request, socket, head, { refuse: refuseUpgrade, record })) return;
+      const accepted = () => {
+        tell(entry(101), record);
+        return (end: { readonly code: number; readonly cause: string }): void =>
+          tell({ ...entry(101), closed: end.code, reason: end.cause }, record, 'socket closed');
+      };
+      if (!closing && upgrade(request, socket, head, { refuse: refuseUpgrade, accepted, record })) return;
       // An offer to upgrade may be ignored (RFC 9110, section 7.8). Node has given the connection away by now: it begins
-      // again with what it was sent, but for the offer.
+      // again with what it was sent, but for the offer. The event 'connection' of a TLS server begins a handshake.
       socket.off('error', lost);
       socket.unshift(withoutOffer(request, head));
-      server.emit('connection', socket);
+      server.emit(tls ? 'secureConnection' : 'connection', socket);
     });
   // Nothing here tunnels. Without a listener, Node ignores an offer to upgrade itself.
-  server.on('connect', (_request, socket) => refuse(socket, 405, 'CONNECT'));
+  server.on('connect', (_request, socket) => {
+    socket.on('error', () => socket.destroy());
+    refuse(socket, 405, 'CONNECT');
+  });
 
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -197,14 +230,6 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
 }
 
-/** What a reply by hand says. */
-interface Written {
-  readonly code: string;
-  readonly title?: string;
-  readonly requestId?: string;
-  readonly headers?: OutgoingHttpHeaders;
-}
-
 /** The request as it came, but for the header Upgrade, and what followed it. */
 function withoutOffer({ method, url, httpVersion, rawHeaders }: IncomingMessage, head: Buffer): Buffer {
   const lines = [`${method} ${url} HTTP/${httpVersion}`];
@@ -214,6 +239,9 @@ function withoutOffer({ method, url, httpVersion, rawHeaders }: IncomingMessage,
   }
   return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]);
 }
+
+/** Milliseconds since then, with one decimal. */
+const since = (began: number): number => Math.round((performance.now() - began) * 10) / 10;
 
 const newRequestId = (): string => `req_${randomBytes(16).toString('hex')}`;
 

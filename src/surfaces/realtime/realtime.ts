@@ -30,11 +30,14 @@ const LIMITS = {
 /** Upgrades that are looked at at the same time; each is up to three statements. */
 const UPGRADES = 64;
 
+/** Sockets of a process: each is a descriptor and some 50 KB. */
+const SOCKETS = 10_000;
+
 /**
  * The WebSocket of the realtime operations (contract, Realtime; decisions, section 14). Everything is checked before the
  * handshake and refused over HTTP; a refusal leaves the ticket as it is.
  */
-export function realtimeSurface(realtime: Realtime): UpgradeHandler {
+export function realtimeSurface(realtime: Realtime, baseUrl: string): UpgradeHandler {
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -46,7 +49,7 @@ export function realtimeSurface(realtime: Realtime): UpgradeHandler {
 
   const admitted = async (request: IncomingMessage, session: string): Promise<Admitted> => {
     const { origin, ticket } = readHandshake(request);
-    if (upgrading >= UPGRADES) throw new Failure('service_unavailable', { retryAfter: 1 });
+    if (upgrading >= UPGRADES || realtime.size >= SOCKETS) throw new Failure('service_unavailable', { retryAfter: 1 });
     upgrading++;
     try {
       const digest = createHash('sha256').update(ticket).digest();
@@ -59,7 +62,7 @@ export function realtimeSurface(realtime: Realtime): UpgradeHandler {
     }
   };
 
-  return (request, socket, head, { refuse, record }) => {
+  return (request, socket, head, { refuse, accepted, record }) => {
     const [, session, query] = PATH.exec(request.url ?? '') ?? [];
     const wanted = request.headers.upgrade?.toLowerCase() === 'websocket' && request.method === 'GET';
     if (session === undefined || !wanted) return false;
@@ -68,9 +71,9 @@ export function realtimeSurface(realtime: Realtime): UpgradeHandler {
       if (query !== undefined) throw new Failure('unsupported_parameter');
       const found = await admitted(request, session);
       record.credential = found.authority.credentialId;
-      server.handleUpgrade(request, socket, head, (opened) => serve(realtime, found, opened));
+      server.handleUpgrade(request, socket, head, (opened) => serve(realtime, found, opened, accepted()));
     };
-    open().catch((error: unknown) => refuse(asFailure(error)));
+    open().catch((error: unknown) => refuse(asFailure(error), baseUrl));
     return true;
   };
 }
@@ -81,7 +84,9 @@ function readHandshake(request: IncomingMessage): { origin: string; ticket: stri
   if (headers['sec-websocket-version'] !== '13') throw new Failure('upgrade_required');
   refuseOrigins(request);
   refuseAmbiguous(request);
-  const offered = (headers['sec-websocket-protocol'] ?? '').split(',').map((one) => one.trim());
+  const offered = (headers['sec-websocket-protocol'] ?? '')
+    .split(',')
+    .map((one) => one.replace(/^[ \t]+|[ \t]+$/g, ''));
   const tickets = offered.filter((one) => one.startsWith('ticket.'));
   const [, ticket] = TICKET.exec(tickets[0] ?? '') ?? [];
   const { origin } = headers;
@@ -92,7 +97,12 @@ function readHandshake(request: IncomingMessage): { origin: string; ticket: stri
   return { origin, ticket };
 }
 
-function serve(realtime: Realtime, found: Admitted, opened: WebSocket): void {
+function serve(
+  realtime: Realtime,
+  found: Admitted,
+  opened: WebSocket,
+  closed: (end: { code: number; cause: string }) => void,
+): void {
   const wire: Wire = {
     send: (text) => opened.send(text),
     ping: () => opened.ping(),
@@ -109,7 +119,10 @@ function serve(realtime: Realtime, found: Admitted, opened: WebSocket): void {
   });
   opened.on('ping', () => connection.heard(true));
   opened.on('pong', () => connection.heard());
-  opened.on('close', () => connection.end());
+  opened.on('close', (code) => {
+    connection.end('client');
+    closed({ code, cause: connection.ended ?? '' });
+  });
   // A frame that breaks the protocol: ws answers it with the close code of RFC 6455.
-  opened.on('error', () => connection.end());
+  opened.on('error', () => connection.end('protocol'));
 }
