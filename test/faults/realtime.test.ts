@@ -210,10 +210,10 @@ it('F-16 never-ack, never-read and ack storms: memory level, no descriptor left,
     }
   };
   const storming = Promise.all([storm(), storm(), storm()]);
-  await pause(4_000);
+  await pause(2_000);
   const early = memory(replica);
   const loud = await latencies(60);
-  await pause(12_000);
+  await pause(8_000);
   const late = memory(replica);
   storms = false;
   await storming;

@@ -29,7 +29,7 @@ import { pool, type Replica, startReplica } from '../support/replica.ts';
 
 const MAIN = fileURLToPath(new URL('dist/src/main.js', packageRoot));
 const KILLS = 10;
-const EVENTS = 600;
+const EVENTS = 400;
 /** Attempts under way at one endpoint, over all replicas. */
 const IN_FLIGHT = 16;
 

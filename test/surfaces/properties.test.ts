@@ -286,7 +286,7 @@ function mutated(operation: Operation, given: Given): fc.Arbitrary<{ url: string
     // A text without pattern takes anything of its length: then only lengths are wrong.
     options.push(
       wrong
-        .map((text) => (takes(parameter, text) ? 'x'.repeat(400) : text))
+        .map((text) => (takes(parameter, text) ? 'x'.repeat((parameter.schema.maxLength ?? 399) + 1) : text))
         .filter((text) => !takes(parameter, text))
         .map((text) => ({ url: urlOf(path, [...without(name), pair(name, text)]), names: name })),
     );
