@@ -409,7 +409,8 @@ describe('the HTTP gate', () => {
     }
     await other.database.sql.unsafe('ALTER TABLE gateway.away RENAME TO task');
     // A round of the sweeper that fell into it has said so.
-    for (const [i, line] of other.log.entries()) if (/^DEFECT tasks .*("gateway\.task"|a batch of tasks failed)/.test(line)) other.log[i] = '';
+    for (const [i, line] of other.log.entries())
+      if (/^DEFECT tasks .*("gateway\.task"|a batch of tasks failed)/.test(line)) other.log[i] = '';
     await other.close();
   });
 });
