@@ -7,8 +7,8 @@ export default defineConfig({
     reporters: ['default', './test/support/summary.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    // Two cores, one of them PostgreSQL's.
-    maxWorkers: 2,
+    // Two cores, one of them PostgreSQL's, and tests that wait much: a third of the time was idle with two.
+    maxWorkers: 3,
     env: { LOG_LEVEL: 'silent' },
   },
 });
