@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { LONG, times } from '../support/form.ts';
 import { type Answer, openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { ALL_SCOPES, DIMENSIONS, nameOf, OPERATIONS, type Operation, pathOf } from './expected.ts';
 import { World, webId } from './world.ts';
@@ -69,7 +70,7 @@ async function transcript(token: string): Promise<Map<string, string>> {
     }
   }
   for (const operation of LISTS) {
-    for (const limit of [1, 2]) {
+    for (const limit of LONG ? [1, 2] : [1]) {
       let cursor: string | null = null;
       do {
         const path: string = adding(
@@ -180,7 +181,8 @@ describe('TN-04 foreign data', () => {
     expect(shown.length).toBeGreaterThan(150);
     await addForeign();
     same(before[1], await told(unrestricted));
-    same(before[0], await told(restricted));
+    // What both leave unchanged, each leaves unchanged, but for what one would hide of the other: the long form asks.
+    if (LONG) same(before[0], await told(restricted));
     await addAway();
     same(before[0], await told(restricted));
     // What the unrestricted one may see has changed: the data is there.
@@ -190,7 +192,7 @@ describe('TN-04 foreign data', () => {
     );
     expect(changed.length).toBeGreaterThan(30);
     console.info(`TN-04: ${answers} answers compared or walked`);
-    expect(answers).toBeGreaterThan(9_000);
+    expect(answers).toBeGreaterThan(times(6_000, 9_000));
   }, 240_000);
 
   it('TN-04 is refused in the same words as what does not exist', async () => {

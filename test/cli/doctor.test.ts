@@ -32,8 +32,9 @@ test('a store in order has none', async () => {
   expect(await gateway('doctor')).toMatchObject({ code: 0, stdout: '20 checks, no findings.\n' });
 });
 
-describe('totals', () => {
-  test.each([
+test('totals, each of them', async () => {
+  const { sql } = database;
+  for (const [column, wrong] of [
     ['message_count', 'message_count + 1'],
     ['visitor_messages', 'visitor_messages - 1'],
     ['bot_messages', 'bot_messages + 1'],
@@ -47,12 +48,15 @@ describe('totals', () => {
     ['ai_involved', 'NOT ai_involved'],
     ['ai_customer_facing', 'NOT ai_customer_facing'],
     ['ai_escalated', 'NOT ai_escalated'],
-  ])('%s', async (column, wrong) => {
-    await database.sql.unsafe(
-      `UPDATE platform.conversation SET ${column} = ${wrong} WHERE (tenant, site) = (1, 2) AND id IN (3, 4)`,
-    );
-    expect(await findings()).toEqual(finding('totals', 'error', 2, 'web_1_2: conversations whose totals'));
-  });
+  ] as const) {
+    const where = '(tenant, site) = (1, 2) AND id IN (3, 4)';
+    const right = await sql.unsafe(`SELECT id, ${column} AS value FROM platform.conversation WHERE ${where}`);
+    await sql.unsafe(`UPDATE platform.conversation SET ${column} = ${wrong} WHERE ${where}`);
+    expect(await findings(), column).toEqual(finding('totals', 'error', 2, 'web_1_2: conversations whose totals'));
+    for (const { id, value } of right)
+      await sql`UPDATE platform.conversation SET ${sql(column)} = ${value} WHERE (tenant, site, id) = (1, 2, ${id})`;
+  }
+  expect(await findings()).toEqual({ code: 0, findings: [] });
 });
 
 describe('files', () => {

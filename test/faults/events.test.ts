@@ -10,13 +10,13 @@ import { definition } from '../events/subscriptions.support.ts';
 import { addEndpoint, answer, openReceiver, until, verified } from '../events/webhooks.support.ts';
 import { issue } from '../support/credentials.ts';
 import { freshDatabase } from '../support/database.ts';
+import { times } from '../support/form.ts';
 import { pool, type Replica } from '../support/replica.ts';
 
 /**
- * F-09 as a whole: twelve writers on three websites, two replicas that are killed, and readers of every kind. EVENTS_SECONDS
- * makes it longer: 4 where it is not set.
+ * F-09 as a whole: twelve writers on three websites, two replicas that are killed, and readers of every kind.
  */
-const SECONDS = Number(process.env['EVENTS_SECONDS'] ?? 4);
+const SECONDS = times(4, 60);
 const WRITER = fileURLToPath(new URL('journal.writer.mjs', import.meta.url));
 const WRITERS = 6;
 const WEBSITES = ['web_1_1', 'web_1_2', 'web_1_3'];

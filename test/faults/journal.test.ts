@@ -6,12 +6,12 @@ import type postgres from 'postgres';
 import { expect, it } from 'vitest';
 import { plant } from '../events/journal.support.ts';
 import { freshDatabase } from '../support/database.ts';
+import { times } from '../support/form.ts';
 
 /** F-09, the writers' half: journals under concurrent writers that roll back, are ended and are killed. */
 const WRITER = fileURLToPath(new URL('journal.writer.mjs', import.meta.url));
 const WRITERS = 6;
-/** JOURNAL_SECONDS makes it longer. */
-const SECONDS = Number(process.env['JOURNAL_SECONDS'] ?? 4);
+const SECONDS = times(4, 60);
 
 interface Counts {
   readonly done: number;

@@ -20,7 +20,7 @@ const child = spawn(
   {
     cwd: root,
     stdio: 'inherit',
-    env: { ...process.env, WRITES_SEED: values.seed, WRITES_MINUTES: values.minutes },
+    env: { ...process.env, TEST_FORM: 'long', WRITES_SEED: values.seed, WRITES_MINUTES: values.minutes },
   },
 );
 child.once('exit', (code) => {

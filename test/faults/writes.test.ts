@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { WRITES, type WriteName } from '../ledger/commands.ts';
+import { LONG } from '../support/form.ts';
 import { everyPoint, type Messages, type Point } from '../support/pgwire.ts';
 import { type Pool, pool, type Replica, startReplica } from '../support/replica.ts';
 import { faultsOn, generator, pickFrom, WRITE } from './writes.faults.ts';
@@ -11,7 +12,6 @@ import { DATABASE, type FaultWorld, openFaultWorld, type Told, type Trial } from
  * acknowledged write is there, every answer of a key is the same, and the ledger's books balance at the end. The long
  * form, which strikes at every point and keeps a storm going, is writes-long.ts.
  */
-const LONG = process.env['WRITES_MINUTES'] !== undefined;
 const MINUTES = Number(process.env['WRITES_MINUTES'] ?? 0);
 const SEED = Number(process.env['WRITES_SEED'] ?? 1);
 const LIMIT = 120_000 + MINUTES * 120_000;
@@ -94,7 +94,9 @@ describe('F-01 kill -9 at every message of each write', () => {
   it('then the other replica ends what was begun, once', { timeout: LIMIT }, async () => {
     const began = performance.now();
     let struck = 0;
-    for (const at of points(FIRST)) {
+    // A kill costs a start of Node: in the short form every second point, and the last.
+    const striking = points(FIRST).filter((_, i, all) => LONG || i % 2 === 0 || i === all.length - 1);
+    for (const at of striking) {
       // One kill strikes all four, each on a connection of its own; they meet nowhere, so that none waits for another.
       const trials = WRITES.map((name, i) => world.trial(name, i % 2 === 0 ? 1 : 2));
       let reached = 0;
@@ -125,8 +127,8 @@ describe('F-01 kill -9 at every message of each write', () => {
       await Promise.all(trials.map((trial) => done(trial, () => [slots[1].url, slots[0].url])));
     }
     // Nearly always all four; on a busy machine some had their answer before the kill.
-    expect(struck).toBeGreaterThan(points(FIRST).length * WRITES.length * 0.5);
-    lines.push(`F-01: ${struck} writes struck at ${points(FIRST).length} points`);
+    expect(struck).toBeGreaterThan(striking.length * WRITES.length * 0.3);
+    lines.push(`F-01: ${struck} writes struck at ${striking.length} points`);
     await balance('F-01', began);
   });
 });
@@ -157,8 +159,8 @@ describe('F-03 the connection is lost, the server lives', () => {
     ];
     for (const name of WRITES) {
       for (const [i, { prepared, at, times }] of ways.entries()) {
-        // In the short form a way is struck in two of the four writes.
-        if (!LONG && (i + WRITES.indexOf(name)) % 2 === 1) continue;
+        // In the short form a way is struck in one of the four writes.
+        if (!LONG && i % 4 !== WRITES.indexOf(name)) continue;
         for (const action of LONG ? (['cut', 'reset'] as const) : ([i % 4 < 2 ? 'cut' : 'reset'] as const)) {
           if (prepared) await done(world.trial(name), from);
           else await forget(replica.url);
@@ -265,7 +267,7 @@ const repeat = async (n: number, fault: () => Promise<unknown>): Promise<void> =
 describe('under load', () => {
   it('F-02 replicas killed at random: nothing lost, nothing doubled', { timeout: LIMIT }, async () => {
     const began = performance.now();
-    const made = await under(() => repeat(LONG ? 30 : 8, faults.kill));
+    const made = await under(() => repeat(LONG ? 30 : 4, faults.kill));
     expect(made.length).toBeGreaterThan(20);
     await balance('F-02', began);
   });

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { type ImportResult, importFiles, importRecords, type Reject } from '../../src/import/import.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
+import { times } from '../support/form.ts';
 import { content, desk, dump, ndjson, shuffled, temporary } from './import.support.ts';
 
 const folder = temporary();
@@ -310,6 +311,6 @@ test('any small set of records gives the same content in any order and any batch
         await Promise.all([whole.close(), parts.close()]);
       }
     }),
-    { numRuns: 12 },
+    { numRuns: times(6, 60) },
   );
 }, 120_000);
