@@ -117,7 +117,11 @@ async function drain({
   const ledger = new Ledger(secret);
   receiver.reply(ledger.reply);
   await defect?.(sql);
-  const spares = await pool(2, { databaseUrl: address(database), env: settings([receiver.origin], '0,1,1,1,1') });
+  // A start of Node is 1.2 s of a core.
+  const spares = await pool(kills > 0 ? 1 : 0, {
+    databaseUrl: address(database),
+    env: settings([receiver.origin], '0,1,1,1,1'),
+  });
   const living: Replica[] = [await spares.take(), await spares.take()];
   const began = performance.now();
   try {
