@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { Agent, request } from 'node:http';
+import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -86,8 +86,12 @@ const kindOf = (n: number): Ask => {
   return kind?.(n) ?? expect.fail('no kind');
 };
 
-/** Status and body, or the code of the error that the connection ended with. */
-function exchange(port: number, { path, body, headers = {} }: Ask, agent: Agent | false): Promise<[number, string]> {
+/** Status, body and headers; rejects with the error that the connection ended with. */
+function exchange(
+  port: number,
+  { path, body, headers = {} }: Ask,
+  agent: Agent | false,
+): Promise<[number, string, IncomingHttpHeaders]> {
   const content = body && JSON.stringify(body);
   return new Promise((resolve, reject) => {
     const sent = request(
@@ -109,7 +113,7 @@ function exchange(port: number, { path, body, headers = {} }: Ask, agent: Agent 
           text += part;
         });
         response.on('error', reject);
-        response.on('end', () => resolve([response.statusCode ?? 0, text]));
+        response.on('end', () => resolve([response.statusCode ?? 0, text, response.headers]));
       },
     );
     sent.on('error', reject);
@@ -180,13 +184,29 @@ it(`F-18 ${RESTARTS} rolling restarts of two replicas under load: no request fai
   expect(stored.map(({ text }) => text)).toEqual([...notes].sort());
 }, 240_000);
 
+const portOf = ({ url }: Replica): number => Number(new URL(url).port);
+
+it('F-18 who has a connection open may ask once more, and is told to go', async () => {
+  const replica = await start(await freePort());
+  const kept = new Agent({ keepAlive: true, maxSockets: 1 });
+  await exchange(portOf(replica), kindOf(1), kept);
+  const exit = replica.end();
+  await expect
+    .poll(() => exchange(portOf(replica), kindOf(1), false).catch((error) => error.code))
+    .toBe('ECONNREFUSED');
+  const [status, , headers] = await exchange(portOf(replica), kindOf(3), kept);
+  expect([status, headers.connection]).toEqual([200, 'close']);
+  expect(await exit).toEqual({ code: 0, signal: null });
+  kept.destroy();
+});
+
 it('F-18 a second SIGTERM ends it at once', async () => {
   const replica = await start(await freePort());
   const idle = new Agent({ keepAlive: true });
-  await exchange(Number(new URL(replica.url).port), { path: '/livez', holds: '' }, idle);
+  await exchange(portOf(replica), kindOf(1), idle);
   const began = performance.now();
   process.kill(replica.pid, 'SIGTERM');
-  await pause(200);
+  await pause(100);
   process.kill(replica.pid, 'SIGTERM');
   expect(await replica.exited).toEqual({ code: null, signal: 'SIGTERM' });
   expect(performance.now() - began).toBeLessThan(1_000);
