@@ -277,7 +277,7 @@ async function soak(): Promise<boolean> {
       event_types: ['visitor.*'],
       payload_mode: 'thin',
       delivery: { mode: 'pull' },
-      start: 'now',
+      start: 'retained',
     };
     const made = JSON.parse(
       await ask({ path: '/api/v1/subscriptions', headers, body: JSON.stringify(definition), holds: '"cursor"' }),

@@ -58,7 +58,10 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address ? address.port : 0;
 }
 
+/** Ours only: an empty one counts as unset. */
 const settings = (): Record<string, string> => ({
+  DATABASE_URL: '',
+  GATEWAY_KEYS: '',
   GATEWAY_DATA_DIR: join(folder, '.data'),
   GATEWAY_WEBHOOK_ALLOW: `http://127.0.0.1:${receiver}`,
   PORT: String(port),

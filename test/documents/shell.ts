@@ -32,6 +32,8 @@ npm() {
   return "$(cat "$DOOR.code")"
 }
 `;
+/** Milliseconds for one command. */
+const PATIENCE = 30_000;
 const MARK = '--- the command has ended:';
 
 export async function openShell(folder: string, env: Readonly<Record<string, string>>): Promise<Shell> {
@@ -60,11 +62,15 @@ export async function openShell(folder: string, env: Readonly<Record<string, str
     async run(command) {
       [stdout, stderr] = ['', ''];
       // Not a group that reads our pipe: a command would take the next one for its input.
-      shell.stdin.write(`{\n${command}\n} </dev/null; code=$?; echo "${MARK} $code" | tee /dev/stderr\n`);
+      shell.stdin.write(`{\n${command}\n} </dev/null; code=$?; echo "${MARK} $code"; echo "${MARK}" >&2\n`);
       const both = (): boolean => [stdout, stderr].every((text) => text.includes(MARK));
-      await new Promise<void>((resolve) => {
-        heard = () => both() && resolve();
-        heard();
+      await new Promise<void>((resolve, reject) => {
+        const late = setTimeout(() => reject(new Error(`no end of ${command}: ${stdout}${stderr}`)), PATIENCE);
+        heard = () => {
+          if (!both()) return;
+          clearTimeout(late);
+          resolve();
+        };
       });
       const code = Number(stdout.slice(stdout.indexOf(MARK) + MARK.length).split('\n')[0]);
       return { code, stdout: stdout.slice(0, stdout.indexOf(MARK)), stderr: stderr.slice(0, stderr.indexOf(MARK)) };
