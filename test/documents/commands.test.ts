@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,16 +21,25 @@ const NOT_HERE: readonly (readonly [command: RegExp, reason: string])[] = [
   [/^npm ci$/, 'installs packages: the first step of .ci/run'],
   [/^npm start$/, 'runs until it is stopped: what it runs after building is the gateway of this test'],
   [/^npm start -- --workers 4$/, 'runs until it is stopped: test/cli/workers.test.ts'],
-  [/^node dist\/src\/main\.js serve --no-demo$/, 'runs until it is stopped: test/support/replica.ts starts it in many tests'],
+  [
+    /^node dist\/src\/main\.js serve --no-demo$/,
+    'runs until it is stopped: test/support/replica.ts starts it in many tests',
+  ],
   [/^npm run build$/, 'the suite has built the checkout before this test'],
   [/^(TEST_FORM=long )?npm test\b/, 'is this suite'],
   [/^npm run (check|generate)\b/, 'is the CI itself: .ci/run'],
   [/^npm run bench\b/, 'takes minutes of both cores'],
   [/^node dist\/test\/(faults|bench)\//, 'takes minutes of both cores'],
-  [/^npx @modelcontextprotocol\/inspector /, 'fetches a package; its command line runs in test/surfaces/mcp-clients.test.ts'],
+  [
+    /^npx @modelcontextprotocol\/inspector /,
+    'fetches a package; its command line runs in test/surfaces/mcp-clients.test.ts',
+  ],
   [/^claude mcp add /, 'another program; its arguments are held by test/surfaces/welcome.test.ts'],
   [/person add /, 'asks for a password on a terminal: test/cli/person.test.ts'],
-  [/^(createuser|createdb|pg_dump|pg_restore) /, 'needs the client programs of a PostgreSQL server, which a bare machine lacks'],
+  [
+    /^(createuser|createdb|pg_dump|pg_restore) /,
+    'needs the client programs of a PostgreSQL server, which a bare machine lacks',
+  ],
 ];
 
 /** Words that stand for what an earlier command has printed: the last of its kind. */
@@ -104,7 +113,10 @@ function typed({ text, document, line }: Command): string {
   return text
     .replaceAll('127.0.0.1:8787', `127.0.0.1:${port}`)
     .replaceAll(/\b9000\b/g, String(receiver))
-    .replaceAll(words, (word) => printed.get(word) ?? expect.fail(`${document}:${line}: nothing has printed ${word} yet`));
+    .replaceAll(
+      words,
+      (word) => printed.get(word) ?? expect.fail(`${document}:${line}: nothing has printed ${word} yet`),
+    );
 }
 
 it('every command of the documents runs, or stands with its reason among those that cannot', async () => {
@@ -134,3 +146,31 @@ it('every command of the documents runs, or stands with its reason among those t
   expect([...unused].map(([pattern]) => pattern.source)).toEqual([]);
   expect(ran).toBeGreaterThan(40);
 }, 180_000);
+
+it('every file and heading that the documents name exists', () => {
+  const broken: string[] = [];
+  let named = 0;
+  for (const document of [...DOCUMENTS, 'CHANGELOG.md']) {
+    const text = readFileSync(new URL(document, packageRoot), 'utf8');
+    const paths = [...text.matchAll(/`((?!tools\/(?:list|call)`|resources\/read`)(?:src|test|tools|skills|resources|prompts|llms|\.ci)\/[\w./-]*[\w/])`/g)];
+    const links = [...text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([\w-]+))?\)/g)];
+    for (const [, path = '', heading] of [...paths, ...links]) {
+      named++;
+      const file = new URL(path || document, packageRoot);
+      if (!existsSync(file)) broken.push(`${document}: ${path}`);
+      else if (heading !== undefined && !headings(readFileSync(file, 'utf8')).includes(heading))
+        broken.push(`${document}: ${path}#${heading}`);
+    }
+  }
+  expect(broken).toEqual([]);
+  expect(named).toBeGreaterThan(60);
+});
+
+/** As GitHub makes anchors of them. */
+const headings = (markdown: string): string[] =>
+  [...markdown.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\w\s-]/g, '')
+      .replaceAll(' ', '-'),
+  );

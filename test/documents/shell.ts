@@ -38,7 +38,9 @@ const MARK = '--- the command has ended:';
 
 export async function openShell(folder: string, env: Readonly<Record<string, string>>): Promise<Shell> {
   const door = LONG ? undefined : await openDoor(folder, env);
-  const inherited = Object.entries(process.env).filter(([name]) => !/^(GATEWAY_|PG|VITEST|NODE_|DATABASE_URL)/.test(name));
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => !/^(GATEWAY_|PG|VITEST|NODE_|DATABASE_URL)/.test(name),
+  );
   const shell = spawn('bash', ['--noprofile', '--norc'], {
     cwd: folder,
     env: { ...Object.fromEntries(inherited), ...env, DOOR: door?.path ?? '' },
