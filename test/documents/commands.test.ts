@@ -137,6 +137,8 @@ it('every command of the documents runs, or stands with its reason among those t
     const told = `${command.document}:${command.line}: ${command.text}\n${stdout}${stderr}`;
     expect(code, told).toBe(0);
     for (const [, status = ''] of stderr.matchAll(/^HTTP (\d+)$/gm)) expect(status, told).toMatch(/^2/);
+    // Over MCP and A2A what failed is an answer of status 200.
+    expect(stdout, told).not.toMatch(/"isError":true|"error":\{|TASK_STATE_FAILED/);
     for (const [word, pattern] of Object.entries(WORDS)) {
       const last = `${stdout}${stderr}`.match(pattern)?.at(-1);
       if (last !== undefined) printed.set(word, last);
@@ -152,7 +154,11 @@ it('every file and heading that the documents name exists', () => {
   let named = 0;
   for (const document of [...DOCUMENTS, 'CHANGELOG.md']) {
     const text = readFileSync(new URL(document, packageRoot), 'utf8');
-    const paths = [...text.matchAll(/`((?!tools\/(?:list|call)`|resources\/read`)(?:src|test|tools|skills|resources|prompts|llms|\.ci)\/[\w./-]*[\w/])`/g)];
+    const paths = [
+      ...text.matchAll(
+        /`((?!tools\/(?:list|call)`|resources\/read`)(?:src|test|tools|skills|resources|prompts|llms|\.ci)\/[\w./-]*[\w/])`/g,
+      ),
+    ];
     const links = [...text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([\w-]+))?\)/g)];
     for (const [, path = '', heading] of [...paths, ...links]) {
       named++;
