@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { Agent, request } from 'node:http';
-import { tmpdir } from 'node:os';
+import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -334,7 +334,7 @@ async function soak(): Promise<boolean> {
       `soak ${kept ? 'kept' : 'BROKEN'}: ${seconds} s at ${Math.round(rate)} steps/s, ${reads.length} reads p99 ${quantile(reads, 0.99).toFixed(1)} ms, ` +
         `${writes.length} writes p99 ${quantile(writes, 0.99).toFixed(1)} ms, ${errors} errors, ` +
         `RSS ${rss[0]?.toFixed(0)} to ${rss.at(-1)?.toFixed(0)} MB (${rising.toFixed(2)} MB/min), ` +
-        `descriptors ${Math.min(...open)} to ${Math.max(...open)} (${grown >= 0 ? '+' : ''}${grown}), ${SOCKETS} sockets`,
+        `descriptors ${Math.min(...open)} to ${Math.max(...open)} (${grown >= 0 ? '+' : ''}${grown}), ${SOCKETS} sockets, load ${loadavg()[0]?.toFixed(1)}`,
     );
     return kept;
   } finally {
