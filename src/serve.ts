@@ -174,6 +174,7 @@ async function serveHere({ config, store, log, stop, ready }: Serving): Promise<
   });
   ready(baseUrl);
   await aborted(stop);
+  await server.leave();
   // Together: calls that wait for a task, and sockets, hold the server open until they are ended.
   await Promise.all([server.close(), tasks.stop(), realtime.stop(), webhooks.stop()]);
   await Promise.all([rounds.stop(), journals.stop()]);

@@ -16,6 +16,7 @@ import { migrateCommand } from './migrate.ts';
 import { workers } from './options.ts';
 import { type Output, openOutput, Refused } from './output.ts';
 import { personCommands } from './person.ts';
+import { restoredCommand } from './restored.ts';
 import { webhookCommands } from './webhook.ts';
 
 /** The commands that need the surfaces, wired by main.ts. */
@@ -59,6 +60,7 @@ export async function run(argv: readonly string[], wired: Wired): Promise<number
   personCommands(program, register);
   consentCommands(program, register);
   familyCommands(program, register);
+  restoredCommand(program, register);
   webhookCommands(program, register);
   doctorCommand(program, register);
 

@@ -62,3 +62,27 @@ export async function reportGap(db: Database, { tenant, site }: JournalOf, famil
   await db.query(sql`SELECT gateway.append_receipts(${tenant}, ${site}, ${types}::text[])`);
   return types;
 }
+
+/**
+ * Positions that a store may have given out between a backup and its loss; more than any journal takes in that time. What
+ * they named must not be named again: receivers know receipts by an id that is made of website and position.
+ */
+const LEAP = 1_000_000_000;
+
+/**
+ * After a backup was put back: every journal goes on far behind what it may have given out, and its first receipts say
+ * that others are missing. Returns the number of websites. Repeating it does no harm.
+ */
+export async function leapJournals(db: Database, families: readonly Family[]): Promise<number> {
+  await db.query(sql`
+    WITH gone AS (DELETE FROM gateway.journal)
+    INSERT INTO gateway.journal_head AS h (tenant, site, position, trimmed)
+    SELECT w.tenant, w.site, ${LEAP}::bigint, ${LEAP}::bigint FROM platform.website w ORDER BY w.tenant, w.site
+        ON CONFLICT (tenant, site) DO UPDATE
+       SET position = h.position + ${LEAP}::bigint, trimmed = h.position + ${LEAP}::bigint`);
+  const types = families.map((family) => `${family}.gap`);
+  const [row] = await db.query<{ websites: number }>(sql`
+    SELECT count(gateway.append_receipts(w.tenant, w.site, ${types}::text[]))::integer AS websites
+      FROM (SELECT tenant, site FROM platform.website ORDER BY tenant, site) w`);
+  return row?.websites ?? 0;
+}

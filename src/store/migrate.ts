@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { sql } from '../core/sql.ts';
 import { packageRoot } from '../package.ts';
+import { StoreUnavailable } from './embedded/unavailable.ts';
 import { type Database, sqlState } from './postgres.ts';
 
 const FOLDER = new URL('src/store/migrations/', packageRoot);
@@ -37,7 +38,7 @@ export async function migrate(db: Database): Promise<{ version: number; applied:
   const all = await migrations();
   const current = await storeVersion(db);
   if (current > all.length) {
-    throw new Error(
+    throw new StoreUnavailable(
       `The store is at schema version ${current}, this gateway knows ${all.length}. Start the newer gateway, or restore a backup.`,
     );
   }

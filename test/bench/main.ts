@@ -17,6 +17,7 @@ import { benchClient } from './oauth.ts';
 import { type Started, start } from './processes.ts';
 import { pulls } from './pulls.ts';
 import { realtime } from './realtime.ts';
+import { type Compared, median, ratios, tableRows, writeReport } from './report.ts';
 import { scale } from './scale.ts';
 import { tombstones } from './tombstones.ts';
 import { webhooks } from './webhooks.ts';
@@ -25,7 +26,8 @@ import { webhooks } from './webhooks.ts';
  * `npm run bench`: ours against hand-written peers in one run, interleaved, medians and ratios. Figures are of this
  * machine in this hour; ratios travel. `-- --only notes` compares what has the word in its name, and nothing else
  * (`retry`: with a million tombstones; `pulls`, `journal`, `realtime`, `webhooks`); `-- --scale` adds these, and the comparison of 40 thousand
- * with 4 million messages.
+ * with 4 million messages; `-- --table` ends with the rows of the README's table. Whatever ran, a page with plots is written to
+ * dist/bench/report.html.
  */
 const ROUNDS = 5;
 const SECONDS = 2;
@@ -33,15 +35,23 @@ const CONNECTIONS = 16;
 const OURS = 8791;
 const PEER = 8792;
 const { values: options } = parseArgs({
-  options: { only: { type: 'string' }, scale: { type: 'boolean', default: false } },
+  options: {
+    only: { type: 'string' },
+    scale: { type: 'boolean', default: false },
+    table: { type: 'boolean', default: false },
+  },
 });
 const main = fileURLToPath(new URL('dist/src/main.js', packageRoot));
 const peerScript = fileURLToPath(new URL('dist/test/bench/peer.js', packageRoot));
 const northwind = fileURLToPath(new URL('../shared/data/northwind-dev.ndjson', packageRoot));
 
-const median = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
-const print = (line: string): void => void process.stdout.write(`${line}\n`);
+const machine = `${cpus()[0]?.model ?? 'unknown'}, ${cpus().length} cores, Node ${process.version}, ${CONNECTIONS} connections`;
+const compared: Compared[] = [];
+const lines: string[] = [];
+const print = (line: string): void => {
+  lines.push(line);
+  process.stdout.write(`${line}\n`);
+};
 
 /** Requests of tasks so far. */
 let turn = 0;
@@ -112,7 +122,8 @@ async function shoot(
   return { rate: result.requests.average, p99: result.latency.p99 };
 }
 
-async function compare(name: string, target: Target, other: Target, token: string): Promise<void> {
+/** `against`: what the other is, where it is not the hand-written peer. */
+async function compare(name: string, target: Target, other: Target, token: string, against?: string): Promise<void> {
   if (!name.includes(options.only ?? '')) return;
   const ours: Shot[] = [];
   const peer: Shot[] = [];
@@ -122,11 +133,13 @@ async function compare(name: string, target: Target, other: Target, token: strin
     ours.push(await shoot(target, token, SECONDS));
     peer.push(await shoot(other, token, SECONDS));
   }
-  const ratios = ours.map(({ rate }, i) => rate / (peer[i]?.rate ?? 1));
+  const figures = { name, against, ours: ours.map(({ rate }) => rate), peer: peer.map(({ rate }) => rate) };
+  compared.push(figures);
+  const each = ratios(figures);
   print(
-    `${name.padEnd(24)} ours ${String(Math.round(median(ours.map((one) => one.rate)))).padStart(6)}/s` +
-      `  peer ${String(Math.round(median(peer.map((one) => one.rate)))).padStart(6)}/s` +
-      `  ratio ${median(ratios).toFixed(2)} (${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)})` +
+    `${name.padEnd(24)} ours ${String(Math.round(median(figures.ours))).padStart(6)}/s` +
+      `  peer ${String(Math.round(median(figures.peer))).padStart(6)}/s` +
+      `  ratio ${median(each).toFixed(2)} (${Math.min(...each).toFixed(2)} to ${Math.max(...each).toFixed(2)})` +
       `  p99 ${median(ours.map((one) => one.p99))} ms / ${median(peer.map((one) => one.p99))} ms`,
   );
 }
@@ -183,9 +196,7 @@ async function only(bench: (store: EmbeddedStore, print: (line: string) => void)
 
 async function run(): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'gateway-bench-'));
-  print(
-    `${cpus()[0]?.model ?? 'unknown'}, ${cpus().length} cores, Node ${process.version}, ${CONNECTIONS} connections`,
-  );
+  print(machine);
   await starts(dataDir);
   const store = await openEmbedded({ dataDir, log: () => undefined });
   const target = { host: store.host, port: store.port, database: 'gateway', username: 'postgres' };
@@ -225,7 +236,7 @@ async function run(): Promise<void> {
     await measure('client credentials token', { port: OURS, path: '/oauth/token', ...client.request });
     const headers = { authorization: `Bearer ${await client.accessToken()}` };
     const [ours] = both(contactPath);
-    await compare('contact, access token', { ...ours, headers }, ours, token);
+    await compare('contact, access token', { ...ours, headers }, ours, token, 'ours with an installation token');
     await compare('contact by id', ...both(contactPath), token);
     await compare('conversations page', ...both('/api/v1/conversations?website_id=web_1_1'), token);
     await compare('messages page', ...both(`/api/v1/conversations/cnv_1_1_${conversation?.['id']}/messages`), token);
@@ -242,7 +253,7 @@ async function run(): Promise<void> {
     const body = call('contact_get', { contact_id: contactId });
     const mcp: Target = { port: OURS, path: '/mcp', body };
     await compare('MCP contact_get', mcp, { port: PEER, path: '/mcp', body }, token);
-    await compare('MCP against our REST', mcp, { port: OURS, path: contactPath }, token);
+    await compare('MCP against our REST', mcp, { port: OURS, path: contactPath }, token, 'our REST');
     const installations = await tokensOf(sql, INSTALLATIONS);
     const message = { messageId: 'MESSAGE', role: 'ROLE_USER' };
     const data = { skill: 'contact_inspection', arguments: { contact_id: contactId } };
@@ -252,7 +263,13 @@ async function run(): Promise<void> {
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params }),
       installations,
     };
-    await compare('A2A contact_inspection', { port: OURS, ...task }, { port: PEER, ...task }, token);
+    await compare(
+      'A2A contact_inspection',
+      { port: OURS, ...task },
+      { port: PEER, ...task },
+      token,
+      'the SDK’s handler, in memory',
+    );
     print(`resident memory after load ${Math.round(gateway.rss())} MB`);
     if (options.scale || options.only === 'retry') await tombstones(store, visitors[0]?.[0] ?? '', print);
     if (options.scale) {
@@ -277,3 +294,6 @@ const alone = new Map([
   ['webhooks', webhooks],
 ]).get(options.only ?? '');
 await (alone ? only(alone) : run());
+const report = { machine, date: new Date(), compared, lines };
+if (options.table) process.stdout.write(`\n${tableRows(report)}\n\n`);
+process.stdout.write(`report: ${writeReport(report)}\n`);

@@ -155,10 +155,15 @@ function launch(options: ReplicaOptions): Launched {
   return { ready, kill: kill9 };
 }
 
-/** Starts one and waits until it is ready. */
-export async function startReplica(options: ReplicaOptions): Promise<Replica> {
+/** Resolves when dist/ is up to date. */
+export async function built(): Promise<void> {
   building ??= build();
   await building;
+}
+
+/** Starts one and waits until it is ready. */
+export async function startReplica(options: ReplicaOptions): Promise<Replica> {
+  await built();
   return launch(options).ready;
 }
 
@@ -173,8 +178,7 @@ export interface Pool {
 
 /** Keeps `size` spares warm, so that a kill costs no start of Node. Resolves when all of them are. */
 export async function pool(size: number, options: ReplicaOptions): Promise<Pool> {
-  building ??= build();
-  await building;
+  await built();
   const spares = Array.from({ length: size }, () => launch(options));
   const warm = async (): Promise<void> => {
     await Promise.all(spares.map(({ ready }) => ready));

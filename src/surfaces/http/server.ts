@@ -8,7 +8,9 @@ import {
   STATUS_CODES,
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
+import { Server as NetServer } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Failure } from '../../core/failures.ts';
 import type { RequestRecord, RestHandler } from '../rest/rest.ts';
@@ -56,14 +58,21 @@ const TIMEOUTS = {
   /** A socket on which nothing moves: a client that does not read its reply, too. Longer than any read may take. */
   timeout: 20_000,
 };
-/** With what follows it, the process ends within 10 s of SIGTERM (checks, F-18). */
-const SHUTDOWN = 8_000;
+/**
+ * How long clients on open connections have to ask once more and be told to go: closed at once, a connection between two
+ * requests would lose the one that is on its way to it.
+ */
+const LULL = 1_000;
+/** With what comes before and after it, the process ends within 10 s of SIGTERM (checks, F-18). */
+const SHUTDOWN = 7_000;
 /** A connection that Node has given away, and that one refused, keeps that long to take its reply. */
 const LINGER = 2_000;
 
 export interface RunningServer {
   readonly port: number;
-  /** Stops listening, lets requests under way finish for up to 8 s, then ends. */
+  /** Stops listening; every answer from now on ends its connection. Resolves when none is open, after 1 s at most. */
+  leave(): Promise<void>;
+  /** Stops listening, lets requests under way finish for up to 7 s, then ends. */
   close(): Promise<void>;
 }
 
@@ -215,17 +224,25 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     });
   });
   const address = server.address();
+  let ended: Promise<void> | undefined;
+  const stopListening = (): Promise<void> => {
+    closing = true;
+    // Otherwise a connection would stay open after the reply under way on it, until it is cut off.
+    for (const response of open) if (!response.headersSent) response.setHeader('Connection', 'close');
+    // http's own close() cuts idle connections at once, and no longer looks for slow ones.
+    ended ??= new Promise((resolve) => void NetServer.prototype.close.call(server, () => resolve()));
+    return ended;
+  };
   return {
     port: typeof address === 'object' && address ? address.port : options.port,
-    close: () => {
-      closing = true;
-      // Otherwise a connection would stay open after the reply under way on it, until it is cut off.
-      for (const response of open) if (!response.headersSent) response.setHeader('Connection', 'close');
-      return new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeIdleConnections();
-        setTimeout(() => server.closeAllConnections(), SHUTDOWN).unref();
-      });
+    leave: () => Promise.race([stopListening(), pause(LULL, undefined, { ref: false })]),
+    close: async () => {
+      const all = stopListening();
+      server.closeIdleConnections();
+      const cut = setTimeout(() => server.closeAllConnections(), SHUTDOWN).unref();
+      await all;
+      clearTimeout(cut);
+      server.close(() => undefined); // the timer that looks for slow connections
     },
   };
 }

@@ -1,0 +1,16 @@
+import type { Command } from 'commander';
+import { EVENT_FAMILIES } from '../core/events.ts';
+import { leapJournals } from '../store/journal.ts';
+import type { Run } from './context.ts';
+
+/** `gateway restored`: what clients have seen since a backup is not in it; this ends their cursors and tells them so. */
+export function restoredCommand(program: Command, register: Run): void {
+  const command = program
+    .command('restored')
+    .description('after a backup was put back: end cursors of the time that was lost, and tell receivers of a gap');
+  register(command, async ({ out, store }) => {
+    const { slow } = await store();
+    const websites = await leapJournals(slow, EVENT_FAMILIES);
+    out.result({ websites }, `Receivers of ${websites} websites are told to read everything again.`);
+  });
+}

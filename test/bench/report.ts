@@ -1,0 +1,123 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { packageRoot } from '../../src/package.ts';
+
+/** Requests a second of each round, ours and the other's, which ran in turn. */
+export interface Compared {
+  readonly name: string;
+  /** What stands in the place of the hand-written peer, if something does. */
+  readonly against: string | undefined;
+  readonly ours: readonly number[];
+  readonly peer: readonly number[];
+}
+
+export interface Report {
+  readonly machine: string;
+  readonly date: Date;
+  readonly compared: readonly Compared[];
+  /** All that the run has printed. */
+  readonly lines: readonly string[];
+}
+
+export const median = (values: readonly number[]): number =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+/** Round by round: the machine's speed of that moment is in both. */
+export const ratios = ({ ours, peer }: Compared): number[] => ours.map((rate, i) => rate / (peer[i] ?? rate));
+
+const thousands = (value: number): string => Math.round(value).toLocaleString('en-US');
+const day = (date: Date): string => date.toISOString().slice(0, 10);
+
+/** Rows of the README's table, ready to paste. */
+export function tableRows({ compared, machine, date }: Report): string {
+  const rows = compared.map((one) => {
+    const each = ratios(one);
+    const range = `(${Math.min(...each).toFixed(2)} to ${Math.max(...each).toFixed(2)})`;
+    const name = one.against === undefined ? one.name : `${one.name} (by hand: ${one.against})`;
+    const rates = [one.ours, one.peer].map((all) => `${thousands(median(all))}/s`).join(' | ');
+    return `| ${name} | ${rates} | ${median(each).toFixed(2)} ${range} |`;
+  });
+  return [`${day(date)}, ${machine}`, '', '| Call | Ours | By hand | Ratio |', '|---|---|---|---|', ...rows].join('\n');
+}
+
+const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+
+const ROW = 34;
+const LEFT = 250;
+const WIDTH = 900;
+const OURS = '#1f6feb';
+const PEER = '#8c959f';
+
+interface Scale {
+  /** From a value to its place on the axis. */
+  readonly at: (value: number) => number;
+  readonly ticks: readonly number[];
+  readonly label: (tick: number) => string;
+}
+
+/** A plot with a row for each comparison on one axis. */
+function plot(title: string, all: readonly Compared[], { at, ticks, label }: Scale, row: (one: Compared) => string) {
+  const bottom = 30 + all.length * ROW;
+  const axis = ticks.map((tick) => {
+    const x = at(tick).toFixed(1);
+    return `<path d="M${x} 30V${bottom}" stroke="#d0d7de"/><text x="${x}" y="${bottom + 18}" text-anchor="middle">${label(tick)}</text>`;
+  });
+  const rows = all.map(
+    (one, i) =>
+      `<g transform="translate(0 ${30 + i * ROW})"><text x="${LEFT - 12}" y="${ROW / 2 + 4}" text-anchor="end">${escaped(one.name)}</text>${row(one)}</g>`,
+  );
+  return `<h2>${escaped(title)}</h2>
+<svg viewBox="0 0 ${WIDTH} ${bottom + 30}" role="img" aria-label="${escaped(title)}" font-family="system-ui" font-size="13">
+${[...axis, ...rows].join('\n')}
+</svg>`;
+}
+
+/** Ratios on a logarithmic axis: a bar from the least to the greatest round, a mark at the median. */
+function ratioPlot(all: readonly Compared[]): string {
+  const every = all.flatMap(ratios);
+  const [low, high] = [Math.min(0.5, ...every), Math.max(2, ...every)].map(Math.log2);
+  const [from, to] = [Math.floor(low ?? -1), Math.ceil(high ?? 1)];
+  const at = (ratio: number): number => LEFT + ((Math.log2(ratio) - from) / (to - from)) * (WIDTH - LEFT - 30);
+  const ticks = Array.from({ length: to - from + 1 }, (_, i) => 2 ** (from + i));
+  return plot('Ours to the other, ratio of each round', all, { at, ticks, label: String }, (one) => {
+    const each = ratios(one);
+    const [least, middle, most] = [Math.min(...each), median(each), Math.max(...each)].map(at);
+    const colour = median(each) >= 1 ? OURS : '#bf8700';
+    return `<path d="M${least} ${ROW / 2}H${most}" stroke="${colour}" stroke-width="6" opacity=".35"/>
+<circle cx="${middle}" cy="${ROW / 2}" r="6" fill="${colour}"><title>${median(each).toFixed(2)}</title></circle>`;
+  });
+}
+
+/** Medians as bars, and each round as a dot. */
+function ratePlot(all: readonly Compared[]): string {
+  const most = Math.max(...all.flatMap(({ ours, peer }) => [...ours, ...peer]));
+  const at = (rate: number): number => LEFT + (rate / most) * (WIDTH - LEFT - 30);
+  const ticks = [0, 0.25, 0.5, 0.75, 1].map((share) => share * most);
+  const bar = (rates: readonly number[], y: number, colour: string): string =>
+    `<rect x="${LEFT}" y="${y}" width="${at(median(rates)) - LEFT}" height="12" fill="${colour}"/>` +
+    rates.map((rate) => `<circle cx="${at(rate)}" cy="${y + 6}" r="2" fill="#24292f"/>`).join('');
+  return plot(
+    'Requests a second: ours (blue), the other (grey), a dot for each round',
+    all,
+    { at, ticks, label: thousands },
+    (one) => bar(one.ours, 3, OURS) + bar(one.peer, 18, PEER),
+  );
+}
+
+/** Writes one page that needs nothing else; returns its path from where the command was run. */
+export function writeReport(report: Report, folder = new URL('dist/bench/', packageRoot)): string {
+  const { machine, date, compared, lines } = report;
+  const plots = compared.length === 0 ? [] : [ratioPlot(compared), ratePlot(compared)];
+  const page = `<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>Bench of ${day(date)}</title>
+<style>body{font:15px system-ui;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#24292f;background:#fff}pre{overflow:auto;background:#f6f8fa;padding:1rem}</style>
+<h1>Bench</h1><p>${date.toISOString()}, ${escaped(machine)}. Figures are of this machine in this hour; ratios travel.</p>
+${plots.join('\n')}
+<h2>For the README</h2><pre>${escaped(tableRows(report))}</pre>
+<h2>As it was printed</h2><pre>${escaped(lines.join('\n'))}</pre></html>
+`;
+  mkdirSync(folder, { recursive: true });
+  const path = fileURLToPath(new URL('report.html', folder));
+  writeFileSync(path, page);
+  return relative(process.cwd(), path);
+}

@@ -1,0 +1,182 @@
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { packageRoot } from '../../src/package.ts';
+import { type Started, start } from '../bench/processes.ts';
+import { built } from '../support/replica.ts';
+import { type Command, commandsOf } from './blocks.ts';
+import { openShell, type Shell } from './shell.ts';
+
+/**
+ * Every command of the documents runs: the fenced `sh` blocks, in order, in one shell, in a folder like a checkout, against
+ * a gateway that was started in it as `npm start` does. A command that cannot run here stands in NOT_HERE with its reason.
+ */
+const DOCUMENTS = ['README.md', 'OPERATIONS.md', 'SECURITY.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md'];
+
+const NOT_HERE: readonly (readonly [command: RegExp, reason: string])[] = [
+  [/^npm ci$/, 'installs packages: the first step of .ci/run'],
+  [/^npm start$/, 'runs until it is stopped: what it runs after building is the gateway of this test'],
+  [/^npm start -- --workers 4$/, 'runs until it is stopped: test/cli/workers.test.ts'],
+  [
+    /^node dist\/src\/main\.js serve --no-demo$/,
+    'runs until it is stopped: test/support/replica.ts starts it in many tests',
+  ],
+  [/^npm run build$/, 'the suite has built the checkout before this test'],
+  [/^(TEST_FORM=long )?npm test\b/, 'is this suite'],
+  [/^npm run (check|generate)\b/, 'is the CI itself: .ci/run'],
+  [/^npm run bench\b/, 'takes minutes of both cores'],
+  [/^node dist\/test\/(faults|bench)\//, 'takes minutes of both cores'],
+  [
+    /^npx @modelcontextprotocol\/inspector /,
+    'fetches a package; its command line runs in test/surfaces/mcp-clients.test.ts',
+  ],
+  [/^claude mcp add /, 'another program; its arguments are held by test/surfaces/welcome.test.ts'],
+  [/person add /, 'asks for a password on a terminal: test/cli/person.test.ts'],
+  [
+    /^(createuser|createdb|pg_dump|pg_restore) /,
+    'needs the client programs of a PostgreSQL server, which a bare machine lacks',
+  ],
+];
+
+/** Words that stand for what an earlier command has printed: the last of its kind. */
+const WORDS: Readonly<Record<string, RegExp>> = {
+  APP: /\bapp_[0-9a-f]{32}\b/g,
+  CRD: /\bcrd_[0-9a-f]{32}\b/g,
+  WHK: /\bwhk_[0-9a-f]{32}\b/g,
+  SUB: /\bsub_[0-9a-f]{32}\b/g,
+  SECRET: /\bigws_\w+/g,
+  CURSOR: /(?<="(?:next_)?cursor":")[^"]+/g,
+};
+
+let folder: string;
+let port: number;
+let receiver: number;
+let gateway: Started | undefined;
+let shell: Shell;
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const address = probe.address();
+  probe.close();
+  await once(probe, 'close');
+  return typeof address === 'object' && address ? address.port : 0;
+}
+
+/** Ours only: an empty one counts as unset. */
+const settings = (): Record<string, string> => ({
+  DATABASE_URL: '',
+  GATEWAY_KEYS: '',
+  GATEWAY_DATA_DIR: join(folder, '.data'),
+  GATEWAY_WEBHOOK_ALLOW: `http://127.0.0.1:${receiver}`,
+  PORT: String(port),
+  LOG_LEVEL: 'silent',
+});
+const serve = async (): Promise<void> => {
+  gateway = await start(join(folder, 'dist/src/main.js'), ['serve'], settings());
+};
+const stop = async (): Promise<void> => {
+  await gateway?.stop();
+  gateway = undefined;
+};
+
+/** What has to be so before a command, as the document says in words, and after it. */
+const AROUND: readonly (readonly [command: RegExp, before: () => Promise<void>, after: () => Promise<void>])[] = [
+  [/^tar -cf gateway-backup/, stop, async () => undefined],
+  [/^tar -xf gateway-backup/, async () => undefined, serve],
+];
+
+beforeAll(async () => {
+  await built();
+  folder = mkdtempSync(join(tmpdir(), 'gateway-documents-'));
+  const root = fileURLToPath(packageRoot);
+  for (const name of readdirSync(root)) if (!name.startsWith('.')) symlinkSync(join(root, name), join(folder, name));
+  [port, receiver] = [await freePort(), await freePort()];
+  await serve();
+  shell = await openShell(folder, settings());
+}, 120_000);
+afterAll(async () => {
+  await shell?.close();
+  await stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const printed = new Map<string, string>();
+
+/** The command as somebody types it who has read what stands above it. */
+function typed({ text, document, line }: Command): string {
+  const words = new RegExp(`(?<![\\w$])(${Object.keys(WORDS).join('|')})\\b`, 'g');
+  return text
+    .replaceAll('127.0.0.1:8787', `127.0.0.1:${port}`)
+    .replaceAll(/\b9000\b/g, String(receiver))
+    .replaceAll(
+      words,
+      (word) => printed.get(word) ?? expect.fail(`${document}:${line}: nothing has printed ${word} yet`),
+    );
+}
+
+it('every command of the documents runs, or stands with its reason among those that cannot', async () => {
+  const commands = DOCUMENTS.flatMap(commandsOf);
+  const unused = new Set(NOT_HERE);
+  let ran = 0;
+  for (const command of commands) {
+    const elsewhere = NOT_HERE.find(([pattern]) => pattern.test(command.text));
+    if (elsewhere) {
+      unused.delete(elsewhere);
+      continue;
+    }
+    const around = AROUND.filter(([pattern]) => pattern.test(command.text));
+    for (const [, before] of around) await before();
+    const { code, stdout, stderr } = await shell.run(typed(command));
+    for (const [, , after] of around) await after();
+    ran++;
+    const told = `${command.document}:${command.line}: ${command.text}\n${stdout}${stderr}`;
+    expect(code, told).toBe(0);
+    for (const [, status = ''] of stderr.matchAll(/^HTTP (\d+)$/gm)) expect(status, told).toMatch(/^2/);
+    // Over MCP and A2A what failed is an answer of status 200.
+    expect(stdout, told).not.toMatch(/"isError":true|"error":\{|TASK_STATE_FAILED/);
+    for (const [word, pattern] of Object.entries(WORDS)) {
+      const last = `${stdout}${stderr}`.match(pattern)?.at(-1);
+      if (last !== undefined) printed.set(word, last);
+    }
+  }
+  console.info(`documents: ${ran} commands ran, ${commands.length - ran} stand with a reason`);
+  expect([...unused].map(([pattern]) => pattern.source)).toEqual([]);
+  expect(ran).toBeGreaterThan(40);
+}, 180_000);
+
+it('every file and heading that the documents name exists', () => {
+  const broken: string[] = [];
+  let named = 0;
+  for (const document of [...DOCUMENTS, 'CHANGELOG.md']) {
+    const text = readFileSync(new URL(document, packageRoot), 'utf8');
+    const paths = [
+      ...text.matchAll(
+        /`((?!tools\/(?:list|call)`|resources\/read`)(?:src|test|tools|skills|resources|prompts|llms|\.ci)\/[\w./-]*[\w/])`/g,
+      ),
+    ];
+    const links = [...text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([\w-]+))?\)/g)];
+    for (const [, path = '', heading] of [...paths, ...links]) {
+      named++;
+      const file = new URL(path || document, packageRoot);
+      if (!existsSync(file)) broken.push(`${document}: ${path}`);
+      else if (heading !== undefined && !headings(readFileSync(file, 'utf8')).includes(heading))
+        broken.push(`${document}: ${path}#${heading}`);
+    }
+  }
+  expect(broken).toEqual([]);
+  expect(named).toBeGreaterThan(60);
+});
+
+/** As GitHub makes anchors of them. */
+const headings = (markdown: string): string[] =>
+  [...markdown.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\w\s-]/g, '')
+      .replaceAll(' ', '-'),
+  );

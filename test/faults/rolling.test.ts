@@ -1,0 +1,203 @@
+import { once } from 'node:events';
+import { Agent, type IncomingHttpHeaders, request } from 'node:http';
+import { createServer } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Issued, issue } from '../support/credentials.ts';
+import { freshDatabase, type TestDatabase } from '../support/database.ts';
+import { times } from '../support/form.ts';
+import { type Replica, startReplica } from '../support/replica.ts';
+
+/**
+ * Check F-18: replicas that are ended and started again, one at a time, under load. A client goes to the other replica
+ * where its connection is refused, and for no other reason; with every answer that is not a success it has failed.
+ */
+const RESTARTS = times(2, 10);
+const CLIENTS = 8;
+/** Milliseconds between two requests of a client: enough to be under way at each moment of a stop. */
+const BREATH = times(50, 6);
+
+let database: TestDatabase;
+let caller: Issued;
+let ports: readonly number[];
+let replicas: Replica[];
+beforeAll(async () => {
+  database = await freshDatabase('demo');
+  caller = await issue(database.sql, 1, { authors: ['opr_1_1_3'] });
+  ports = [await freePort(), await freePort()];
+  replicas = await Promise.all(ports.map(start));
+});
+afterAll(() => database.close());
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const address = probe.address();
+  probe.close();
+  await once(probe, 'close');
+  return typeof address === 'object' && address ? address.port : 0;
+}
+
+const start = (port: number): Promise<Replica> =>
+  startReplica({
+    databaseUrl: `postgres://postgres@${encodeURIComponent(database.host)}:${database.port}/${database.name}`,
+    env: { PORT: `${port}` },
+  });
+
+interface Ask {
+  readonly path: string;
+  readonly body?: object;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What the body of a success holds. */
+  readonly holds: string;
+}
+
+const rpc = (method: string, params: object): object => ({ jsonrpc: '2.0', id: 1, method, params });
+const KINDS: readonly ((n: number) => Ask)[] = [
+  () => ({ path: '/api/v1/context', holds: 'app_installation' }),
+  () => ({ path: '/api/v1/conversations?website_id=web_1_1&limit=5', holds: 'next_cursor' }),
+  () => ({
+    path: '/mcp',
+    body: rpc('tools/call', { name: 'contact_get', arguments: { contact_id: 'ctc_1_1_1' } }),
+    headers: { accept: 'application/json, text/event-stream' },
+    holds: '"isError":false',
+  }),
+  (n) => ({
+    path: '/api/v1/visitors/vis_1_1_96/notes',
+    body: { text: `rolling ${n}` },
+    headers: { 'idempotency-key': `rolling-${n}` },
+    holds: '"success":true',
+  }),
+  (n) => ({
+    path: '/a2a',
+    body: rpc('SendMessage', {
+      message: {
+        messageId: `rolling-${n}`,
+        role: 'ROLE_USER',
+        parts: [{ data: { skill: 'contact_inspection', arguments: { contact_id: 'ctc_1_1_1' } } }],
+      },
+    }),
+    headers: { 'a2a-version': '1.0' },
+    holds: 'TASK_STATE_COMPLETED',
+  }),
+];
+/** One in so many is a task: an installation may have a hundred in 15 minutes. */
+const TASKS = times(40, 100);
+
+const kindOf = (n: number): Ask => {
+  const [task, ...others] = [...KINDS].reverse();
+  const kind = n % TASKS === 0 ? task : others[n % others.length];
+  return kind?.(n) ?? expect.fail('no kind');
+};
+
+/** Status, body and headers; rejects with the error that the connection ended with. */
+function exchange(
+  port: number,
+  { path, body, headers = {} }: Ask,
+  agent: Agent | false,
+): Promise<[number, string, IncomingHttpHeaders]> {
+  const content = body && JSON.stringify(body);
+  return new Promise((resolve, reject) => {
+    const sent = request(
+      {
+        host: '127.0.0.1',
+        port,
+        path,
+        agent,
+        method: content === undefined ? 'GET' : 'POST',
+        headers: {
+          authorization: `Bearer ${caller.token}`,
+          ...(content !== undefined && { 'content-type': 'application/json', 'content-length': content.length }),
+          ...headers,
+        },
+      },
+      (response) => {
+        let text = '';
+        response.setEncoding('utf8').on('data', (part: string) => {
+          text += part;
+        });
+        response.on('error', reject);
+        response.on('end', () => resolve([response.statusCode ?? 0, text, response.headers]));
+      },
+    );
+    sent.on('error', reject);
+    sent.end(content);
+  });
+}
+
+it(`F-18 ${RESTARTS} rolling restarts of two replicas under load: no request fails, each is gone within 10 s`, async () => {
+  const failures: string[] = [];
+  const notes: string[] = [];
+  const served = [0, 0];
+  let [asked, refused, running] = [0, 0, true];
+  const client = async (which: number): Promise<void> => {
+    // Half of them keep a connection to each replica, as proxies do; the others make one for each request.
+    const agent = which % 2 === 0 && new Agent({ keepAlive: true, maxSockets: 1 });
+    while (running) {
+      const n = asked++;
+      const ask = kindOf(n);
+      let left = 2;
+      for (let at = n % 2; left > 0; at = 1 - at) {
+        left--;
+        try {
+          const [status, text] = await exchange(ports[at] ?? 0, ask, agent);
+          if (status >= 300 || !text.includes(ask.holds)) failures.push(`${ask.path} ${status} ${text.slice(0, 300)}`);
+          else if (ask.path.endsWith('/notes')) notes.push(`rolling ${n}`);
+          served[at] = (served[at] ?? 0) + 1;
+          left = 0;
+        } catch (error) {
+          const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+          if (code === 'ECONNREFUSED') refused++;
+          if (code !== 'ECONNREFUSED' || left === 0) {
+            failures.push(`${ask.path} ${code}${agent ? ' kept' : ''}`);
+            left = 0;
+          }
+        }
+      }
+      await pause(BREATH);
+    }
+    if (agent) agent.destroy();
+  };
+  const clients = Array.from({ length: CLIENTS }, (_, which) => client(which));
+  const ends: number[] = [];
+  for (let round = 0; round < RESTARTS; round++) {
+    await pause(300);
+    const which = round % 2;
+    const began = performance.now();
+    expect(await replicas[which]?.end()).toEqual({ code: 0, signal: null });
+    ends.push(Math.round(performance.now() - began));
+    replicas[which] = await start(ports[which] ?? 0);
+  }
+  await pause(300);
+  running = false;
+  await Promise.all(clients);
+  console.info(
+    `F-18: ${RESTARTS} restarts, ${asked} requests (${served.join(' and ')}), ${refused} refused and sent to the other, ` +
+      `${failures.length} failed; gone after ${Math.min(...ends)} to ${Math.max(...ends)} ms`,
+  );
+  expect(failures).toEqual([]);
+  expect(Math.max(...ends)).toBeLessThan(10_000);
+  // Else no stop has met the load.
+  expect(refused).toBeGreaterThan(RESTARTS);
+  expect(Math.min(...served)).toBeGreaterThan(RESTARTS * 10);
+  const stored = await database.sql<{ text: string }[]>`
+    SELECT text FROM platform.note WHERE text LIKE 'rolling %' ORDER BY text`;
+  expect(stored.map(({ text }) => text)).toEqual([...notes].sort());
+}, 240_000);
+
+it('F-18 who has a connection open may ask once more, and is told to go; a second SIGTERM ends it at once', async () => {
+  const [replica] = replicas;
+  const port = ports[0] ?? 0;
+  if (!replica) return expect.fail('no replica');
+  const [kept, idle] = [new Agent({ keepAlive: true }), new Agent({ keepAlive: true })];
+  await Promise.all([kept, idle].map((agent) => exchange(port, kindOf(1), agent)));
+  process.kill(replica.pid, 'SIGTERM');
+  const refused = (): Promise<unknown> => exchange(port, kindOf(1), false).catch((error) => error.code);
+  await expect.poll(refused, { interval: 5 }).toBe('ECONNREFUSED');
+  const [status, , headers] = await exchange(port, kindOf(3), kept);
+  expect([status, headers.connection]).toEqual([200, 'close']);
+  process.kill(replica.pid, 'SIGTERM');
+  expect(await replica.exited).toEqual({ code: null, signal: 'SIGTERM' });
+  kept.destroy();
+  idle.destroy();
+});
