@@ -1,6 +1,6 @@
 import { type EmbeddedStore, openEmbedded } from './embedded.ts';
 import { migrate } from './migrate.ts';
-import { lookAt, reaching, requirePooler, requirePrimary } from './place.ts';
+import { lookAt, reaching, requirePooler, requirePrimary, requireSession } from './place.ts';
 import { type ConnectOptions, type Database, openDatabase } from './postgres.ts';
 
 export { StoreUnavailable } from './embedded.ts';
@@ -69,8 +69,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   try {
     const place = await reaching('DATABASE_URL', databaseUrl, () => lookAt(slow));
     requirePrimary(place);
-    if (directUrl !== undefined)
-      requirePooler(place, await reaching('DATABASE_DIRECT_URL', directUrl, () => lookAt(server)));
+    if (directUrl === undefined) requireSession(place);
+    else requirePooler(place, await reaching('DATABASE_DIRECT_URL', directUrl, () => lookAt(server)));
     const { version, applied } = await reaching('DATABASE_URL', databaseUrl, () => migrate(server));
     if (applied.length > 0) log(`schema at version ${version}`);
     return { db, slow, writers, tasks, embedded, version, close };

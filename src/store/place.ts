@@ -10,6 +10,8 @@ interface Place {
   readonly replica: boolean;
   /** Whether PostgreSQL itself ends what takes too long. */
   readonly limited: boolean;
+  /** Whether the session began with what we sent. */
+  readonly own: boolean;
 }
 
 /** The server behind an address. */
@@ -17,7 +19,8 @@ export async function lookAt(db: Database): Promise<Place> {
   const [row] = await db.read<Place>(sql`
     SELECT current_setting('server_version') AS version, pg_is_in_recovery() AS replica,
            (SELECT system_identifier FROM pg_control_system()) || ' ' || current_database() AS database,
-           current_setting('statement_timeout') <> '0' AND current_setting('lock_timeout') <> '0' AS limited`);
+           current_setting('statement_timeout') <> '0' AND current_setting('lock_timeout') <> '0' AS limited,
+           (SELECT source = 'client' FROM pg_settings WHERE name = 'statement_timeout') AS own`);
   if (!row) throw new Error('a look at the server came to nothing');
   return row;
 }
@@ -42,6 +45,14 @@ export function requirePrimary({ version, replica }: Place): void {
   }
   if (replica)
     throw new StoreUnavailable('DATABASE_URL leads to a replica, which takes no writes: name the primary server.');
+}
+
+/** A session that ignores what we begin it with is a pooler's: statements prepared there would be another session's. */
+export function requireSession({ own }: Place): void {
+  if (own) return;
+  throw new StoreUnavailable(
+    'DATABASE_URL leads to a pooler, which ignores the settings of a session: name the server behind it in DATABASE_DIRECT_URL.',
+  );
 }
 
 /** A pooler's sessions are the operator's: without these limits, what nobody waits for any more would keep its locks. */

@@ -14,8 +14,11 @@ export interface Pooler {
   close(): Promise<void>;
 }
 
-/** pgbouncer in transaction mode before a server on TCP that asks for no password; `size` sessions for everybody. */
-export async function openPooler(server: { host: string; port: number }, size: number): Promise<Pooler> {
+/**
+ * pgbouncer in transaction mode before a server on TCP that asks for no password; `size` sessions for everybody, `more` in
+ * its file.
+ */
+export async function openPooler(server: { host: string; port: number }, size: number, more = ''): Promise<Pooler> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-pooler-'));
   const port = await freePort();
   writeFileSync(
@@ -30,6 +33,7 @@ auth_type = any
 pool_mode = transaction
 default_pool_size = ${size}
 max_client_conn = 500
+${more}
 `,
   );
   chmodSync(folder, 0o755);

@@ -16,6 +16,8 @@ import { hasPgbouncer, openPooler, type Pooler } from './pooler.support.ts';
  */
 const SESSIONS = 3;
 const WRITES = 40;
+const IGNORING =
+  'ignore_startup_parameters = statement_timeout, lock_timeout, idle_in_transaction_session_timeout, default_transaction_isolation, jit, tcp_keepalives_idle, tcp_keepalives_interval, tcp_keepalives_count, plan_cache_mode, enable_seqscan';
 
 let database: TestDatabase;
 let proxy: WireProxy;
@@ -69,6 +71,11 @@ describe(hasPgbouncer ? 'behind pgbouncer' : 'as behind a pooler: pgbouncer is n
       await expect(open(pooler.url(database.name))).rejects.toThrow(
         /^DATABASE_URL leads to a pooler \(127\.0\.0\.1:\d+\/t_\w+\): name the server behind it in DATABASE_DIRECT_URL\.$/,
       );
+      const lax = await openPooler(proxy, SESSIONS, IGNORING);
+      await expect(open(lax.url(database.name))).rejects.toThrow(
+        /^DATABASE_URL leads to a pooler, which ignores the settings of a session: name the server/,
+      );
+      await lax.close();
     }
   });
 
