@@ -1,6 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sql } from '../../src/core/sql.ts';
 import { openStore } from '../../src/store/open.ts';
+import { openDatabase } from '../../src/store/postgres.ts';
 import { connected, type Door, doorOf, ORIGIN } from '../events/realtime.support.ts';
 import { definition } from '../events/subscriptions.support.ts';
 import { addEndpoint, openReceiver, type Receiver, tell, until, verified } from '../events/webhooks.support.ts';
@@ -77,6 +79,18 @@ describe(hasPgbouncer ? 'behind pgbouncer' : 'as behind a pooler: pgbouncer is n
       );
       await lax.close();
     }
+  });
+
+  it('prepares nothing, unless the address says that it may', async () => {
+    const messages: string[] = [];
+    for (const more of ['', '?prepare=true']) {
+      const target = `${proxy.url(database.name)}${more}`;
+      const db = openDatabase({ target, direct: direct(), connections: 1, statementTimeout: 1_000, name: 'pooled' });
+      for (const n of [1, 2]) await db.query(sql`SELECT ${n}::integer AS counted`);
+      messages.push(proxy.messagesOf(/AS counted/).frontend);
+      await db.close();
+    }
+    expect(messages).toEqual(['PDHBES', 'BES']);
   });
 
   it('starts, and reads from few sessions with many connections', async () => {
