@@ -60,6 +60,7 @@ export async function serve(context: CommandContext, options: { demo: boolean; w
   const store = await openStore({
     databaseUrl: config.databaseUrl,
     directUrl: config.directUrl,
+    replicaUrl: supervises ? undefined : config.replicaUrl,
     dataDir: config.dataDir,
     connections: supervises ? 1 : config.dbConnections,
     log: (message) => log.info(message),

@@ -2,6 +2,7 @@ import { type EmbeddedStore, openEmbedded } from './embedded.ts';
 import { migrate } from './migrate.ts';
 import { lookAt, reaching, requirePooler, requirePrimary, requireSession } from './place.ts';
 import { type ConnectOptions, type Database, openDatabase } from './postgres.ts';
+import { openReplica, type Replica } from './replica.ts';
 
 export { StoreUnavailable } from './embedded.ts';
 
@@ -17,6 +18,8 @@ export interface Store {
    * one would hide that the other has gone silent.
    */
   readonly tasks: { readonly begins: Database; readonly ends: Database };
+  /** Of DATABASE_REPLICA_URL. */
+  readonly replica: Replica | undefined;
   /** `undefined` on a DATABASE_URL. */
   readonly embedded: EmbeddedStore | undefined;
   readonly version: number;
@@ -27,6 +30,8 @@ export interface StoreOptions {
   readonly databaseUrl: string | undefined;
   /** The server itself, where `databaseUrl` leads to a pooler in transaction mode. */
   readonly directUrl?: string | undefined;
+  /** For reads that may lag. */
+  readonly replicaUrl?: string | undefined;
   readonly dataDir: string;
   readonly connections: number;
   /** Milliseconds. */
@@ -46,7 +51,7 @@ const SLOW_TIMEOUT = 15_000;
  * StoreUnavailable with a sentence for the operator.
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const { databaseUrl, directUrl, dataDir, log, name = 'gateway' } = options;
+  const { databaseUrl, directUrl, replicaUrl, dataDir, log, name = 'gateway' } = options;
   const embedded = databaseUrl === undefined ? await openEmbedded({ dataDir, log }) : undefined;
   const target: ConnectOptions['target'] = embedded
     ? { host: embedded.host, port: embedded.port, database: embedded.database, username: embedded.username }
@@ -60,7 +65,9 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const tasks = { begins: task('-tasks'), ends: task('-ends') };
   const more = Array.from({ length: Math.max(0, Math.floor(options.connections / 2) - 1) }, writer);
   const writers: Store['writers'] = [writer(), ...more];
+  let replica: Replica | undefined;
   const close = async (): Promise<void> => {
+    await replica?.close();
     await Promise.all([db, slow, tasks.begins, tasks.ends, ...writers].map((one) => one.close()));
     await embedded?.stop();
   };
@@ -73,7 +80,9 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     else requirePooler(place, await reaching('DATABASE_DIRECT_URL', directUrl, () => lookAt(server)));
     const { version, applied } = await reaching('DATABASE_URL', databaseUrl, () => migrate(server));
     if (applied.length > 0) log(`schema at version ${version}`);
-    return { db, slow, writers, tasks, embedded, version, close };
+    if (replicaUrl !== undefined)
+      replica = await openReplica({ url: replicaUrl, primary: db, statementTimeout: SLOW_TIMEOUT, name, log });
+    return { db, slow, writers, tasks, replica, embedded, version, close };
   } catch (error) {
     await close();
     throw error;

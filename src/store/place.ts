@@ -69,6 +69,14 @@ export function requirePooler(pooler: Place, server: Place): void {
   }
 }
 
+/** Only what the primary streams holds the same rows under the same ids. */
+export function requireReplica(replica: Place, primary: Place): void {
+  if (replica.replica && replica.database === primary.database) return;
+  throw new StoreUnavailable(
+    'DATABASE_REPLICA_URL must lead to a streaming replica of the server of DATABASE_URL, and to the same database.',
+  );
+}
+
 /** Names the address without its password. */
 function unreachable(setting: string, address: string | undefined, error: unknown): string {
   if (address === undefined) return 'The embedded store does not answer.';
