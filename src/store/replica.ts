@@ -4,7 +4,7 @@ import { type Database, openDatabase, StoreUnreachable } from './postgres.ts';
 
 /** A streaming replica for reads that may lag. What it says stands only with a proof of the authority by the primary. */
 export interface Replica {
-  /** While it answers and lacks nothing that was committed 10 s ago. */
+  /** While it answers and lacks nothing that was committed 10 s ago, or `lag`. */
   current(): Database | undefined;
   close(): Promise<void>;
 }
@@ -15,10 +15,11 @@ export interface ReplicaOptions {
   readonly statementTimeout: number;
   readonly name: string;
   readonly log: (message: string) => void;
+  /** Milliseconds that what is read from it may be old. */
+  readonly lag?: number;
 }
 
-/** Milliseconds that what is read from it may be old. */
-export const LAG = 10_000;
+const LAG = 10_000;
 /** Milliseconds between looks at it, and for one: it is away for whoever asks after that. */
 const EVERY = 1_000;
 const PATIENCE = 1_000;
@@ -28,7 +29,7 @@ const PATIENCE = 1_000;
  * tells that the replica holds what was there at that moment. No clocks are compared, and an idle store is no lag. Throws
  * StoreUnavailable where the address leads to something else; a replica that is away at the start may come.
  */
-export async function openReplica({ url, primary, statementTimeout, name, log }: ReplicaOptions): Promise<Replica> {
+export async function openReplica({ url, primary, statementTimeout, name, log, lag = LAG }: ReplicaOptions) {
   const db = openDatabase({ target: url, connections: 2, statementTimeout, name: `${name}-replica` });
   const probe = openDatabase({ target: url, connections: 1, statementTimeout: PATIENCE, name: `${name}-replica` });
   const follow = new Follower(primary, probe);
@@ -51,7 +52,7 @@ export async function openReplica({ url, primary, statementTimeout, name, log }:
     throw error;
   }
   follow.start();
-  return { current: () => (follow.age() <= LAG ? db : undefined), close };
+  return { current: () => (follow.age() <= lag ? db : undefined), close } satisfies Replica;
 }
 
 class Follower {

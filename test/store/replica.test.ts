@@ -5,6 +5,7 @@ import { openGateway } from '../../src/gateway/open.ts';
 import { demoRecords } from '../../src/import/demo/index.ts';
 import { importRecords } from '../../src/import/import.ts';
 import { openStore, type Store } from '../../src/store/open.ts';
+import { openReplica, type Replica } from '../../src/store/replica.ts';
 import { until } from '../events/webhooks.support.ts';
 import { type Cluster, openCluster } from '../support/cluster.ts';
 import { type Issued, issue } from '../support/credentials.ts';
@@ -15,6 +16,7 @@ import { DEMO_NOW } from '../support/postgres.ts';
 let primary: Cluster;
 let replica: Cluster;
 let store: Store;
+let follower: Replica;
 let corridor: Corridor;
 let sql: postgres.Sql;
 let caller: Issued;
@@ -38,14 +40,25 @@ beforeAll(async () => {
   [caller, other] = await Promise.all([issue(sql, 1), issue(sql, 1)]);
   replica = await primary.replica();
   store = await open(replica.url('gateway'));
+  // It began and is used: that is all the test needs of the store's own, whose 10 s are long.
+  await until(() => store.replica?.current() !== undefined);
+  follower = await openReplica({
+    url: replica.url('gateway'),
+    primary: store.db,
+    statementTimeout: 5_000,
+    name: 'test',
+    log: () => undefined,
+    lag: 2_500,
+  });
   corridor = await openGateway({
-    store,
+    store: { ...store, replica: follower },
     keys: KEYS,
     checkEvery: 1,
     onDefect: (_, error) => expect.fail(String(error)),
   });
 }, 60_000);
 afterAll(async () => {
+  await follower.close();
   await store.close();
   await replica.close();
   await primary.close();
@@ -68,7 +81,7 @@ async function report(token: string, more: Readonly<Record<string, unknown>> = {
 /** The replica stands still: what is committed from now on does not reach it. */
 const hold = (): Promise<unknown> => replica.sql('gateway')`SELECT pg_wal_replay_pause()`;
 const release = (): Promise<unknown> => replica.sql('gateway')`SELECT pg_wal_replay_resume()`;
-const usable = (): Promise<void> => until(() => store.replica?.current() !== undefined, 10_000);
+const usable = (): Promise<void> => until(() => follower.current() !== undefined, 10_000);
 /** Takes what a report counts from the primary, so that the two differ; returns how many are left. */
 async function shrink(): Promise<number> {
   await sql`DELETE FROM platform.conversation WHERE (tenant, site, id) IN (
@@ -115,18 +128,18 @@ it('a zone that does not exist is refused there as on the primary', async () => 
   expect(await report(caller.token, { timezone: 'Mars/Olympus' })).toBe('invalid_parameter');
 });
 
-it('falls back to the primary while it is behind by 10 s, or away, and goes there again after', async () => {
+it('falls back to the primary while it is too far behind, or away, and goes there again after', async () => {
   await usable();
   await hold();
   const left = await shrink();
-  await until(() => store.replica?.current() === undefined, 14_000);
+  await until(() => follower.current() === undefined);
   expect(await report(caller.token)).toBe(left);
   await release();
   await usable();
   await replica.kill();
   // Whoever comes before that was noticed is not refused either.
   expect(await report(caller.token)).toBe(left);
-  await until(() => store.replica?.current() === undefined);
+  await until(() => follower.current() === undefined);
   expect(await report(caller.token)).toBe(left);
   await replica.start();
   await usable();
