@@ -1,8 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { sql } from '../../src/core/sql.ts';
 import { openStore } from '../../src/store/open.ts';
 import { openDatabase } from '../../src/store/postgres.ts';
+import { gateway } from '../cli/support.ts';
 import { connected, type Door, doorOf, ORIGIN } from '../events/realtime.support.ts';
 import { definition } from '../events/subscriptions.support.ts';
 import { addEndpoint, openReceiver, type Receiver, tell, until, verified } from '../events/webhooks.support.ts';
@@ -118,6 +119,14 @@ describe(hasPgbouncer ? 'behind pgbouncer' : 'as behind a pooler: pgbouncer is n
     // Nobody listens but those who wait for receipts: webhooks.
     expect(sessions?.listening).toBe(1);
     if (hasPgbouncer) expect(sessions?.all).toBeLessThanOrEqual(SESSIONS + 1);
+  });
+
+  it('the command line goes to the server itself', async () => {
+    vi.stubEnv('DATABASE_URL', 'postgres://127.0.0.1:1/nowhere');
+    vi.stubEnv('DATABASE_DIRECT_URL', direct());
+    const { code, stdout } = await gateway('migrate', '--json');
+    vi.unstubAllEnvs();
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^\{"version":\d+\}\n$/)]);
   });
 
   it('a write whose session is ended is made once, however often it is sent', async () => {
