@@ -1,29 +1,35 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import proxyAddr from 'proxy-addr';
 import { z } from 'zod';
 import { type Key, parseKeys } from './auth/keys.ts';
 
 /** The only reader of the environment. Every setting is described here and in the README's table. */
-const port = z.coerce.number().int().min(0).max(65_535);
+const whole = (least: number, most: number) =>
+  z
+    .string()
+    .regex(/^\d{1,5}$/)
+    .transform(Number)
+    .refine((n) => n >= least && n <= most);
 const file = z.string().min(1);
+const database = z.string().refine(isDatabase).optional();
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 const IDENTITY = ['GATEWAY_OIDC_ISSUER', 'GATEWAY_OIDC_CLIENT_ID', 'GATEWAY_OIDC_CLIENT_SECRET'] as const;
 
 const Environment = z
   .object({
-    PORT: port.default(8787),
-    HOST: z.string().min(1).default('127.0.0.1'),
+    PORT: whole(0, 65_535).default(8787),
+    HOST: z.string().refine(isHost).default('127.0.0.1'),
     GATEWAY_BASE_URL: z.string().refine(isBaseUrl).optional(),
-    DATABASE_URL: z
-      .string()
-      .refine((url) => /^postgres(ql)?:\/\//.test(url) && URL.canParse(url))
-      .optional(),
-    GATEWAY_DATA_DIR: file.default('.data'),
+    DATABASE_URL: database,
+    DATABASE_DIRECT_URL: database,
+    DATABASE_REPLICA_URL: database,
+    GATEWAY_DATA_DIR: z.string().refine(mayBeFolder).default('.data'),
     GATEWAY_TLS_CERT: file.optional(),
     GATEWAY_TLS_KEY: file.optional(),
-    GATEWAY_DB_CONNECTIONS: z.coerce.number().int().min(1).max(200).default(8),
+    GATEWAY_DB_CONNECTIONS: whole(1, 200).default(8),
     GATEWAY_OIDC_ISSUER: z.string().refine(isIssuer).optional(),
     GATEWAY_OIDC_CLIENT_ID: z.string().optional(),
     GATEWAY_OIDC_CLIENT_SECRET: z.string().optional(),
@@ -46,6 +52,8 @@ const Environment = z
     path: ['GATEWAY_TLS_CERT'],
   })
   .superRefine((all, context) => {
+    for (const path of ['DATABASE_DIRECT_URL', 'DATABASE_REPLICA_URL'] as const)
+      if (all[path] !== undefined && all.DATABASE_URL === undefined) context.addIssue({ code: 'custom', path: [path] });
     const missing = IDENTITY.filter((name) => all[name] === undefined);
     // All of them or none.
     if (missing.length < IDENTITY.length)
@@ -58,6 +66,33 @@ function isBaseUrl(text: string): boolean {
   const { protocol, hostname, pathname, search, hash, username } = new URL(text);
   const safe = protocol === 'https:' || (protocol === 'http:' && LOOPBACK.test(hostname));
   return safe && pathname === '/' && search === '' && hash === '' && username === '';
+}
+
+/** An address, or a name as DNS has it (RFC 1123, section 2.1). */
+function isHost(text: string): boolean {
+  return (
+    isIP(text) > 0 || (text.length <= 253 && /^([a-z\d]([a-z\d-]*[a-z\d])?\.)*[a-z\d]([a-z\d-]*[a-z\d])?$/i.test(text))
+  );
+}
+
+/** What the driver can read: it decodes every part. */
+function isDatabase(text: string): boolean {
+  if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text)) return false;
+  try {
+    return decodeURIComponent(text) !== '';
+  } catch (error) {
+    if (error instanceof URIError) return false;
+    throw error;
+  }
+}
+
+/** A folder, or nothing yet. */
+function mayBeFolder(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() !== false;
+  } catch {
+    return false; // a file where a folder above it should be, or no right to look
+  }
 }
 
 /** Addresses, ranges in CIDR notation, or names that proxy-addr knows. */
@@ -85,13 +120,16 @@ function isIssuer(text: string): boolean {
   return safe && !/[?#]/.test(text) && username + password === '';
 }
 
-/** What a wrong value should have been, for the sentence that refuses it. */
-const EXPECTED: Readonly<Record<string, string>> = {
+/** What a wrong value should have been, for the sentence that refuses it: every setting is here. */
+export const EXPECTED: Readonly<Record<string, string>> = {
   PORT: 'a port number, 0 to 65535',
   HOST: 'an address or host name to listen on',
   GATEWAY_BASE_URL: 'an https address without path, such as https://gateway.example; http only for localhost',
-  DATABASE_URL: 'a postgres:// address',
-  GATEWAY_DATA_DIR: 'a folder',
+  DATABASE_URL: 'an address such as postgres://user:password@host:5432/database',
+  DATABASE_DIRECT_URL:
+    'the postgres:// address of the server behind the pooler of DATABASE_URL, together with that one',
+  DATABASE_REPLICA_URL: 'the postgres:// address of a streaming replica of DATABASE_URL, together with that one',
+  GATEWAY_DATA_DIR: 'a folder that this user may write, or the name of one to be made',
   GATEWAY_TLS_CERT: 'a PEM file, together with GATEWAY_TLS_KEY',
   GATEWAY_TLS_KEY: 'a PEM file, together with GATEWAY_TLS_CERT',
   GATEWAY_DB_CONNECTIONS: 'a number of connections, 1 to 200',
@@ -111,6 +149,10 @@ export interface Config {
   readonly host: string;
   readonly baseUrl: string;
   readonly databaseUrl: string | undefined;
+  /** The server itself, where `databaseUrl` leads to a pooler in transaction mode. */
+  readonly directUrl: string | undefined;
+  /** A replica for reads that may lag. */
+  readonly replicaUrl: string | undefined;
   readonly dataDir: string;
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   readonly dbConnections: number;
@@ -163,6 +205,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     host: data.HOST,
     baseUrl: new URL(baseUrl).origin,
     databaseUrl: data.DATABASE_URL,
+    directUrl: data.DATABASE_DIRECT_URL,
+    replicaUrl: data.DATABASE_REPLICA_URL,
     dataDir: data.GATEWAY_DATA_DIR,
     tls,
     dbConnections: data.GATEWAY_DB_CONNECTIONS,
@@ -187,7 +231,7 @@ function requirePair(pair: { cert: Buffer; key: Buffer }): void {
   try {
     createSecureContext(pair);
   } catch (error) {
-    throw new ConfigError('GATEWAY_TLS_CERT and GATEWAY_TLS_KEY must be a PEM certificate and its key.', {
+    throw new ConfigError('GATEWAY_TLS_CERT and GATEWAY_TLS_KEY must be a PEM certificate and its own key.', {
       cause: error,
     });
   }
@@ -197,6 +241,8 @@ function readPem(name: string, path: string): Buffer {
   try {
     return readFileSync(path);
   } catch (error) {
-    throw new ConfigError(`${name} names a file that cannot be read.`, { cause: error });
+    throw new ConfigError(`${name} names a file that cannot be read. Name a PEM file that this user may read.`, {
+      cause: error,
+    });
   }
 }

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { link, mkdir, readFile, unlink, writeFile } from 'node:fs/promises';
+import { link, readFile, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Keyring, parseKeys } from './auth/keys.ts';
 import { type Config, ConfigError } from './config.ts';
+import { makeFolder } from './store/embedded/cluster.ts';
 
 const FILE = 'keys';
 
@@ -13,16 +14,22 @@ const FILE = 'keys';
 export async function openKeys({ keys, dataDir }: Pick<Config, 'keys' | 'dataDir'>): Promise<Keyring> {
   if (keys) return new Keyring(keys);
   const path = join(dataDir, FILE);
-  await mkdir(dataDir, { recursive: true });
-  const kept = parseKeys((await readFile(path, 'utf8').catch(() => made(path))).trim());
+  const kept = parseKeys((await readFile(path, 'utf8').catch(() => made(dataDir, path))).trim());
   if (!kept) throw new ConfigError(`The file ${FILE} in GATEWAY_DATA_DIR must hold kid:BASE64 of 32 bytes.`);
   return new Keyring(kept);
 }
 
 /** Whole or not at all, and of two processes that start at once the one that came first. */
-async function made(path: string): Promise<string> {
+async function made(dataDir: string, path: string): Promise<string> {
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
-  await writeFile(draft, `1:${randomBytes(32).toString('base64')}\n`, { mode: 0o600 });
+  try {
+    makeFolder(dataDir);
+    await writeFile(draft, `1:${randomBytes(32).toString('base64')}\n`, { mode: 0o600 });
+  } catch (cause) {
+    throw new ConfigError('GATEWAY_DATA_DIR must be a folder that this user may write, or GATEWAY_KEYS be given.', {
+      cause,
+    });
+  }
   await link(draft, path).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;
   });

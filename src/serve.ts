@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { openIdentityProvider } from './auth/identity-provider.ts';
+import type { Keyring } from './auth/keys.ts';
 import { openOAuth } from './auth/oauth/services.ts';
 import type { CommandContext } from './cli/context.ts';
 import { isEmpty, loadDemo } from './cli/demo.ts';
@@ -53,8 +54,13 @@ export async function serve(context: CommandContext, options: { demo: boolean; w
   const worker = isWorker();
   const { log, flush } = openLog(config.logLevel);
   const supervises = options.workers > 1 && !worker;
+  // What the settings get wrong is refused before anything is opened.
+  if (!worker) await freeAddress(config);
+  const keys = await openKeys(config);
   const store = await openStore({
     databaseUrl: config.databaseUrl,
+    directUrl: config.directUrl,
+    replicaUrl: supervises ? undefined : config.replicaUrl,
     dataDir: config.dataDir,
     connections: supervises ? 1 : config.dbConnections,
     log: (message) => log.info(message),
@@ -68,7 +74,7 @@ export async function serve(context: CommandContext, options: { demo: boolean; w
       out.note(demo ? welcome(baseUrl, demo) : addresses(baseUrl, keptToken(config.dataDir)));
       stop.addEventListener('abort', () => out.note('gateway stopping'), { once: true });
     };
-    const serving = { config, store, log, stop, ready };
+    const serving = { config, keys, store, log, stop, ready };
     await (supervises ? serveByWorkers(serving, options.workers) : serveHere(serving));
   } finally {
     await store.close();
@@ -79,6 +85,7 @@ export async function serve(context: CommandContext, options: { demo: boolean; w
 
 interface Serving {
   readonly config: Config;
+  readonly keys: Keyring;
   readonly store: Store;
   readonly log: Logger;
   /** Aborted by SIGTERM and SIGINT. */
@@ -86,12 +93,9 @@ interface Serving {
   readonly ready: (baseUrl: string) => void;
 }
 
-/** The keys and the port are made once, before workers would each make their own. */
+/** The port is chosen once, before workers would each choose their own. */
 async function serveByWorkers({ config, log, stop, ready }: Serving, count: number): Promise<void> {
-  await openKeys(config);
-  const { port, baseUrl } = await freeAddress(config).catch((error: unknown) => {
-    throw refusedPort(error, config.host, config.port) ?? error;
-  });
+  const { port, baseUrl } = await freeAddress(config);
   await superviseWorkers({
     count,
     env: { PORT: `${port}`, GATEWAY_BASE_URL: baseUrl },
@@ -101,9 +105,8 @@ async function serveByWorkers({ config, log, stop, ready }: Serving, count: numb
   });
 }
 
-async function serveHere({ config, store, log, stop, ready }: Serving): Promise<void> {
+async function serveHere({ config, keys, store, log, stop, ready }: Serving): Promise<void> {
   const { port, baseUrl } = await address(config);
-  const keys = await openKeys(config);
   const corridor = await openGateway({
     store,
     keys,
@@ -185,11 +188,13 @@ async function address({ host, port, baseUrl }: Config): Promise<{ port: number;
   return port === 0 ? freeAddress({ host, port, baseUrl }) : { port, baseUrl };
 }
 
-/** The same of a port that nobody listens on; rejects where it may not be had. */
+/** The same of a port that nobody listens on; Refused where it may not be had. */
 async function freeAddress({ host, port, baseUrl }: Pick<Config, 'host' | 'port' | 'baseUrl'>) {
   const probe = createServer();
   probe.listen(port, host);
-  await once(probe, 'listening');
+  await once(probe, 'listening').catch((error: unknown) => {
+    throw refusedPort(error, host, port) ?? error;
+  });
   const free = probe.address();
   await new Promise((resolve) => probe.close(resolve));
   const chosen = typeof free === 'object' && free ? free.port : 0;
@@ -224,7 +229,9 @@ function refusedPort(error: unknown, host: string, port: number): Refused | unde
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'EADDRINUSE') return new Refused(`Port ${port} on ${host} is in use. Choose another with PORT.`);
   if (code === 'EACCES') return new Refused(`Port ${port} may not be opened by this user. Choose another with PORT.`);
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
-    return new Refused(`HOST ${host} is not an address of this machine.`);
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN' || code === 'EAFNOSUPPORT')
+    return new Refused(
+      `HOST ${host} is not an address of this machine. Choose one that is, or 0.0.0.0 for all of them.`,
+    );
   return undefined;
 }

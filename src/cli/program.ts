@@ -96,7 +96,8 @@ async function withContext(out: Output, action: (context: CommandContext) => Pro
     config,
     store: () => {
       opened ??= openStore({
-        databaseUrl: config.databaseUrl,
+        // Long statements, each on settings of its own: past the pooler, where there is one.
+        databaseUrl: config.directUrl ?? config.databaseUrl,
         dataDir: config.dataDir,
         connections: 2,
         statementTimeout: 600_000,

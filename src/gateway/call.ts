@@ -8,6 +8,7 @@ import { type Session, StaleAuthority } from '../store/guard.ts';
 import { type Database, isUnavailable } from '../store/postgres.ts';
 import type { ReadSession } from '../store/read.ts';
 import { openReads } from '../store/reads.ts';
+import type { Replica } from '../store/replica.ts';
 import { parseInput, websiteOf } from './asked.ts';
 import type { Guides } from './guides.ts';
 import { ifMatchOf, keyOf, originOf } from './headers.ts';
@@ -57,6 +58,8 @@ export interface CorridorOptions {
   readonly db: Database;
   /** Reports and searches run on connections of their own, so that they never stand before a fast read. */
   readonly slow: Database;
+  /** For reads that may lag, where there is one. */
+  readonly replica?: Pick<Replica, 'current'> | undefined;
   readonly registry: Registry;
   readonly authorities: Authorities;
   readonly quota: Quota;
@@ -223,7 +226,7 @@ export class Corridor {
       const context: CallContext<unknown> = {
         input,
         authority,
-        read: { ...openReads(session, this.#options.slow), ...subscriptions.reads(session) },
+        read: { ...openReads(session, this.#options.slow, this.#options.replica), ...subscriptions.reads(session) },
         gateway: this.facts(authority),
         write:
           tool.effect === 'write'

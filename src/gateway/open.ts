@@ -14,7 +14,7 @@ import { Ledger } from './writes.ts';
 
 export interface GatewayOptions {
   /** Without `writers`, writes run on `db`, two at the same time. */
-  readonly store: Pick<Store, 'db' | 'slow'> & Partial<Pick<Store, 'writers'>>;
+  readonly store: Pick<Store, 'db' | 'slow'> & Partial<Pick<Store, 'writers' | 'replica'>>;
   /** The operator's keys, which sign cursors. */
   readonly keys: CursorKeys;
   /** What clients call the gateway, for addresses in its answers; that of a checkout where absent. */
@@ -41,6 +41,7 @@ export async function openGateway({
   return new Corridor({
     db: store.db,
     slow: store.slow,
+    replica: store.replica,
     registry,
     authorities: openAuthorities(store.db),
     quota: new Quota(store.db),

@@ -1,7 +1,8 @@
-import { sql } from '../core/sql.ts';
-import { type EmbeddedStore, openEmbedded, StoreUnavailable } from './embedded.ts';
+import { type EmbeddedStore, openEmbedded } from './embedded.ts';
 import { migrate } from './migrate.ts';
-import { type ConnectOptions, type Database, openDatabase, StoreUnreachable, sqlState } from './postgres.ts';
+import { lookAt, reaching, requirePooler, requirePrimary, requireSession } from './place.ts';
+import { type ConnectOptions, type Database, openDatabase } from './postgres.ts';
+import { openReplica, type Replica } from './replica.ts';
 
 export { StoreUnavailable } from './embedded.ts';
 
@@ -17,6 +18,8 @@ export interface Store {
    * one would hide that the other has gone silent.
    */
   readonly tasks: { readonly begins: Database; readonly ends: Database };
+  /** Of DATABASE_REPLICA_URL. */
+  readonly replica: Replica | undefined;
   /** `undefined` on a DATABASE_URL. */
   readonly embedded: EmbeddedStore | undefined;
   readonly version: number;
@@ -25,6 +28,10 @@ export interface Store {
 
 export interface StoreOptions {
   readonly databaseUrl: string | undefined;
+  /** The server itself, where `databaseUrl` leads to a pooler in transaction mode. */
+  readonly directUrl?: string | undefined;
+  /** For reads that may lag. */
+  readonly replicaUrl?: string | undefined;
   readonly dataDir: string;
   readonly connections: number;
   /** Milliseconds. */
@@ -44,13 +51,13 @@ const SLOW_TIMEOUT = 15_000;
  * StoreUnavailable with a sentence for the operator.
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const { databaseUrl, dataDir, log, name = 'gateway' } = options;
+  const { databaseUrl, directUrl, replicaUrl, dataDir, log, name = 'gateway' } = options;
   const embedded = databaseUrl === undefined ? await openEmbedded({ dataDir, log }) : undefined;
   const target: ConnectOptions['target'] = embedded
     ? { host: embedded.host, port: embedded.port, database: embedded.database, username: embedded.username }
     : (databaseUrl ?? '');
   const connect = (connections: number, statementTimeout: number, part: string, keyed = false): Database =>
-    openDatabase({ target, connections, statementTimeout, name: `${name}${part}`, keyed });
+    openDatabase({ target, direct: directUrl, connections, statementTimeout, name: `${name}${part}`, keyed });
   const db = connect(options.connections, options.statementTimeout ?? FAST_TIMEOUT, '');
   const slow = connect(2, Math.max(SLOW_TIMEOUT, options.statementTimeout ?? 0), '-slow');
   const writer = (): Database => connect(1, options.statementTimeout ?? WRITE_TIMEOUT, '-writes', true);
@@ -58,36 +65,32 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const tasks = { begins: task('-tasks'), ends: task('-ends') };
   const more = Array.from({ length: Math.max(0, Math.floor(options.connections / 2) - 1) }, writer);
   const writers: Store['writers'] = [writer(), ...more];
+  let replica: Replica | undefined;
   const close = async (): Promise<void> => {
+    await replica?.close();
     await Promise.all([db, slow, tasks.begins, tasks.ends, ...writers].map((one) => one.close()));
     await embedded?.stop();
   };
+  // A pooler has no session that a migration could rely on.
+  const server = directUrl === undefined ? slow : single(directUrl, name);
   try {
-    await requireVersion(slow);
-    const { version, applied } = await migrate(slow);
+    const place = await reaching('DATABASE_URL', databaseUrl, () => lookAt(slow));
+    requirePrimary(place);
+    if (directUrl === undefined) requireSession(place);
+    else requirePooler(place, await reaching('DATABASE_DIRECT_URL', directUrl, () => lookAt(server)));
+    const { version, applied } = await reaching('DATABASE_URL', databaseUrl, () => migrate(server));
     if (applied.length > 0) log(`schema at version ${version}`);
-    return { db, slow, writers, tasks, embedded, version, close };
+    if (replicaUrl !== undefined)
+      replica = await openReplica({ url: replicaUrl, primary: db, statementTimeout: SLOW_TIMEOUT, name, log });
+    return { db, slow, writers, tasks, replica, embedded, version, close };
   } catch (error) {
     await close();
-    // Class 28: who asks; 3D: the database; 42501: its rights.
-    if (error instanceof StoreUnreachable || /^(28...|3D000|42501)$/.test(sqlState(error))) {
-      throw new StoreUnavailable(unreachable(databaseUrl), { cause: error });
-    }
     throw error;
+  } finally {
+    if (server !== slow) await server.close();
   }
 }
 
-/** The schema uses what PostgreSQL 15 brought (ON DELETE SET NULL of one column). */
-async function requireVersion(db: Database): Promise<void> {
-  const [row] = await db.read<{ version: string }>(sql`SELECT current_setting('server_version') AS version`);
-  const version = row?.version ?? '';
-  if (Number.parseInt(version, 10) >= 15) return;
-  throw new StoreUnavailable(`DATABASE_URL leads to PostgreSQL ${version}; the gateway needs PostgreSQL 15 or newer.`);
-}
-
-/** Names the address without its password. */
-function unreachable(databaseUrl: string | undefined): string {
-  if (databaseUrl === undefined) return 'The embedded store does not answer.';
-  const { hostname, port, pathname } = new URL(databaseUrl);
-  return `DATABASE_URL cannot be reached (${hostname || 'local'}${port && `:${port}`}${pathname}). Is the server running, does the database exist, and are user, password and rights in order?`;
-}
+/** One connection past the pooler. */
+const single = (target: string, name: string): Database =>
+  openDatabase({ target, connections: 1, statementTimeout: SLOW_TIMEOUT, name: `${name}-direct` });

@@ -34,6 +34,11 @@ export class StoreUnreachable extends Error {
 export interface ConnectOptions {
   /** Where: a DATABASE_URL, or the embedded store's socket. */
   readonly target: string | { host: string; port: number; database: string; username: string; password?: string };
+  /**
+   * Address of the server itself, where `target` is a pooler's that gives each transaction another session: no statement is
+   * prepared there (but with `prepare=true` in the address) and no setting is sent, and LISTEN goes to the server.
+   */
+  readonly direct?: string | undefined;
   readonly connections: number;
   /** Milliseconds after which PostgreSQL cancels a statement of this pool. */
   readonly statementTimeout: number;
@@ -95,8 +100,33 @@ export const isUnavailable = (error: unknown): boolean =>
 export const mayRepeat = (error: unknown): boolean =>
   error instanceof StoreUnreachable && !WAITED.test(sqlState(error.cause));
 
+/** What a session of ours begins with. A pooler has sessions of its own, and knows three of these (pgbouncer's manual). */
+const settings = ({ name, statementTimeout, direct, keyed }: ConnectOptions): Record<string, string | number> => ({
+  application_name: name,
+  TimeZone: 'UTC',
+  // Times of views travel as text of this style.
+  DateStyle: 'ISO',
+  ...(direct === undefined && {
+    statement_timeout: statementTimeout,
+    // What is done at a commit (0011_journal.sql) has no time-out but this one.
+    lock_timeout: statementTimeout,
+    // A server of ours that is cut off must not keep row locks.
+    idle_in_transaction_session_timeout: 30_000,
+    // Over TCP, neither must one that has vanished without a word: seconds until the first probe, between probes, probes.
+    tcp_keepalives_idle: 5,
+    tcp_keepalives_interval: 2,
+    tcp_keepalives_count: 3,
+    // Functions that wait for a lock have to see what was committed meanwhile.
+    default_transaction_isolation: 'read committed',
+    // Compiling a plan took longer than running it, in every statement looked at (an import's by 2.5 s).
+    jit: 'off',
+    // A plan of arrays is never taken for the cheaper one, and a plan made while a table was small goes on to scan it.
+    ...(keyed === true && { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off' }),
+  }),
+});
+
 export function openDatabase(options: ConnectOptions): Database {
-  const { target } = options;
+  const { target, direct } = options;
   const shared: postgres.Options<Record<string, postgres.PostgresType>> = {
     max: options.connections,
     // The driver's default waits up to 20 s between attempts; a caller wants its 503 now and its answer soon after.
@@ -109,37 +139,20 @@ export function openDatabase(options: ConnectOptions): Database {
     types: {
       arrays: { to: 1009, from: ARRAYS, serialize: (value: string) => value, parse: (text: string) => parse(text) },
     },
-    connection: {
-      application_name: options.name,
-      statement_timeout: options.statementTimeout,
-      // What is done at a commit (0011_journal.sql) has no time-out but this one.
-      lock_timeout: options.statementTimeout,
-      // A server of ours that is cut off must not keep row locks.
-      idle_in_transaction_session_timeout: 30_000,
-      // Over TCP, neither must one that has vanished without a word: seconds until the first probe, between probes, probes.
-      tcp_keepalives_idle: 5,
-      tcp_keepalives_interval: 2,
-      tcp_keepalives_count: 3,
-      // Functions that wait for a lock have to see what was committed meanwhile.
-      default_transaction_isolation: 'read committed',
-      TimeZone: 'UTC',
-      // Times of views travel as text of this style.
-      DateStyle: 'ISO',
-      // Compiling a plan took longer than running it, in every statement looked at (an import's by 2.5 s).
-      jit: 'off',
-      // A plan of arrays is never taken for the cheaper one, and a plan made while a table was small goes on to scan it.
-      ...(options.keyed === true && { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off' }),
-    },
+    connection: settings(options),
   };
+  const prepare = direct === undefined || (typeof target === 'string' && /[?&]prepare=true\b/.test(target));
   const connect = (): postgres.Sql =>
     typeof target === 'string'
-      ? postgres(target, { ...shared, ...socketOf(target) })
-      : postgres({ ...shared, ...target });
+      ? postgres(target, { ...shared, prepare, ...socketOf(target) })
+      : postgres({ ...shared, prepare, ...target });
   const connectListener = (events: Heard): postgres.Sql => {
-    const own = { ...shared, max: 1, max_lifetime: null, ...events };
-    return typeof target === 'string'
-      ? postgres(target, { ...own, ...socketOf(target) })
-      : postgres({ ...own, ...target });
+    const connection = settings({ ...options, direct: undefined });
+    const own = { ...shared, connection, max: 1, max_lifetime: null, ...events };
+    const server = direct ?? target;
+    return typeof server === 'string'
+      ? postgres(server, { ...own, ...socketOf(server) })
+      : postgres({ ...own, ...server });
   };
   const listeners = new Set<Listening>();
   let driver = connect();
@@ -201,7 +214,7 @@ export function openDatabase(options: ConnectOptions): Database {
     const used = driver;
     try {
       // The caller names the row's shape, as with any SQL; a golden schema and the output checks hold it to that.
-      const rows = await inTime(used.unsafe<Row[]>(text, values.map(parameter), { prepare: true }));
+      const rows = await inTime(used.unsafe<Row[]>(text, values.map(parameter), { prepare }));
       // The driver counts rows on from where a lost connection stopped, and a statement queued behind it gets holes
       // before its first row: "no row" to whoever looks at the first.
       return rows.length === 0 || 0 in rows ? rows : rows.filter(() => true);

@@ -5,6 +5,7 @@ import { readHealth } from './health.ts';
 import { readOperation } from './operations.ts';
 import type { Database } from './postgres.ts';
 import { type ReadSession, readOne, readPage } from './read.ts';
+import type { Replica } from './replica.ts';
 import { readReport } from './report.ts';
 import { readWebsites } from './websites.ts';
 
@@ -21,8 +22,12 @@ const onSlow = (session: ReadSession, slow: Database): ReadSession => ({
   },
 });
 
-/** Binds every read to one call's authority and website. `slow` carries what may take long. */
-export function openReads(session: ReadSession, slow: Database): Omit<Reads, keyof SubscriptionReads> {
+/** Binds every read to one call's authority and website. `slow` carries what may take long, `replica` what may lag. */
+export function openReads(
+  session: ReadSession,
+  slow: Database,
+  replica?: Pick<Replica, 'current'>,
+): Omit<Reads, keyof SubscriptionReads> {
   return {
     one: (view, id, options) => readOne(session, view, id, options),
     page: (view, request) => readPage(request.scans === true ? onSlow(session, slow) : session, view, request),
@@ -30,6 +35,6 @@ export function openReads(session: ReadSession, slow: Database): Omit<Reads, key
     websites: () => readWebsites(session),
     operation: (id) => readOperation(session, id),
     health: () => readHealth(session),
-    report: (range) => readReport(session, slow, range),
+    report: (range) => readReport(session, slow, range, replica),
   };
 }

@@ -41,7 +41,7 @@ export function prepareDataDir(dataDir: string): void {
 }
 
 /** Folder by folder: Node's own recursive mkdir never ends below /proc. */
-function makeFolder(folder: string): void {
+export function makeFolder(folder: string): void {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
   makeFolder(dirname(folder));
   try {

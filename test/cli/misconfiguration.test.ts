@@ -1,0 +1,199 @@
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { run } from '../../src/cli/program.ts';
+import { EXPECTED } from '../../src/config.ts';
+import { packageRoot } from '../../src/package.ts';
+import { serve } from '../../src/serve.ts';
+import { LONG } from '../support/form.ts';
+import { startReplica } from '../support/replica.ts';
+
+/**
+ * Each setting given wrongly, through the real command line: one sentence, exit code 1, and nothing opened before (no port,
+ * no data folder and so no PostgreSQL of ours, no connection to the one of DATABASE_URL).
+ */
+const base = mkdtempSync(join(tmpdir(), 'gateway-settings-'));
+const text = join(base, 'text.pem');
+writeFileSync(text, 'no certificate');
+/** Not there, and never made. */
+const dataDir = join(base, 'data');
+const nowhere = join(base, 'nowhere.pem');
+
+/** Listens and counts: where DATABASE_URL leads. */
+let server: Server;
+let visits = 0;
+/** In use: by that server. */
+let port = 0;
+let database = '';
+beforeAll(async () => {
+  server = createServer((socket) => {
+    visits++;
+    socket.destroy();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  port = typeof address === 'object' && address ? address.port : 0;
+  database = `postgres://gateway@127.0.0.1:${port}/gateway`;
+});
+afterAll(() => {
+  server.close();
+  rmSync(base, { recursive: true, force: true });
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+type Case = [environment: Readonly<Record<string, string>>, said: string];
+const each = (name: string, values: readonly string[], others: Readonly<Record<string, string>> = {}): Case[] =>
+  values.map((value) => [{ ...others, [name]: value }, `${name} must be ${EXPECTED[name]}.`]);
+
+const ADDRESSES = [
+  'mysql://db/gateway',
+  'db.example',
+  'postgres:/db/gateway',
+  'postgres://db:65536/gateway',
+  'postgres://db:x/gateway',
+  'postgres://%zz@db/gateway',
+  'postgres://gateway:100%@db/gateway',
+];
+const PROVIDER = {
+  GATEWAY_OIDC_ISSUER: 'https://id.example',
+  GATEWAY_OIDC_CLIENT_ID: 'gateway',
+  GATEWAY_OIDC_CLIENT_SECRET: 'hush',
+};
+const without = (name: keyof typeof PROVIDER): Case[] => each(name, [''], PROVIDER);
+const unreadable = (name: string): string =>
+  `${name} names a file that cannot be read. Name a PEM file that this user may read.`;
+const NO_PAIR = 'GATEWAY_TLS_CERT and GATEWAY_TLS_KEY must be a PEM certificate and its own key.';
+const KEY = Buffer.alloc(32).toString('base64');
+
+/** Of every setting what is refused, and with which words. */
+const CASES = (): Record<string, Case[]> => ({
+  PORT: [
+    ...each('PORT', ['65536', '-1', '80.5', '0x50', '1e3', ' ', 'http', '8787 ']),
+    [{ PORT: `${port}` }, `Port ${port} on 127.0.0.1 is in use. Choose another with PORT.`],
+  ],
+  HOST: [
+    ...each('HOST', [' ', 'a b', 'http://localhost', 'localhost:80', '[::1]', '-a', 'a..b', 'a'.repeat(254)]),
+    [
+      { HOST: '192.0.2.1', GATEWAY_BASE_URL: 'https://gateway.example' },
+      'HOST 192.0.2.1 is not an address of this machine. Choose one that is, or 0.0.0.0 for all of them.',
+    ],
+    [
+      { HOST: '0.0.0.0' },
+      'GATEWAY_BASE_URL must be given where HOST is not localhost: the address that clients use, in most cases that of a proxy with TLS.',
+    ],
+  ],
+  GATEWAY_BASE_URL: each('GATEWAY_BASE_URL', [
+    'gateway.example',
+    'http://gateway.example',
+    'https://gateway.example/x',
+    ' ',
+  ]),
+  DATABASE_URL: each('DATABASE_URL', ADDRESSES),
+  DATABASE_DIRECT_URL: [
+    ...each('DATABASE_DIRECT_URL', ADDRESSES),
+    ...each('DATABASE_DIRECT_URL', ['postgres://db/gateway'], { DATABASE_URL: '' }),
+  ],
+  DATABASE_REPLICA_URL: [
+    ...each('DATABASE_REPLICA_URL', ADDRESSES),
+    ...each('DATABASE_REPLICA_URL', ['postgres://db/gateway'], { DATABASE_URL: '' }),
+  ],
+  GATEWAY_DATA_DIR: [
+    ...each('GATEWAY_DATA_DIR', [text, join(text, 'data')]),
+    [
+      { GATEWAY_DATA_DIR: '/proc/gateway' },
+      'GATEWAY_DATA_DIR must be a folder that this user may write, or GATEWAY_KEYS be given.',
+    ],
+  ],
+  GATEWAY_TLS_CERT: [
+    ...each('GATEWAY_TLS_CERT', [text]),
+    [{ GATEWAY_TLS_CERT: nowhere, GATEWAY_TLS_KEY: text }, unreadable('GATEWAY_TLS_CERT')],
+    [{ GATEWAY_TLS_CERT: text, GATEWAY_TLS_KEY: text }, NO_PAIR],
+  ],
+  GATEWAY_TLS_KEY: [
+    [{ GATEWAY_TLS_KEY: text }, `GATEWAY_TLS_CERT must be ${EXPECTED['GATEWAY_TLS_CERT']}.`],
+    [{ GATEWAY_TLS_CERT: text, GATEWAY_TLS_KEY: base }, unreadable('GATEWAY_TLS_KEY')],
+  ],
+  GATEWAY_DB_CONNECTIONS: each('GATEWAY_DB_CONNECTIONS', ['0', '201', '-1', '1.5', 'many', ' 8']),
+  GATEWAY_OIDC_ISSUER: [
+    ...each('GATEWAY_OIDC_ISSUER', ['http://id.example', 'id.example', 'https://id.example/?a'], PROVIDER),
+    ...without('GATEWAY_OIDC_ISSUER'),
+  ],
+  GATEWAY_OIDC_CLIENT_ID: without('GATEWAY_OIDC_CLIENT_ID'),
+  GATEWAY_OIDC_CLIENT_SECRET: without('GATEWAY_OIDC_CLIENT_SECRET'),
+  GATEWAY_KEYS: each('GATEWAY_KEYS', ['1', '1:AAAA', `1:${KEY},1:${KEY}`, `:${KEY}`, `1:${KEY},`]),
+  GATEWAY_TRUSTED_PROXIES: each('GATEWAY_TRUSTED_PROXIES', ['proxy.example', '10.0.0.0/33', '10.0.0']),
+  GATEWAY_WEBHOOK_ALLOW: each('GATEWAY_WEBHOOK_ALLOW', ['*', '127.0.0.1:9000', 'http://127.0.0.1:9000/hook']),
+  GATEWAY_WEBHOOK_SCHEDULE: each('GATEWAY_WEBHOOK_SCHEDULE', ['now', '0,', '0,1,2,3,4,5', '-1', '1000000']),
+  LOG_LEVEL: each('LOG_LEVEL', ['verbose', 'INFO', ' ']),
+});
+
+/** Every other setting as it is where nobody gives it, but for a store that would notice. */
+const environment = (given: Readonly<Record<string, string>>): Record<string, string> => ({
+  ...Object.fromEntries(Object.keys(EXPECTED).map((name) => [name, ''])),
+  PORT: '0',
+  DATABASE_URL: database,
+  GATEWAY_DATA_DIR: dataDir,
+  ...given,
+});
+
+/** `gateway serve` in this process, as main.ts wires it. */
+async function served(given: Readonly<Record<string, string>>): Promise<{ code: number; said: string }> {
+  for (const [name, value] of Object.entries(environment(given))) vi.stubEnv(name, value);
+  let said = '';
+  const spy = vi.spyOn(process.stderr, 'write').mockImplementation((chunk) => {
+    said += Buffer.from(chunk).toString();
+    return true;
+  });
+  try {
+    return { code: await run(['serve'], { serve, generate: async () => undefined }), said };
+  } finally {
+    spy.mockRestore();
+    process.exitCode = undefined;
+  }
+}
+
+describe('a setting that cannot be used', () => {
+  it('has a case here, and a row in the README', () => {
+    const names = Object.keys(EXPECTED);
+    expect(Object.keys(CASES()).toSorted()).toEqual(names.toSorted());
+    const readme = readFileSync(new URL('README.md', packageRoot), 'utf8');
+    expect(names.filter((name) => !readme.match(`\\| \`.*\\b${name}\`.* \\|`))).toEqual([]);
+  });
+
+  it.each(Object.keys(EXPECTED))('%s is refused with a sentence, and nothing is opened', async (name) => {
+    const cases = CASES()[name] ?? [];
+    expect(cases).not.toEqual([]);
+    const before = visits;
+    for (const [given, said] of cases) {
+      expect(await served(given), JSON.stringify(given)).toEqual({ code: 1, said: `gateway: ${said}\n` });
+    }
+    expect({ folder: existsSync(dataDir), visits }).toEqual({ folder: false, visits: before });
+  });
+
+  it('so is a name that is none', async () => {
+    const said = 'gateway: GATEWAY_PROT is not a setting of the gateway. The README lists the settings.\n';
+    expect(await served({ GATEWAY_PROT: '1' })).toEqual({ code: 1, said });
+    expect(existsSync(dataDir)).toBe(false);
+  });
+
+  // A process each: the long form takes a case of every setting, the short one a port in use.
+  it('ends the process that was started with it', async () => {
+    const every = Object.values(CASES()).map((cases) => cases.at(-1));
+    const short = [CASES()['PORT']?.at(-1)];
+    const before = visits;
+    for (const [given, said] of (LONG ? every : short).flatMap((one) => (one ? [one] : []))) {
+      const started = startReplica({ databaseUrl: database, env: environment(given) });
+      await expect(started, JSON.stringify(given)).rejects.toThrow(
+        new Error(`replica ended with 1: gateway: ${said}\n`),
+      );
+    }
+    expect({ folder: existsSync(dataDir), visits }).toEqual({ folder: false, visits: before });
+  }, 120_000);
+});

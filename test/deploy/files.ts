@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { packageRoot } from '../../src/package.ts';
+
+/** The Dockerfile and compose.yaml as data: for the test that keeps them honest, and for the run without Docker. */
+export const fileOf = (path: string): string => readFileSync(new URL(path, packageRoot), 'utf8');
+
+export interface Stage {
+  readonly from: string;
+  readonly name: string | undefined;
+  /** Instruction and the rest of its line, without FROM. */
+  readonly steps: readonly (readonly [instruction: string, rest: string])[];
+}
+
+export function readDockerfile(): Stage[] {
+  const lines = fileOf('Dockerfile')
+    .replace(/^#.*\n/gm, '')
+    .replace(/\\\n\s*/g, '')
+    .split('\n')
+    .filter((line) => line !== '');
+  const stages: { from: string; name: string | undefined; steps: [string, string][] }[] = [];
+  for (const line of lines) {
+    const [, instruction = '', rest = ''] = /^([A-Z]+) (.*)$/.exec(line) ?? [];
+    const [, from = '', name] = /^(\S+)(?: AS (\S+))?$/.exec(rest) ?? [];
+    if (instruction === 'FROM') stages.push({ from, name, steps: [] });
+    else stages.at(-1)?.steps.push([instruction, rest]);
+  }
+  return stages;
+}
+
+/** The last value of an instruction in a stage. */
+export const stepOf = (stage: Stage | undefined, instruction: string): string =>
+  stage?.steps.findLast(([name]) => name === instruction)?.[1] ?? '';
+
+export const exec = (json: string): string[] => z.array(z.string()).parse(JSON.parse(json));
+
+/** `NAME=value` pairs of ENV. */
+export const environmentOf = (stage: Stage | undefined): Record<string, string> =>
+  Object.fromEntries(
+    (stage?.steps ?? [])
+      .filter(([name]) => name === 'ENV')
+      .flatMap(([, rest]) => rest.split(' ').map((pair) => pair.split('=') as [string, string])), // NAME=value
+  );
+
+const Strings = z.record(z.string(), z.coerce.string());
+const Service = z.strictObject({
+  image: z.string(),
+  build: z.literal('.').optional(),
+  command: z.array(z.string()).optional(),
+  environment: Strings.default({}),
+  ports: z.array(z.string()).default([]),
+  volumes: z.array(z.string()).default([]),
+  depends_on: z.record(z.string(), z.strictObject({ condition: z.literal('service_healthy') })).default({}),
+  healthcheck: z
+    .strictObject({ test: z.array(z.string()), interval: z.string(), timeout: z.string(), retries: z.number() })
+    .optional(),
+  user: z.string().optional(),
+  init: z.boolean().default(false),
+  read_only: z.boolean().default(false),
+  cap_drop: z.array(z.string()).default([]),
+  security_opt: z.array(z.string()).default([]),
+  stop_grace_period: z.string().optional(),
+  restart: z.string().optional(),
+});
+const Compose = z.object({
+  services: z.record(z.string(), Service),
+  networks: z.object({ default: z.object({ ipam: z.object({ config: z.array(z.object({ subnet: z.string() })) }) }) }),
+  volumes: z.record(z.string(), z.null()),
+});
+export type Service = z.infer<typeof Service>;
+
+/** compose.yaml with these values in place of its variables; throws where one that it asks for is missing. */
+export function readCompose(given: Readonly<Record<string, string>>): z.infer<typeof Compose> {
+  const text = fileOf('compose.yaml').replace(
+    /\$\{(\w+):([?-])([^}]*)\}/g,
+    (_, name: string, kind: string, rest: string) => {
+      const value = given[name] ?? (kind === '-' ? rest : undefined);
+      if (value === undefined) throw new Error(`${name}: ${rest}`);
+      return value;
+    },
+  );
+  return Compose.parse(parse(text));
+}

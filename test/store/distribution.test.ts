@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { compile, type Fragment } from '../../src/core/sql.ts';
+import { demoRecords } from '../../src/import/demo/index.ts';
+import { importRecords } from '../../src/import/import.ts';
+import { auditedSites, overtakenNumbers, unrecordedNotes, wrongFiles, wrongTotals } from '../../src/store/audit.ts';
+import type { Database } from '../../src/store/postgres.ts';
+import { freshDatabase, type TestDatabase } from '../support/database.ts';
+import { DEMO_NOW } from '../support/postgres.ts';
+
+/**
+ * What a sharded PostgreSQL asks of a schema (OPERATIONS.md): the rows of an organization are in one place, so every key,
+ * reference and statement of a platform table, and of the journal beside it, carries `tenant`, the distribution column; what
+ * concerns a website carries `site` too. What reads do is statements.test.ts's (TN-06); here are the schema, every function
+ * in it, an import and an audit.
+ */
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await freshDatabase();
+});
+afterAll(() => database.close());
+
+/** Tables of a website's own outside the platform schema. */
+const BESIDE = ['journal', 'journal_head', 'family_hold'];
+
+it('every key and every reference of a website’s tables carries the tenant', async () => {
+  const keys = await database.sql<{ name: string; main: boolean; columns: string[] }[]>`
+    SELECT i.indexrelid::regclass::text AS name, i.indisprimary AS main,
+           ARRAY(SELECT a.attname::text FROM unnest(i.indkey::int2[]) k JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k) AS columns
+      FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
+     WHERE i.indisunique AND (c.relnamespace = 'platform'::regnamespace AND c.relname NOT IN ('organization', 'website')
+        OR c.relnamespace = 'gateway'::regnamespace AND c.relname = ANY(${BESIDE}))`;
+  for (const { name, main, columns } of keys)
+    expect(columns.slice(0, main ? 2 : 1), name).toEqual(main ? ['tenant', 'site'] : ['tenant']);
+  const references = await database.sql<{ name: string; columns: string[]; target: string }[]>`
+    SELECT conrelid::regclass || ' ' || conname AS name, confrelid::regclass::text AS target,
+           ARRAY(SELECT a.attname::text FROM unnest(conkey) k JOIN pg_attribute a ON a.attrelid = conrelid AND a.attnum = k) AS columns
+      FROM pg_constraint WHERE contype = 'f' AND connamespace = 'platform'::regnamespace`;
+  for (const { name, columns, target } of references)
+    expect(columns.slice(0, 2), name).toEqual(target === 'platform.organization' ? ['tenant'] : ['tenant', 'site']);
+  console.info(`${keys.length} unique keys, ${references.length} references`);
+  expect(keys.length).toBeGreaterThan(35);
+  expect(references.length).toBeGreaterThan(20);
+});
+
+/** Uses of platform tables in a text without a condition on each of these columns; how many uses there are. */
+function lacking(text: string, columns: (table: string) => readonly string[]): { uses: number; without: string[] } {
+  const plain = text.replace(/--.*$/gm, '').replace(/\s+/g, ' ');
+  const without: string[] = [];
+  let uses = 0;
+  const read = /\b(?:FROM|JOIN|UPDATE|USING) (?:ONLY )?platform\.(\w+)(?: (?:AS )?(\w+))?/gi;
+  for (const [, table = '', alias = ''] of plain.matchAll(read)) {
+    uses++;
+    const name = /^(where|on|join|left|set|order|group|cross|using)?$/i.test(alias) ? table : alias;
+    for (const column of columns(table)) {
+      const own = `(?:\\b${name}\\.|(?<![.\\w]))${column}`;
+      const held = new RegExp(
+        `${own} (?:=|IN\\b)|= ${name}\\.${column}\\b|\\(${own}, (?:${name}\\.)?\\w+(?:, [\\w.]+)*\\) (?:=|IN)|USING \\(tenant, site`,
+        'i',
+      );
+      if (!held.test(plain)) without.push(`${table} ${name} has no ${column}`);
+    }
+  }
+  for (const [, table = '', given = ''] of plain.matchAll(/INSERT INTO platform\.(\w+)(?: AS \w+)? ?\(([^)]*)\)/gi)) {
+    uses++;
+    if (table !== 'organization' && !/\btenant, site\b/.test(given)) without.push(`INSERT INTO ${table}`);
+  }
+  return { uses, without };
+}
+
+it('a statement without them is seen', () => {
+  const both = (): string[] => ['tenant', 'site'];
+  expect(lacking('SELECT FROM platform.note n WHERE n.id = 1', both).without).toHaveLength(2);
+  expect(lacking('SELECT FROM platform.note n WHERE n.tenant = 1 AND n.id = 1', both).without).toHaveLength(1);
+  expect(lacking('DELETE FROM platform.note WHERE tenant = 1 AND id = 1', both).without).toHaveLength(1);
+  expect(lacking('INSERT INTO platform.note (id) VALUES (1)', both).without).toHaveLength(1);
+  expect(lacking('SELECT FROM platform.note n WHERE n.tenant = 1 AND n.site = 2', both).without).toEqual([]);
+});
+
+it('no function of the store touches a website’s table without tenant and site', async () => {
+  const functions = await database.sql<{ name: string; source: string }[]>`
+    SELECT p.oid::regproc::text AS name, p.prosrc AS source FROM pg_proc p
+     WHERE p.pronamespace IN ('platform'::regnamespace, 'gateway'::regnamespace)`;
+  let touched = 0;
+  for (const { name, source } of functions) {
+    const { uses, without } = lacking(source, (table) => (table === 'organization' ? ['tenant'] : ['tenant', 'site']));
+    // What appends receipts for a TRUNCATE, which concerns every website and is no statement of the gateway.
+    if (name !== 'gateway.truncate_captured') expect(without, name).toEqual([]);
+    touched += uses;
+  }
+  console.info(`${functions.length} functions, ${touched} uses of platform tables`);
+  expect(touched).toBeGreaterThan(15);
+});
+
+it('neither does an import, nor an audit of a website', async () => {
+  const texts = new Set<string>();
+  const note = (statement: Fragment): Fragment => {
+    texts.add(compile(statement).text);
+    return statement;
+  };
+  const db: Database = {
+    ...database.db,
+    query: (statement) => database.db.query(note(statement)),
+    read: (statement) => database.db.read(note(statement)),
+  };
+  await importRecords(db, demoRecords({ seed: 1, now: new Date(DEMO_NOW) }), {});
+  const [site = expect.fail('no website')] = await auditedSites(database.db);
+  for (const audit of [wrongTotals, wrongFiles, overtakenNumbers, unrecordedNotes]) await audit(db, site);
+  let touched = 0;
+  for (const text of texts) {
+    // An organization is found by its name, and is given its number: that table would be one that every shard has.
+    const { uses, without } = lacking(text, (table) => (table === 'organization' ? [] : ['tenant']));
+    expect(without, text).toEqual([]);
+    touched += uses;
+  }
+  console.info(`${texts.size} statements of an import and an audit, ${touched} uses of platform tables`);
+  expect(touched).toBeGreaterThan(40);
+}, 60_000);

@@ -1,0 +1,152 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import postgres from 'postgres';
+import { type Binaries, findBinaries } from '../../src/store/embedded/binaries.ts';
+
+/** A PostgreSQL server of a test's own on TCP, whose superuser needs no password, and replicas of it that stream. */
+export interface Cluster {
+  readonly port: number;
+  url(database: string): string;
+  /** The driver itself, as superuser; ended with the server. */
+  sql(database: string): postgres.Sql;
+  /** A server that begins with a copy of this one and follows its log. */
+  replica(): Promise<Cluster>;
+  /** As a crash of the machine ends it. */
+  kill(): Promise<void>;
+  /** The same data, on the same port. */
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const SETTINGS = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  fsync: 'off',
+  shared_buffers: '32MB',
+  max_connections: '60',
+  wal_keep_size: '256MB',
+  // A replica that comes back asks again at once.
+  wal_retrieve_retry_interval: '100ms',
+  log_min_messages: 'fatal',
+};
+
+// PostgreSQL refuses to run as root.
+const account = process.geteuid?.() === 0 ? { name: 'nobody', uid: 65534, gid: 65534 } : undefined;
+const as = account && { uid: account.uid, gid: account.gid };
+
+export async function openCluster(): Promise<Cluster> {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-cluster-'));
+  chmodSync(folder, 0o755);
+  const binaries = await findBinaries({
+    dataDir: folder,
+    account,
+    want: process.env['TEST_POSTGRES'] === 'path' ? 'path' : undefined,
+    log: () => undefined,
+  });
+  const data = join(folder, 'data');
+  mkdirSync(data, { mode: 0o700 });
+  own(data);
+  const made = spawn(
+    join(binaries.bin, 'initdb'),
+    ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
+    { ...as, cwd: '/', stdio: 'ignore' },
+  );
+  const [code] = await once(made, 'close');
+  if (code !== 0) throw new Error(`initdb ended with ${code}`);
+  return serve(folder, binaries);
+}
+
+async function serve(folder: string, binaries: Binaries): Promise<Cluster> {
+  const data = join(folder, 'data');
+  const port = await freePort();
+  const pools: postgres.Sql[] = [];
+  let child: ChildProcess | undefined;
+  const url = (database: string): string => `postgres://postgres@127.0.0.1:${port}/${database}`;
+  const kill = async (): Promise<void> => {
+    if (!child) return;
+    const ended = once(child, 'close');
+    // Its children notice, and end: nothing of it is left on the port.
+    child.kill('SIGQUIT');
+    child = undefined;
+    await ended;
+  };
+  const atExit = (): void => void child?.kill('SIGQUIT');
+  process.once('exit', atExit);
+  const start = async (): Promise<void> => {
+    const args = Object.entries({ ...SETTINGS, port: `${port}` }).flatMap(([name, value]) => [
+      '-c',
+      `${name}=${value}`,
+    ]);
+    child = spawn(join(binaries.bin, 'postgres'), ['-D', data, ...args], { ...as, cwd: '/', stdio: 'ignore' });
+    for (const end = performance.now() + 20_000; ; await pause(50)) {
+      const probe = postgres(url('postgres'), { max: 1, onnotice: () => undefined, connect_timeout: 2 });
+      const up = await probe`SELECT 1`.then(
+        () => true,
+        () => false,
+      );
+      await probe.end({ timeout: 1 });
+      if (up) return;
+      if (performance.now() > end) throw new Error('PostgreSQL does not answer');
+    }
+  };
+  await start();
+  return {
+    port,
+    url,
+    start,
+    kill,
+    sql: (database) => {
+      const pool = postgres(url(database), { max: 2, onnotice: () => undefined });
+      pools.push(pool);
+      return pool;
+    },
+    replica: async () => {
+      const other = mkdtempSync(join(tmpdir(), 'gateway-cluster-'));
+      chmodSync(other, 0o755);
+      await backup({ data, to: join(other, 'data'), primary: url('postgres'), port });
+      return serve(other, binaries);
+    },
+    close: async () => {
+      await Promise.all(pools.map((pool) => pool.end({ timeout: 1 })));
+      await kill();
+      process.off('exit', atExit);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** PostgreSQL's low-level backup, in one session: the embedded binaries have no pg_basebackup. */
+async function backup({ data, to, primary, port }: { data: string; to: string; primary: string; port: number }) {
+  const sql = postgres(primary, { max: 1, onnotice: () => undefined });
+  await sql`SELECT pg_backup_start('test', true)`;
+  const skipped = /\/(postmaster\.(pid|opts)|pg_wal\/.+|pg_replslot\/.+)$/;
+  cpSync(data, to, { recursive: true, filter: (path) => !skipped.test(path) });
+  const [stopped] = await sql<{ labelfile: string }[]>`SELECT labelfile FROM pg_backup_stop(false)`;
+  await sql.end();
+  writeFileSync(join(to, 'backup_label'), stopped?.labelfile ?? '');
+  writeFileSync(join(to, 'standby.signal'), '');
+  writeFileSync(
+    join(to, 'postgresql.auto.conf'),
+    `primary_conninfo = 'host=127.0.0.1 port=${port} user=postgres application_name=follower'\n`,
+  );
+  own(to);
+  for (const one of readdirSync(to, { recursive: true, encoding: 'utf8' })) own(join(to, one));
+  chmodSync(to, 0o700);
+}
+
+function own(path: string): void {
+  if (account) chownSync(path, account.uid, account.gid);
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const address = probe.address();
+  await new Promise((resolve) => probe.close(resolve));
+  return typeof address === 'object' && address ? address.port : 0;
+}
