@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Tool } from '../../src/core/tool.ts';
 import { cursorOf, subscriptionId } from '../auth/planted.ts';
 import { CANARY, type Canary, plantReceipt, World } from '../auth/world.ts';
 import { CONTRACT_SKILLS } from '../laws/contract.ts';
@@ -32,9 +31,9 @@ import { type Example, examples, freshKey } from './wire.support.ts';
  * thing by its name, nothing that the caller may not see, and all within ten seconds. `TEST_FORM=long npm test --
  * test/surfaces/fuzz` draws a million; FC_SEED repeats a run.
  */
-const INPUTS = times(20_000, Number(process.env['FUZZ_INPUTS'] ?? 1_000_000));
+const INPUTS = Number(process.env['FUZZ_INPUTS'] ?? times(20_000, 1_000_000));
 /** Of one round over all targets, after which what was written is cleared away. */
-const ROUND = 20_000;
+const ROUND = Math.min(20_000, INPUTS);
 /** Requests under way at a time. */
 const LANES = 8;
 const PATIENCE = 10_000;
@@ -162,7 +161,7 @@ async function readTargets(): Promise<Target[]> {
     await mcp(gateway.port, holder('full').token, 'tools/list')
   ).body.result.tools;
   const card = (await gateway.ask('/.well-known/agent-card.json')).body;
-  const [{ params: skills }]: { params: Record<string, Schema> }[] = card.capabilities.extensions;
+  const skills: Readonly<Record<string, Schema>> = card.capabilities.extensions[0].params;
   return interleaved([
     operations.map(rest),
     tools.map(({ name, inputSchema }) =>
@@ -222,13 +221,11 @@ function rest(operation: Operation): Target {
   const shots = fc
     .tuple(who, addresses, bodies, headers, fc.boolean())
     .chain(([asker, given, body, sent, right]): fc.Arbitrary<Shot> => {
-      const shot = { who: asker, url: addressOf(operation, given), body, headers: sent, right };
+      const shot: Shot = { who: asker, url: addressOf(operation, given), body, headers: sent, right };
       if (right) return fc.constant(shot);
-      const wrong = mutated(operation, given).map((one) => ({ ...shot, ...one }));
-      if (!schema || !body) return wrong;
-      return fc
-        .boolean()
-        .chain((address) => (address ? wrong : mutatedBody(schema, body).map((one) => ({ ...shot, ...one }))));
+      const address = () => mutated(operation, given).map((one): Shot => ({ ...shot, ...one }));
+      const content = () => mutatedBody(schema ?? {}, body ?? {}).map((one): Shot => ({ ...shot, ...one }));
+      return schema && body ? fc.boolean().chain((inBody) => (inBody ? content() : address())) : address();
     });
   return {
     name: `REST ${operation.name}`,
@@ -330,7 +327,9 @@ function tool(operation: Operation, served: Schema, example: Example | undefined
         else hold('mismatches', namesOf(error.data.errors).some(tells(dotted(wrong))), where);
         return answer;
       }
-      hold('mismatches', right || (asker.name !== 'full' && result.isError), where);
+      // The key takes its turn after the website.
+      const refused = result.isError && (asker.name !== 'full' || wrong === '/idempotency_key');
+      hold('mismatches', right || refused, where);
       if (result.isError) hold('undocumented', operation.statuses.has(result.structuredContent.error.status), where);
       else asRest(operation, answer, result.structuredContent.data);
       return answer;
@@ -471,9 +470,8 @@ function envelopes(): Target[] {
       { weight: 1, arbitrary: fc.string({ unit: 'grapheme' }) },
       {
         weight: 2,
-        arbitrary: fc
-          .tuple(messages, fc.nat(200))
-          .map(([one, at]) => JSON.stringify(one))
+        arbitrary: messages
+          .map((one) => JSON.stringify(one))
           .chain((whole) => fc.nat(whole.length).map((at) => whole.slice(0, at))),
       },
     );

@@ -113,7 +113,7 @@ function takes({ schema }: Parameter, text: string): boolean {
 const blank = (text: string): boolean => text.replaceAll(/\p{White_Space}/gu, '') === '';
 
 /** Values that a schema takes; of text without NUL, and not blank, which no schema tells. */
-export const value: (schema: Schema) => fc.Arbitrary<unknown> = kept((schema) => {
+export const value: (schema: Schema) => fc.Arbitrary<unknown> = kept((schema): fc.Arbitrary<unknown> => {
   const { properties, items, minLength = 0, maxLength = 40 } = schema;
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
   if (schema.const !== undefined) return fc.constant(schema.const);
