@@ -208,16 +208,22 @@ function rest(operation: Operation): Target {
   const addresses = request(operation);
   const headers = fc
     .tuple(
-      ...declared.map(({ name, schema: of, required }) =>
-        (name === 'Idempotency-Key'
-          ? fc.oneof({ weight: 9, arbitrary: fc.constant('fresh') }, value(of))
-          : name === 'Origin'
-            ? fc.constant('https://app.example')
-            : value(of)
-        ).map((text) => (required || name === 'Idempotency-Key' ? [[name.toLowerCase(), String(text)]] : [])),
-      ),
+      ...declared.map(({ name, schema: of, required }) => {
+        const text =
+          name === 'Idempotency-Key'
+            ? fc.oneof({ weight: 9, arbitrary: fc.constant('fresh') }, value(of))
+            : name === 'Origin'
+              ? fc.constant('https://app.example')
+              : value(of);
+        const sent = text.map((one) => [[name.toLowerCase(), String(one)]]);
+        return required || name === 'Idempotency-Key' ? sent : fc.oneof(fc.constant([]), sent);
+      }),
+      // What has ranges has bytes.
+      declared.some(({ name }) => name === 'Range')
+        ? fc.constantFrom([], [['accept', 'application/octet-stream']])
+        : fc.constant([]),
     )
-    .map((all) => Object.fromEntries(all.flat()));
+    .map((all): Readonly<Record<string, string>> => Object.fromEntries(all.flat()));
   const shots = fc
     .tuple(who, addresses, bodies, headers, fc.boolean())
     .chain(([asker, given, body, sent, right]): fc.Arbitrary<Shot> => {

@@ -112,6 +112,18 @@ function takes({ schema }: Parameter, text: string): boolean {
 
 const blank = (text: string): boolean => text.replaceAll(/\p{White_Space}/gu, '') === '';
 
+/** Ids of records that are near: of the same website, of another one, of another organization's. */
+const neighbours = (schema: Schema): string[] => {
+  const [, prefix = ''] = /^\^([a-z]{3})_\[/.exec(schema.pattern ?? '') ?? [];
+  const ids = [1, 2].flatMap((tenant) =>
+    [1, 2].flatMap((site) => [
+      `${prefix}_${tenant}_${site}`,
+      ...[1, 2, 3].map((id) => `${prefix}_${tenant}_${site}_${id}`),
+    ]),
+  );
+  return ids.filter((id) => fits(schema, id));
+};
+
 /** Values that a schema takes; of text without NUL, and not blank, which no schema tells. */
 export const value: (schema: Schema) => fc.Arbitrary<unknown> = kept((schema): fc.Arbitrary<unknown> => {
   const { properties, items, minLength = 0, maxLength = 40 } = schema;
@@ -140,8 +152,11 @@ export const value: (schema: Schema) => fc.Arbitrary<unknown> = kept((schema): f
     return fc
       .date({ min: new Date('1980-01-01'), max: new Date('2100-01-01'), noInvalidDate: true })
       .map((date) => date.toISOString());
-  if (schema.pattern !== undefined)
-    return fc.stringMatching(new RegExp(schema.pattern)).filter((text) => fits(schema, text));
+  if (schema.pattern !== undefined) {
+    const drawn = fc.stringMatching(new RegExp(schema.pattern)).filter((text) => fits(schema, text));
+    const near = neighbours(schema);
+    return near.length > 0 ? fc.oneof(drawn, fc.constantFrom(...near)) : drawn;
+  }
   return fc
     .string({ unit: 'grapheme', minLength, maxLength: Math.min(maxLength, 60) })
     .filter((text) => !text.includes('\0') && !blank(text) && text.length <= maxLength);
