@@ -308,7 +308,9 @@ async function judge(one: Case, holder: Holder, where: string): Promise<void> {
   cells++;
 }
 
-it('TN-01 every surface under every variant of authority answers as the tables say, and shows nothing foreign', async () => {
+it('TN-01 every surface under every variant of authority answers as the tables say, and shows nothing foreign', async ({
+  task,
+}) => {
   const { sql } = gateway.database;
   foreign = new Set(world.canaries.filter(({ tenant, site }) => tenant !== 1 || site > 1).map(({ text }) => text));
   const rows = await variants();
@@ -332,5 +334,6 @@ it('TN-01 every surface under every variant of authority answers as the tables s
   expect(TOOLS.map(({ name }) => name).sort()).toEqual(Object.keys(CONTRACT).sort());
   expect([REST.length, TOOLS.length, SKILLS.length, rows.length]).toEqual([49, 45, 5, 36]);
   console.info(`TN: cells ${cells}/${99 * 36} (${[...surfaces].map(([surface, n]) => `${surface} ${n}`).join(', ')})`);
+  task.meta.shown = { cells: [cells, 99 * 36] };
   expect(cells).toBe(99 * 36);
 }, 120_000);

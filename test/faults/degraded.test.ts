@@ -104,7 +104,11 @@ describe('F-19 a store that takes no writes', () => {
     );
     await sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
       WHERE datname = ${name} AND application_name LIKE 'gateway%'`;
-    for (const replica of replicas) while ((await read(replica, '/context')).status !== 200) await pause(50);
+    const served = (): Promise<boolean> =>
+      Promise.all(replicas.map((replica) => read(replica, '/context'))).then((all) =>
+        all.every(({ status }) => status === 200),
+      );
+    await expect.poll(served, { timeout: 10_000 }).toBe(true);
   };
   const full = async (on: boolean): Promise<void> => {
     const { sql } = database;
@@ -218,7 +222,7 @@ describe('F-20 somebody holds a lock', () => {
     const watch = async (): Promise<void> => {
       while (!over) {
         const { status, ms } = await ask(`${replica.url}/livez`);
-        expect([status, ms < 500], `${ms} ms`).toEqual([200, true]);
+        expect([status, ms < 1_500], `${ms} ms`).toEqual([200, true]);
         lives++;
         await pause(50);
       }
@@ -265,7 +269,7 @@ describe('F-20 somebody holds a lock', () => {
       const waiting = many(60, () => read(replica, '/conversations?website_id=web_1_1', starved.token));
       await pause(200);
       const others = await many(20, () => read(replica, '/conversations?website_id=web_1_1'));
-      for (const { status, ms } of others) expect([status, ms < 1_000], `${ms} ms`).toEqual([200, true]);
+      for (const { status, ms } of others) expect([status, ms < 2_000], `${ms} ms`).toEqual([200, true]);
       for (const one of await waiting) {
         refusedForNow(one, 'starved');
         expect(one.ms).toBeLessThan(4_000);
@@ -282,7 +286,7 @@ describe('F-20 somebody holds a lock', () => {
       await pause(200);
       for (let i = 0; i < 40; i++) {
         const { status, ms } = await read(replica, '/conversations?website_id=web_1_1');
-        expect([status, ms < 500], `${ms} ms`).toEqual([200, true]);
+        expect([status, ms < 1_500], `${ms} ms`).toEqual([200, true]);
       }
       void waiting.then((all) => {
         for (const { status } of all) expect([200, 503]).toContain(status);

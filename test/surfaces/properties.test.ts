@@ -7,6 +7,8 @@ import { bearerOf, refuseAmbiguous } from '../../src/surfaces/http/request.ts';
 import { readConditions } from '../../src/surfaces/rest/bytes.ts';
 import { readInput } from '../../src/surfaces/rest/input.ts';
 import { routesOf } from '../../src/surfaces/rest/routes.ts';
+import { pageTokenOf, placeOf } from '../../src/tasks/page-token.ts';
+import { basic, newClient, post } from '../auth/oauth/oauth.support.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { seed } from './generated.support.ts';
 import { examples, writer } from './wire.support.ts';
@@ -149,5 +151,59 @@ describe('parsers', () => {
       ),
       { seed, numRuns: 300 },
     );
+  });
+
+  it('a page token of A2A is read as it was written, for its own list and key, and no other text is one', () => {
+    const [key, other] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
+    const refused = (of: Uint8Array, list: string, text: string): void => {
+      expect(() => placeOf(of, list, text), text).toThrow(expect.objectContaining({ code: 'invalid_cursor' }));
+    };
+    const place = fc.record({ at: fc.nat(), id: fc.stringMatching(/^task_[a-f0-9]{32}$/) });
+    fc.assert(
+      fc.property(place, fc.string(), anyText, fc.nat(), (one, list, text, at) => {
+        const token = pageTokenOf(key, list, one);
+        expect(placeOf(key, list, token)).toEqual(one);
+        refused(other, list, token);
+        refused(key, `${list}x`, token);
+        refused(key, list, text);
+        const i = at % token.length;
+        for (const changed of [
+          token.slice(0, i),
+          token.slice(0, i) + (token[i] === 'A' ? 'B' : 'A') + token.slice(i + 1),
+        ])
+          if (!sameBytes(changed, token)) refused(key, list, changed);
+      }),
+      { seed, numRuns: 500 },
+    );
+  });
+  const sameBytes = (one: string, two: string): boolean =>
+    Buffer.from(one, 'base64url').equals(Buffer.from(two, 'base64url'));
+
+  it('Basic is read as two form-encoded texts, whatever they hold, or refused as invalid_client', async () => {
+    const client = await newClient(gateway);
+    const good = basic(client);
+    let failed = 0;
+    const encoded = (text: string): string => Buffer.from(text, 'latin1').toString('base64');
+    const header = fc
+      .oneof(
+        anyText.map((text) => `Basic ${encoded(text)}`),
+        fc.tuple(anyText, anyText).map(([one, two]) => `basic ${encoded(`${one}:${two}`)}`),
+        anyText.map((text) => `Basic ${text}`),
+        fc.nat(good.length - 1).map((i) => good.slice(0, i)),
+        fc.string({ unit: 'grapheme-ascii' }).map((text) => `${good}${text}`),
+        anyText,
+      )
+      .map((text) => text.replace(/[^\t\x20-\x7e\x80-\xff]/g, ''))
+      .filter((text) => text.trim() !== good);
+    await fc.assert(
+      fc.asyncProperty(header, async (authorization) => {
+        const { status, body } = await post(gateway, '/oauth/revoke', { token: 'x' }, { authorization });
+        // Sixty failures a minute are told why (checks, RL-03).
+        const slow = ++failed > 60 && status === 429;
+        expect([status, body.error], authorization).toEqual(slow ? [429, 'slow_down'] : [401, 'invalid_client']);
+      }),
+      { seed, numRuns: 60 },
+    );
+    expect((await post(gateway, '/oauth/revoke', { token: 'x' }, { authorization: good })).status).toBe(200);
   });
 });
