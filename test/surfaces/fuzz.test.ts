@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { cursorOf, subscriptionId } from '../auth/planted.ts';
@@ -533,12 +532,12 @@ function envelopes(): Target[] {
 async function shoot(target: Target, shot: Shot): Promise<void> {
   const asker = holders.get(shot.who);
   inputs[target.surface]++;
-  const late = new AbortController();
-  const hang = pause(PATIENCE, 'hang' as const, { signal: late.signal, ref: false }).catch(() => 'done' as const);
   const where = () => `${target.name} ${JSON.stringify(shot)}`;
-  const answer = await Promise.race([target.fire(shot, asker), hang]);
-  late.abort();
-  if (typeof answer === 'string') throw hung(where);
+  let timer: NodeJS.Timeout | undefined;
+  const hang = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(hung(where)), PATIENCE);
+  });
+  const answer = await Promise.race([target.fire(shot, asker), hang]).finally(() => clearTimeout(timer));
   hold('5xx', answer.status < 500, () => `${where()} ${answer.text}`);
   const shown = answer.text + Object.values(answer.headers).join();
   if (shown.includes('Zq'))
