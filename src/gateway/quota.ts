@@ -1,6 +1,6 @@
 import { Failure } from '../core/failures.ts';
 import { type Database, StoreUnreachable } from '../store/postgres.ts';
-import { takeQuota } from '../store/quota.ts';
+import { type Grant, seeQuota, takeQuota, takesNoWrites } from '../store/quota.ts';
 
 /** State of an app's bucket as the RateLimit headers tell it (draft-ietf-httpapi-ratelimit-headers-10). */
 export interface QuotaState {
@@ -23,6 +23,12 @@ interface Lease {
 
 const LEASE_SECONDS = 2;
 
+/** What is left of a bucket that cannot be written, by this process's count; `at` is performance.now(). */
+interface Kept {
+  readonly tokens: number;
+  readonly at: number;
+}
+
 /**
  * The token bucket of each app lives in PostgreSQL and is shared by surfaces and replicas (decisions, section 21). A
  * replica leases a few units at a time and spends them in memory: a bucket row in every statement cost 42 % of a
@@ -33,6 +39,7 @@ export class Quota {
   readonly #db: Database;
   readonly #leases = new Map<string, Lease>();
   readonly #asking = new Map<string, Promise<Lease | null>>();
+  readonly #kept = new Map<string, Kept>();
 
   constructor(db: Database) {
     this.#db = db;
@@ -108,9 +115,16 @@ export class Quota {
       unspent,
       heldIn,
       windowSeconds: LEASE_SECONDS * 2,
-    }).catch((cause: unknown) => {
-      throw cause instanceof StoreUnreachable ? new Failure('service_unavailable', { cause, retryAfter: 1 }) : cause;
-    });
+    }).then(
+      (taken) => {
+        this.#kept.delete(app);
+        return taken;
+      },
+      (cause: unknown) => {
+        if (takesNoWrites(cause)) return this.#keep(app, cost, want);
+        throw cause instanceof StoreUnreachable ? new Failure('service_unavailable', { cause, retryAfter: 1 }) : cause;
+      },
+    );
     if (!grant) return null;
     const lease = {
       held: grant.granted,
@@ -123,6 +137,24 @@ export class Quota {
     };
     this.#leases.set(app, lease);
     return lease;
+  }
+
+  /**
+   * The grant of a store that can be read only (checks, F-19: reads go on): what its bucket held when it was first seen so,
+   * and the app's rate from then on, counted here. Each replica counts for itself, until the store takes writes again.
+   */
+  async #keep(app: string, need: number, want: number): Promise<Grant | null> {
+    const bucket = await seeQuota(this.#db, app);
+    if (!bucket) return null;
+    const { per_minute, burst } = bucket;
+    const now = performance.now();
+    const { tokens, at } = this.#kept.get(app) ?? { tokens: bucket.remaining, at: now };
+    const left = Math.min(burst, tokens + ((now - at) * per_minute) / 60_000);
+    const granted = left >= Math.min(need, burst) ? Math.min(want, Math.floor(left)) : 0;
+    const remaining = left - granted;
+    this.#kept.set(app, { tokens: remaining, at: now });
+    // Of no window: what is unspent when the store takes writes again is nobody's.
+    return { granted, granted_in: '0', remaining, per_minute, burst };
   }
 }
 

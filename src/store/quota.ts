@@ -1,5 +1,5 @@
 import { sql } from '../core/sql.ts';
-import type { Database } from './postgres.ts';
+import { type Database, sqlState } from './postgres.ts';
 
 export interface Grant {
   readonly granted: number;
@@ -20,4 +20,20 @@ export async function takeQuota(
     SELECT * FROM gateway.take_quota(${app}, ${ask.need}, ${ask.want}, ${ask.held}, ${ask.unspent},
                                      ${ask.heldIn}, ${ask.windowSeconds}::float8 * interval '1 second')`);
   return grant ?? null;
+}
+
+/** Whether the store answers but takes no writes: it was made read-only, or its disk is full. */
+export const takesNoWrites = (error: unknown): boolean => /^(25006|53100)$/.test(sqlState(error));
+
+/** An app's bucket as it stands now, with nothing taken from it. `null`: no such app. */
+export async function seeQuota(
+  db: Database,
+  app: string,
+): Promise<Pick<Grant, 'remaining' | 'per_minute' | 'burst'> | null> {
+  const [bucket] = await db.read<Pick<Grant, 'remaining' | 'per_minute' | 'burst'>>(sql`
+    SELECT a.quota_per_minute AS per_minute, a.burst,
+           least(a.burst, coalesce(q.tokens + extract(epoch FROM clock_timestamp() - q.at) * a.quota_per_minute / 60.0,
+                                   a.burst))::float8 AS remaining
+      FROM gateway.app a LEFT JOIN gateway.quota q ON q.app_id = a.id WHERE a.id = ${app}`);
+  return bucket ?? null;
 }

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CONTRACT_SKILLS } from '../laws/contract.ts';
 import { LONG, times } from '../support/form.ts';
 import { type Answer, openTestGateway, type TestGateway } from '../support/gateway.ts';
+import { rpc as a2a, work } from '../surfaces/a2a.support.ts';
+import { argumentsOf, rpc as mcp } from '../surfaces/mcp.support.ts';
 import { ALL_SCOPES, DIMENSIONS, nameOf, OPERATIONS, type Operation, pathOf } from './expected.ts';
 import { World, webId } from './world.ts';
 
@@ -48,6 +51,40 @@ const masked = ({ status, text }: Answer): string =>
 async function ask(path: string, token: string): Promise<string> {
   answers++;
   return masked(await gateway.ask(path, { token }));
+}
+
+/** The same of one case of every tool, and of every skill that reads. */
+async function agents(token: string): Promise<Map<string, string>> {
+  const said = new Map<string, string>();
+  const { registry } = gateway.corridor;
+  const note = (name: string, answer: Answer): void => {
+    answers++;
+    said.set(
+      name,
+      masked(answer)
+        .replace(/"(messageId|contextId)":"[^"]+"/g, '"$1":"-"')
+        .replace(/task_[a-f0-9]{32}/g, 'task')
+        .replace(/"(timestamp|expires_at)":"[^"]+"/g, '"$1":0')
+        .replace(/(\\"(?:generated_at|checked_at)\\"):(?:\\"[^"]*\\"|\d+)/g, '$1:0'),
+    );
+  };
+  for (const operation of OPERATIONS) {
+    const tool = registry.get(operation.tool) ?? expect.fail(operation.tool);
+    const input = argumentsOf(tool, pathOf(operation, WEB));
+    note(
+      `MCP ${nameOf(operation)}`,
+      await mcp(gateway.port, token, 'tools/call', { name: tool.name, arguments: input }),
+    );
+  }
+  for (const [skill, { runs, arguments: known }] of Object.entries(CONTRACT_SKILLS)) {
+    const operation = OPERATIONS.find(({ tool }) => tool === runs);
+    if (!operation) continue;
+    const tool = registry.get(runs) ?? expect.fail(runs);
+    const all = Object.entries(argumentsOf(tool, pathOf(operation, WEB)));
+    const input = Object.fromEntries(all.filter(([member]) => known.split(' ').includes(member)));
+    note(`A2A ${skill}`, await a2a(gateway.port, token, 'SendMessage', work(skill, input)));
+  }
+  return said;
 }
 
 /** All answers of all operations to one credential: whole, in pages of one and two rows, and from many cursors. */
@@ -104,6 +141,7 @@ async function transcript(token: string): Promise<Map<string, string>> {
     const filtered = `/api/v1/conversations?website_id=${WEB}&limit=1&${filter}`;
     said.set(filtered, await ask(filtered, token));
   }
+  for (const [name, answer] of await agents(token)) said.set(name, answer);
   return said;
 }
 

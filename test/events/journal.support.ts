@@ -17,6 +17,9 @@ export async function plant(sql: postgres.Sql): Promise<void> {
       SELECT 1, 1, n, 'cnv' || n, n, 'unassigned', 'web', now(), now() FROM generate_series(1, 4) AS n;
     INSERT INTO platform.message (tenant, site, id, external_id, conversation_id, author_type, visibility, kind, created_at)
       VALUES (1, 1, 1, 'm1', 1, 'visitor', 'public', 'text', now());
+    -- Above every number that a test writes by hand.
+    INSERT INTO platform.native_id (tenant, site, kind, last) SELECT tenant, CASE WHEN kind = 'operator' THEN 0 ELSE site END, kind, 1000000 FROM platform.website,
+      unnest(ARRAY['visitor', 'contact', 'team', 'operator', 'conversation', 'message']) AS kind ON CONFLICT DO NOTHING;
   `);
 }
 

@@ -8,6 +8,7 @@ import { plant } from '../events/journal.support.ts';
 import { Client, type Door, doorOf, newTicket, ORIGIN, openSession } from '../events/realtime.support.ts';
 import { definition } from '../events/subscriptions.support.ts';
 import { addEndpoint, answer, openReceiver, until, verified } from '../events/webhooks.support.ts';
+import { doctor } from '../support/audit.ts';
 import { issue } from '../support/credentials.ts';
 import { freshDatabase } from '../support/database.ts';
 import { times } from '../support/form.ts';
@@ -210,6 +211,7 @@ it(
       const [row] = await sql`SELECT count(*)::integer AS n FROM public.change`;
       expect(total).toBe(row?.['n']);
       expect(total).toBeGreaterThan(200);
+      expect(await doctor(database)).toEqual([]);
       console.info(
         `F-09: ${total} changes, ${total} receipts, ${kills} kills; REST, MCP, socket and webhooks have each of them; missed 0, ` +
           `out of order 0; repeated: socket ${socket.repeated}, webhooks ${receiver.got.length - total}`,

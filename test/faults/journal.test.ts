@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type postgres from 'postgres';
 import { expect, it } from 'vitest';
 import { plant } from '../events/journal.support.ts';
+import { doctor } from '../support/audit.ts';
 import { freshDatabase } from '../support/database.ts';
 import { times } from '../support/form.ts';
 
@@ -96,6 +97,7 @@ async function contest({ seconds, defect, road }: Plan): Promise<Outcome> {
     });
     const { looks, overtaken } = await observer.stop();
     const wrong = [...(overtaken > 0 ? ['a position appeared behind a reader'] : []), ...(await audit(sql))];
+    if (defect === undefined) expect(await doctor(database)).toEqual([]);
     if (counts.deadlocks > 0) wrong.push('deadlock');
     const [row] =
       await sql`SELECT (SELECT count(*) FROM public.change)::integer AS changes, (SELECT count(*) FROM gateway.journal)::integer AS receipts`;

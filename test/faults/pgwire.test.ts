@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { sql } from '../../src/core/sql.ts';
 import { type Database, openDatabase, StoreUnreachable } from '../../src/store/postgres.ts';
+import { doctor } from '../support/audit.ts';
 import { issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import {
@@ -273,6 +274,7 @@ describe('replicas', () => {
   afterAll(async () => {
     await replicas.close();
     await wire.close();
+    expect(await doctor(world)).toEqual([]);
     await world.close();
   });
 

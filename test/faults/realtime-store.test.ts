@@ -11,6 +11,7 @@ import { startServer } from '../../src/surfaces/http/server.ts';
 import { realtimeSurface } from '../../src/surfaces/realtime/realtime.ts';
 import { Client, holder, openSession, plantWebsites } from '../events/realtime.support.ts';
 import { append, create, definition } from '../events/subscriptions.support.ts';
+import { doctor } from '../support/audit.ts';
 import { BASE_URL, openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { KEYS } from '../support/keys.ts';
 import { openProxy, type WireProxy } from '../support/pgwire.ts';
@@ -33,6 +34,7 @@ afterAll(async () => {
   await Promise.all(ends.map((end) => end()));
   await db.close();
   await proxy.close();
+  expect(await doctor(gateway.database)).toEqual([]);
   await gateway.close();
 });
 beforeEach(() => {

@@ -18,6 +18,7 @@ import {
   Raw,
 } from '../events/realtime.support.ts';
 import { append, create, definition } from '../events/subscriptions.support.ts';
+import { doctor } from '../support/audit.ts';
 import { times } from '../support/form.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { pool, type Replica, startReplica } from '../support/replica.ts';
@@ -28,7 +29,10 @@ beforeAll(async () => {
   gateway = await openTestGateway('empty');
   await plantWebsites(gateway.database.sql, 40);
 });
-afterAll(() => gateway.close());
+afterAll(async () => {
+  expect(await doctor(gateway.database)).toEqual([]);
+  await gateway.close();
+});
 
 const sql = (): postgres.Sql => gateway.database.sql;
 const KEYS = { GATEWAY_KEYS: `k:${Buffer.alloc(32, 7).toString('base64')}` };

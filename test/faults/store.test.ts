@@ -9,6 +9,7 @@ import { importRecords } from '../../src/import/import.ts';
 import { type EmbeddedStore, openEmbedded } from '../../src/store/embedded.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { type Database, openDatabase, StoreUnreachable } from '../../src/store/postgres.ts';
+import { doctor } from '../support/audit.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 
 /**
@@ -47,6 +48,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
+  expect(await doctor({ name: 'gateway', ...target() })).toEqual([]);
   await gateway.close();
   await db.close();
   await store.stop();

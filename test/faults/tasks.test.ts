@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { doctor } from '../support/audit.ts';
 import { type Issued, issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { times } from '../support/form.ts';
@@ -36,6 +37,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(async () => {
   await Promise.all(replicas.map((replica) => replica.end()));
+  expect(await doctor(database)).toEqual([]);
   await database.close();
 });
 beforeEach(async () => {

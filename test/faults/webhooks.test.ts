@@ -22,6 +22,7 @@ import {
   until,
   verified,
 } from '../events/webhooks.support.ts';
+import { doctor } from '../support/audit.ts';
 import { issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { times } from '../support/form.ts';
@@ -158,6 +159,7 @@ async function drain({
       wrong.add('an event without a delivery');
     if (counts.some((n) => n > 5)) wrong.add('more than five attempts');
     if (repeated > kills * IN_FLIGHT) wrong.add('more repetitions of what was accepted than kills explain');
+    if (wrong.size === 0) expect(await doctor(database)).toEqual([]);
     return {
       wrong: [...wrong].sort(),
       events: told,
@@ -367,6 +369,7 @@ it('F-11 WH-07 nine bad receivers beside a good one: it waits no longer, memory 
       { n: number }[]
     >`SELECT max(attempts)::integer AS n FROM gateway.webhook_delivery`;
     expect(most?.n).toBeLessThanOrEqual(5);
+    expect(await doctor(database)).toEqual([]);
   } finally {
     await replica.kill9();
     await Promise.all([good.close(), honeypot.close()]);
@@ -409,6 +412,7 @@ it('WH-11 neither the log nor a command shows a secret or an address’s query; 
     await until(() => told.includes('ready on'));
     await tell(database, 5);
     await until(async () => secured.length === 5 && (await queued(database)) === 0, 30_000);
+    expect(await doctor(database)).toEqual([]);
     // And errors of our own: the store refuses what the dispatcher asks.
     await database.sql`ALTER TABLE gateway.webhook_delivery RENAME COLUMN due_at TO overdue_at`;
     await tell(database, 1);

@@ -5,7 +5,7 @@ import { LONG } from '../support/form.ts';
 import { everyPoint, type Messages, type Point } from '../support/pgwire.ts';
 import { type Pool, pool, type Replica, startReplica } from '../support/replica.ts';
 import { faultsOn, generator, pickFrom, WRITE } from './writes.faults.ts';
-import { DATABASE, type FaultWorld, openFaultWorld, type Told, type Trial } from './writes.support.ts';
+import { DATABASE, type FaultWorld, type Figures, openFaultWorld, type Told, type Trial } from './writes.support.ts';
 
 /**
  * The four writes under faults (checks, section 15): whatever dies and whenever, a key has one effect at most, an
@@ -76,12 +76,14 @@ afterAll(async () => {
 });
 
 /** The books of everything so far. */
-async function balance(what: string, began: number): Promise<void> {
-  const { trials, attempts, lostReplies, acknowledged, effects, doubles, lost } = await world.audit();
+async function balance(what: string, began: number): Promise<Figures> {
+  const figures = await world.audit();
+  const { trials, attempts, lostReplies, acknowledged, effects, doubles, lost } = figures;
   lines.push(
     `${what}: seed ${SEED}, ${((performance.now() - began) / 1000).toFixed(1)} s; so far ${trials} trials, ${attempts} attempts, ` +
       `${lostReplies} lost replies, ${kills} kills, ${acknowledged} acknowledged, ${effects} effects, ${doubles} doubles, ${lost} lost`,
   );
+  return figures;
 }
 
 async function done(trial: Trial, from: () => readonly string[] = urls): Promise<void> {
@@ -310,14 +312,15 @@ describe('under load', () => {
 });
 
 describe('F-26 all of it in any order', () => {
-  it('the books balance and doctor finds nothing', { timeout: LIMIT }, async () => {
+  it('the books balance and doctor finds nothing', { timeout: LIMIT }, async ({ task }) => {
     const began = performance.now();
     const until = Date.now() + (MINUTES * 60_000 || 5_000);
     const all = Object.values(faults);
     await under(async () => {
       while (Date.now() < until) await pick(all)();
     });
-    await balance('F-26', began);
+    const { doubles, lost } = await balance('F-26', began);
+    task.meta.shown = { doubles, missed: lost };
     expect(world.doctor().findings).toEqual([]);
   });
 });

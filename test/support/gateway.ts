@@ -61,6 +61,8 @@ export interface TestGateway {
   readonly port: number;
   readonly log: string[];
   ask(path: string, options?: AskOptions): Promise<Answer>;
+  /** Holds an answer, also one that came another way, to the served OpenAPI document; throws. */
+  readonly check: (method: string, path: string, answer: Answer) => void;
   issue(grant?: Grant, tenant?: number): Promise<Issued>;
   close(): Promise<void>;
 }
@@ -132,6 +134,7 @@ export async function openTestGateway(
     port: server.port,
     log,
     ask,
+    check,
     issue: (grant, tenant = 1) => issue(own.sql, tenant, grant),
     close: async () => {
       await Promise.all([server.close(), tasks.stop(), realtime.stop()]);

@@ -20,7 +20,7 @@ import { CANARY, plantReceipt, receiptId, World, webId } from '../auth/world.ts'
 import { addDispositions } from '../auth/writes.support.ts';
 import type { Issued } from '../support/credentials.ts';
 import { type Answer, openTestGateway, type TestGateway } from '../support/gateway.ts';
-import { rpc } from './mcp.support.ts';
+import { argumentsOf, rpc } from './mcp.support.ts';
 import { type Example, examples, freshKey, WEB, withQuery, writer } from './wire.support.ts';
 
 /** Check MC-12 (and TN-01 on MCP): whatever REST answers, the tool answers, and what it answers is data. */
@@ -49,22 +49,6 @@ interface Command {
 }
 /** The command of an example, under a key of its own; none of a read. */
 const commandOf = ({ body }: Pick<Example, 'body'>): Command | undefined => body && { body, key: freshKey() };
-
-/** The arguments that say what a REST address says; written apart from the surface that reads such addresses. */
-function argumentsOf({ path, parameters }: Tool, url: string): Input {
-  const { pathname, searchParams } = new URL(url, 'http://gateway');
-  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
-  const values = new RegExp(`^${path.replace(/\{\w+\}/g, '([^/]+)')}$`).exec(pathname)?.slice(1) ?? [];
-  const typed = (name: string, value: string): unknown => {
-    const type = parameters.find((one) => one.name === name)?.type;
-    if (type === 'integer' && /^\d+$/.test(value)) return Number(value);
-    return type === 'boolean' && /^(true|false)$/.test(value) ? value === 'true' : value;
-  };
-  return Object.fromEntries([
-    ...names.map((name, index) => [name, values[index]] as const),
-    ...[...searchParams].map(([name, value]) => [name, typed(name, value)] as const),
-  ]);
-}
 
 const call = (gateway: TestGateway, token: string, tool: Tool, input: Input): Promise<Answer> =>
   rpc(gateway.port, token, 'tools/call', { name: tool.name, arguments: input }, { id: 'same' });

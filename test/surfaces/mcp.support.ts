@@ -1,5 +1,6 @@
 import { type Agent, request as httpRequest } from 'node:http';
 import { expect } from 'vitest';
+import type { Tool } from '../../src/core/tool.ts';
 import type { Answer } from '../support/gateway.ts';
 import { openOracle } from '../support/oracle.ts';
 
@@ -94,3 +95,19 @@ export const initializeParams = (protocolVersion: string = PREFERRED): object =>
   capabilities: {},
   clientInfo: { name: 'test', version: '1.0.0' },
 });
+
+/** The arguments that say what a REST address says; written apart from the surface that reads such addresses. */
+export function argumentsOf({ path, parameters }: Tool, url: string): Readonly<Record<string, unknown>> {
+  const { pathname, searchParams } = new URL(url, 'http://gateway');
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+  const values = new RegExp(`^${path.replace(/\{\w+\}/g, '([^/]+)')}$`).exec(pathname)?.slice(1) ?? [];
+  const typed = (name: string, value: string): unknown => {
+    const type = parameters.find((one) => one.name === name)?.type;
+    if (type === 'integer' && /^\d+$/.test(value)) return Number(value);
+    return type === 'boolean' && /^(true|false)$/.test(value) ? value === 'true' : value;
+  };
+  return Object.fromEntries([
+    ...names.map((name, index) => [name, values[index]] as const),
+    ...[...searchParams].map(([name, value]) => [name, typed(name, value)] as const),
+  ]);
+}

@@ -1,0 +1,191 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { packageRoot } from '../../src/package.ts';
+import { cursorOf, subscriptionId } from '../auth/planted.ts';
+import { CONTRACT_SKILLS } from '../laws/contract.ts';
+import { doctor } from '../support/audit.ts';
+import { type Issued, issue } from '../support/credentials.ts';
+import { freshDatabase } from '../support/database.ts';
+import { type Answer, openTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startReplica } from '../support/replica.ts';
+import { rpc as a2a, work } from '../surfaces/a2a.support.ts';
+import { rpc as mcp } from '../surfaces/mcp.support.ts';
+import { examples, requestOf, urlOf, WEB, writer } from '../surfaces/wire.support.ts';
+
+/**
+ * F-23: what a handler throws is the one 500 that there is, as a problem and with nothing of what was thrown, and the
+ * process goes on; what nobody has caught ends the process, at once and with an exit code for its supervisor.
+ */
+const SECRET = 'planted-7f3a';
+const THROWN: readonly unknown[] = [
+  new Error(`SELECT * FROM platform.contact -- ${SECRET}`),
+  Object.assign(new TypeError(SECRET), { code: 'ERR_INVALID_ARG_TYPE', cause: new Error(SECRET) }),
+  SECRET,
+  undefined,
+];
+
+describe('F-23 a handler that throws', () => {
+  let gateway: TestGateway;
+  let holder: Issued;
+  beforeAll(async () => {
+    gateway = await openTestGateway();
+    holder = await writer(gateway);
+  });
+  afterEach(() => vi.restoreAllMocks());
+  afterAll(async () => {
+    expect(await doctor(gateway.database)).toEqual([]);
+    await gateway.close();
+  });
+
+  const hidden = ({ text, headers }: Answer, where: string): void =>
+    expect(text + JSON.stringify(headers), where).not.toMatch(
+      new RegExp(`${SECRET}|\\bat .+:\\d+|TypeError|node_modules`),
+    );
+
+  it('F-23 every operation, over REST and MCP: 500 as a problem, logged as an error, and the next call is served', async () => {
+    const { token, credential } = holder;
+    const mine = { '{subscription_id}': subscriptionId(credential), after: cursorOf(credential) };
+    const known = new Map((await examples(gateway)).map((one) => [one.tool.name, one]));
+    let thrown = 0;
+    for (const tool of gateway.corridor.registry.tools) {
+      const { path, query, body } = known.get(tool.name) ?? {
+        path: tool.path.replace('{subscription_id}', mine['{subscription_id}']),
+        query: [],
+        body: tool.method === 'DELETE' ? undefined : definition,
+      };
+      const spy = vi.spyOn(tool, 'handle');
+      for (const what of THROWN) {
+        spy.mockRejectedValueOnce(what);
+        const options = requestOf({ body }, { token, method: tool.method, unchecked: true });
+        const headers = { ...options.headers, ...(tool.ifMatch && { 'if-match': '1' }) };
+        const answer = await gateway.ask(urlOf(path, query), { ...options, headers });
+        const where = `${tool.name} ${String(what)}: ${answer.text}`;
+        expect([answer.status, answer.headers['content-type']], where).toEqual([500, 'application/problem+json']);
+        expect(answer.body, where).toMatchObject({ status: 500, code: 'internal' });
+        expect(answer.body.request_id).toBe(answer.headers['x-request-id']);
+        hidden(answer, where);
+        thrown++;
+      }
+      spy.mockImplementationOnce(() => {
+        throw new Error(SECRET);
+      });
+      const input = Object.fromEntries(
+        [...tool.path.matchAll(/\{(\w+)\}/g)].map(([part, name = '']) => [
+          name,
+          path.split('/')[tool.path.split('/').indexOf(part)],
+        ]),
+      );
+      const params = {
+        name: tool.name,
+        arguments: {
+          ...input,
+          ...Object.fromEntries(query),
+          ...body,
+          ...(tool.idempotency === 'required' && { idempotency_key: `thrown-${thrown}` }),
+          ...(tool.ifMatch && { if_match: 1 }),
+        },
+      };
+      const answer = await mcp(gateway.port, token, 'tools/call', params);
+      expect(answer.body.result?.structuredContent.error, `${tool.name} ${answer.text}`).toMatchObject({
+        code: 'internal',
+        status: 500,
+      });
+      hidden(answer, tool.name);
+      spy.mockRestore();
+    }
+    expect((await gateway.ask('/api/v1/context', { token })).status).toBe(200);
+    const errors = gateway.log.filter((line) => line.includes('"level":50'));
+    expect(thrown).toBe(gateway.corridor.registry.tools.length * THROWN.length);
+    expect(errors.length).toBe(thrown + gateway.corridor.registry.tools.length);
+    console.info(`F-23: ${thrown} throws over REST, ${errors.length} errors in the log`);
+  }, 60_000);
+
+  const definition = {
+    website_ids: [WEB],
+    event_types: ['conversation.*'],
+    ...{ payload_mode: 'thin', delivery: { mode: 'pull' }, start: 'retained' },
+  };
+
+  it('F-23 a skill: its task has failed, with the code and nothing else', async () => {
+    const inputs: Readonly<Record<string, object>> = {
+      support_insights: { website_id: WEB, range: 'today' },
+      conversation_evidence: { conversation_id: 'cnv_1_1_2' },
+      configuration_inspection: { website_id: WEB, path: '/ai/features' },
+      contact_inspection: { contact_id: 'ctc_1_1_1' },
+      offline_language_detection: {
+        ...{ feature_id: 'aif_1_1_5', expected_version: 3 },
+        context: { type: 'text', text: 'Wo ist mein Paket?' },
+      },
+    };
+    expect(Object.keys(inputs)).toEqual(Object.keys(CONTRACT_SKILLS));
+    for (const [name, input] of Object.entries(inputs)) {
+      const tool = gateway.corridor.registry.get(CONTRACT_SKILLS[name]?.runs ?? '') ?? expect.fail(name);
+      vi.spyOn(tool, 'handle').mockRejectedValueOnce(new Error(SECRET));
+      const answer = await a2a(gateway.port, holder.token, 'SendMessage', work(name, input));
+      const { status, artifacts } = answer.body.result?.task ?? expect.fail(answer.text);
+      expect([status.state, status.message.parts[0].data.code, artifacts], name).toEqual([
+        'TASK_STATE_FAILED',
+        'internal',
+        undefined,
+      ]);
+      hidden(answer, name);
+      const next = await a2a(gateway.port, holder.token, 'SendMessage', work(name, input));
+      expect(next.body.result.task.status.state, name).toBe('TASK_STATE_COMPLETED');
+    }
+    // They were told of, too; the gateway would fail the whole file for what it was not meant to meet.
+    const told = gateway.log.filter((line) => line.startsWith('DEFECT tasks'));
+    expect(told).toEqual(Object.keys(inputs).map(() => `DEFECT tasks Error: ${SECRET}`));
+    for (const [i, line] of gateway.log.entries()) if (told.includes(line)) gateway.log[i] = '';
+  });
+});
+
+describe('F-23 what nobody has caught', () => {
+  it.each([
+    ['a rejection', 'Promise.reject(new Error("planted"))'],
+    ['an error in a callback', 'setImmediate(() => { throw new Error("planted"); })'],
+  ])(
+    'F-23 %s ends the process with an exit code, and nobody listens any more',
+    async (_, harm) => {
+      const folder = mkdtempSync(join(tmpdir(), 'gateway-thrown-'));
+      const database = await freshDatabase('demo');
+      const { token } = await issue(database.sql, 1);
+      const planted = join(folder, 'planted.mjs');
+      const tool = pathToFileURL(join(fileURLToPath(packageRoot), 'dist/tools/discovery/gateway-context.js'));
+      // The test build: the same files, and one handler that lets go of something.
+      writeFileSync(
+        planted,
+        `const { default: tool } = await import(${JSON.stringify(tool)});
+       const { handle } = tool;
+       let calls = 0;
+       tool.handle = (context) => { if (++calls === 3) ${harm}; return handle(context); };`,
+      );
+      const { host, port, name } = database;
+      const replica = await startReplica({
+        databaseUrl: `postgres://postgres@${encodeURIComponent(host)}:${port}/${name}`,
+        env: { NODE_OPTIONS: `--import ${pathToFileURL(planted)}` },
+      });
+      const ask = (): Promise<number | string> =>
+        fetch(`${replica.url}/api/v1/context`, { headers: { authorization: `Bearer ${token}` } }).then(
+          ({ status }) => status,
+          () => 'lost',
+        );
+      expect([await ask(), await ask()]).toEqual([200, 200]);
+      expect([200, 'lost']).toContain(await ask());
+      const began = performance.now();
+      expect(await replica.exited).toEqual({ code: 1, signal: null });
+      expect(performance.now() - began).toBeLessThan(5_000);
+      const socket = connect(Number(new URL(replica.url).port), '127.0.0.1');
+      const [error] = await once(socket, 'error');
+      expect(error.code).toBe('ECONNREFUSED');
+      expect(await doctor(database)).toEqual([]);
+      await database.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+    60_000,
+  );
+});

@@ -1,0 +1,26 @@
+import { vi } from 'vitest';
+import { run } from '../../src/cli/program.ts';
+import type { TestDatabase } from './database.ts';
+
+/** What `gateway doctor --json` finds in a test file's database, which is nothing after any fault (checks, section 15). */
+export async function doctor({ name, host, port }: Pick<TestDatabase, 'name' | 'host' | 'port'>): Promise<unknown[]> {
+  const before = process.env['DATABASE_URL'];
+  process.env['DATABASE_URL'] = `postgres://postgres@${encodeURIComponent(host)}:${port}/${name}`;
+  let written = '';
+  const spy = vi.spyOn(process.stdout, 'write').mockImplementation((chunk: string | Uint8Array): boolean => {
+    written += Buffer.from(chunk).toString();
+    return true;
+  });
+  try {
+    const not = () => Promise.reject(new Error('only main.ts has it'));
+    await run(['doctor', '--json'], { serve: not, generate: not });
+  } finally {
+    spy.mockRestore();
+    process.exitCode = undefined;
+    if (before === undefined) delete process.env['DATABASE_URL'];
+    else process.env['DATABASE_URL'] = before;
+  }
+  const { findings, checks } = JSON.parse(written) as { findings: unknown[]; checks: number }; // its own test holds its shape
+  if (checks < 15) throw new Error(`doctor made ${checks} checks`);
+  return findings;
+}

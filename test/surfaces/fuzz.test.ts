@@ -1,0 +1,580 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { cursorOf, subscriptionId } from '../auth/planted.ts';
+import { CANARY, type Canary, plantReceipt, World } from '../auth/world.ts';
+import { CONTRACT_SKILLS } from '../laws/contract.ts';
+import type { Grant, Issued } from '../support/credentials.ts';
+import { times } from '../support/form.ts';
+import { type Answer, openTestGateway, type TestGateway } from '../support/gateway.ts';
+import { rpc as a2a, post as a2aPost, messageId } from './a2a.support.ts';
+import {
+  addressOf,
+  type Body,
+  type Document,
+  like,
+  mutated,
+  mutatedBody,
+  type Operation,
+  readOperations,
+  request,
+  type Schema,
+  seed,
+  value,
+} from './generated.support.ts';
+import { rpc as mcp, post as mcpPost } from './mcp.support.ts';
+import { type Example, examples, freshKey } from './wire.support.ts';
+
+/**
+ * Requests drawn from what the gateway serves (the OpenAPI document, `tools/list`, the agent card), valid ones and such
+ * with one thing wrong, over every surface. Of each answer: a documented status, no 5xx, the served schema, the wrong
+ * thing by its name, nothing that the caller may not see, and all within ten seconds. `TEST_FORM=long npm test --
+ * test/surfaces/fuzz` draws a million; FC_SEED repeats a run.
+ */
+const INPUTS = Number(process.env['FUZZ_INPUTS'] ?? times(20_000, 1_000_000));
+/** Of one round over all targets, after which what was written is cleared away. */
+const ROUND = Math.min(20_000, INPUTS);
+/** Requests under way at a time. */
+const LANES = 8;
+const PATIENCE = 10_000;
+const WEB = 'web_1_1';
+
+type Surface = 'rest' | 'mcp' | 'a2a';
+const found = { '5xx': 0, undocumented: 0, leaks: 0, mismatches: 0, hangs: 0 };
+const inputs: Record<Surface, number> = { rest: 0, mcp: 0, a2a: 0 };
+/** How often each surface said what. */
+const said = new Map<string, number>();
+
+let gateway: TestGateway;
+let world: World;
+let targets: Target[];
+process.stderr.write(`fuzz: FC_SEED=${seed}\n`);
+
+/** Who asks, and what no answer may show them. */
+interface Holder extends Issued {
+  readonly name: string;
+  readonly hidden: ReadonlySet<string>;
+}
+const holders = new Map<string, Holder>();
+/** Nobody has no token. Most of it is asked by one who may do it. */
+const WHO = ['full', 'full', 'full', 'full', 'full', 'full', 'masked', 'restricted', 'nobody'] as const;
+type Who = (typeof WHO)[number];
+
+/** Texts of people and messages, which need a flag wherever they are shown. */
+const FLAGGED =
+  /^(contact|message|note|file|file_chunk)\.|^conversation\.(subject|language|rating_label)|^visitor\.nickname/;
+const foreign = ({ tenant, site }: Canary): boolean => tenant !== 1 || site !== 1;
+/** Rows that only conversations of channel 2 lead to. */
+const away = ({ table, row }: Canary): boolean =>
+  (table === 'conversation' && (row === 2 || row === 5)) ||
+  (table === 'message' && row >= 8) ||
+  (table.startsWith('file') && row >= 3) ||
+  (table === 'ai_result' && row === 2);
+
+const GRANTS: Readonly<Record<Exclude<Who, 'nobody'>, readonly [Grant, (canary: Canary) => boolean]>> = {
+  full: [{}, () => false],
+  masked: [{ dataAccess: [] }, ({ table, column }) => FLAGGED.test(`${table}.${column}`)],
+  restricted: [{ channels: ['chn_1_1_1'] }, away],
+};
+
+beforeAll(async () => {
+  gateway = await openTestGateway('empty');
+  world = await new World(gateway.database.sql).whole();
+  for (const [name, [grant, hides]] of Object.entries(GRANTS)) {
+    const issued = await gateway.issue({ websites: [WEB], authors: ['opr_1_1_1'], ...grant });
+    const hidden = world.canaries.filter((one) => foreign(one) || hides(one)).map(({ text }) => text);
+    holders.set(name, { ...issued, name, hidden: new Set(hidden) });
+  }
+  await clear();
+  targets = await readTargets();
+}, 60_000);
+afterAll(() => gateway.close());
+
+const holder = (name: string): Holder => holders.get(name) ?? expect.fail(name);
+
+/** What was written is taken away, and what every credential needs is there again; the log held nothing of it. */
+async function clear(): Promise<void> {
+  const { sql } = gateway.database;
+  await sql`DELETE FROM gateway.task`;
+  await sql`DELETE FROM platform.note WHERE id > 100`;
+  await sql`DELETE FROM gateway.subscription`;
+  await sql`DELETE FROM gateway.operation`;
+  for (const { credential } of holders.values()) await plantReceipt(sql, credential);
+  const log = gateway.log.join('\n');
+  if (CANARY.test(log)) found.leaks++;
+  expect(log.match(CANARY)).toBeNull();
+  expect(log).not.toContain(' 500 ');
+  gateway.log.length = 0;
+}
+
+/** One request. `names`: what is wrong with it, as the answer must say it; empty: something that has no name. */
+interface Shot {
+  readonly who: Who;
+  readonly right: boolean;
+  readonly names?: string | undefined;
+  readonly url?: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+interface Target {
+  readonly name: string;
+  readonly surface: Surface;
+  readonly weight: number;
+  readonly shots: fc.Arbitrary<Shot>;
+  /** Asks, and holds the answer to what is served; throws. */
+  fire(shot: Shot, asker: Holder | undefined): Promise<Answer>;
+}
+
+const who = fc.constantFrom(...WHO);
+
+async function readTargets(): Promise<Target[]> {
+  const { credential } = holder('full');
+  const document: Document = (await gateway.ask('/api/v1/openapi.json')).body;
+  const mine = { subscription: subscriptionId(credential), after: cursorOf(credential) };
+  const definition: Body = {
+    website_ids: [WEB],
+    event_types: ['conversation.*', 'visitor.changed'],
+    ...{ payload_mode: 'thin', delivery: { mode: 'pull' }, start: 'retained' },
+  };
+  const all: Example[] = [
+    ...(await examples(gateway)),
+    ...gateway.corridor.registry.tools
+      .filter(({ effect, idempotency }) => effect === 'write' && idempotency !== 'required')
+      .map((tool) => ({
+        tool,
+        path: tool.path.replace('{subscription_id}', mine.subscription),
+        query: [],
+        url: '',
+        body: tool.method === 'DELETE' ? undefined : definition,
+      })),
+  ].map((one) => ({
+    ...one,
+    path: one.path.replace(/sub_0{32}/, mine.subscription),
+    query: one.query.map(([name, text]) => [
+      name,
+      name === 'after' ? mine.after : name === 'subscription_id' ? mine.subscription : text,
+    ]),
+  }));
+  const operations = readOperations(document, all);
+  const of = (name: string): Operation => operations.find((one) => one.name === name) ?? expect.fail(name);
+  const tools: readonly { name: string; inputSchema: Schema }[] = (
+    await mcp(gateway.port, holder('full').token, 'tools/list')
+  ).body.result.tools;
+  const card = (await gateway.ask('/.well-known/agent-card.json')).body;
+  const skills: Readonly<Record<string, Schema>> = card.capabilities.extensions[0].params;
+  return interleaved([
+    operations.map(rest),
+    tools.map(({ name, inputSchema }) =>
+      tool(
+        of(name),
+        inputSchema,
+        all.find((one) => one.tool.name === name),
+      ),
+    ),
+    [
+      ...Object.entries(skills).map(([name, schema]) =>
+        skill(name, schema, of(CONTRACT_SKILLS[name]?.runs ?? ''), all),
+      ),
+      ...taskMethods(),
+      ...envelopes(),
+    ],
+  ]);
+}
+
+/** Lists in turn, so that no kind of request stands alone at the end. */
+const interleaved = <T>(lists: readonly (readonly T[])[]): T[] =>
+  Array.from({ length: Math.max(...lists.map(({ length }) => length)) }, (_, i) =>
+    lists.flatMap((list) => list.slice(i, i + 1)),
+  ).flat();
+
+/** Judges what is the matter with an answer, and counts it. */
+function hold(what: keyof typeof found, fine: boolean, where: () => string): void {
+  if (fine) return;
+  found[what]++;
+  throw new Error(`${what}: ${where()}`);
+}
+
+function hung(where: () => string): Error {
+  found.hangs++;
+  return new Error(`no answer in ${PATIENCE} ms: ${where()}`);
+}
+
+/** Rules that no schema tells: cursors of another list, dates without a range, a website that is not the record's. */
+const RULES = /^invalid_(cursor|parameter)$/;
+
+function rest(operation: Operation): Target {
+  const { body: schema, method, headers: declared } = operation;
+  const bodies = schema ? like(schema, operation.example?.body ?? {}) : fc.constant(undefined);
+  const addresses = request(operation);
+  const headers = fc
+    .tuple(
+      ...declared.map(({ name, schema: of, required }) => {
+        const text =
+          name === 'Idempotency-Key'
+            ? fc.oneof({ weight: 9, arbitrary: fc.constant('fresh') }, value(of))
+            : name === 'Origin'
+              ? fc.constant('https://app.example')
+              : value(of);
+        const sent = text.map((one) => [[name.toLowerCase(), String(one)]]);
+        return required || name === 'Idempotency-Key' ? sent : fc.oneof(fc.constant([]), sent);
+      }),
+      // What has ranges has bytes.
+      declared.some(({ name }) => name === 'Range')
+        ? fc.constantFrom([], [['accept', 'application/octet-stream']])
+        : fc.constant([]),
+    )
+    .map((all): Readonly<Record<string, string>> => Object.fromEntries(all.flat()));
+  const shots = fc
+    .tuple(who, addresses, bodies, headers, fc.boolean())
+    .chain(([asker, given, body, sent, right]): fc.Arbitrary<Shot> => {
+      const shot: Shot = { who: asker, url: addressOf(operation, given), body, headers: sent, right };
+      if (right) return fc.constant(shot);
+      const address = () => mutated(operation, given).map((one): Shot => ({ ...shot, ...one }));
+      const content = () => mutatedBody(schema ?? {}, body ?? {}).map((one): Shot => ({ ...shot, ...one }));
+      return schema && body ? fc.boolean().chain((inBody) => (inBody ? content() : address())) : address();
+    });
+  return {
+    name: `REST ${operation.name}`,
+    surface: 'rest',
+    weight: 46,
+    shots,
+    async fire({ url = '', body, headers: sent = {}, right, names }, asker) {
+      const key = sent['idempotency-key'] === 'fresh' ? { 'idempotency-key': freshKey() } : {};
+      const answer = await gateway.ask(url, {
+        ...{ method, token: asker?.token, headers: { ...sent, ...key } },
+        ...(method !== 'GET' && body !== undefined && { body }),
+      });
+      const { status } = answer;
+      const where = () => `${method} ${url} ${JSON.stringify(body)} -> ${status} ${answer.text.slice(0, 600)}`;
+      if (!asker) hold('mismatches', status === 401, where);
+      else if (!right) {
+        const refused = status === 400 || (asker.name !== 'full' && status === 404);
+        hold('mismatches', refused, where);
+        if (status === 400)
+          hold('mismatches', names === undefined || namesOf(answer.body.errors).some(tells(names)), where);
+      } else if (status === 400) hold('mismatches', RULES.test(answer.body.code) || 'if-match' in sent, where);
+      return answer;
+    },
+  };
+}
+
+type Named = readonly { readonly parameter?: string; readonly pointer?: string }[];
+const namesOf = (errors: Named | undefined): string[] =>
+  (errors ?? []).map(({ parameter, pointer }) => parameter ?? pointer ?? '');
+/** Of an object without its members the members are named. */
+const tells =
+  (names: string) =>
+  (one: string): boolean =>
+    one === names || one.startsWith(`${names}/`) || one.startsWith(`${names}.`);
+const dotted = (pointer: string): string => pointer.slice(1).replaceAll('/', '.');
+
+/** Holds data to the schema of the REST operation that answers with it. */
+function asRest({ method, path, name }: Operation, answer: Answer, data: unknown): void {
+  const { status = 200 } = gateway.corridor.registry.get(name) ?? {};
+  if (status === 204) return;
+  const headers = { ...answer.headers, 'content-type': 'application/json' };
+  try {
+    gateway.check(method, path.replace(/\{\w+\}/g, 'x'), { ...answer, status, headers, body: data });
+  } catch (error) {
+    hold('mismatches', false, () => String(error));
+  }
+}
+
+const ID = 'fuzz';
+const RPC = { jsonrpc: '2.0', id: ID };
+
+/** `tools/list` leaves patterns out; the OpenAPI document has them under the same names. */
+function tool(operation: Operation, served: Schema, example: Example | undefined): Target {
+  const told: Readonly<Record<string, Schema>> = {
+    ...Object.fromEntries(operation.parameters.map(({ name, schema }) => [name, schema])),
+    ...operation.body?.properties,
+    idempotency_key: { type: 'string', pattern: '^[!-~]{1,128}$', maxLength: 128 },
+  };
+  const { if_match: revision, ...properties } = served.properties ?? {};
+  const known = Object.fromEntries(Object.keys(properties).map((name) => [name, told[name] ?? expect.fail(name)]));
+  const required = (served.required ?? []).filter((name) => name !== 'if_match');
+  const schema: Schema = { type: 'object', properties: known, required };
+  const names = [...(example?.tool.path ?? '').matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+  const values = example?.path.split('/').filter((part, i) => part !== example.tool.path.split('/')[i]) ?? [];
+  const typed = (name: string, text: string): unknown => (known[name]?.type === 'integer' ? Number(text) : text);
+  const input: Body = {
+    ...Object.fromEntries(names.map((name, i) => [name, values[i]])),
+    ...Object.fromEntries((example?.query ?? []).map(([name, text]) => [name, typed(name, text)])),
+    ...example?.body,
+  };
+  const shots = fc
+    .tuple(who, like(schema, input), fc.boolean(), fc.integer({ min: 1, max: 3 }))
+    .chain(([asker, body, right, at]): fc.Arbitrary<Shot> => {
+      const whole = (of: unknown) => ({ ...Object(of), ...(revision && { if_match: at }) });
+      if (right) return fc.constant({ who: asker, right, body: whole(body) });
+      return mutatedBody(schema, body).map((one) => ({ who: asker, right, names: one.names, body: whole(one.body) }));
+    });
+  return {
+    name: `MCP ${operation.name}`,
+    surface: 'mcp',
+    weight: 38,
+    shots,
+    async fire({ body, right, names: wrong = '' }, asker) {
+      const params = { name: operation.name, arguments: keyed(body) };
+      const answer = await mcp(gateway.port, asker?.token, 'tools/call', params, { id: ID });
+      const where = () => `${operation.name} ${JSON.stringify(body)} -> ${answer.status} ${answer.text.slice(0, 600)}`;
+      if (!asker) {
+        hold('mismatches', answer.status === 401, where);
+        return answer;
+      }
+      hold('undocumented', answer.status === 200, where);
+      const { result, error, ...envelope } = answer.body;
+      expect(envelope).toEqual(RPC);
+      if (error) {
+        hold('undocumented', error.code === -32_602, where);
+        const denied = error.data.code === 'not_permitted';
+        if (denied) hold('mismatches', asker.name !== 'full', where);
+        else if (right) hold('mismatches', RULES.test(error.data.code), where);
+        else hold('mismatches', namesOf(error.data.errors).some(tells(dotted(wrong))), where);
+        return answer;
+      }
+      // The key takes its turn after the website.
+      const refused = result.isError && (asker.name !== 'full' || wrong === '/idempotency_key');
+      hold('mismatches', right || refused, where);
+      if (result.isError) hold('undocumented', operation.statuses.has(result.structuredContent.error.status), where);
+      else asRest(operation, answer, result.structuredContent.data);
+      return answer;
+    },
+  };
+}
+
+/** The key of an example stands for one that no call has had. */
+const keyed = (body: unknown): unknown => {
+  const { idempotency_key: key, ...rest } = Object(body);
+  return typeof key === 'string' && key.length % 8 !== 0 && /^[!-~]{1,128}$/.test(key)
+    ? { ...rest, idempotency_key: freshKey() }
+    : body;
+};
+
+function skill(name: string, schema: Schema, operation: Operation, all: readonly Example[]): Target {
+  const example = all.find((one) => one.tool.name === operation.name);
+  const [text = ''] = (example?.tool.path ?? '').match(/\{\w+\}/) ?? [];
+  const at = (example?.tool.path ?? '').split('/').indexOf(text);
+  const input: Body = {
+    ...(text !== '' && { [text.slice(1, -1)]: example?.path.split('/')[at] }),
+    ...Object.fromEntries(example?.query ?? []),
+    ...(name === 'support_insights' && { website_id: WEB, range: 'today' }),
+    ...example?.body,
+  };
+  const shots = fc.tuple(who, like(schema, input), fc.boolean()).chain(([asker, body, right]): fc.Arbitrary<Shot> => {
+    if (right) return fc.constant({ who: asker, right, body });
+    return mutatedBody(schema, body).map((one) => ({ who: asker, right, names: one.names, body: one.body }));
+  });
+  return {
+    name: `A2A ${name}`,
+    surface: 'a2a',
+    weight: 24,
+    shots,
+    async fire({ body, right, names = '' }, asker) {
+      const parts = [{ data: { skill: name, arguments: body }, mediaType: 'application/json' }];
+      const message = { messageId: messageId(), role: 'ROLE_USER', parts };
+      const answer = await a2a(gateway.port, asker?.token, 'SendMessage', { message }, { id: ID });
+      const where = () => `${name} ${JSON.stringify(body)} -> ${answer.status} ${answer.text.slice(0, 600)}`;
+      if (!asker || answer.status === 404) {
+        hold(
+          'mismatches',
+          asker ? asker.name !== 'full' && answer.body.code === 'not_permitted' : answer.status === 401,
+          where,
+        );
+        return answer;
+      }
+      hold('undocumented', answer.status === 200, where);
+      const { result, error, ...envelope } = answer.body;
+      expect(envelope).toEqual(RPC);
+      if (error) {
+        hold('undocumented', error.code === -32_602, where);
+        const [info, bad] = error.data;
+        const fields: string[] = (bad?.fieldViolations ?? []).map(({ field }: { field: string }) => field);
+        const place = `message.parts.0.data.arguments.${dotted(names)}`;
+        if (right) hold('mismatches', RULES.test(info.reason), where);
+        else hold('mismatches', fields.some(tells(place)), where);
+        return answer;
+      }
+      const { state } = result.task.status;
+      hold('mismatches', right && /^TASK_STATE_(COMPLETED|FAILED)$/.test(state), where);
+      await room(asker);
+      if (state === 'TASK_STATE_COMPLETED') asRest(operation, answer, result.task.artifacts[0].parts[0].data);
+      return answer;
+    },
+  };
+}
+
+const started = new Map<string, number>();
+/** An installation may have a hundred unexpired tasks: they are taken away before there are so many. */
+async function room({ name, installation }: Holder): Promise<void> {
+  const n = (started.get(name) ?? 0) + 1;
+  started.set(name, n % 40);
+  if (n % 40 === 0)
+    await gateway.database.sql`DELETE FROM gateway.task WHERE installation_id = ${installation}
+      AND state IN ('completed', 'failed', 'canceled')`;
+}
+
+const RPC_CODES = new Set([-32_700, -32_600, -32_601, -32_602, ...Array.from({ length: 9 }, (_, i) => -32_001 - i)]);
+
+/** An answer of JSON-RPC, or a problem, to whatever it was; documented statuses are those of the protocols. */
+function anyRpc(answer: Answer, asker: Holder | undefined, where: () => string): void {
+  const { status, body, text } = answer;
+  if (!asker) hold('mismatches', status === 401, where);
+  else hold('undocumented', [200, 202, 400, 404].includes(status), where);
+  if (status === 202) hold('mismatches', text === '', where);
+  else if (body?.jsonrpc === '2.0') {
+    hold('mismatches', 'error' in body !== 'result' in body, where);
+    if (body.error) hold('undocumented', RPC_CODES.has(body.error.code), where);
+  } else hold('mismatches', answer.headers['content-type'] === 'application/problem+json', where);
+}
+
+/** Ids, page tokens and numbers of tasks as anybody may write them. */
+function taskMethods(): Target[] {
+  const anything = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom<unknown>('\0', '', null, -1, 1e300));
+  const id = fc.oneof(fc.stringMatching(/^task_[a-f0-9]{32}$/), anything);
+  const methods: Readonly<Record<string, Readonly<Record<string, fc.Arbitrary<unknown>>>>> = {
+    GetTask: { id, historyLength: fc.oneof(fc.nat(3), anything), tenant: fc.oneof(fc.constant(''), anything) },
+    CancelTask: { id, metadata: anything },
+    ListTasks: {
+      contextId: fc.oneof(fc.string({ maxLength: 20 }), anything),
+      status: fc.oneof(fc.constantFrom('TASK_STATE_COMPLETED', 'TASK_STATE_FAILED'), anything),
+      pageSize: fc.oneof(fc.integer({ min: 1, max: 100 }), anything),
+      pageToken: fc.oneof(fc.base64String({ maxLength: 120 }), anything),
+      statusTimestampAfter: fc.oneof(value({ format: 'date-time' }), anything),
+      includeArtifacts: fc.oneof(fc.boolean(), anything),
+    },
+  };
+  return Object.entries(methods).map(([method, members]) => ({
+    name: `A2A ${method}`,
+    surface: 'a2a',
+    weight: 14,
+    shots: fc.record({ who, right: fc.constant(true), body: fc.record(members, { requiredKeys: [] }) }),
+    async fire({ body }, asker) {
+      const answer = await a2a(gateway.port, asker?.token, method, body, { id: ID });
+      anyRpc(answer, asker, () => `${method} ${JSON.stringify(body)} -> ${answer.status} ${answer.text.slice(0, 600)}`);
+      return answer;
+    },
+  }));
+}
+
+/** Messages of JSON-RPC in which anything stands anywhere, and texts that are none. */
+function envelopes(): Target[] {
+  const anything = fc.jsonValue({ maxDepth: 3 });
+  const named = (methods: readonly string[], params: fc.Arbitrary<unknown>) =>
+    fc.record(
+      {
+        jsonrpc: fc.oneof({ weight: 9, arbitrary: fc.constant('2.0') }, anything),
+        id: fc.oneof({ weight: 5, arbitrary: fc.constant(ID) }, anything),
+        method: fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...methods) }, fc.string(), anything),
+        params: fc.oneof(params, anything),
+      },
+      { requiredKeys: [] },
+    );
+  const text = (messages: fc.Arbitrary<unknown>) =>
+    fc.oneof(
+      { weight: 6, arbitrary: messages.map((one) => JSON.stringify(one)) },
+      { weight: 1, arbitrary: fc.string({ unit: 'grapheme' }) },
+      {
+        weight: 2,
+        arbitrary: messages
+          .map((one) => JSON.stringify(one))
+          .chain((whole) => fc.nat(whole.length).map((at) => whole.slice(0, at))),
+      },
+    );
+  const uri = fc.oneof(
+    fc.constantFrom('gateway://context', 'gateway://capabilities', 'gateway://guides/overview'),
+    fc.webUrl(),
+    fc.string(),
+  );
+  const kinds: readonly [Surface, readonly string[], fc.Arbitrary<unknown>, typeof mcpPost | typeof a2aPost][] = [
+    [
+      'mcp',
+      [
+        'initialize',
+        'ping',
+        'tools/list',
+        'tools/call',
+        'prompts/list',
+        'prompts/get',
+        'resources/read',
+        'resources/list',
+      ],
+      fc.record(
+        {
+          uri,
+          name: fc.oneof(fc.constantFrom('websites_list', 'performance_summary'), fc.string()),
+          arguments: anything,
+        },
+        { requiredKeys: [] },
+      ),
+      mcpPost,
+    ],
+    [
+      'a2a',
+      ['SendMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SubscribeToTask', 'GetExtendedAgentCard'],
+      fc.record({ message: anything, id: fc.string(), configuration: anything }, { requiredKeys: [] }),
+      a2aPost,
+    ],
+  ];
+  return kinds.map(([surface, methods, params, post]) => ({
+    name: `${surface} envelope`,
+    surface,
+    weight: 60,
+    shots: fc.record({ who, right: fc.constant(false), url: text(named(methods, params)) }),
+    async fire({ url = '' }, asker) {
+      const answer = await post(gateway.port, asker?.token, url);
+      anyRpc(answer, asker, () => `${surface} ${url} -> ${answer.status} ${answer.text.slice(0, 600)}`);
+      return answer;
+    },
+  }));
+}
+
+/** One input: asks, and looks at the answer for what no surface may say. */
+async function shoot(target: Target, shot: Shot): Promise<void> {
+  const asker = holders.get(shot.who);
+  inputs[target.surface]++;
+  const where = () => `${target.name} ${JSON.stringify(shot)}`;
+  let timer: NodeJS.Timeout | undefined;
+  const hang = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(hung(where)), PATIENCE);
+  });
+  const answer = await Promise.race([target.fire(shot, asker), hang]).finally(() => clearTimeout(timer));
+  hold('5xx', answer.status < 500, () => `${where()} ${answer.text}`);
+  const shown = answer.text + Object.values(answer.headers).join();
+  if (shown.includes('Zq'))
+    for (const [canary] of shown.matchAll(CANARY))
+      hold('leaks', asker !== undefined && !asker.hidden.has(canary), where);
+  for (const { token } of holders.values()) hold('leaks', !shown.includes(token), where);
+  const key = `${target.surface} ${answer.status}`;
+  said.set(key, (said.get(key) ?? 0) + 1);
+}
+
+it('whatever is asked, over every surface: documented answers, no 5xx, no leak, no hang', {
+  timeout: times(300_000, 4 * 3_600_000),
+}, async () => {
+  const weights = targets.reduce((sum, { weight }) => sum + weight, 0);
+  const total = () => inputs.rest + inputs.mcp + inputs.a2a;
+  for (let round = 0; total() < INPUTS; round++) {
+    const queue = [...targets];
+    const lane = async (): Promise<void> => {
+      for (let target = queue.shift(); target; target = queue.shift()) {
+        const one = target;
+        const numRuns = Math.ceil((ROUND * one.weight) / weights);
+        await fc.assert(
+          fc.asyncProperty(one.shots, (shot) => shoot(one, shot)),
+          { seed: seed + round, numRuns },
+        );
+      }
+    };
+    await Promise.all(Array.from({ length: LANES }, lane));
+    await clear();
+  }
+  console.info(
+    `fuzz: inputs ${total()} (${JSON.stringify(inputs)}), 5xx ${found['5xx']}, undocumented ${found.undocumented}, leaks ${found.leaks}, mismatches ${found.mismatches}, hangs ${found.hangs}; ${JSON.stringify(Object.fromEntries([...said].sort()))}`,
+  );
+  expect(total()).toBeGreaterThanOrEqual(INPUTS);
+  expect(Object.values(found)).toEqual([0, 0, 0, 0, 0]);
+  // Most of what was right was done, or the tests would look at refusals alone.
+  expect(said.get('rest 200') ?? 0).toBeGreaterThan(inputs.rest / 6);
+  expect(said.get('mcp 200') ?? 0).toBeGreaterThan(inputs.mcp / 2);
+  expect(said.get('a2a 200') ?? 0).toBeGreaterThan(inputs.a2a / 3);
+});
