@@ -15,6 +15,7 @@ import { openRealtime } from './events/realtime/realtime.ts';
 import { startRounds } from './events/rounds.ts';
 import { startWebhooks } from './events/webhooks/dispatcher.ts';
 import { senderOptions } from './events/webhooks/sender.ts';
+import { auditOf } from './gateway/audit.ts';
 import { readGuides } from './gateway/guides.ts';
 import { loadPrompts, loadResources, loadSkills } from './gateway/load.ts';
 import { openGateway } from './gateway/open.ts';
@@ -22,6 +23,10 @@ import { streaming } from './gateway/realtime.ts';
 import { startUpkeep } from './gateway/upkeep.ts';
 import { openKeys } from './keys.ts';
 import { openLog } from './log.ts';
+import { joinGroup, superviseGroup } from './observe/group.ts';
+import { METRICS_TYPE, openMetrics } from './observe/metrics.ts';
+import { openStoreGauges } from './observe/store-gauges.ts';
+import type { Tracing } from './observe/tracing.ts';
 import { packageVersion } from './package.ts';
 import { openLedgerKey } from './store/ledger.ts';
 import { openStore, type Store } from './store/open.ts';
@@ -30,14 +35,14 @@ import { agentCard } from './surfaces/a2a/card.ts';
 import { docsPages } from './surfaces/docs/docs.ts';
 import { publicApp } from './surfaces/http/app.ts';
 import { startServer } from './surfaces/http/server.ts';
-import { openSource } from './surfaces/http/source.ts';
+import { openAllowed, openSource } from './surfaces/http/source.ts';
 import { llms } from './surfaces/llms/llms.ts';
 import { mcpSurface } from './surfaces/mcp/mcp.ts';
 import { oauthSurface } from './surfaces/oauth/oauth.ts';
 import { openapi } from './surfaces/openapi/openapi.ts';
 import { realtimeSurface } from './surfaces/realtime/realtime.ts';
 import { restSurface } from './surfaces/rest/rest.ts';
-import { openTasks } from './tasks/tasks.ts';
+import { openTasks, type RunCall } from './tasks/tasks.ts';
 import { addresses, type DemoAccess, welcome } from './welcome.ts';
 import { aborted, isWorker, leave, stopSignal, superviseWorkers } from './workers.ts';
 
@@ -53,10 +58,12 @@ export async function serve(context: CommandContext, options: { demo: boolean; w
   const worker = isWorker();
   const { log, flush } = openLog(config.logLevel);
   const supervises = options.workers > 1 && !worker;
+  const tracing = supervises ? undefined : await openTracing(config, log);
   const store = await openStore({
     databaseUrl: config.databaseUrl,
     dataDir: config.dataDir,
     connections: supervises ? 1 : config.dbConnections,
+    onStatement: tracing?.onStatement,
     log: (message) => log.info(message),
   });
   const stop = stopSignal();
@@ -68,10 +75,11 @@ export async function serve(context: CommandContext, options: { demo: boolean; w
       out.note(demo ? welcome(baseUrl, demo) : addresses(baseUrl, keptToken(config.dataDir)));
       stop.addEventListener('abort', () => out.note('gateway stopping'), { once: true });
     };
-    const serving = { config, store, log, stop, ready };
+    const serving = { config, store, log, tracing, stop, ready };
     await (supervises ? serveByWorkers(serving, options.workers) : serveHere(serving));
   } finally {
     await store.close();
+    await tracing?.stop();
     flush();
     leave();
   }
@@ -81,6 +89,7 @@ interface Serving {
   readonly config: Config;
   readonly store: Store;
   readonly log: Logger;
+  readonly tracing: Tracing | undefined;
   /** Aborted by SIGTERM and SIGINT. */
   readonly stop: AbortSignal;
   readonly ready: (baseUrl: string) => void;
@@ -98,10 +107,43 @@ async function serveByWorkers({ config, log, stop, ready }: Serving, count: numb
     stop,
     log,
     onReady: () => ready(baseUrl),
+    onWorker: superviseGroup(),
   });
 }
 
-async function serveHere({ config, store, log, stop, ready }: Serving): Promise<void> {
+/** The SDK is loaded only where traces are wanted. */
+async function openTracing({ tracing }: Config, log: Logger): Promise<Tracing | undefined> {
+  if (!tracing) return undefined;
+  const { startTracing } = await import('./observe/tracing.ts');
+  return startTracing({
+    ...tracing,
+    version: packageVersion,
+    onError: (spans) => log.warn({ spans }, 'traces could not be exported'),
+  });
+}
+
+/** The calls of a task's run have no request of their own to be told of in (checks, LG-02). */
+function tellRunCall(log: Logger, { id, requestId, authority, tool, outcome }: RunCall): void {
+  const code = 'failure' in outcome ? outcome.failure.code : undefined;
+  const audit = auditOf({ code, does: tool.effect === 'write' ? 'write' : undefined });
+  if (!audit) return;
+  const { operation } = outcome;
+  log.info(
+    {
+      request_id: requestId,
+      task: id,
+      operation: tool.name,
+      credential: authority.credentialId,
+      ...(authority.consentId !== null && { consent: authority.consentId }),
+      ...(code !== undefined && { code }),
+      ...(operation && { operation_id: operation.id, ...(operation.replayed && { replayed: true }) }),
+      ...audit,
+    },
+    'call of a task',
+  );
+}
+
+async function serveHere({ config, store, log, tracing, stop, ready }: Serving): Promise<void> {
   const { port, baseUrl } = await address(config);
   const keys = await openKeys(config);
   const corridor = await openGateway({
@@ -119,6 +161,7 @@ async function serveHere({ config, store, log, stop, ready }: Serving): Promise<
     batches: store.tasks,
     corridor,
     onError: (error) => log.warn({ err: error }, 'upkeep of the tasks failed and is tried again'),
+    onCall: (call) => tellRunCall(log, call),
   });
   const realtime = openRealtime({
     db: store.db,
@@ -127,6 +170,14 @@ async function serveHere({ config, store, log, stop, ready }: Serving): Promise<
     ...streaming(corridor),
     onError: (error) => log.warn({ err: error }, 'a stream failed and is tried again'),
   });
+  const metrics = openMetrics({
+    version: packageVersion,
+    pools: store.pools,
+    sockets: () => realtime.size,
+    quotaRefusals: () => corridor.quotaRefusals,
+  });
+  const ofProcesses = isWorker() ? joinGroup(metrics) : metrics.text;
+  const ofStore = openStoreGauges(store.db);
   const provider = config.identity && openIdentityProvider(config.identity);
   const server = await startServer({
     host: config.host,
@@ -144,12 +195,18 @@ async function serveHere({ config, store, log, stop, ready }: Serving): Promise<
       ),
     ],
     upgrade: realtimeSurface(realtime, baseUrl),
+    observer: { ended: metrics.ended, trace: tracing?.trace },
     otherwise: publicApp({
       baseUrl,
       openapi: openapi(registry, baseUrl),
       llms: llms({ registry, guides, baseUrl, resources, prompts, skills }),
       agentCard: agentCard({ skills, baseUrl }),
       docs: docsPages({ baseUrl, registry, skills, guides, version: packageVersion }),
+      metrics: {
+        type: METRICS_TYPE,
+        permitted: openAllowed(config.metricsAllowed, config.trustedProxies),
+        text: async () => (await Promise.all([ofProcesses(), ofStore()])).join(''),
+      },
       ready: () => answers(store, stop),
     }),
   }).catch((error: unknown) => {

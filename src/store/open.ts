@@ -2,6 +2,7 @@ import { sql } from '../core/sql.ts';
 import { type EmbeddedStore, openEmbedded, StoreUnavailable } from './embedded.ts';
 import { migrate } from './migrate.ts';
 import { type ConnectOptions, type Database, openDatabase, StoreUnreachable, sqlState } from './postgres.ts';
+import { type OnStatement, type Pool, watched } from './watched.ts';
 
 export { StoreUnavailable } from './embedded.ts';
 
@@ -20,6 +21,8 @@ export interface Store {
   /** `undefined` on a DATABASE_URL. */
   readonly embedded: EmbeddedStore | undefined;
   readonly version: number;
+  /** What is under way on each of them. */
+  readonly pools: readonly Pool[];
   close(): Promise<void>;
 }
 
@@ -30,6 +33,8 @@ export interface StoreOptions {
   /** Milliseconds. */
   readonly statementTimeout?: number;
   readonly name?: string;
+  /** Told of every statement, for traces. */
+  readonly onStatement?: OnStatement | undefined;
   readonly log: (message: string) => void;
 }
 
@@ -49,8 +54,15 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const target: ConnectOptions['target'] = embedded
     ? { host: embedded.host, port: embedded.port, database: embedded.database, username: embedded.username }
     : (databaseUrl ?? '');
-  const connect = (connections: number, statementTimeout: number, part: string, keyed = false): Database =>
-    openDatabase({ target, connections, statementTimeout, name: `${name}${part}`, keyed });
+  const pools: Pool[] = [];
+  const connect = (connections: number, statementTimeout: number, part: string, keyed = false): Database => {
+    const opened = openDatabase({ target, connections, statementTimeout, name: `${name}${part}`, keyed });
+    // Batches do the work of several callers: their statements are nobody's alone.
+    const onStatement = keyed ? undefined : options.onStatement;
+    const { db, pool } = watched(opened, { name: part === '' ? 'reads' : part.slice(1), connections, onStatement });
+    pools.push(pool);
+    return db;
+  };
   const db = connect(options.connections, options.statementTimeout ?? FAST_TIMEOUT, '');
   const slow = connect(2, Math.max(SLOW_TIMEOUT, options.statementTimeout ?? 0), '-slow');
   const writer = (): Database => connect(1, options.statementTimeout ?? WRITE_TIMEOUT, '-writes', true);
@@ -66,7 +78,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     await requireVersion(slow);
     const { version, applied } = await migrate(slow);
     if (applied.length > 0) log(`schema at version ${version}`);
-    return { db, slow, writers, tasks, embedded, version, close };
+    return { db, slow, writers, tasks, embedded, version, pools, close };
   } catch (error) {
     await close();
     // Class 28: who asks; 3D: the database; 42501: its rights.

@@ -25,8 +25,8 @@ import { type Ended, type RunCall, Runner } from './runner.ts';
 import { startSweeper } from './sweeper.ts';
 import { Watch } from './watch.ts';
 
-export type { RunCall } from './runner.ts';
 export type { TaskQuery, TaskState } from '../store/tasks.ts';
+export type { RunCall } from './runner.ts';
 
 /** A task as its owner sees it (decisions, section 20). */
 export interface Task {

@@ -52,7 +52,10 @@ export type RestHandler = (
 /** Who called, and what a write is known by: what every surface notes of a call. */
 export function noteCall(
   record: RequestRecord,
-  { authority, operation }: { readonly authority?: Authority | undefined; readonly operation?: OperationState | undefined },
+  {
+    authority,
+    operation,
+  }: { readonly authority?: Authority | undefined; readonly operation?: OperationState | undefined },
 ): void {
   if (authority) noteActor(record, authority);
   if (operation) record.audit = { operation_id: operation.id, ...(operation.replayed && { replayed: true }) };
@@ -70,7 +73,6 @@ export function noteRefusal(record: RequestRecord, { code, details }: Failure): 
   if (details.credential !== undefined) record.credential ??= details.credential;
   if (details.outside) record.does = 'authorization';
 }
-
 
 /**
  * The REST facade: every tool of the registry under its path. Returns whether the path is one of ours, so that the
