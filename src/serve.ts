@@ -15,7 +15,6 @@ import { openRealtime } from './events/realtime/realtime.ts';
 import { startRounds } from './events/rounds.ts';
 import { startWebhooks } from './events/webhooks/dispatcher.ts';
 import { senderOptions } from './events/webhooks/sender.ts';
-import { auditOf } from './gateway/audit.ts';
 import { readGuides } from './gateway/guides.ts';
 import { loadPrompts, loadResources, loadSkills } from './gateway/load.ts';
 import { openGateway } from './gateway/open.ts';
@@ -25,6 +24,7 @@ import { openKeys } from './keys.ts';
 import { openLog } from './log.ts';
 import { joinGroup, superviseGroup } from './observe/group.ts';
 import { METRICS_TYPE, openMetrics } from './observe/metrics.ts';
+import { tellRunCall } from './observe/run-calls.ts';
 import { openStoreGauges } from './observe/store-gauges.ts';
 import type { Tracing } from './observe/tracing.ts';
 import { packageVersion } from './package.ts';
@@ -42,7 +42,7 @@ import { oauthSurface } from './surfaces/oauth/oauth.ts';
 import { openapi } from './surfaces/openapi/openapi.ts';
 import { realtimeSurface } from './surfaces/realtime/realtime.ts';
 import { restSurface } from './surfaces/rest/rest.ts';
-import { openTasks, type RunCall } from './tasks/tasks.ts';
+import { openTasks } from './tasks/tasks.ts';
 import { addresses, type DemoAccess, welcome } from './welcome.ts';
 import { aborted, isWorker, leave, stopSignal, superviseWorkers } from './workers.ts';
 
@@ -122,27 +122,6 @@ async function openTracing({ tracing }: Config, log: Logger): Promise<Tracing | 
   });
 }
 
-/** The calls of a task's run have no request of their own to be told of in (checks, LG-02). */
-function tellRunCall(log: Logger, { id, requestId, authority, tool, outcome }: RunCall): void {
-  const code = 'failure' in outcome ? outcome.failure.code : undefined;
-  const audit = auditOf({ code, does: tool.effect === 'write' ? 'write' : undefined });
-  if (!audit) return;
-  const { operation } = outcome;
-  log.info(
-    {
-      request_id: requestId,
-      task: id,
-      operation: tool.name,
-      credential: authority.credentialId,
-      ...(authority.consentId !== null && { consent: authority.consentId }),
-      ...(code !== undefined && { code }),
-      ...(operation && { operation_id: operation.id, ...(operation.replayed && { replayed: true }) }),
-      ...audit,
-    },
-    'call of a task',
-  );
-}
-
 async function serveHere({ config, store, log, tracing, stop, ready }: Serving): Promise<void> {
   const { port, baseUrl } = await address(config);
   const keys = await openKeys(config);
@@ -161,7 +140,7 @@ async function serveHere({ config, store, log, tracing, stop, ready }: Serving):
     batches: store.tasks,
     corridor,
     onError: (error) => log.warn({ err: error }, 'upkeep of the tasks failed and is tried again'),
-    onCall: (call) => tellRunCall(log, call),
+    onCall: tellRunCall(log),
   });
   const realtime = openRealtime({
     db: store.db,

@@ -77,14 +77,18 @@ export function superviseGroup(): (worker: Worker, place: number) => void {
     registers: [own],
   });
   const places = new Map<Worker, number>();
+  // One that starts still has nothing to tell, and nobody to hear that it is asked.
+  const listening = new WeakSet<Worker>();
   const collections = new Waiting<Snapshot>();
 
   const collect = async (): Promise<string> => {
-    const asked = [...places].map(async ([worker, place]) => {
-      const ask = (id: number): void => void send(worker, { metrics: 'collect', id });
-      const values = await collections.ask(ask, WORKER_PATIENCE);
-      return values && labelled(values, `${place}`);
-    });
+    const asked = [...places]
+      .filter(([worker]) => listening.has(worker))
+      .map(async ([worker, place]) => {
+        const ask = (id: number): void => void send(worker, { metrics: 'collect', id });
+        const values = await collections.ask(ask, WORKER_PATIENCE);
+        return values && labelled(values, `${place}`);
+      });
     const answers = (await Promise.all(asked)).filter((values) => values !== undefined);
     running.set(places.size);
     told.set(answers.length);
@@ -94,6 +98,7 @@ export function superviseGroup(): (worker: Worker, place: number) => void {
 
   return (worker, place) => {
     places.set(worker, place);
+    worker.once('listening', () => listening.add(worker));
     worker.once('exit', () => places.delete(worker));
     worker.on('message', (value: unknown) => {
       const message = messageOf(value);
@@ -109,10 +114,15 @@ const send = (worker: Worker, message: Message): void => {
   if (worker.isConnected()) worker.send(message, undefined, () => undefined);
 };
 
-/** Every series under the place of its process; nothing is summed, and nothing left out. */
+/**
+ * Every series under the place of its process; nothing is summed. What is no number is null on its way between processes,
+ * and no scrape may have that: it is left out.
+ */
 const labelled = (metrics: Snapshot, worker: string): Snapshot =>
   metrics.map((metric) => ({
     ...metric,
     aggregator: 'sum',
-    values: metric.values.map((value) => ({ ...value, labels: { ...value.labels, worker } })),
+    values: metric.values
+      .filter(({ value }) => Number.isFinite(value))
+      .map((value) => ({ ...value, labels: { ...value.labels, worker } })),
   }));
