@@ -4,15 +4,18 @@ import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { FAILURE_CODES } from '../../src/core/failures.ts';
 import { loadSkills, loadTools } from '../../src/gateway/load.ts';
 import { openStoreGauges } from '../../src/observe/store-gauges.ts';
 import { startTracing } from '../../src/observe/tracing.ts';
+import { packageRoot } from '../../src/package.ts';
 import { COUNTED, readGauges } from '../../src/store/gauges.ts';
 import { openAllowed } from '../../src/surfaces/http/source.ts';
 import { type Issued, issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
+import { LONG, times } from '../support/form.ts';
 import { openProxy, type WireProxy } from '../support/pgwire.ts';
 import { type Replica, startReplica } from '../support/replica.ts';
 import { rpc as a2a, work } from '../surfaces/a2a.support.ts';
@@ -106,7 +109,6 @@ describe('/metrics', () => {
         `^(ok|unfinished|http_\\d{3}|-32\\d{3}|${FAILURE_CODES.join('|')}|invalid_client|invalid_request)$`,
       ),
       pool: /^(reads|slow|writes|tasks|ends)$/,
-      worker: /^$/,
     };
     const ours = series.filter(({ name }) => name.startsWith('gateway_'));
     expect(ours.length).toBeGreaterThan(100);
@@ -259,58 +261,33 @@ describe('the store’s gauges', () => {
   });
 });
 
-describe('workers', () => {
-  it('one scrape tells of all of them, each series under its worker, and a replacement takes the place over', async () => {
-    const coverage = mkdtempSync(join(tmpdir(), 'gateway-loaded-'));
-    const group = await startReplica({
-      databaseUrl: proxy.url(database.name),
-      args: ['--workers', '2'],
-      env: { NODE_V8_COVERAGE: coverage },
-    });
-    const { token } = await issue(database.sql, 1);
-    const ask = () =>
-      fetch(`${group.url}/api/v1/context`, { headers: { authorization: `Bearer ${token}`, connection: 'close' } });
-    const total = (series: readonly Series[], worker?: string) =>
-      sumOf(series, 'gateway_requests_total', {
-        operation: 'gateway_context',
-        ...(worker !== undefined && { worker }),
-      });
-    for (let i = 0; i < 10; i++) expect((await ask()).status).toBe(200);
-    let before: Series[] = [];
-    for (let i = 0; i < 4; i++) {
-      before = await scrape(group.url);
-      expect(total(before)).toBe(10);
-    }
-    expect(total(before, '1')).toBe(5);
-    expect(total(before, '2')).toBe(5);
-    expect(sumOf(before, 'gateway_workers')).toBe(2);
-    expect(sumOf(before, 'gateway_workers_told')).toBe(2);
-    expect(before.filter(({ name }) => name === 'gateway_store_up')).toHaveLength(1);
-    const started = before.filter(({ name }) => name === 'process_start_time_seconds');
-    expect(started.map(({ labels }) => labels['worker']).sort()).toEqual(['1', '2', 'supervisor']);
-    const child = readFileSync(`/proc/${group.pid}/task/${group.pid}/children`, 'utf8').split(' ').map(Number)[0] ?? 0;
-    process.kill(child, 'SIGKILL');
-    let left: Series[] = [];
-    await vi.waitFor(
-      async () => {
-        left = await scrape(group.url);
-        expect(sumOf(left, 'gateway_workers_told')).toBe(1);
-      },
-      { timeout: 10_000, interval: 20 },
+describe('OpenTelemetry', () => {
+  it('is imported by one file, which is imported only where an endpoint is set', () => {
+    const root = fileURLToPath(packageRoot);
+    const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((file) =>
+      file.endsWith('.ts'),
     );
-    expect(total(left)).toBe(5);
-    await vi.waitFor(async () => expect(sumOf(await scrape(group.url), 'gateway_workers_told')).toBe(2), {
-      timeout: 10_000,
-    });
-    await group.end();
-    // Nothing of the SDK is loaded where no endpoint is set. (prom-client loads the API, which does nothing by itself.)
-    const loaded = readdirSync(coverage).flatMap((file): string[] =>
-      JSON.parse(readFileSync(join(coverage, file), 'utf8')).result.map(({ url }: { url: string }) => url),
-    );
-    expect(loaded.filter((url) => url.includes('/prom-client/')).length).toBeGreaterThan(10);
-    expect(loaded.filter((url) => /@opentelemetry\/(?!api\/)|observe\/tracing/.test(url))).toEqual([]);
-    rmSync(coverage, { recursive: true });
+    const imports = (what: RegExp): string[] =>
+      files.filter((file) => what.test(readFileSync(join(root, 'src', file), 'utf8')));
+    expect(imports(/@opentelemetry\//)).toEqual(['observe/tracing.ts']);
+    expect(imports(/^import (?!type ).*observe\/tracing\.ts/m)).toEqual([]);
+    expect(imports(/await import\('\.\/observe\/tracing\.ts'\)/)).toEqual(['serve.ts']);
   });
+
+  if (LONG)
+    it('none of its SDK is loaded where no endpoint is set', async () => {
+      const coverage = mkdtempSync(join(tmpdir(), 'gateway-loaded-'));
+      const one = await startReplica({ databaseUrl: proxy.url(database.name), env: { NODE_V8_COVERAGE: coverage } });
+      expect((await scrape(one.url)).length).toBeGreaterThan(50);
+      await one.end();
+      const loaded = readdirSync(coverage).flatMap((file): string[] =>
+        JSON.parse(readFileSync(join(coverage, file), 'utf8')).result.map(({ url }: { url: string }) => url),
+      );
+      // prom-client loads the API, which does nothing by itself.
+      expect(loaded.filter((url) => url.includes('/prom-client/')).length).toBeGreaterThan(10);
+      expect(loaded.filter((url) => /@opentelemetry\/(?!api\/)|observe\/tracing/.test(url))).toEqual([]);
+      rmSync(coverage, { recursive: true });
+    });
 });
 
 describe('traces', () => {
@@ -382,7 +359,7 @@ describe('traces', () => {
         requestId: 'req_x',
       } as const;
       const began = performance.now();
-      for (let i = 0; i < 3_000; i++) {
+      for (let i = 0; i < times(500, 5_000); i++) {
         const span = tracing.trace(undefined);
         span.run(() => tracing.onStatement('reads')(false));
         span.end(call);
