@@ -118,7 +118,7 @@ const send = (worker: Worker, message: Message): void => {
  * Every series under the place of its process; nothing is summed. What is no number is null on its way between processes,
  * and no scrape may have that: it is left out.
  */
-const labelled = (metrics: Snapshot, worker: string): Snapshot =>
+export const labelled = (metrics: Snapshot, worker: string): Snapshot =>
   metrics.map((metric) => ({
     ...metric,
     aggregator: 'sum',

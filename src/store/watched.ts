@@ -16,24 +16,25 @@ export function watched(
   { name, connections, onStatement }: { name: string; connections: number; onStatement?: OnStatement | undefined },
 ): { readonly db: Database; readonly pool: Pool } {
   let running = 0;
-  const counted = async <T>(run: () => Promise<T>): Promise<T> => {
+  const under = <T>(answer: Promise<T>): Promise<T> => {
     const ended = onStatement?.(name);
-    let failed = true;
     running++;
-    try {
-      const result = await run();
-      failed = false;
-      return result;
-    } finally {
+    const over = (failed: boolean): void => {
       running--;
       ended?.(failed);
-    }
+    };
+    // The caller waits for the answer itself: one promise more in each statement's way would be felt.
+    answer.then(
+      () => over(false),
+      () => over(true),
+    );
+    return answer;
   };
   return {
     db: {
-      query: (statement) => counted(() => db.query(statement)),
-      read: (statement) => counted(() => db.read(statement)),
-      script: (text) => counted(() => db.script(text)),
+      query: (statement) => under(db.query(statement)),
+      read: (statement) => under(db.read(statement)),
+      script: (text) => under(db.script(text)),
       listen: (channel, heard) => db.listen(channel, heard),
       close: () => db.close(),
     },

@@ -8,6 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { FAILURE_CODES } from '../../src/core/failures.ts';
 import { loadSkills, loadTools } from '../../src/gateway/load.ts';
+import { labelled } from '../../src/observe/group.ts';
+import type { Snapshot } from '../../src/observe/metrics.ts';
 import { openStoreGauges } from '../../src/observe/store-gauges.ts';
 import { startTracing } from '../../src/observe/tracing.ts';
 import { packageRoot } from '../../src/package.ts';
@@ -198,6 +200,18 @@ describe('/metrics', () => {
     resume();
     await vi.waitFor(async () => expect(sumOf(await scrape(), 'gateway_store_up')).toBe(1), { timeout: 8_000 });
   });
+});
+
+it('what is no number is null on its way from a worker, and not told', () => {
+  const none = { value: Number.NaN, labels: { kind: 'a' } };
+  // The type of a metric is an enum that the library declares and does not have; its values are these words.
+  const type = 'gauge' as unknown as Snapshot[number]['type'];
+  const metric = { name: 'n', help: 'h', type, aggregator: 'omit', collect: () => undefined } as const;
+  const sent: Snapshot = JSON.parse(JSON.stringify([{ ...metric, values: [none, { ...none, value: 1 }] }]));
+  expect(labelled(sent, '2')).toMatchObject([
+    { aggregator: 'sum', values: [{ value: 1, labels: { kind: 'a', worker: '2' } }] },
+  ]);
+  expect(labelled(sent, '2')[0]?.values).toHaveLength(1);
 });
 
 describe('the store’s gauges', () => {
