@@ -35,7 +35,10 @@ const Environment = z
     OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: z.literal('http/json').optional(),
     OTEL_TRACES_EXPORTER: z.enum(['otlp', 'none']).default('otlp'),
     OTEL_SERVICE_NAME: z.string().max(200).default('installation-gateway'),
-    OTEL_SDK_DISABLED: z.string().optional(),
+    OTEL_SDK_DISABLED: z
+      .string()
+      .regex(/^(true|false)$/i)
+      .optional(),
     GATEWAY_KEYS: z
       .string()
       .refine((list) => parseKeys(list) !== undefined)
@@ -120,6 +123,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
   OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json, the one that the gateway speaks',
   OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/json, the one that the gateway speaks',
   OTEL_TRACES_EXPORTER: 'otlp or none',
+  OTEL_SDK_DISABLED: 'true or false',
   OTEL_SERVICE_NAME: 'a name of at most 200 characters',
   GATEWAY_WEBHOOK_ALLOW: 'origins such as http://127.0.0.1:9000, separated by commas',
   GATEWAY_WEBHOOK_SCHEDULE: 'seconds before each attempt, one to five of up to 999999, separated by commas',

@@ -84,6 +84,7 @@ describe('observability', () => {
     ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc'],
     ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'http/protobuf'],
     ['OTEL_TRACES_EXPORTER', 'jaeger'],
+    ['OTEL_SDK_DISABLED', 'yes'],
     ['OTEL_SERVICE_NAME', 'x'.repeat(201)],
   ])('%s=%s is refused with a sentence', (name, given) => {
     expect(refusal({ [name]: given })).toMatch(new RegExp(`^${name} must be [^.].+\\.$`));
