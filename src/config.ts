@@ -34,6 +34,17 @@ const Environment = z
     GATEWAY_OIDC_CLIENT_ID: z.string().optional(),
     GATEWAY_OIDC_CLIENT_SECRET: z.string().optional(),
     GATEWAY_TRUSTED_PROXIES: z.string().refine(areProxies).optional(),
+    GATEWAY_METRICS_ALLOW: z.string().refine(areProxies).optional(),
+    OTEL_EXPORTER_OTLP_ENDPOINT: z.string().refine(isCollector).optional(),
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: z.string().refine(isCollector).optional(),
+    OTEL_EXPORTER_OTLP_PROTOCOL: z.literal('http/json').optional(),
+    OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: z.literal('http/json').optional(),
+    OTEL_TRACES_EXPORTER: z.enum(['otlp', 'none']).default('otlp'),
+    OTEL_SERVICE_NAME: z.string().max(200).default('installation-gateway'),
+    OTEL_SDK_DISABLED: z
+      .string()
+      .regex(/^(true|false)$/i)
+      .optional(),
     GATEWAY_KEYS: z
       .string()
       .refine((list) => parseKeys(list) !== undefined)
@@ -120,6 +131,10 @@ function isIssuer(text: string): boolean {
   return safe && !/[?#]/.test(text) && username + password === '';
 }
 
+function isCollector(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
+}
+
 /** What a wrong value should have been, for the sentence that refuses it: every setting is here. */
 export const EXPECTED: Readonly<Record<string, string>> = {
   PORT: 'a port number, 0 to 65535',
@@ -139,6 +154,15 @@ export const EXPECTED: Readonly<Record<string, string>> = {
   GATEWAY_OIDC_CLIENT_SECRET: 'the secret that the identity provider of GATEWAY_OIDC_ISSUER has given to the gateway',
   GATEWAY_KEYS: 'kid:BASE64 of 32 bytes, several separated by commas',
   GATEWAY_TRUSTED_PROXIES: 'addresses or ranges of proxies, separated by commas',
+  GATEWAY_METRICS_ALLOW: 'addresses or ranges that may read /metrics beside this machine, separated by commas',
+  OTEL_EXPORTER_OTLP_ENDPOINT: 'the http or https address of an OpenTelemetry collector, such as http://127.0.0.1:4318',
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT:
+    'the http or https address that takes traces, such as http://127.0.0.1:4318/v1/traces',
+  OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json, the one that the gateway speaks',
+  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/json, the one that the gateway speaks',
+  OTEL_TRACES_EXPORTER: 'otlp or none',
+  OTEL_SDK_DISABLED: 'true or false',
+  OTEL_SERVICE_NAME: 'a name of at most 200 characters',
   GATEWAY_WEBHOOK_ALLOW: 'origins such as http://127.0.0.1:9000, separated by commas',
   GATEWAY_WEBHOOK_SCHEDULE: 'seconds before each attempt, one to five of up to 999999, separated by commas',
   LOG_LEVEL: 'one of trace, debug, info, warn, error, fatal, silent',
@@ -160,6 +184,10 @@ export interface Config {
   readonly keys: readonly Key[] | undefined;
   /** Proxies whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
+  /** Who may read the metrics beside this machine. */
+  readonly metricsAllowed: readonly string[];
+  /** Where traces go, and under which name; `undefined`: nowhere. */
+  readonly tracing: { readonly url: string; readonly service: string } | undefined;
   /** Origins of receivers that need not be https and public, and seconds before each attempt of a delivery. */
   readonly webhooks: { readonly allowed: ReadonlySet<string>; readonly schedule: readonly number[] };
   /** Where people sign in instead of here. */
@@ -212,6 +240,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     dbConnections: data.GATEWAY_DB_CONNECTIONS,
     keys: data.GATEWAY_KEYS === undefined ? undefined : parseKeys(data.GATEWAY_KEYS),
     trustedProxies: listOf(data.GATEWAY_TRUSTED_PROXIES ?? ''),
+    metricsAllowed: listOf(data.GATEWAY_METRICS_ALLOW ?? ''),
+    tracing: tracingOf(data),
     webhooks: {
       allowed: new Set(listOf(data.GATEWAY_WEBHOOK_ALLOW ?? '')),
       schedule: data.GATEWAY_WEBHOOK_SCHEDULE.split(',').map(Number),
@@ -219,6 +249,14 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     identity: identityOf(data),
     logLevel: data.LOG_LEVEL,
   };
+}
+
+/** OpenTelemetry's own settings (OTLP exporter, endpoint URLs): the traces' address as it is, the general one with its path. */
+function tracingOf(given: z.output<typeof Environment>): Config['tracing'] {
+  if (given.OTEL_TRACES_EXPORTER === 'none' || given.OTEL_SDK_DISABLED?.toLowerCase() === 'true') return undefined;
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own } = given;
+  const url = own ?? (base === undefined ? undefined : `${base.replace(/\/$/, '')}/v1/traces`);
+  return url === undefined ? undefined : { url, service: given.OTEL_SERVICE_NAME };
 }
 
 function identityOf(given: Partial<Record<(typeof IDENTITY)[number], string | undefined>>): Config['identity'] {

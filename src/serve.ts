@@ -23,6 +23,11 @@ import { streaming } from './gateway/realtime.ts';
 import { startUpkeep } from './gateway/upkeep.ts';
 import { openKeys } from './keys.ts';
 import { openLog } from './log.ts';
+import { joinGroup, superviseGroup } from './observe/group.ts';
+import { METRICS_TYPE, openMetrics } from './observe/metrics.ts';
+import { tellRunCall } from './observe/run-calls.ts';
+import { openStoreGauges } from './observe/store-gauges.ts';
+import type { Tracing } from './observe/tracing.ts';
 import { packageVersion } from './package.ts';
 import { openLedgerKey } from './store/ledger.ts';
 import { openStore, type Store } from './store/open.ts';
@@ -31,7 +36,7 @@ import { agentCard } from './surfaces/a2a/card.ts';
 import { docsPages } from './surfaces/docs/docs.ts';
 import { publicApp } from './surfaces/http/app.ts';
 import { startServer } from './surfaces/http/server.ts';
-import { openSource } from './surfaces/http/source.ts';
+import { openAllowed, openSource } from './surfaces/http/source.ts';
 import { llms } from './surfaces/llms/llms.ts';
 import { mcpSurface } from './surfaces/mcp/mcp.ts';
 import { oauthSurface } from './surfaces/oauth/oauth.ts';
@@ -57,12 +62,14 @@ export async function serve(context: CommandContext, options: { demo: boolean; w
   // What the settings get wrong is refused before anything is opened.
   if (!worker) await freeAddress(config);
   const keys = await openKeys(config);
+  const tracing = supervises ? undefined : await openTracing(config, log);
   const store = await openStore({
     databaseUrl: config.databaseUrl,
     directUrl: config.directUrl,
     replicaUrl: supervises ? undefined : config.replicaUrl,
     dataDir: config.dataDir,
     connections: supervises ? 1 : config.dbConnections,
+    onStatement: tracing?.onStatement,
     log: (message) => log.info(message),
   });
   const stop = stopSignal();
@@ -74,10 +81,11 @@ export async function serve(context: CommandContext, options: { demo: boolean; w
       out.note(demo ? welcome(baseUrl, demo) : addresses(baseUrl, keptToken(config.dataDir)));
       stop.addEventListener('abort', () => out.note('gateway stopping'), { once: true });
     };
-    const serving = { config, keys, store, log, stop, ready };
+    const serving = { config, keys, store, log, tracing, stop, ready };
     await (supervises ? serveByWorkers(serving, options.workers) : serveHere(serving));
   } finally {
     await store.close();
+    await tracing?.stop();
     flush();
     leave();
   }
@@ -88,6 +96,7 @@ interface Serving {
   readonly keys: Keyring;
   readonly store: Store;
   readonly log: Logger;
+  readonly tracing: Tracing | undefined;
   /** Aborted by SIGTERM and SIGINT. */
   readonly stop: AbortSignal;
   readonly ready: (baseUrl: string) => void;
@@ -102,10 +111,22 @@ async function serveByWorkers({ config, log, stop, ready }: Serving, count: numb
     stop,
     log,
     onReady: () => ready(baseUrl),
+    onWorker: superviseGroup(),
   });
 }
 
-async function serveHere({ config, keys, store, log, stop, ready }: Serving): Promise<void> {
+/** The SDK is loaded only where traces are wanted. */
+async function openTracing({ tracing }: Config, log: Logger): Promise<Tracing | undefined> {
+  if (!tracing) return undefined;
+  const { startTracing } = await import('./observe/tracing.ts');
+  return startTracing({
+    ...tracing,
+    version: packageVersion,
+    onError: (spans) => log.warn({ spans }, 'traces could not be exported'),
+  });
+}
+
+async function serveHere({ config, keys, store, log, tracing, stop, ready }: Serving): Promise<void> {
   const { port, baseUrl } = await address(config);
   const corridor = await openGateway({
     store,
@@ -122,6 +143,7 @@ async function serveHere({ config, keys, store, log, stop, ready }: Serving): Pr
     batches: store.tasks,
     corridor,
     onError: (error) => log.warn({ err: error }, 'upkeep of the tasks failed and is tried again'),
+    onCall: tellRunCall(log),
   });
   const realtime = openRealtime({
     db: store.db,
@@ -130,6 +152,14 @@ async function serveHere({ config, keys, store, log, stop, ready }: Serving): Pr
     ...streaming(corridor),
     onError: (error) => log.warn({ err: error }, 'a stream failed and is tried again'),
   });
+  const metrics = openMetrics({
+    version: packageVersion,
+    pools: store.pools,
+    sockets: () => realtime.size,
+    quotaRefusals: () => corridor.quotaRefusals,
+  });
+  const ofProcesses = isWorker() ? joinGroup(metrics) : metrics.text;
+  const ofStore = openStoreGauges(store.db);
   const provider = config.identity && openIdentityProvider(config.identity);
   const server = await startServer({
     host: config.host,
@@ -147,12 +177,18 @@ async function serveHere({ config, keys, store, log, stop, ready }: Serving): Pr
       ),
     ],
     upgrade: realtimeSurface(realtime, baseUrl),
+    observer: { ended: metrics.ended, trace: tracing?.trace },
     otherwise: publicApp({
       baseUrl,
       openapi: openapi(registry, baseUrl),
       llms: llms({ registry, guides, baseUrl, resources, prompts, skills }),
       agentCard: agentCard({ skills, baseUrl }),
       docs: docsPages({ baseUrl, registry, skills, guides, version: packageVersion }),
+      metrics: {
+        type: METRICS_TYPE,
+        permitted: openAllowed(config.metricsAllowed, config.trustedProxies),
+        text: async () => (await Promise.all([ofProcesses(), ofStore()])).join(''),
+      },
       ready: () => answers(store, stop),
     }),
   }).catch((error: unknown) => {

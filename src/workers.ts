@@ -36,35 +36,38 @@ export interface Supervision {
   readonly log: Logger;
   /** All of them listen. */
   readonly onReady: () => void;
+  /** A worker begins, in a place of 1 to `count` that is its own; the one that replaces it takes it over. */
+  readonly onWorker: (worker: Worker, place: number) => void;
 }
 
 /**
  * Runs this same command line in `count` processes that share one listening port (node:cluster), replaces those that end
  * by themselves, and resolves when all have ended after `stop`. Rejects where one ends before all of them listen.
  */
-export async function superviseWorkers({ count, env, stop, log, onReady }: Supervision): Promise<void> {
+export async function superviseWorkers({ count, env, stop, log, onReady, onWorker }: Supervision): Promise<void> {
   const living = new Set<Worker>();
-  const start = (): Worker => {
+  const start = (place: number): Worker => {
     const worker = cluster.fork(env);
     living.add(worker);
     worker.once('exit', () => living.delete(worker));
+    onWorker(worker, place);
     return worker;
   };
   const endAll = async (): Promise<void> => {
     await Promise.all([...living].map((worker) => ended(worker, () => worker.process.kill('SIGTERM'))));
   };
-  const keep = (worker: Worker): void => {
+  const keep = (worker: Worker, place: number): void => {
     worker.once('exit', async (code, signal) => {
       if (stop.aborted) return;
       log.error({ worker: worker.process.pid, code, signal }, 'a worker ended and is replaced');
       await pause(BEFORE_ANOTHER, undefined, { ref: false });
-      if (!stop.aborted) keep(start());
+      if (!stop.aborted) keep(start(place), place);
     });
   };
-  const first = Array.from({ length: count }, start);
-  const listening = first.map((worker) =>
+  const first = Array.from({ length: count }, (_, i) => start(i + 1));
+  const listening = first.map((worker, i) =>
     Promise.race([
-      once(worker, 'listening').then(() => keep(worker)),
+      once(worker, 'listening').then(() => keep(worker, i + 1)),
       once(worker, 'exit').then(() => {
         if (!stop.aborted) throw new Refused('A worker could not start.');
       }),

@@ -30,7 +30,10 @@ export function openAuthorities(db: Database): Authorities {
       throw cause instanceof StoreUnreachable ? new Failure('authority_unavailable', { cause, retryAfter: 1 }) : cause;
     });
     if (!found) throw new Failure('unauthenticated');
-    if (found.state !== 'valid') throw new Failure(found.state === 'expired' ? 'token_expired' : 'token_revoked');
+    if (found.state !== 'valid') {
+      const { credentialId: credential } = found.authority;
+      throw new Failure(found.state === 'expired' ? 'token_expired' : 'token_revoked', { credential });
+    }
     remembered.set(key, found.authority);
     if (remembered.size > REMEMBERED) remembered.delete(remembered.keys().next().value ?? key);
     return bound(found.authority, resource);
@@ -52,6 +55,8 @@ export function openAuthorities(db: Database): Authorities {
 
 /** A token of one interface is none on another (RFC 8707; checks, OU-03). What a token is bound to never changes. */
 function bound(authority: Authority, resource: Resource): Authority {
-  if (authority.audience !== null && authority.audience !== resource) throw new Failure('wrong_resource');
+  if (authority.audience !== null && authority.audience !== resource) {
+    throw new Failure('wrong_resource', { credential: authority.credentialId });
+  }
   return authority;
 }

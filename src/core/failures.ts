@@ -76,8 +76,12 @@ export interface FailureDetails {
   readonly allow?: readonly string[];
   /** The whole length that a 416 names in Content-Range. */
   readonly size?: number;
-  /** For the log only. */
+  /** These are for the log only. */
   readonly cause?: unknown;
+  /** Whose token it was that is no good. */
+  readonly credential?: string;
+  /** It lies on a website that the credential does not hold, or on none. */
+  readonly outside?: true;
 }
 
 /** A refusal with a code of the table. Thrown by handlers and the store, a value wherever a surface sees it. */

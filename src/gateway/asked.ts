@@ -34,6 +34,6 @@ export function websiteOf(tool: Tool, input: Record<string, unknown>, authority:
   const [id] = named;
   if (id === undefined) return NO_WEBSITE;
   const website = authority.websites.get(id);
-  if (named.size > 1 || !website) throw new Failure('not_found');
+  if (named.size > 1 || !website) throw new Failure('not_found', { outside: true });
   return website;
 }

@@ -134,6 +134,11 @@ export class Corridor {
     return this.#options.quota.state(authority.appId);
   }
 
+  /** Charges that this process has refused. */
+  get quotaRefusals(): number {
+    return this.#options.quota.refusals;
+  }
+
   async call(call: Call): Promise<Outcome> {
     let authority: Authority | undefined;
     try {

@@ -40,6 +40,7 @@ export class Quota {
   readonly #leases = new Map<string, Lease>();
   readonly #asking = new Map<string, Promise<Lease | null>>();
   readonly #kept = new Map<string, Kept>();
+  #refusals = 0;
 
   constructor(db: Database) {
     this.#db = db;
@@ -67,6 +68,7 @@ export class Quota {
       const lacking = dueOf(fresh.burst) - fresh.unspent;
       // Where the bucket has enough, others were only quicker to take what this call had asked for.
       if (lacking > fresh.remaining) {
+        this.#refusals++;
         throw new Failure('quota_exceeded', { retryAfter: seconds(lacking - fresh.remaining, fresh.perMinute) });
       }
     }
@@ -76,6 +78,11 @@ export class Quota {
   refund(app: string, cost: number): void {
     const lease = this.#leases.get(app);
     if (lease) lease.unspent = Math.min(lease.held, lease.unspent + cost);
+  }
+
+  /** Charges that were refused here, ever. */
+  get refusals(): number {
+    return this.#refusals;
   }
 
   /** `undefined` until something was charged to the app here. */

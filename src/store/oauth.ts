@@ -118,26 +118,37 @@ export async function rotateRefresh(
   return row.exchanged;
 }
 
+/** What the end of a token has ended. */
+export interface TokenEnd {
+  readonly what: 'token' | 'consent' | 'nothing';
+  /** The one that was ended, or that the token was given by. */
+  readonly consent: string | undefined;
+}
+
 /**
  * Ends an access token, or by a refresh token its whole consent, where it is this client's; anything else changes nothing
- * (RFC 7009, section 2.1). False: the proof does not stand any more.
+ * (RFC 7009, section 2.1). `undefined`: the proof does not stand any more.
  */
 export async function endToken(
   db: Database,
   { credential, revision, oldSecret }: Proved,
   digest: Uint8Array,
-): Promise<boolean> {
-  const [row] = await db.query<{ proved: boolean }>(sql`
+): Promise<TokenEnd | undefined> {
+  const [row] = await db.query<{ proved: boolean; what: TokenEnd['what']; consent: string | null }>(sql`
     WITH k AS MATERIALIZED (SELECT (gateway.client_proved(${credential}, ${revision}, ${oldSecret})).id AS id),
     t AS (
       UPDATE gateway.token t SET revoked_at = now() FROM k
        WHERE t.digest = ${digest} AND t.credential_id = k.id AND t.kind = 'access' AND t.revoked_at IS NULL
+       RETURNING t.consent_id
     ), c AS (
       UPDATE gateway.consent c SET revoked_at = now(), revoked_because = 'client' FROM k, gateway.refresh_token r
        WHERE r.digest = ${digest} AND c.id = r.consent_id AND c.credential_id = k.id AND c.revoked_at IS NULL
+       RETURNING c.id
     )
-    SELECT k.id IS NOT NULL AS proved FROM k`);
-  return row?.proved === true;
+    SELECT k.id IS NOT NULL AS proved, coalesce((SELECT c.id FROM c), (SELECT t.consent_id FROM t)) AS consent,
+           CASE WHEN EXISTS (SELECT FROM t) THEN 'token' WHEN EXISTS (SELECT FROM c) THEN 'consent' ELSE 'nothing' END AS what
+      FROM k`);
+  return row?.proved ? { what: row.what, consent: row.consent ?? undefined } : undefined;
 }
 
 /** What a person has approved on the consent page. */

@@ -3,6 +3,7 @@ import { migrate } from './migrate.ts';
 import { lookAt, reaching, requirePooler, requirePrimary, requireSession } from './place.ts';
 import { type ConnectOptions, type Database, openDatabase } from './postgres.ts';
 import { openReplica, type Replica } from './replica.ts';
+import { type OnStatement, type Pool, watched } from './watched.ts';
 
 export { StoreUnavailable } from './embedded.ts';
 
@@ -23,6 +24,8 @@ export interface Store {
   /** `undefined` on a DATABASE_URL. */
   readonly embedded: EmbeddedStore | undefined;
   readonly version: number;
+  /** What is under way on each of them. */
+  readonly pools: readonly Pool[];
   close(): Promise<void>;
 }
 
@@ -37,6 +40,8 @@ export interface StoreOptions {
   /** Milliseconds. */
   readonly statementTimeout?: number;
   readonly name?: string;
+  /** Told of every statement, for traces. */
+  readonly onStatement?: OnStatement | undefined;
   readonly log: (message: string) => void;
 }
 
@@ -56,8 +61,22 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const target: ConnectOptions['target'] = embedded
     ? { host: embedded.host, port: embedded.port, database: embedded.database, username: embedded.username }
     : (databaseUrl ?? '');
-  const connect = (connections: number, statementTimeout: number, part: string, keyed = false): Database =>
-    openDatabase({ target, direct: directUrl, connections, statementTimeout, name: `${name}${part}`, keyed });
+  const pools: Pool[] = [];
+  const connect = (connections: number, statementTimeout: number, part: string, keyed = false): Database => {
+    const opened = openDatabase({
+      target,
+      direct: directUrl,
+      connections,
+      statementTimeout,
+      name: `${name}${part}`,
+      keyed,
+    });
+    // Batches do the work of several callers: their statements are nobody's alone.
+    const onStatement = keyed ? undefined : options.onStatement;
+    const { db, pool } = watched(opened, { name: part === '' ? 'reads' : part.slice(1), connections, onStatement });
+    pools.push(pool);
+    return db;
+  };
   const db = connect(options.connections, options.statementTimeout ?? FAST_TIMEOUT, '');
   const slow = connect(2, Math.max(SLOW_TIMEOUT, options.statementTimeout ?? 0), '-slow');
   const writer = (): Database => connect(1, options.statementTimeout ?? WRITE_TIMEOUT, '-writes', true);
@@ -82,7 +101,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     if (applied.length > 0) log(`schema at version ${version}`);
     if (replicaUrl !== undefined)
       replica = await openReplica({ url: replicaUrl, primary: db, statementTimeout: SLOW_TIMEOUT, name, log });
-    return { db, slow, writers, tasks, replica, embedded, version, close };
+    return { db, slow, writers, tasks, replica, embedded, version, pools, close };
   } catch (error) {
     await close();
     throw error;

@@ -1,7 +1,8 @@
 import PQueue from 'p-queue';
 import type { Authority } from '../core/authority.ts';
 import type { Skill } from '../core/skill.ts';
-import { asFailure, type Corridor } from '../gateway/call.ts';
+import type { Tool } from '../core/tool.ts';
+import { asFailure, type Corridor, type Outcome } from '../gateway/call.ts';
 import { type Database, isUnavailable } from '../store/postgres.ts';
 import {
   type Accepted,
@@ -19,12 +20,19 @@ import { pauseUpTo } from './pause.ts';
 /** A task that this process accepts, and the arguments that it alone has. */
 export interface Work {
   readonly id: string;
+  readonly requestId: string;
   readonly bearer: string;
   readonly authority: Authority;
   readonly skill: Skill;
   readonly input: Readonly<Record<string, unknown>>;
   /** Of the skill's writes: the same for the same message. */
   readonly idempotencyKey: string;
+}
+
+/** A call of a task's run, and how it ended. */
+export interface RunCall extends Pick<Work, 'id' | 'requestId' | 'authority'> {
+  readonly tool: Tool;
+  readonly outcome: Outcome;
 }
 
 /** How a task has ended here, and under whose authority; `undefined`: it has ended elsewhere, or is gone. */
@@ -42,6 +50,7 @@ export interface RunnerOptions {
   readonly corridor: Corridor;
   readonly owner: string;
   readonly onError: (error: unknown) => void;
+  readonly onCall?: (call: RunCall) => void;
   /** Tasks whose arguments a process keeps in memory, up to 64 KiB each; 1,000 where absent. */
   readonly held?: number;
 }
@@ -234,6 +243,8 @@ export class Runner {
       cost: 0,
       ...(tool.idempotency === 'required' && { idempotencyKey: job.idempotencyKey }),
     });
+    const { id, requestId, authority } = job;
+    this.#options.onCall?.({ id, requestId, authority, tool, outcome });
     if ('failure' in outcome) throw outcome.failure;
     if ('bytes' in outcome) throw new Error(`${name} has answered with bytes`);
     return outcome.body;

@@ -21,11 +21,12 @@ import {
 import { Batches, type BatchesOptions } from './batches.ts';
 import { pageTokenOf, placeOf } from './page-token.ts';
 import { pauseUpTo } from './pause.ts';
-import { type Ended, Runner } from './runner.ts';
+import { type Ended, type RunCall, Runner } from './runner.ts';
 import { startSweeper } from './sweeper.ts';
 import { Watch } from './watch.ts';
 
 export type { TaskQuery, TaskState } from '../store/tasks.ts';
+export type { RunCall } from './runner.ts';
 
 /** A task as its owner sees it (decisions, section 20). */
 export interface Task {
@@ -50,6 +51,8 @@ export interface Task {
 export interface NewTask {
   /** Of `newTaskId`, and the same where the request is begun again under another authority. */
   readonly id: string;
+  /** Of the request that sends it: the calls of its run are told under this id. */
+  readonly requestId: string;
   readonly bearer: string;
   readonly session: Session;
   readonly messageId: string;
@@ -101,6 +104,8 @@ export interface TasksOptions {
   readonly batches?: BatchesOptions['batches'];
   readonly corridor: Corridor;
   readonly onError: (error: unknown) => void;
+  /** Told of every call of a run, which no request may be there to tell of. */
+  readonly onCall?: (call: RunCall) => void;
   /** Milliseconds that a caller waits for the end of its task; PATIENCE where absent. */
   readonly patience?: number;
   /** Tasks whose arguments the process keeps in memory; 1,000 where absent. */
@@ -124,7 +129,7 @@ export function openTasks(options: TasksOptions): Tasks {
 
   /** `paid`: units beside its admission. */
   const accept = async (request: NewTask): Promise<{ accepted: Accepted; paid: number }> => {
-    const { id, session, skill, input, bearer, wait } = request;
+    const { id, requestId, session, skill, input, bearer, wait } = request;
     const { authority } = session;
     const key = await secret();
     const message = hmac(key, `message ${authority.credentialId} ${request.messageId}`);
@@ -141,7 +146,7 @@ export function openTasks(options: TasksOptions): Tasks {
     }
     let accepted: Accepted | undefined;
     try {
-      const work = { id, bearer, authority, skill, input, idempotencyKey: `a2a-${message.toString('hex')}` };
+      const work = { id, requestId, bearer, authority, skill, input, idempotencyKey: `a2a-${message.toString('hex')}` };
       accepted = await runner.accept(work, () =>
         batches.accept(session, {
           id,

@@ -48,6 +48,49 @@ test.each(['1.2.3.4/99', 'proxy.example', '10.0.0.0/8,', '300.1.1.1'])('GATEWAY_
   );
 });
 
+describe('observability', () => {
+  test.each(['1.2.3.4/99', 'prometheus.example', '300.1.1.1'])('GATEWAY_METRICS_ALLOW %j is refused', (given) => {
+    expect(refusal({ GATEWAY_METRICS_ALLOW: given })).toBe(
+      'GATEWAY_METRICS_ALLOW must be addresses or ranges that may read /metrics beside this machine, separated by commas.',
+    );
+  });
+
+  test('ranges are taken; by default nobody but this machine', () => {
+    expect(readConfig({}).metricsAllowed).toEqual([]);
+    expect(readConfig({ GATEWAY_METRICS_ALLOW: '10.1.0.0/16, fd00::/8,' }).metricsAllowed).toEqual([
+      '10.1.0.0/16',
+      'fd00::/8',
+    ]);
+  });
+
+  const at = 'http://127.0.0.1:4318';
+  test.each([
+    [{}, undefined],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: at }, `${at}/v1/traces`],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: `${at}/base/` }, `${at}/base/v1/traces`],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: at, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${at}/own` }, `${at}/own`],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: at, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' }, `${at}/v1/traces`],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: at, OTEL_TRACES_EXPORTER: 'none' }, undefined],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: at, OTEL_SDK_DISABLED: 'true' }, undefined],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: '' }, undefined],
+  ])('%j: traces go to %s', (given, url) => {
+    expect(readConfig(given).tracing).toEqual(url === undefined ? undefined : { url, service: 'installation-gateway' });
+  });
+
+  test.each([
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4317'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'grpc://collector:4317'],
+    ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', '/v1/traces'],
+    ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc'],
+    ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'http/protobuf'],
+    ['OTEL_TRACES_EXPORTER', 'jaeger'],
+    ['OTEL_SDK_DISABLED', 'yes'],
+    ['OTEL_SERVICE_NAME', 'x'.repeat(201)],
+  ])('%s=%s is refused with a sentence', (name, given) => {
+    expect(refusal({ [name]: given })).toMatch(new RegExp(`^${name} must be [^.].+\\.$`));
+  });
+});
+
 describe('webhooks', () => {
   test('by default nothing is exempt, and five attempts', () => {
     expect(readConfig({}).webhooks).toEqual({ allowed: new Set(), schedule: [0, 5, 300, 1800, 7200] });

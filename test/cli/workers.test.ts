@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { readScrape, type Series, sumOf } from '../observe/observe.support.ts';
 import { issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { type Replica, startReplica } from '../support/replica.ts';
@@ -32,6 +33,52 @@ const lives = (pid: number): boolean => {
   }
 };
 
+const scrape = async (url: string): Promise<Series[]> => {
+  // A connection that node:cluster has given to a worker that was just killed is never answered.
+  const answer = await fetch(`${url}/metrics`, {
+    headers: { connection: 'close' },
+    signal: AbortSignal.timeout(2_500),
+  });
+  expect(answer.status).toBe(200);
+  return readScrape(await answer.text());
+};
+const placesOf = (series: readonly Series[], metric: string): (string | undefined)[] =>
+  series.filter(({ name }) => name === metric).map(({ labels }) => labels['worker']);
+const served = (series: readonly Series[], worker?: string): number | undefined =>
+  sumOf(series, 'gateway_requests_total', { operation: 'gateway_context', ...(worker !== undefined && { worker }) });
+
+/** After eight requests: whichever worker is asked tells of both, each series under its own, and of the store once. */
+async function toldByEach(url: string): Promise<(number | undefined)[]> {
+  let series = await scrape(url);
+  const counts = [served(series, '1'), served(series, '2')];
+  expect(counts).not.toContain(undefined);
+  for (let i = 0; i < 2 * WORKERS; i++) {
+    series = await scrape(url);
+    expect([served(series, '1'), served(series, '2'), served(series)]).toEqual([...counts, 8]);
+  }
+  expect(sumOf(series, 'gateway_workers')).toBe(WORKERS);
+  expect(sumOf(series, 'gateway_workers_told')).toBe(WORKERS);
+  expect(placesOf(series, 'gateway_store_up')).toEqual([undefined]);
+  expect(new Set(placesOf(series, 'process_start_time_seconds'))).toEqual(new Set(['1', '2', 'supervisor']));
+  return counts;
+}
+
+/** While one is missing: the other's series as they were, and none in its place. */
+async function toldByTheRest(url: string, counts: readonly (number | undefined)[]): Promise<void> {
+  await vi.waitFor(
+    async () => {
+      const series = await scrape(url);
+      expect(sumOf(series, 'gateway_workers_told')).toBe(1);
+      const left = [served(series, '1'), served(series, '2')];
+      expect([
+        [counts[0], undefined],
+        [undefined, counts[1]],
+      ]).toContainEqual(left);
+    },
+    { timeout: 10_000, interval: 20 },
+  );
+}
+
 it('share the port; one that is killed is replaced, and the others serve meanwhile', async () => {
   const replica = await start();
   const workers = childrenOf(replica.pid);
@@ -42,14 +89,22 @@ it('share the port; one that is killed is replaced, and the others serve meanwhi
       ({ status }) => status,
     );
   expect(new Set(await Promise.all(Array.from({ length: 8 }, ask)))).toEqual(new Set([200]));
+  const counts = await toldByEach(replica.url);
   const [first = 0] = workers;
   process.kill(first, 'SIGKILL');
   await vi.waitFor(() => expect(lives(first)).toBe(false));
+  await toldByTheRest(replica.url, counts);
   for (let i = 0; i < 8; i++) expect(await ask()).toBe(200);
   await vi.waitFor(() => expect(childrenOf(replica.pid)).toHaveLength(WORKERS), { timeout: 10_000 });
   await pause(500);
   const now = childrenOf(replica.pid);
   expect(now.filter((pid) => !workers.includes(pid))).toHaveLength(1);
+  await vi.waitFor(async () => expect(sumOf(await scrape(replica.url), 'gateway_workers_told')).toBe(WORKERS), {
+    timeout: 10_000,
+  });
+  // A count of its own, from nothing, in the place of the one that was killed.
+  const after = await scrape(replica.url);
+  expect(new Set(placesOf(after, 'process_start_time_seconds'))).toEqual(new Set(['1', '2', 'supervisor']));
   expect(await replica.end()).toEqual({ code: 0, signal: null });
   expect(now.filter(lives)).toEqual([]);
 });

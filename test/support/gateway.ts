@@ -9,6 +9,7 @@ import { readGuides } from '../../src/gateway/guides.ts';
 import { loadPrompts, loadResources, loadSkills } from '../../src/gateway/load.ts';
 import { openGateway } from '../../src/gateway/open.ts';
 import { streaming } from '../../src/gateway/realtime.ts';
+import { tellRunCall } from '../../src/observe/run-calls.ts';
 import { openLedgerKey } from '../../src/store/ledger.ts';
 import { StoreUnreachable } from '../../src/store/postgres.ts';
 import { a2aSurface } from '../../src/surfaces/a2a/a2a.ts';
@@ -75,6 +76,7 @@ export async function openTestGateway(
 ): Promise<TestGateway> {
   const own = database ?? (await freshDatabase(template));
   const log: string[] = [];
+  const lines = pino({ level: 'trace', base: null }, { write: (line: string) => void log.push(line) });
   const corridor = await openGateway({
     store: { db: own.db, slow: own.db },
     keys,
@@ -89,6 +91,7 @@ export async function openTestGateway(
     corridor,
     // A store that is taken away is what some tests are about; the next round looks again.
     onError: (error) => error instanceof StoreUnreachable || log.push(`DEFECT tasks ${String(error)}`),
+    onCall: tellRunCall(lines),
   });
   const realtime = openRealtime({
     db: own.db,
@@ -103,7 +106,7 @@ export async function openTestGateway(
     host: '127.0.0.1',
     port: 0,
     tls: undefined,
-    log: pino({ level: 'trace', base: null }, { write: (line: string) => void log.push(line) }),
+    log: lines,
     handlers: [
       mcpSurface(corridor, { baseUrl: BASE_URL, version: '0.0.0', resources, prompts }),
       a2aSurface(corridor, { baseUrl: BASE_URL, tasks, skills }),

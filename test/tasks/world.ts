@@ -192,6 +192,7 @@ export async function openWorld(): Promise<World> {
       return run(replica, token, (session) =>
         replica.tasks.send({
           id,
+          requestId: 'req_test',
           bearer: token,
           session,
           messageId,

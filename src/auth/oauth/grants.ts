@@ -7,6 +7,7 @@ import {
   LIVES,
   redeemCode,
   rotateRefresh,
+  type TokenEnd,
 } from '../../store/oauth.ts';
 import { newId } from '../issue.ts';
 import { digestOf, newSecret, wellFormed } from '../tokens.ts';
@@ -77,13 +78,14 @@ export const GRANTS = {
   },
 };
 
-/** Ends what `token` names; one that is unknown, malformed or another client's is no error (RFC 7009, section 2.2). */
-export async function revoke(context: OAuthContext): Promise<void> {
+/**
+ * Ends what `token` names, and says what that was; one that is unknown, malformed, ended or another client's is no error
+ * (RFC 7009, section 2.2).
+ */
+export async function revoke(context: OAuthContext): Promise<TokenEnd | undefined> {
   const token = context.request.parameters?.get('token')?.[0] ?? '';
-  if (!wellFormed(token)) return;
-  const end = (): Promise<true | undefined> =>
-    endToken(context.services.db, context.the('proof'), digestOf(token)).then((proved) => proved || undefined);
-  await whileProved(context, end);
+  if (!wellFormed(token)) return undefined;
+  return whileProved(context, () => endToken(context.services.db, context.the('proof'), digestOf(token)));
 }
 
 /** Records what was approved and returns the code; `undefined`: the page was out of date, or has had its answer. */

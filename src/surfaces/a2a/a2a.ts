@@ -19,7 +19,7 @@ import {
   RpcError,
   readMessage,
 } from '../jsonrpc/envelope.ts';
-import type { RestHandler } from '../rest/rest.ts';
+import { noteActor, noteRefusal, type RestHandler } from '../rest/rest.ts';
 import { type Exchange, requestHandler, type Services } from './handler.ts';
 import { checkedParams } from './params.ts';
 import { complete, faultOf, type RpcFault } from './refusals.ts';
@@ -46,11 +46,11 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
   return (request, response, { requestId, record }) => {
     const url = request.url ?? '';
     if (url !== '/a2a' && !url.startsWith('/a2a?')) return false;
+    record.surface = 'a2a';
     record.operation = 'a2a';
     let quota: QuotaState | undefined;
     const refuse = (failure: Failure): void => {
-      record.code = failure.code;
-      record.cause = failure.details.cause;
+      noteRefusal(record, failure);
       const tokenSent = request.headers.authorization !== undefined;
       sendProblem(request, response, failure, { baseUrl, requestId, resource, tokenSent }, rateLimit(quota));
     };
@@ -82,7 +82,7 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
       let authority: Authority | undefined;
       const paid = (): void => {
         quota = authority && corridor.quotaOf(authority);
-        if (authority) record.credential = authority.credentialId;
+        if (authority) noteActor(record, authority);
       };
       try {
         const result = await corridor.run(bearer, 'a2a', async (session) => {
@@ -92,7 +92,7 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
           if (!speaks(version)) throw new VersionNotSupportedError('Only A2A version 1.0 is served here.');
           const given = checkedParams(method, params);
           const unit = Math.ceil(60 / (corridor.quotaOf(authority)?.perMinute ?? 60));
-          const exchange: Exchange = { bearer, session, taskId, unit, signal: gone.signal };
+          const exchange: Exchange = { bearer, session, taskId, unit, signal: gone.signal, requestId };
           const rpc = new JsonRpcTransportHandler(requestHandler(services, exchange));
           const outcome = await rpc.handle({ jsonrpc: '2.0', id, method, params: given }, new ServerCallContext());
           record.operation = exchange.skill ?? 'a2a';
@@ -108,10 +108,9 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
         reply({ error: faultOf(error) }, idOf(read));
       }
     };
-    answer().catch((error: unknown) => {
+    return answer().catch((error: unknown) => {
       refuse(asFailure(error));
     });
-    return true;
   };
 }
 

@@ -28,6 +28,7 @@ export interface Exchange {
   readonly session: Session;
   /** Of the task that the request may start, under whatever authority. */
   readonly taskId: string;
+  readonly requestId: string;
   /** Seconds in which the app's quota grows by one unit. */
   readonly unit: number;
   /** Aborted when nobody waits for the answer any more. */
@@ -50,7 +51,7 @@ const unsupported = (): never => {
  * process owns: its cancel loses to a result on another replica, and a message sent again makes a second task.
  */
 export function requestHandler({ tasks, skills }: Services, exchange: Exchange): A2ARequestHandler {
-  const { session, bearer, taskId, signal } = exchange;
+  const { session, bearer, taskId, requestId, signal } = exchange;
   const answering =
     <P, R>(work: (params: P) => Promise<R>) =>
     async (params: P): Promise<R> => {
@@ -80,6 +81,7 @@ export function requestHandler({ tasks, skills }: Services, exchange: Exchange):
       const task = await tasks
         .send({
           id: taskId,
+          requestId,
           bearer,
           session,
           messageId: message.messageId,

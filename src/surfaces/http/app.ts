@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import { Failure } from '../../core/failures.ts';
 import { asFailure } from '../../gateway/call.ts';
@@ -15,12 +16,21 @@ export interface AppOptions {
   readonly agentCard?: object;
   /** The developer pages; they pass on what they do not know. */
   readonly docs?: RequestHandler;
+  /** Metrics, for those whose address `permitted` takes. */
+  readonly metrics?: MetricsPage;
   /** Whether requests can be served now: the store answers and no shutdown is under way. */
   ready(): Promise<boolean>;
 }
 
+export interface MetricsPage {
+  readonly type: string;
+  readonly permitted: (request: IncomingMessage) => boolean;
+  /** Throws `service_unavailable`. */
+  text(): Promise<string>;
+}
+
 /** Everything that is not an operation of the registry: public documents and probes. */
-export function publicApp({ baseUrl, openapi, llms, agentCard, docs, ready }: AppOptions): Express {
+export function publicApp({ baseUrl, openapi, llms, agentCard, docs, metrics, ready }: AppOptions): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -39,7 +49,12 @@ export function publicApp({ baseUrl, openapi, llms, agentCard, docs, ready }: Ap
       : []),
   ]);
 
-  const documents = ['/livez', '/readyz', ...texts.keys()];
+  const documents = ['/livez', '/readyz', ...(metrics ? ['/metrics'] : []), ...texts.keys()];
+  app.all('/metrics', (request, _response, next) => {
+    // Whoever may not read them does not learn that they are here.
+    if (!metrics?.permitted(request)) throw new Failure('not_found');
+    next();
+  });
   app.get(documents, (request, response, next) => {
     refuseAmbiguous(request);
     refuseBody(request, response);
@@ -52,6 +67,10 @@ export function publicApp({ baseUrl, openapi, llms, agentCard, docs, ready }: Ap
       ...(!yes && { 'Retry-After': '1' }),
     });
   });
+  if (metrics)
+    app.get('/metrics', async (request, response) => {
+      send(request, response, 200, metrics.type, await metrics.text());
+    });
   for (const [path, one] of texts) app.get(path, (request, response) => sendDocument(request, response, one));
   app.all(documents, () => {
     throw new Failure('method_not_allowed', { allow: ['GET', 'HEAD'] });

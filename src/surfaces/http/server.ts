@@ -12,8 +12,10 @@ import { Server as NetServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { EndedCall, Observer } from '../../core/calls.ts';
 import type { Failure } from '../../core/failures.ts';
-import type { RequestRecord, RestHandler } from '../rest/rest.ts';
+import { auditOf } from '../../gateway/audit.ts';
+import { noteRefusal, type RequestRecord, type RestHandler } from '../rest/rest.ts';
 import { HSTS, problem, SECURITY_HEADERS, UPGRADE_REQUIRED } from './reply.ts';
 
 export interface ServerOptions {
@@ -27,6 +29,7 @@ export interface ServerOptions {
   readonly otherwise: (request: IncomingMessage, response: ServerResponse) => void;
   /** Is asked first where a request offers to upgrade; without it, or where it declines, the offer is ignored. */
   readonly upgrade?: UpgradeHandler;
+  readonly observer?: Observer;
   /** Shorter ones for tests. */
   readonly timeouts?: Timeouts;
 }
@@ -82,7 +85,7 @@ const requestIds = new WeakMap<IncomingMessage, string>();
 export const requestIdOf = (request: IncomingMessage): string => requestIds.get(request) ?? '';
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const { log, tls } = options;
+  const { log, tls, observer } = options;
   // A missing Host is ours to refuse: Node's own reply has neither request id nor body.
   const settings = { ...(options.timeouts ?? TIMEOUTS), requireHostHeader: false };
   const server: Server = tls ? createTlsServer({ ...settings, ...tls }) : createServer(settings);
@@ -93,13 +96,29 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   /** One line for each request, socket and end of a socket. Over MCP a call that failed is an answer of status 200. */
   const tell = (
     entry: Readonly<Record<string, unknown>> & { readonly status: number },
-    { code, credential, audit, cause }: RequestRecord,
+    { code, credential, consent, does, audit, cause }: RequestRecord,
     what = 'request',
   ) => {
     const failed = entry.status === 500 || code === 'internal';
     const level = failed ? 'error' : entry.status === 503 || cause !== undefined ? 'warn' : 'info';
-    const who = { ...(credential !== undefined && { credential }), ...(code !== undefined && { code }), ...audit };
+    const who = {
+      ...(credential !== undefined && { credential }),
+      ...(consent !== undefined && { consent }),
+      ...(code !== undefined && { code }),
+      ...audit,
+      ...auditOf({ code, does }),
+    };
     log[level]({ ...entry, ...who, ...(level !== 'info' && { err: cause }) }, what);
+  };
+
+  /** What metrics and traces are told; milliseconds. */
+  const ended = (
+    { request_id, status, ms }: { request_id: string; status: number; ms: number },
+    { surface = 'public', operation = 'none', code }: RequestRecord,
+    unfinished: boolean,
+  ): EndedCall => {
+    const outcome = code ?? (unfinished ? 'unfinished' : status < 400 ? 'ok' : `http_${status}`);
+    return { surface, operation, outcome, status, seconds: ms / 1_000, requestId: request_id };
   };
 
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
@@ -112,20 +131,39 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     if (tls) for (const [name, value] of Object.entries(HSTS)) response.setHeader(name, value ?? '');
     response.setHeader('X-Request-Id', requestId);
     if (closing) response.setHeader('Connection', 'close');
+    const trace = observer?.trace?.(headerOf(request, 'traceparent'));
+    let work: boolean | Promise<void> = false;
     response.on('close', () => {
       open.delete(response);
-      const entry = {
-        request_id: requestId,
-        method: request.method,
-        operation: record.operation ?? 'none',
-        status: response.statusCode,
-        ms: since(began),
-        ...(response.writableFinished ? {} : { unfinished: true }),
+      const ms = since(began);
+      const unfinished = !response.writableFinished;
+      const told = (): void => {
+        const entry = {
+          request_id: requestId,
+          method: request.method,
+          operation: record.operation ?? 'none',
+          status: response.statusCode,
+          ms,
+          ...(unfinished && { unfinished }),
+        };
+        tell(entry, record);
+        const call = ended(entry, record, unfinished);
+        observer?.ended(call);
+        trace?.end(call);
       };
-      tell(entry, record);
+      // Whose caller has gone may be under way still: who it was and what was done is known at its end.
+      if (unfinished && typeof work === 'object') void work.then(told);
+      else told();
     });
-    for (const handler of options.handlers) if (handler(request, response, { requestId, record })) return;
-    options.otherwise(request, response);
+    const answer = (): void => {
+      for (const handler of options.handlers) {
+        work = handler(request, response, { requestId, record });
+        if (work !== false) return;
+      }
+      options.otherwise(request, response);
+    };
+    if (trace) trace.run(answer);
+    else answer();
   };
   server.on('request', serve);
   // Without these Node answers by itself: a `100 Continue` that invites a body nobody wants, or a bare 417.
@@ -158,6 +196,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const requestId = newRequestId();
     const code = status === 405 ? 'method_not_allowed' : 'invalid_request';
     log.info({ request_id: requestId, operation: 'none', status, code, reason }, 'request');
+    observer?.ended(ended({ request_id: requestId, status, ms: 0 }, { code }, false));
     const title = STATUS_CODES[status] ?? '';
     const body = { type: `/problems/${code}`, title, status, code, request_id: requestId };
     reply(socket, { body, headers: status === 405 ? { Allow: 'GET, HEAD' } : {} });
@@ -181,16 +220,22 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       const requestId = newRequestId();
       const record: RequestRecord = {};
       const began = performance.now();
+      const trace = observer?.trace?.(headerOf(request, 'traceparent'));
       const entry = (status: number) => {
         const { operation = 'none' } = record;
         return { request_id: requestId, method: request.method, operation, status, ms: since(began) };
       };
+      const over = (status: number): void => {
+        const call = ended(entry(status), record, false);
+        observer?.ended(call);
+        trace?.end(call);
+      };
       const lost = (): void => void socket.destroy();
       socket.on('error', lost);
       const refuseUpgrade = (failure: Failure, baseUrl: string): void => {
-        record.code = failure.code;
-        record.cause = failure.details.cause;
+        noteRefusal(record, failure);
         tell(entry(failure.status), record);
+        over(failure.status);
         const { retryAfter } = failure.details;
         const headers = {
           ...(failure.status === 426 && { ...UPGRADE_REQUIRED, Connection: 'upgrade, close' }),
@@ -200,10 +245,17 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       };
       const accepted = () => {
         tell(entry(101), record);
+        over(101);
         return (end: { readonly code: number; readonly cause: string }): void =>
-          tell({ ...entry(101), closed: end.code, reason: end.cause }, record, 'socket closed');
+          tell(
+            { ...entry(101), closed: end.code, reason: end.cause },
+            // The stream of one who may not have it any more: code and decision as where it is refused.
+            end.cause === 'authority' ? { ...record, code: 'not_permitted' } : record,
+            'socket closed',
+          );
       };
-      if (!closing && upgrade(request, socket, head, { refuse: refuseUpgrade, accepted, record })) return;
+      const taken = (): boolean => upgrade(request, socket, head, { refuse: refuseUpgrade, accepted, record });
+      if (!closing && (trace ? trace.run(taken) : taken())) return;
       // An offer to upgrade may be ignored (RFC 9110, section 7.8). Node has given the connection away by now: it begins
       // again with what it was sent, but for the offer. The event 'connection' of a TLS server begins a handshake.
       socket.off('error', lost);
@@ -224,14 +276,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     });
   });
   const address = server.address();
-  let ended: Promise<void> | undefined;
+  let stopped: Promise<void> | undefined;
   const stopListening = (): Promise<void> => {
     closing = true;
     // Otherwise a connection would stay open after the reply under way on it, until it is cut off.
     for (const response of open) if (!response.headersSent) response.setHeader('Connection', 'close');
     // http's own close() cuts idle connections at once, and no longer looks for slow ones.
-    ended ??= new Promise((resolve) => void NetServer.prototype.close.call(server, () => resolve()));
-    return ended;
+    stopped ??= new Promise((resolve) => void NetServer.prototype.close.call(server, () => resolve()));
+    return stopped;
   };
   return {
     port: typeof address === 'object' && address ? address.port : options.port,
@@ -255,6 +307,12 @@ function withoutOffer({ method, url, httpVersion, rawHeaders }: IncomingMessage,
     if (name.toLowerCase() !== 'upgrade') lines.push(`${name}: ${rawHeaders[i + 1]}`);
   }
   return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]);
+}
+
+/** One that Node has not joined of several. */
+function headerOf(request: IncomingMessage, name: string): string | undefined {
+  const value = request.headers[name];
+  return typeof value === 'string' ? value : undefined;
 }
 
 /** Milliseconds since then, with one decimal. */

@@ -21,12 +21,14 @@ export interface Headers {
 export class Exchange {
   /** What the RateLimit headers of the reply say. */
   quota: QuotaState | undefined;
-  credential: string | undefined;
-  /** The operation that was called, for the log. */
-  operation: string | undefined;
+  /** Who called, for the log, and what was called. */
+  authority: Authority | undefined;
+  called: string | undefined;
+  writes = false;
+  /** The command that a write has entered into the ledger. */
+  operation: OperationState | undefined;
   /** Why it failed, for the log: a call that failed is an answer like any other on the wire. */
   failed: Failure | undefined;
-  #admitted: Authority | undefined;
 
   constructor(
     readonly corridor: Corridor,
@@ -40,11 +42,10 @@ export class Exchange {
    * corridor stands behind this. Throws the Failure.
    */
   async admit(): Promise<Authority> {
-    if (this.#admitted) return this.#admitted;
+    if (this.authority) return this.authority;
     const { authority, quota } = await this.corridor.admit(this.bearer, 'mcp');
     this.quota = quota;
-    this.credential = authority.credentialId;
-    this.#admitted = authority;
+    this.authority = authority;
     return authority;
   }
 
@@ -52,11 +53,12 @@ export class Exchange {
   async call(name: string, input: Readonly<Record<string, unknown>>, headers: Headers = {}): Promise<Called> {
     const tool = this.corridor.registry.get(name);
     if (!tool) throw new Error(`no tool ${name}`);
-    this.operation = name;
+    this.called = name;
+    this.writes = tool.effect === 'write';
     const outcome = await this.corridor.call({ tool, resource: 'mcp', bearer: this.bearer, input, ...headers });
     this.quota = outcome.quota;
-    this.credential = outcome.authority?.credentialId;
-    this.#admitted = outcome.authority;
+    this.authority = outcome.authority;
+    this.operation = outcome.operation;
     if ('failure' in outcome) {
       if (outcome.failure.status === 401) throw outcome.failure;
       this.failed = outcome.failure;

@@ -7,7 +7,7 @@ import { BODY_LIMIT, readBody, requireJson } from '../http/body.ts';
 import { rateLimit, send, sendProblem } from '../http/reply.ts';
 import { bearerOf, refuseAmbiguous } from '../http/request.ts';
 import { INVALID_REQUEST, PARSE_ERROR, type RequestId, RpcError, readMessage } from '../jsonrpc/envelope.ts';
-import type { RestHandler } from '../rest/rest.ts';
+import { noteCall, noteRefusal, type RestHandler } from '../rest/rest.ts';
 import { Exchange } from './exchange.ts';
 import { openRpc, type RpcOptions } from './rpc.ts';
 import { ASSUMED, type Version, versionOf } from './versions.ts';
@@ -32,12 +32,12 @@ export function mcpSurface(corridor: Corridor, options: McpOptions): RestHandler
   return (request, response, { requestId, record }) => {
     const url = request.url ?? '';
     if (url !== '/mcp' && !url.startsWith('/mcp?')) return false;
+    record.surface = 'mcp';
     record.operation = 'mcp';
     let exchange: Exchange | undefined;
     const headers = (): OutgoingHttpHeaders => rateLimit(exchange?.quota);
     const refuse = (failure: Failure): void => {
-      record.code = failure.code;
-      record.cause = failure.details.cause;
+      noteRefusal(record, failure);
       const tokenSent = request.headers.authorization !== undefined;
       const context = { baseUrl: options.baseUrl, requestId, resource, tokenSent };
       sendProblem(request, response, failure, context, headers());
@@ -94,22 +94,19 @@ export function mcpSurface(corridor: Corridor, options: McpOptions): RestHandler
         if (!(error instanceof RpcError)) throw error;
         replyError(error, message.id);
       } finally {
-        record.operation = current.operation ?? 'mcp';
-        if (current.failed) {
-          record.code = current.failed.code;
-          record.cause = current.failed.details.cause;
-        }
+        record.operation = current.called ?? 'mcp';
+        if (current.writes) record.does = 'write';
+        if (current.failed) noteRefusal(record, current.failed);
       }
     };
-    answer()
+    return answer()
       .catch((error: unknown) => {
         if (error instanceof RpcError) replyError(error, error.id ?? null);
         else refuse(asFailure(error));
       })
       .finally(() => {
-        if (exchange?.credential !== undefined) record.credential = exchange.credential;
+        if (exchange) noteCall(record, exchange);
       });
-    return true;
   };
 }
 

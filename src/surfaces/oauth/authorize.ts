@@ -105,9 +105,11 @@ export async function receiveConsent(visit: Visit): Promise<void> {
   const context = contextOf(visit, 'consent', form);
   await guarded(visit, context, async () => {
     await check(context);
+    visit.record.does = 'consent';
     const choice = context.the('choice');
     const nothing = choice.scopes.length === 0 ? 'scope' : choice.sites.length === 0 ? 'website' : undefined;
     if (nothing !== undefined) {
+      visit.record.does = undefined;
       showConsent(visit, context, `Tick at least one ${nothing === 'scope' ? 'permission' : 'website'}, or deny.`);
       return;
     }
@@ -140,6 +142,7 @@ export async function receiveSignOut(visit: Visit): Promise<void> {
     await check(context);
     const { session } = visit.wire;
     if (session !== undefined) await signOut(visit.services.db, session);
+    visit.record.does = 'revocation';
     visit.redirect(`/oauth/authorize?${visit.query}`, { 'Set-Cookie': clearedSession(visit.services.baseUrl) });
   });
 }

@@ -112,6 +112,7 @@ export function oauthSurface(services: Services, source: Source, provider?: Iden
     const cut = url.indexOf('?');
     const route = routes.get(cut === -1 ? url : url.slice(0, cut));
     if (!route) return false;
+    context.record.surface = 'oauth';
     context.record.operation = route.operation;
     const answer = async (): Promise<void> => {
       refuseAmbiguous(request);
@@ -122,8 +123,7 @@ export function oauthSurface(services: Services, source: Source, provider?: Iden
       if (method === 'GET') refuseBody(request, response);
       await route.answer(request, response, context, wireOf(request, source(request), baseUrl));
     };
-    answer().catch((error: unknown) => refusal(error, route, request, response, context, baseUrl));
-    return true;
+    return answer().catch((error: unknown) => refusal(error, route, request, response, context, baseUrl));
   };
 }
 

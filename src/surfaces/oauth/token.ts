@@ -43,7 +43,10 @@ export async function answerToken(
       if (client !== undefined) record.credential = client;
     });
     if (endpoint === 'revoke') {
-      await revoke(context);
+      const ended = await revoke(context);
+      record.does = 'revocation';
+      record.audit = { ended: ended?.what ?? 'nothing' };
+      if (ended?.consent !== undefined) record.consent = ended.consent;
       send(request, response, 200, 'application/json', '');
     } else if (isGrant(endpoint)) {
       send(request, response, 200, 'application/json', JSON.stringify(await GRANTS[endpoint](context)));

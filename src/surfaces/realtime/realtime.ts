@@ -9,6 +9,7 @@ import { asFailure } from '../../gateway/call.ts';
 import { parseJson } from '../http/json.ts';
 import { refuseAmbiguous, refuseOrigins } from '../http/request.ts';
 import type { UpgradeHandler } from '../http/server.ts';
+import { noteActor, type RequestRecord } from '../rest/rest.ts';
 
 const PATH = /^\/api\/v1\/realtime\/sessions\/([^/?]+)\/socket(\?.*)?$/;
 const SESSION = /^rts_[a-f0-9]{32}$/;
@@ -47,7 +48,7 @@ export function realtimeSurface(realtime: Realtime, baseUrl: string): UpgradeHan
   });
   let upgrading = 0;
 
-  const admitted = async (request: IncomingMessage, session: string): Promise<Admitted> => {
+  const admitted = async (request: IncomingMessage, session: string, record: RequestRecord): Promise<Admitted> => {
     const { origin, ticket } = readHandshake(request);
     if (upgrading >= UPGRADES || realtime.size >= SOCKETS) throw new Failure('service_unavailable', { retryAfter: 1 });
     upgrading++;
@@ -55,7 +56,10 @@ export function realtimeSurface(realtime: Realtime, baseUrl: string): UpgradeHan
       const digest = createHash('sha256').update(ticket).digest();
       const found = SESSION.test(session) ? await realtime.admit({ session, origin, ticket: digest }) : undefined;
       // One answer for a session, ticket or origin that does not fit: nobody learns which of them exists.
-      if (!found) throw new Failure('not_found');
+      if (!found) {
+        record.does = 'authentication';
+        throw new Failure('not_found');
+      }
       return found;
     } finally {
       upgrading--;
@@ -66,11 +70,12 @@ export function realtimeSurface(realtime: Realtime, baseUrl: string): UpgradeHan
     const [, session, query] = PATH.exec(request.url ?? '') ?? [];
     const wanted = request.headers.upgrade?.toLowerCase() === 'websocket' && request.method === 'GET';
     if (session === undefined || !wanted) return false;
+    record.surface = 'realtime';
     record.operation = 'realtime_socket';
     const open = async (): Promise<void> => {
       if (query !== undefined) throw new Failure('unsupported_parameter');
-      const found = await admitted(request, session);
-      record.credential = found.authority.credentialId;
+      const found = await admitted(request, session, record);
+      noteActor(record, found.authority);
       server.handleUpgrade(request, socket, head, (opened) => serve(realtime, found, opened, accepted()));
     };
     open().catch((error: unknown) => refuse(asFailure(error), baseUrl));

@@ -1,8 +1,11 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import accepts from 'accepts';
 import { metadataUri } from '../../auth/oauth/metadata.ts';
+import type { Authority } from '../../core/authority.ts';
+import type { Surface } from '../../core/calls.ts';
 import { Failure } from '../../core/failures.ts';
 import type { Tool } from '../../core/tool.ts';
+import type { AuditKind } from '../../gateway/audit.ts';
 import { asFailure, type Corridor, type Outcome } from '../../gateway/call.ts';
 import type { QuotaState } from '../../gateway/quota.ts';
 import type { OperationState } from '../../gateway/writes.ts';
@@ -20,12 +23,18 @@ const HELD = 64 * 1024 * 1024;
 
 /** What the log says of a request: never a path, a query or a value. */
 export interface RequestRecord {
+  /** Whose it is; `public` where nobody says so. */
+  surface?: Surface;
   operation?: string;
   code?: string;
   credential?: string;
+  /** By which a person let the caller act. */
+  consent?: string;
   cause?: unknown;
-  /** Ids of who did something to what, where it is no call of an operation (checks, LG-02). */
-  audit?: Readonly<Record<string, string>>;
+  /** What the audit calls it where nothing stops it (checks, LG-02). */
+  does?: AuditKind | undefined;
+  /** Further ids of who did something to what. */
+  audit?: Readonly<Record<string, string | boolean>>;
 }
 
 export interface RestContext {
@@ -33,7 +42,37 @@ export interface RestContext {
   readonly record: RequestRecord;
 }
 
-export type RestHandler = (request: IncomingMessage, response: ServerResponse, context: RestContext) => boolean;
+/** False: the path is not its own. A promise is the end of its work, which the answer may come before. */
+export type RestHandler = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  context: RestContext,
+) => boolean | Promise<void>;
+
+/** Who called, and what a write is known by: what every surface notes of a call. */
+export function noteCall(
+  record: RequestRecord,
+  {
+    authority,
+    operation,
+  }: { readonly authority?: Authority | undefined; readonly operation?: OperationState | undefined },
+): void {
+  if (authority) noteActor(record, authority);
+  if (operation) record.audit = { operation_id: operation.id, ...(operation.replayed && { replayed: true }) };
+}
+
+export function noteActor(record: RequestRecord, { credentialId, consentId }: Authority): void {
+  record.credential = credentialId;
+  if (consentId !== null) record.consent = consentId;
+}
+
+export function noteRefusal(record: RequestRecord, { code, details }: Failure): void {
+  record.code = code;
+  record.cause = details.cause;
+  // Whose token it was that is no good any more.
+  if (details.credential !== undefined) record.credential ??= details.credential;
+  if (details.outside) record.does = 'authorization';
+}
 
 /**
  * The REST facade: every tool of the registry under its path. Returns whether the path is one of ours, so that the
@@ -51,9 +90,9 @@ export function restSurface(corridor: Corridor, baseUrl: string): RestHandler {
     const cut = url.indexOf('?');
     const match = find(cut === -1 ? url : url.slice(0, cut));
     if (!match) return false;
+    record.surface = 'rest';
     const refuse = (failure: Failure, headers: OutgoingHttpHeaders = {}): void => {
-      record.code = failure.code;
-      record.cause = failure.details.cause;
+      noteRefusal(record, failure);
       const tokenSent = request.headers.authorization !== undefined;
       sendProblem(request, response, failure, { baseUrl, requestId, resource, tokenSent }, headers);
     };
@@ -61,7 +100,7 @@ export function restSurface(corridor: Corridor, baseUrl: string): RestHandler {
     /** What is wrong with a body is told, and costs, when the bearer is proved: as on MCP (CONTRIBUTING, 3 and 14). */
     const proved = async (bearer: string, problem: unknown): Promise<never> => {
       const admission = await corridor.admit(bearer, 'rest');
-      record.credential = admission.authority.credentialId;
+      noteActor(record, admission.authority);
       ({ quota } = admission);
       throw problem;
     };
@@ -69,6 +108,7 @@ export function restSurface(corridor: Corridor, baseUrl: string): RestHandler {
       const tool = match.methods.get(request.method === 'HEAD' ? 'GET' : (request.method ?? ''));
       if (!tool) throw new Failure('method_not_allowed', { allow: allowed(match.methods) });
       record.operation = tool.name;
+      if (tool.effect === 'write') record.does = 'write';
       if (tool.origin) refuseOrigins(request);
       refuseAmbiguous(request);
       const wantsBytes = negotiate(request, tool);
@@ -93,7 +133,7 @@ export function restSurface(corridor: Corridor, baseUrl: string): RestHandler {
         problems: [...problems, ...(conditions?.problems ?? [])],
         ...(wantsBytes && conditions && { bytes: conditions.bytes }),
       });
-      if (outcome.authority) record.credential = outcome.authority.credentialId;
+      noteCall(record, outcome);
       render(tool, outcome);
     };
     const reply = (status: number, type: string, body: string | Uint8Array, headers: OutgoingHttpHeaders): void => {
@@ -119,8 +159,7 @@ export function restSurface(corridor: Corridor, baseUrl: string): RestHandler {
       else
         reply(tool.status, JSON_TYPE, JSON.stringify(outcome.body), { ...headers, ...described(tool, outcome.body) });
     };
-    answer().catch((error: unknown) => refuse(asFailure(error), rateLimit(quota)));
-    return true;
+    return answer().catch((error: unknown) => refuse(asFailure(error), rateLimit(quota)));
   };
 }
 

@@ -1,0 +1,27 @@
+import type { Logger } from 'pino';
+import { auditOf } from '../gateway/audit.ts';
+import type { RunCall } from '../tasks/tasks.ts';
+
+/** Tells of what a task's run does: it has no request of its own, and none may be there any more (checks, LG-02). */
+export const tellRunCall =
+  (log: Logger) =>
+  ({ id, requestId, authority, tool, outcome }: RunCall): void => {
+    const code = 'failure' in outcome ? outcome.failure.code : undefined;
+    const audit = auditOf({ code, does: tool.effect === 'write' ? 'write' : undefined });
+    if (!audit) return;
+    const { operation } = outcome;
+    const { credentialId: credential, consentId } = authority;
+    log.info(
+      {
+        request_id: requestId,
+        task: id,
+        operation: tool.name,
+        credential,
+        ...(consentId !== null && { consent: consentId }),
+        ...(code !== undefined && { code }),
+        ...(operation && { operation_id: operation.id, ...(operation.replayed && { replayed: true }) }),
+        ...audit,
+      },
+      'call of a task',
+    );
+  };

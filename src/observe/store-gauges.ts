@@ -1,0 +1,72 @@
+import { Gauge, Registry } from 'prom-client';
+import { type Gauges, readGauges } from '../store/gauges.ts';
+import type { Database } from '../store/postgres.ts';
+
+/** Milliseconds for which an answer of the store is told again, and that a scrape waits for one. */
+const KEPT = 5_000;
+const PATIENCE = 1_000;
+
+const HELP: Readonly<Record<keyof Gauges, readonly [name: string, help: string]>> = {
+  operationsUnsettled: [
+    'gateway_operations_unsettled',
+    'Commands in the ledger without an outcome; 10,000 and above are one.',
+  ],
+  operationsKept: ['gateway_operations_kept', 'Commands in the ledger, as PostgreSQL estimates.'],
+  receiptsOwed: [
+    'gateway_journal_receipts_owed',
+    'Receipts of an import under way, not appended yet; 10,000 and above are one.',
+  ],
+  deliveriesPending: ['gateway_webhook_deliveries_pending', 'Deliveries that are queued; 10,000 and above are one.'],
+  deliveriesLate: [
+    'gateway_webhook_oldest_due_seconds',
+    'Seconds since the oldest queued delivery was due; 0 where none is.',
+  ],
+  receiptsBehind: [
+    'gateway_webhook_receipts_behind',
+    'Receipts not queued yet of the endpoint that is furthest behind.',
+  ],
+  endpointsEnabled: ['gateway_webhook_endpoints_enabled', 'Endpoints that are enabled.'],
+  tasksOpen: ['gateway_tasks_open', 'A2A tasks that wait or run; 10,000 and above are one.'],
+};
+
+/**
+ * What the store says, of all processes together: asked once in five seconds however often it is scraped. A store that is
+ * away or slow leaves the gauges out, and `gateway_store_up` 0.
+ */
+export function openStoreGauges(db: Database): () => Promise<string> {
+  let last: { readonly at: number; readonly gauges: Gauges } | undefined;
+  let asking: Promise<void> | undefined;
+  const ask = async (): Promise<void> => {
+    const at = performance.now();
+    const gauges = await readGauges(db);
+    if (gauges) last = { at, gauges };
+  };
+  const fresh = (): Gauges | undefined => (last && performance.now() - last.at < KEPT ? last.gauges : undefined);
+
+  return async () => {
+    if (!fresh()) {
+      asking ??= ask()
+        .catch(() => undefined) // `gateway_store_up` says so
+        .finally(() => {
+          asking = undefined;
+        });
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, PATIENCE);
+      });
+      await Promise.race([asking, late]).finally(() => clearTimeout(timer));
+    }
+    return textOf(fresh());
+  };
+}
+
+async function textOf(gauges: Gauges | undefined): Promise<string> {
+  const registry = new Registry();
+  const set = (name: string, help: string, value: number): void =>
+    new Gauge({ name, help, registers: [registry] }).set(value);
+  set('gateway_store_up', 'Whether the store has answered within the last five seconds.', gauges ? 1 : 0);
+  if (gauges)
+    // Object.keys forgets the literal keys.
+    for (const key of Object.keys(HELP) as (keyof Gauges)[]) set(...HELP[key], gauges[key]);
+  return registry.metrics();
+}

@@ -1,0 +1,129 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import {
+  isSpanContextValid,
+  ROOT_CONTEXT,
+  type Span,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base';
+import type { CallTrace } from '../core/calls.ts';
+import type { OnStatement } from '../store/watched.ts';
+
+/**
+ * Traces by OpenTelemetry: a server span a call, and a client span for each read of the store within it. This file is
+ * loaded only where an endpoint is configured, and with it all of the SDK, which reads its other settings
+ * (OTEL_EXPORTER_OTLP_HEADERS, OTEL_TRACES_SAMPLER, OTEL_BSP_…) itself.
+ */
+export interface Tracing {
+  readonly trace: (traceparent: string | undefined) => CallTrace;
+  readonly onStatement: OnStatement;
+  /** Sends what is left, for two seconds at most. */
+  stop(): Promise<void>;
+}
+
+export interface TracingOptions {
+  readonly url: string;
+  readonly service: string;
+  readonly version: string;
+  /** Told when an export has failed, at most once a minute. Spans wait in a bounded queue and are dropped beyond it. */
+  readonly onError: (lost: number) => void;
+  /** Milliseconds for one export; TIMEOUT where absent. */
+  readonly timeout?: number;
+}
+
+const TIMEOUT = 5_000;
+const LAST = 2_000;
+const QUIET = 60_000;
+
+export function startTracing({ url, service, version, onError, timeout = TIMEOUT }: TracingOptions): Tracing {
+  const exporter = telling(new OTLPTraceExporter({ url, timeoutMillis: timeout }), onError);
+  const provider = new BasicTracerProvider({
+    resource: resourceFromAttributes({ 'service.name': service, 'service.version': version }),
+    spanProcessors: [new BatchSpanProcessor(exporter, { exportTimeoutMillis: timeout })],
+  });
+  const tracer = provider.getTracer('installation-gateway', version);
+  const current = new AsyncLocalStorage<Span>();
+
+  return {
+    trace(traceparent) {
+      const parent = contextOf(traceparent);
+      const context = parent ? trace.setSpanContext(ROOT_CONTEXT, parent) : ROOT_CONTEXT;
+      // What it is about is known at its end.
+      const span = tracer.startSpan('call', { kind: SpanKind.SERVER }, context);
+      return {
+        run: (work) => current.run(span, work),
+        end({ surface, operation, outcome, status, requestId }) {
+          span.updateName(`${surface} ${operation}`);
+          span.setAttributes({
+            'gateway.surface': surface,
+            'gateway.operation': operation,
+            'gateway.outcome': outcome,
+            'gateway.request_id': requestId,
+            'http.response.status_code': status,
+          });
+          if (status >= 500 || outcome === 'internal') span.setStatus({ code: SpanStatusCode.ERROR });
+          span.end();
+        },
+      };
+    },
+    onStatement(pool) {
+      const parent = current.getStore();
+      if (!parent?.isRecording()) return () => undefined;
+      const span = tracer.startSpan(
+        `store ${pool}`,
+        { kind: SpanKind.CLIENT, attributes: { 'db.system.name': 'postgresql', 'gateway.pool': pool } },
+        trace.setSpan(ROOT_CONTEXT, parent),
+      );
+      return (failed) => {
+        if (failed) span.setStatus({ code: SpanStatusCode.ERROR });
+        span.end();
+      };
+    },
+    async stop() {
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, LAST);
+      });
+      // A collector that is away has been told of.
+      await Promise.race([provider.shutdown().catch(() => undefined), late]).finally(() => clearTimeout(timer));
+    },
+  };
+}
+
+/** W3C Trace Context, section 3.2: any version but ff, of which a later one may have more at its end. */
+const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
+
+/** The caller's span; `undefined` where there is none or it is not well formed, which makes a trace of our own. */
+export function contextOf(traceparent: string | undefined): SpanContext | undefined {
+  const [, version, traceId = '', spanId = '', flags = '', more] = TRACEPARENT.exec(traceparent ?? '') ?? [];
+  if (version === undefined || (version === '00' && more !== undefined)) return undefined;
+  const context = { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1, isRemote: true };
+  return isSpanContextValid(context) ? context : undefined;
+}
+
+/** The same exporter, of whose failures somebody is told. */
+function telling(exporter: OTLPTraceExporter, onError: (lost: number) => void): SpanExporter {
+  let [lost, toldAt] = [0, Number.NEGATIVE_INFINITY];
+  return {
+    export(spans, done) {
+      exporter.export(spans, (result) => {
+        if (result.code !== 0) {
+          lost += spans.length;
+          if (performance.now() - toldAt > QUIET) {
+            toldAt = performance.now();
+            onError(lost);
+            lost = 0;
+          }
+        }
+        done(result);
+      });
+    },
+    shutdown: () => exporter.shutdown(),
+    forceFlush: () => exporter.forceFlush(),
+  };
+}

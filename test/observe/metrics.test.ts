@@ -1,0 +1,394 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { FAILURE_CODES } from '../../src/core/failures.ts';
+import { loadSkills, loadTools } from '../../src/gateway/load.ts';
+import { labelled } from '../../src/observe/group.ts';
+import type { Snapshot } from '../../src/observe/metrics.ts';
+import { openStoreGauges } from '../../src/observe/store-gauges.ts';
+import { startTracing } from '../../src/observe/tracing.ts';
+import { packageRoot } from '../../src/package.ts';
+import { COUNTED, readGauges } from '../../src/store/gauges.ts';
+import { openAllowed } from '../../src/surfaces/http/source.ts';
+import { type Issued, issue } from '../support/credentials.ts';
+import { freshDatabase, type TestDatabase } from '../support/database.ts';
+import { LONG, times } from '../support/form.ts';
+import { openProxy, type WireProxy } from '../support/pgwire.ts';
+import { type Replica, startReplica } from '../support/replica.ts';
+import { rpc as a2a, work } from '../surfaces/a2a.support.ts';
+import { rpc as mcp } from '../surfaces/mcp.support.ts';
+import { type Collector, openCollector, readScrape, type Series, sumOf } from './observe.support.ts';
+
+const MARK = 'zqx7canary';
+
+let database: TestDatabase;
+let proxy: WireProxy;
+let collector: Collector;
+let replica: Replica;
+let port: number;
+let own: Issued;
+
+beforeAll(async () => {
+  database = await freshDatabase('demo');
+  proxy = await openProxy(database);
+  collector = await openCollector();
+  own = await issue(database.sql, 1, { perMinute: 60, burst: 12 });
+  replica = await startReplica({
+    databaseUrl: proxy.url(database.name),
+    env: {
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      OTEL_SERVICE_NAME: 'under-test',
+      OTEL_BSP_SCHEDULE_DELAY: '50',
+      GATEWAY_TRUSTED_PROXIES: 'loopback',
+      GATEWAY_METRICS_ALLOW: '192.0.2.0/24',
+    },
+  });
+  port = Number(new URL(replica.url).port);
+});
+afterAll(async () => {
+  await replica.end();
+  await Promise.all([collector.close(), proxy.close()]);
+  await database.close();
+});
+
+const scrape = async (url = replica.url): Promise<Series[]> => {
+  // A connection that node:cluster has given to a worker that was just killed is never answered.
+  const answer = await fetch(`${url}/metrics`, {
+    headers: { connection: 'close' },
+    signal: AbortSignal.timeout(2_500),
+  });
+  expect(answer.status).toBe(200);
+  expect(answer.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+  return readScrape(await answer.text());
+};
+const get = (path: string, token?: string, headers: Record<string, string> = {}) =>
+  fetch(`${replica.url}${path}`, {
+    headers: { ...(token !== undefined && { authorization: `Bearer ${token}` }), ...headers },
+  });
+
+describe('/metrics', () => {
+  it('counts requests by surface, operation and outcome, and nothing that somebody sent becomes a label', async () => {
+    const rich = await issue(database.sql, 1);
+    await get(`/api/v1/websites?${MARK}=${MARK}`, rich.token);
+    await get('/api/v1/websites', rich.token, { 'user-agent': MARK, cookie: MARK });
+    await get('/api/v1/websites', MARK);
+    await get(`/${MARK}`);
+    await get(`/api/v1/contacts/${MARK}`, rich.token);
+    await mcp(port, rich.token, 'tools/call', { name: MARK, arguments: { [MARK]: MARK } });
+    await mcp(port, rich.token, MARK);
+    await mcp(port, rich.token, 'tools/call', { name: 'websites_list', arguments: {} });
+    await a2a(port, rich.token, 'SendMessage', work(MARK, { [MARK]: MARK }));
+    await a2a(port, rich.token, 'SendMessage', work('contact_inspection', { contact_id: MARK }));
+    await fetch(`${replica.url}/oauth/token?${MARK}`, { method: 'POST', body: `grant_type=${MARK}&client_id=${MARK}` });
+    await get(`/oauth/authorize?client_id=${MARK}`);
+    for (let i = 0; i < 14; i++) await get('/api/v1/context', own.token);
+    const series = await scrape();
+    const count = (surface: string, operation: string, outcome: string) =>
+      sumOf(series, 'gateway_requests_total', { surface, operation, outcome });
+    expect(count('rest', 'websites_list', 'ok')).toBe(1);
+    expect(count('rest', 'websites_list', 'unsupported_parameter')).toBe(1);
+    expect(count('rest', 'websites_list', 'unauthenticated')).toBe(1);
+    expect(count('public', 'none', 'http_404')).toBe(1);
+    expect(count('mcp', 'websites_list', 'ok')).toBe(1);
+    expect(count('mcp', 'mcp', '-32602')).toBe(1);
+    expect(count('a2a', 'contact_inspection', '-32602')).toBe(1);
+    const refused = count('rest', 'gateway_context', 'quota_exceeded') ?? 0;
+    expect(refused).toBeGreaterThan(0);
+    expect(sumOf(series, 'gateway_quota_refusals_total')).toBe(refused);
+    const registry = await loadTools();
+    const skills = await loadSkills(registry);
+    const known = {
+      surface: /^(rest|mcp|a2a|oauth|realtime|public)$/,
+      operation: new RegExp(
+        `^(none|mcp|a2a|realtime_socket|oauth_\\w+|${[...registry.operations.map(({ name }) => name), ...skills.all.map(({ skill }) => skill.name)].join('|')})$`,
+      ),
+      outcome: new RegExp(
+        `^(ok|unfinished|http_\\d{3}|-32\\d{3}|${FAILURE_CODES.join('|')}|invalid_client|invalid_request)$`,
+      ),
+      pool: /^(reads|slow|writes|tasks|ends)$/,
+    };
+    const ours = series.filter(({ name }) => name.startsWith('gateway_'));
+    expect(ours.length).toBeGreaterThan(100);
+    for (const { labels } of ours)
+      for (const [label, value] of Object.entries(labels))
+        if (label in known)
+          expect(value).toMatch(known[label as keyof typeof known]); // it is one of them
+        else expect([label, 'le', 'version']).toContain(label);
+    expect(JSON.stringify(series)).not.toMatch(new RegExp(`${MARK}|_1_1|crd_|req_|web_|127\\.0\\.0\\.1`));
+  });
+
+  it('has durations, pools, sockets, the store’s queues and the process', async () => {
+    const series = await scrape();
+    const labels = { surface: 'rest', operation: 'websites_list' };
+    expect(sumOf(series, 'gateway_request_duration_seconds_count', labels)).toBe(3);
+    expect(sumOf(series, 'gateway_request_duration_seconds_bucket', { ...labels, le: '+Inf' })).toBe(3);
+    expect(sumOf(series, 'gateway_request_duration_seconds_sum', labels)).toBeLessThan(3);
+    for (const [name, value] of [
+      ['gateway_realtime_sockets', 0],
+      ['gateway_store_up', 1],
+      ['gateway_operations_unsettled', 0],
+      ['gateway_journal_receipts_owed', 0],
+      ['gateway_webhook_deliveries_pending', 0],
+      ['gateway_webhook_oldest_due_seconds', 0],
+      ['gateway_tasks_open', 0],
+      ['gateway_info', 1],
+      ['gateway_pool_waiting', 0],
+    ] as const)
+      expect(sumOf(series, name), name).toBe(value);
+    expect(sumOf(series, 'gateway_pool_connections', { pool: 'reads' })).toBe(8);
+    expect(sumOf(series, 'gateway_pool_connections', { pool: 'writes' })).toBe(4);
+    for (const name of ['process_cpu_seconds_total', 'process_resident_memory_bytes', 'nodejs_eventloop_lag_seconds'])
+      expect(sumOf(series, name), name).toBeGreaterThan(0);
+  });
+
+  it('is not there for whoever is neither on this machine nor allowed', async () => {
+    const from = async (headers: Record<string, string>, method = 'GET') => {
+      const answer = await fetch(`${replica.url}/metrics`, { method, headers });
+      const { status, headers: told } = answer;
+      return { status, text: await answer.text(), allow: told.get('allow') };
+    };
+    expect((await from({ 'x-forwarded-for': '192.0.2.9' })).status).toBe(200);
+    expect((await from({}, 'POST')).status).toBe(405);
+    for (const headers of [
+      { 'x-forwarded-for': '198.51.100.1' },
+      { 'x-forwarded-for': '127.0.0.1, 198.51.100.1' },
+      { 'x-forwarded-for': 'unknown' },
+      { forwarded: 'for=127.0.0.1' },
+      { via: '1.1 proxy' },
+    ])
+      for (const method of ['GET', 'POST', 'HEAD']) {
+        const { status, text, allow } = await from(headers, method);
+        expect([status, allow], `${method} ${JSON.stringify(headers)}`).toEqual([404, null]);
+        expect(text).not.toContain('gateway_');
+      }
+  });
+
+  it('believes addresses and proxies as far as they are set', () => {
+    const asked = (address: string, headers: Record<string, string> = {}) => {
+      const socket = new Socket();
+      Object.defineProperty(socket, 'remoteAddress', { value: address });
+      return Object.assign(new IncomingMessage(socket), { headers });
+    };
+    const alone = openAllowed([], []);
+    expect(['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1'].filter((one) => !alone(asked(one)))).toEqual([]);
+    expect(['10.0.0.1', '192.0.2.1', '::ffff:10.0.0.1', 'fe80::1'].filter((one) => alone(asked(one)))).toEqual([]);
+    // A proxy on this machine that nobody trusts speaks for the whole world.
+    expect(alone(asked('127.0.0.1', { 'x-forwarded-for': '127.0.0.1' }))).toBe(false);
+    const wide = openAllowed(['10.1.0.0/16', 'fd00::/8'], ['10.0.0.1']);
+    expect(['10.1.2.3', 'fd00::1', '127.0.0.1'].filter((one) => !wide(asked(one)))).toEqual([]);
+    expect(wide(asked('10.0.0.1', { 'x-forwarded-for': '10.1.2.3' }))).toBe(true);
+    expect(wide(asked('10.0.0.1', { 'x-forwarded-for': '198.51.100.1' }))).toBe(false);
+    expect(wide(asked('10.1.2.3', { 'x-forwarded-for': '127.0.0.1' }))).toBe(false);
+  });
+
+  it('a store that is silent or away costs the scrape the store’s gauges and a second', async () => {
+    await vi.waitFor(async () => expect(sumOf(await scrape(), 'gateway_store_up')).toBe(1));
+    const resume = proxy.blackhole();
+    // What was told last is told for five seconds.
+    await pause(5_100);
+    const began = performance.now();
+    const series = await scrape();
+    expect(performance.now() - began).toBeLessThan(2_000);
+    expect(sumOf(series, 'gateway_store_up')).toBe(0);
+    expect(sumOf(series, 'gateway_operations_unsettled')).toBeUndefined();
+    expect(sumOf(series, 'gateway_requests_total')).toBeGreaterThan(0);
+    resume();
+    await vi.waitFor(async () => expect(sumOf(await scrape(), 'gateway_store_up')).toBe(1), { timeout: 8_000 });
+  });
+});
+
+it('what is no number is null on its way from a worker, and not told', () => {
+  const none = { value: Number.NaN, labels: { kind: 'a' } };
+  // The type of a metric is an enum that the library declares and does not have; its values are these words.
+  const type = 'gauge' as unknown as Snapshot[number]['type'];
+  const metric = { name: 'n', help: 'h', type, aggregator: 'omit', collect: () => undefined } as const;
+  const sent: Snapshot = JSON.parse(JSON.stringify([{ ...metric, values: [none, { ...none, value: 1 }] }]));
+  expect(labelled(sent, '2')).toMatchObject([
+    { aggregator: 'sum', values: [{ value: 1, labels: { kind: 'a', worker: '2' } }] },
+  ]);
+  expect(labelled(sent, '2')[0]?.values).toHaveLength(1);
+});
+
+describe('the store’s gauges', () => {
+  it('tell what is there, in one statement that does not grow with the ledger', async () => {
+    // Its own: the replica's rounds would settle and deliver what is planted.
+    const apart = await freshDatabase('demo');
+    const { sql, db } = apart;
+    const owner = await issue(sql, 1);
+    await sql`INSERT INTO gateway.operation (operation_id, credential_id, revision, tenant, site, operation, status, fingerprint, lease_until)
+      SELECT 'op_' || lpad(i::text, 64, '0'), ${owner.credential}, 1, 1, 1, 'visitor_note_add',
+             CASE WHEN i <= 3 THEN 'pending' ELSE 'acknowledged' END, decode(repeat('00', 32), 'hex'), CASE WHEN i <= 3 THEN now() END
+        FROM generate_series(1, 20000) i`;
+    await sql`INSERT INTO gateway.import_owed SELECT 1, 1, 'website.snapshot'`;
+    await sql`INSERT INTO gateway.webhook_endpoint (id, credential_id, tenant, site, url, event_types, secret, position)
+      VALUES ('whk_' || repeat('a', 32), ${owner.credential}, 1, 1, 'https://a.example', '{website.changed}', 'x', 0)`;
+    await sql`INSERT INTO gateway.webhook_delivery (endpoint_id, event_id, tenant, site, position, event_type, occurred_at, recorded_at, due_at, status)
+      SELECT 'whk_' || repeat('a', 32), 'evt_' || md5(i::text) || md5(i::text), 1, 1, i, 'website.changed', now(), now(), now() - i * interval '1 second', 'pending'
+        FROM generate_series(1, 60) i`;
+    await sql`ANALYZE gateway.operation, gateway.webhook_delivery`;
+    const [head] = await sql<
+      { position: string }[]
+    >`SELECT position FROM gateway.journal_head WHERE tenant = 1 AND site = 1`;
+    const gauges = await readGauges(db);
+    expect(gauges).toMatchObject({
+      operationsUnsettled: 3,
+      operationsKept: 20_000,
+      receiptsOwed: 1,
+      deliveriesPending: 60,
+      receiptsBehind: Number(head?.position),
+      endpointsEnabled: 1,
+      tasksOpen: 0,
+    });
+    expect(gauges?.deliveriesLate).toBeGreaterThan(59);
+    expect(gauges?.deliveriesLate).toBeLessThan(90);
+    let text = '';
+    const values: unknown[] = [];
+    await readGauges({
+      ...db,
+      query: async (statement) => {
+        text = statement.texts.reduce((all, next, i) => `${all}$${i}${next}`);
+        values.push(...statement.values);
+        return [];
+      },
+    });
+    expect(values.every((value) => value === COUNTED)).toBe(true);
+    const plan = await sql.unsafe(`EXPLAIN ${text.replace(/\$\d+/g, `${COUNTED}`)}`);
+    expect(plan.map((row) => row['QUERY PLAN']).join('\n')).not.toMatch(/Seq Scan on operation/);
+    await apart.close();
+  });
+
+  it('are asked for once in five seconds, however many ask', async () => {
+    let asked = 0;
+    const text = openStoreGauges({
+      ...database.db,
+      query: async (statement) => {
+        asked++;
+        return database.db.query(statement);
+      },
+    });
+    const texts = await Promise.all(Array.from({ length: 20 }, text));
+    expect(new Set([...texts, await text()]).size).toBe(1);
+    expect(asked).toBe(1);
+    const away = openStoreGauges({ ...database.db, query: () => Promise.reject(new Error(MARK)) });
+    expect(readScrape(await away())).toEqual([{ name: 'gateway_store_up', labels: {}, value: 0 }]);
+  });
+});
+
+describe('OpenTelemetry', () => {
+  it('is imported by one file, which is imported only where an endpoint is set', () => {
+    const root = fileURLToPath(packageRoot);
+    const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((file) =>
+      file.endsWith('.ts'),
+    );
+    const imports = (what: RegExp): string[] =>
+      files.filter((file) => what.test(readFileSync(join(root, 'src', file), 'utf8')));
+    expect(imports(/@opentelemetry\//)).toEqual(['observe/tracing.ts']);
+    expect(imports(/^import (?!type ).*observe\/tracing\.ts/m)).toEqual([]);
+    expect(imports(/await import\('\.\/observe\/tracing\.ts'\)/)).toEqual(['serve.ts']);
+  });
+
+  if (LONG)
+    it('none of its SDK is loaded where no endpoint is set', async () => {
+      const coverage = mkdtempSync(join(tmpdir(), 'gateway-loaded-'));
+      const one = await startReplica({ databaseUrl: proxy.url(database.name), env: { NODE_V8_COVERAGE: coverage } });
+      expect((await scrape(one.url)).length).toBeGreaterThan(50);
+      await one.end();
+      const loaded = readdirSync(coverage).flatMap((file): string[] =>
+        JSON.parse(readFileSync(join(coverage, file), 'utf8')).result.map(({ url }: { url: string }) => url),
+      );
+      // prom-client loads the API, which does nothing by itself.
+      expect(loaded.filter((url) => url.includes('/prom-client/')).length).toBeGreaterThan(10);
+      expect(loaded.filter((url) => /@opentelemetry\/(?!api\/)|observe\/tracing/.test(url))).toEqual([]);
+      rmSync(coverage, { recursive: true });
+    });
+});
+
+describe('traces', () => {
+  it('a server span a call and a span for its read, in the caller’s trace, without content', async () => {
+    const { token } = await issue(database.sql, 1);
+    const traceId = '0af7651916cd43dd8448eb211c80319c';
+    const answer = await get('/api/v1/websites', token, {
+      traceparent: `00-${traceId}-b7ad6b7169203331-01`,
+      'user-agent': MARK,
+    });
+    const requestId = answer.headers.get('x-request-id');
+    const find = () => collector.spans.find(({ attributes }) => attributes['gateway.request_id'] === requestId);
+    await vi.waitFor(() => expect(find()).toBeDefined(), { timeout: 5_000 });
+    const span = find();
+    expect(span).toMatchObject({ traceId, parentSpanId: 'b7ad6b7169203331', name: 'rest websites_list', kind: 2 });
+    expect(span?.attributes).toEqual({
+      'service.name': 'under-test',
+      'service.version': expect.any(String),
+      'gateway.surface': 'rest',
+      'gateway.operation': 'websites_list',
+      'gateway.outcome': 'ok',
+      'gateway.request_id': requestId,
+      'http.response.status_code': 200,
+    });
+    const reads = collector.spans.filter(({ parentSpanId }) => parentSpanId === span?.spanId);
+    expect(reads.length).toBeGreaterThan(0);
+    for (const read of reads)
+      expect(read).toMatchObject({ traceId, kind: 3, name: expect.stringMatching(/^store (reads|slow)$/) });
+    // The caller has said that it takes no samples.
+    const unsampled = await get('/api/v1/websites', token, {
+      traceparent: `00-${'1'.repeat(32)}-${'2'.repeat(16)}-00`,
+    });
+    const broken = await get('/api/v1/websites', undefined, { traceparent: `00-${traceId}-${'0'.repeat(16)}-01` });
+    await vi.waitFor(() =>
+      expect(
+        collector.spans.find(
+          ({ attributes }) => attributes['gateway.request_id'] === broken.headers.get('x-request-id'),
+        ),
+      ).toMatchObject({ attributes: { 'gateway.outcome': 'unauthenticated' } }),
+    );
+    const all = collector.bodies.join('');
+    expect(all).not.toContain(unsampled.headers.get('x-request-id'));
+    expect(
+      collector.spans.filter((one) => one.traceId === traceId).every((one) => one.parentSpanId !== '0'.repeat(16)),
+    ).toBe(true);
+    expect(collector.bodies.every((body) => body.startsWith('POST /v1/traces '))).toBe(true);
+    expect(all).not.toMatch(new RegExp(`${MARK}|${token}|crd_|web_1|127\\.0\\.0\\.1|SELECT`));
+  });
+
+  it('a collector that is away or silent costs a line in the log', async () => {
+    const gone = await openCollector();
+    await gone.close();
+    const silent = await openCollector(false);
+    for (const { url } of [gone, silent]) {
+      const told: number[] = [];
+      const tracing = startTracing({
+        url: `${url}/v1/traces`,
+        service: 'x',
+        version: '1',
+        timeout: 200,
+        onError: (spans) => told.push(spans),
+      });
+      const call = {
+        surface: 'rest',
+        operation: 'x',
+        outcome: 'ok',
+        status: 200,
+        seconds: 1,
+        requestId: 'req_x',
+      } as const;
+      const began = performance.now();
+      for (let i = 0; i < times(500, 5_000); i++) {
+        const span = tracing.trace(undefined);
+        span.run(() => tracing.onStatement('reads')(false));
+        span.end(call);
+      }
+      expect(performance.now() - began).toBeLessThan(1_000);
+      await vi.waitFor(() => expect(told).toHaveLength(1), { timeout: 5_000 });
+      const stopping = performance.now();
+      await tracing.stop();
+      expect(performance.now() - stopping).toBeLessThan(2_500);
+      expect(told).toHaveLength(1);
+    }
+    await silent.close();
+  });
+});
