@@ -20,7 +20,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { packageRoot } from '../../src/package.ts';
-import { openCluster } from '../support/cluster.ts';
+import { closeClusters, openCluster } from '../support/cluster.ts';
 import { environmentOf, exec, fileOf, readCompose, readDockerfile, stepOf } from './files.ts';
 
 /**
@@ -305,7 +305,6 @@ async function main(): Promise<void> {
   const written = readdirSync(app, { recursive: true, encoding: 'utf8' }).filter((path) => path.startsWith('.data'));
   must(written.length === 0, 'nothing was written beside the program');
   await Promise.all([...gateways, receiver].map((one) => one.end()));
-  await cluster.close();
 }
 
 try {
@@ -316,5 +315,6 @@ try {
   process.exitCode = 1;
 } finally {
   for (const child of children) child.kill('SIGKILL');
+  await closeClusters();
   rmSync(base, { recursive: true, force: true });
 }
