@@ -4,9 +4,16 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { afterAll } from 'vitest';
 
 /** Whether this machine has one: Debian's is 1.18, which knows no prepared statements in transaction mode. */
 export const hasPgbouncer = spawnSync('pgbouncer', ['--version']).status === 0;
+
+/** What a test that failed has left behind ends with its file. */
+const living = new Set<() => Promise<void>>();
+afterAll(async () => {
+  await Promise.all([...living].map((close) => close()));
+});
 
 export interface Pooler {
   /** What DATABASE_URL names. */
@@ -52,17 +59,14 @@ ${more}
     });
     ended.then(() => reject(new Error(`pgbouncer ended: ${said}`)), reject);
   });
-  const kill = (): boolean => child.kill('SIGKILL');
-  process.once('exit', kill);
-  return {
-    url: (database) => `postgres://postgres@127.0.0.1:${port}/${database}`,
-    close: async () => {
-      process.off('exit', kill);
-      kill();
-      await ended;
-      rmSync(folder, { recursive: true, force: true });
-    },
+  const close = async (): Promise<void> => {
+    living.delete(close);
+    child.kill('SIGKILL');
+    await ended;
+    rmSync(folder, { recursive: true, force: true });
   };
+  living.add(close);
+  return { url: (database) => `postgres://postgres@127.0.0.1:${port}/${database}`, close };
 }
 
 async function freePort(): Promise<number> {

@@ -7,7 +7,7 @@ import { importRecords } from '../../src/import/import.ts';
 import { openStore, type Store } from '../../src/store/open.ts';
 import { openReplica, type Replica } from '../../src/store/replica.ts';
 import { until } from '../events/webhooks.support.ts';
-import { type Cluster, openCluster } from '../support/cluster.ts';
+import { type Cluster, closeClusters, openCluster } from '../support/cluster.ts';
 import { type Issued, issue } from '../support/credentials.ts';
 import { KEYS } from '../support/keys.ts';
 import { DEMO_NOW } from '../support/postgres.ts';
@@ -58,10 +58,12 @@ beforeAll(async () => {
   });
 }, 60_000);
 afterAll(async () => {
-  await follower.close();
-  await store.close();
-  await replica.close();
-  await primary.close();
+  try {
+    await follower.close();
+    await store.close();
+  } finally {
+    await closeClusters();
+  }
 });
 
 const DAY = { range: 'date', start: '2026-11-01', end: '2026-11-15', timezone: 'UTC' };

@@ -39,6 +39,13 @@ const SETTINGS = {
 const account = process.geteuid?.() === 0 ? { name: 'nobody', uid: 65534, gid: 65534 } : undefined;
 const as = account && { uid: account.uid, gid: account.gid };
 
+const living = new Set<Cluster>();
+
+/** Ends all that are left, also where a test has failed. */
+export const closeClusters = async (): Promise<void> => {
+  await Promise.all([...living].map((one) => one.close()));
+};
+
 export async function openCluster(): Promise<Cluster> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-cluster-'));
   chmodSync(folder, 0o755);
@@ -75,8 +82,6 @@ async function serve(folder: string, binaries: Binaries): Promise<Cluster> {
     child = undefined;
     await ended;
   };
-  const atExit = (): void => void child?.kill('SIGQUIT');
-  process.once('exit', atExit);
   const start = async (): Promise<void> => {
     const args = Object.entries({ ...SETTINGS, port: `${port}` }).flatMap(([name, value]) => [
       '-c',
@@ -95,7 +100,7 @@ async function serve(folder: string, binaries: Binaries): Promise<Cluster> {
     }
   };
   await start();
-  return {
+  const cluster: Cluster = {
     port,
     url,
     start,
@@ -114,10 +119,12 @@ async function serve(folder: string, binaries: Binaries): Promise<Cluster> {
     close: async () => {
       await Promise.all(pools.map((pool) => pool.end({ timeout: 1 })));
       await kill();
-      process.off('exit', atExit);
+      living.delete(cluster);
       rmSync(folder, { recursive: true, force: true });
     },
   };
+  living.add(cluster);
+  return cluster;
 }
 
 /** PostgreSQL's low-level backup, in one session: the embedded binaries have no pg_basebackup. */
