@@ -84,7 +84,7 @@ it(
       });
       secrets.set(site, secret);
     }
-    const spares = await pool(2, {
+    const spares = await pool(1, {
       databaseUrl: `postgres://postgres@${encodeURIComponent(host)}:${port}/${name}`,
       env: {
         GATEWAY_KEYS: `test:${Buffer.alloc(32, 7).toString('base64')}`,

@@ -57,7 +57,7 @@ const many = (n: number): string[] => Array.from({ length: n }, () => 'visitor.c
 const RECONNECTS = times(60, 200);
 const KILLS = times(3, 10);
 it('F-16 reconnects and killed replicas lose nothing, and repeat a page at most', async () => {
-  const spares = await pool(2, { databaseUrl: address(), env: KEYS });
+  const spares = await pool(1, { databaseUrl: address(), env: KEYS });
   const { token } = await holder(gateway);
   const websites = ['web_1_1', 'web_1_2'];
   let replicas: readonly Replica[] = await Promise.all([spares.take(), spares.take()]);
