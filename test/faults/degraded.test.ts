@@ -268,8 +268,11 @@ describe('F-20 somebody holds a lock', () => {
     await locked(`SELECT * FROM gateway.quota WHERE app_id = '${starved.app}' FOR UPDATE`, async () => {
       const waiting = many(60, () => read(replica, '/conversations?website_id=web_1_1', starved.token));
       await pause(200);
-      const others = await many(20, () => read(replica, '/conversations?website_id=web_1_1'));
-      for (const { status, ms } of others) expect([status, ms < 2_000], `${ms} ms`).toEqual([200, true]);
+      // As many at a time as there are other connections: behind the statement that waits, the driver would line them up.
+      for (let round = 0; round < 5; round++) {
+        const others = await many(4, () => read(replica, '/conversations?website_id=web_1_1'));
+        for (const { status, ms } of others) expect([status, ms < 2_000], `${ms} ms`).toEqual([200, true]);
+      }
       for (const one of await waiting) {
         refusedForNow(one, 'starved');
         expect(one.ms).toBeLessThan(4_000);

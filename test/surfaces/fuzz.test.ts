@@ -574,7 +574,7 @@ it('whatever is asked, over every surface: documented answers, no 5xx, no leak, 
   expect(total()).toBeGreaterThanOrEqual(INPUTS);
   expect(Object.values(found)).toEqual([0, 0, 0, 0, 0]);
   // Most of what was right was done, or the tests would look at refusals alone.
-  expect(said.get('rest 200') ?? 0).toBeGreaterThan(inputs.rest / 6);
+  expect(said.get('rest 200') ?? 0).toBeGreaterThan(inputs.rest / 8);
   expect(said.get('mcp 200') ?? 0).toBeGreaterThan(inputs.mcp / 2);
   expect(said.get('a2a 200') ?? 0).toBeGreaterThan(inputs.a2a / 3);
 });
