@@ -131,6 +131,14 @@ const CASES = (): Record<string, Case[]> => ({
   GATEWAY_TRUSTED_PROXIES: each('GATEWAY_TRUSTED_PROXIES', ['proxy.example', '10.0.0.0/33', '10.0.0']),
   GATEWAY_WEBHOOK_ALLOW: each('GATEWAY_WEBHOOK_ALLOW', ['*', '127.0.0.1:9000', 'http://127.0.0.1:9000/hook']),
   GATEWAY_WEBHOOK_SCHEDULE: each('GATEWAY_WEBHOOK_SCHEDULE', ['now', '0,', '0,1,2,3,4,5', '-1', '1000000']),
+  GATEWAY_METRICS_ALLOW: each('GATEWAY_METRICS_ALLOW', ['monitoring.example', '10.0.0.0/33', '*']),
+  OTEL_EXPORTER_OTLP_ENDPOINT: each('OTEL_EXPORTER_OTLP_ENDPOINT', ['collector:4318', 'grpc://collector:4317', ' ']),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: each('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', ['collector:4318', '/v1/traces']),
+  OTEL_EXPORTER_OTLP_PROTOCOL: each('OTEL_EXPORTER_OTLP_PROTOCOL', ['grpc', 'http/protobuf']),
+  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: each('OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', ['grpc', 'http/protobuf']),
+  OTEL_TRACES_EXPORTER: each('OTEL_TRACES_EXPORTER', ['console', 'otlp,none']),
+  OTEL_SDK_DISABLED: each('OTEL_SDK_DISABLED', ['yes', '1']),
+  OTEL_SERVICE_NAME: each('OTEL_SERVICE_NAME', ['a'.repeat(201)]),
   LOG_LEVEL: each('LOG_LEVEL', ['verbose', 'INFO', ' ']),
 });
 

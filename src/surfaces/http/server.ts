@@ -12,10 +12,10 @@ import { Server as NetServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { EndedCall, Observer } from '../../core/calls.ts';
+import type { Observer } from '../../core/calls.ts';
 import type { Failure } from '../../core/failures.ts';
-import { auditOf } from '../../gateway/audit.ts';
 import { noteRefusal, type RequestRecord, type RestHandler } from '../rest/rest.ts';
+import { endedCall, teller } from './records.ts';
 import { HSTS, problem, SECURITY_HEADERS, UPGRADE_REQUIRED } from './reply.ts';
 
 export interface ServerOptions {
@@ -93,34 +93,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const open = new Set<ServerResponse>();
   let closing = false;
 
-  /** One line for each request, socket and end of a socket. Over MCP a call that failed is an answer of status 200. */
-  const tell = (
-    entry: Readonly<Record<string, unknown>> & { readonly status: number },
-    { code, credential, consent, does, audit, cause }: RequestRecord,
-    what = 'request',
-  ) => {
-    const failed = entry.status === 500 || code === 'internal';
-    const level = failed ? 'error' : entry.status === 503 || cause !== undefined ? 'warn' : 'info';
-    const who = {
-      ...(credential !== undefined && { credential }),
-      ...(consent !== undefined && { consent }),
-      ...(code !== undefined && { code }),
-      ...audit,
-      ...auditOf({ code, does }),
-    };
-    log[level]({ ...entry, ...who, ...(level !== 'info' && { err: cause }) }, what);
-  };
-
-  /** What metrics and traces are told; milliseconds. */
-  const ended = (
-    { request_id, status, ms }: { request_id: string; status: number; ms: number },
-    { surface = 'public', operation = 'none', code }: RequestRecord,
-    unfinished: boolean,
-  ): EndedCall => {
-    const outcome = code ?? (unfinished ? 'unfinished' : status < 400 ? 'ok' : `http_${status}`);
-    return { surface, operation, outcome, status, seconds: ms / 1_000, requestId: request_id };
-  };
-
+  const tell = teller(log);
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
     const requestId = newRequestId();
     const record: RequestRecord = {};
@@ -147,7 +120,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
           ...(unfinished && { unfinished }),
         };
         tell(entry, record);
-        const call = ended(entry, record, unfinished);
+        const call = endedCall(entry, record, unfinished);
         observer?.ended(call);
         trace?.end(call);
       };
@@ -196,7 +169,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const requestId = newRequestId();
     const code = status === 405 ? 'method_not_allowed' : 'invalid_request';
     log.info({ request_id: requestId, operation: 'none', status, code, reason }, 'request');
-    observer?.ended(ended({ request_id: requestId, status, ms: 0 }, { code }, false));
+    observer?.ended(endedCall({ request_id: requestId, status, ms: 0 }, { code }, false));
     const title = STATUS_CODES[status] ?? '';
     const body = { type: `/problems/${code}`, title, status, code, request_id: requestId };
     reply(socket, { body, headers: status === 405 ? { Allow: 'GET, HEAD' } : {} });
@@ -226,7 +199,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         return { request_id: requestId, method: request.method, operation, status, ms: since(began) };
       };
       const over = (status: number): void => {
-        const call = ended(entry(status), record, false);
+        const call = endedCall(entry(status), record, false);
         observer?.ended(call);
         trace?.end(call);
       };

@@ -1,0 +1,32 @@
+import type { Logger } from 'pino';
+import type { EndedCall } from '../../core/calls.ts';
+import { auditOf } from '../../gateway/audit.ts';
+import type { RequestRecord } from '../rest/rest.ts';
+
+type Entry = Readonly<Record<string, unknown>> & { readonly status: number };
+
+/** One line for each request, socket and end of a socket. Over MCP a call that failed is an answer of status 200. */
+export const teller =
+  (log: Logger) =>
+  (entry: Entry, { code, credential, consent, does, audit, cause }: RequestRecord, what = 'request'): void => {
+    const failed = entry.status === 500 || code === 'internal';
+    const level = failed ? 'error' : entry.status === 503 || cause !== undefined ? 'warn' : 'info';
+    const who = {
+      ...(credential !== undefined && { credential }),
+      ...(consent !== undefined && { consent }),
+      ...(code !== undefined && { code }),
+      ...audit,
+      ...auditOf({ code, does }),
+    };
+    log[level]({ ...entry, ...who, ...(level !== 'info' && { err: cause }) }, what);
+  };
+
+/** What metrics and traces are told; milliseconds. */
+export function endedCall(
+  { request_id, status, ms }: { readonly request_id: string; readonly status: number; readonly ms: number },
+  { surface = 'public', operation = 'none', code }: RequestRecord,
+  unfinished: boolean,
+): EndedCall {
+  const outcome = code ?? (unfinished ? 'unfinished' : status < 400 ? 'ok' : `http_${status}`);
+  return { surface, operation, outcome, status, seconds: ms / 1_000, requestId: request_id };
+}
