@@ -550,7 +550,7 @@ async function shoot(target: Target, shot: Shot): Promise<void> {
 
 it('whatever is asked, over every surface: documented answers, no 5xx, no leak, no hang', {
   timeout: times(300_000, 4 * 3_600_000),
-}, async () => {
+}, async ({ task }) => {
   const weights = targets.reduce((sum, { weight }) => sum + weight, 0);
   const total = () => inputs.rest + inputs.mcp + inputs.a2a;
   for (let round = 0; total() < INPUTS; round++) {
@@ -571,6 +571,7 @@ it('whatever is asked, over every surface: documented answers, no 5xx, no leak, 
   console.info(
     `fuzz: inputs ${total()} (${JSON.stringify(inputs)}), 5xx ${found['5xx']}, undocumented ${found.undocumented}, leaks ${found.leaks}, mismatches ${found.mismatches}, hangs ${found.hangs}; ${JSON.stringify(Object.fromEntries([...said].sort()))}`,
   );
+  task.meta.shown = { inputs: { asked: total(), '5xx': found['5xx'], leaks: found.leaks } };
   expect(total()).toBeGreaterThanOrEqual(INPUTS);
   expect(Object.values(found)).toEqual([0, 0, 0, 0, 0]);
   // Most of what was right was done, or the tests would look at refusals alone.
