@@ -331,8 +331,8 @@ async function soak(): Promise<boolean> {
       grown < BOUNDS.descriptors;
     const rss = samples.map((one) => one.rss);
     print(
-      `soak ${kept ? 'kept' : 'BROKEN'}: ${seconds} s at ${Math.round(rate)} steps/s, ${reads.length} reads p99 ${quantile(reads, 0.99).toFixed(1)} ms, ` +
-        `${writes.length} writes p99 ${quantile(writes, 0.99).toFixed(1)} ms, ${errors} errors, ` +
+      `soak ${kept ? 'kept' : 'BROKEN'}: ${seconds} s at ${Math.round(rate)} steps/s, ${reads.length} reads p50 ${quantile(reads, 0.5).toFixed(1)} p99 ${quantile(reads, 0.99).toFixed(1)} ms, ` +
+        `${writes.length} writes p50 ${quantile(writes, 0.5).toFixed(1)} p99 ${quantile(writes, 0.99).toFixed(1)} ms, ${errors} errors, ` +
         `RSS ${rss[0]?.toFixed(0)} to ${rss.at(-1)?.toFixed(0)} MB (${rising.toFixed(2)} MB/min), ` +
         `descriptors ${Math.min(...open)} to ${Math.max(...open)} (${grown >= 0 ? '+' : ''}${grown}), ${SOCKETS} sockets, load ${loadavg()[0]?.toFixed(1)}`,
     );
