@@ -14,7 +14,7 @@ const { services, networks, volumes } = readCompose(GIVEN);
 const gateways = Object.entries(services).filter(([, { build }]) => build === '.');
 const service = (name: string): Service => services[name] ?? expect.fail(`no service ${name}`);
 const [build, packages, image] = readDockerfile();
-const caddyfile = fileOf('deploy/Caddyfile');
+const caddyfile = fileOf('resources/compose/Caddyfile');
 
 describe('Dockerfile', () => {
   it('ships neither what builds it nor what tests it, and runs as nobody of importance', () => {
@@ -71,7 +71,7 @@ describe('Dockerfile', () => {
 
 describe('compose.yaml', () => {
   it('asks for its secrets', () => {
-    expect(() => readCompose({})).toThrow(/: see the README$/);
+    expect(() => readCompose({})).toThrow(/: see OPERATIONS.md$/);
     expect(() => readCompose({ POSTGRES_PASSWORD: 'hush' })).toThrow(/^GATEWAY_KEYS/);
   });
 

@@ -175,7 +175,7 @@ async function main(): Promise<void> {
 
   const home = join(base, 'caddy');
   const file = join(base, 'Caddyfile');
-  writeFileSync(file, fileOf('deploy/Caddyfile').replaceAll('localhost:8443', `localhost:${proxyPort}`));
+  writeFileSync(file, fileOf('resources/compose/Caddyfile').replaceAll('localhost:8443', `localhost:${proxyPort}`));
   start('caddy', ['run', '--config', file, '--adapter', 'caddyfile'], {
     cwd: base,
     env: {
@@ -249,7 +249,7 @@ async function main(): Promise<void> {
     '--url',
     `http://127.0.0.1:${receiverPort}/`,
   );
-  const receiver = start('node', [join(root, 'deploy/receiver.mjs')], {
+  const receiver = start('node', [join(root, 'resources/compose/receiver.mjs')], {
     cwd: base,
     env: { ...services['receiver']?.environment, PORT: `${receiverPort}`, WEBHOOK_SECRET: String(hook['secret']) },
     as: NOBODY,

@@ -35,6 +35,10 @@ const NOT_HERE: readonly (readonly [command: RegExp, reason: string])[] = [
     'fetches a package; its command line runs in test/surfaces/mcp-clients.test.ts',
   ],
   [/^claude mcp add /, 'another program; its arguments are held by test/surfaces/welcome.test.ts'],
+  [/^docker compose /, 'needs a Docker engine: test/deploy holds what compose.yaml names'],
+  [/^node dist\/test\/deploy\//, 'needs caddy, and takes minutes'],
+  [/^psql /, 'needs a PostgreSQL server of the operator’s own: test/store/pooler.test.ts gives the role its limits'],
+  [/^printf 'POSTGRES_PASSWORD/, 'makes the settings of docker compose'],
   [/person add /, 'asks for a password on a terminal: test/cli/person.test.ts'],
   [
     /^(createuser|createdb|pg_dump|pg_restore) /,
