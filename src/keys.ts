@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { link, readFile, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Keyring, parseKeys } from './auth/keys.ts';
@@ -17,6 +18,19 @@ export async function openKeys({ keys, dataDir }: Pick<Config, 'keys' | 'dataDir
   const kept = parseKeys((await readFile(path, 'utf8').catch(() => made(dataDir, path))).trim());
   if (!kept) throw new ConfigError(`The file ${FILE} in GATEWAY_DATA_DIR must hold kid:BASE64 of 32 bytes.`);
   return new Keyring(kept);
+}
+
+/**
+ * The same for a command, which seals what the gateway has to open: keys of its own, made beside a store that somebody
+ * else's processes serve from, would be known to none of them.
+ */
+export async function openGivenKeys(config: Pick<Config, 'keys' | 'dataDir' | 'databaseUrl'>): Promise<Keyring> {
+  if (config.databaseUrl !== undefined && !config.keys && !existsSync(join(config.dataDir, FILE))) {
+    throw new ConfigError(
+      `GATEWAY_KEYS must be what the gateway of DATABASE_URL has, or GATEWAY_DATA_DIR the folder where it keeps its file ${FILE}.`,
+    );
+  }
+  return openKeys(config);
 }
 
 /** Whole or not at all, and of two processes that start at once the one that came first. */

@@ -10,12 +10,19 @@ const BEFORE_ANOTHER = 1_000;
 /** Whether this process is a worker of `gateway serve --workers`. */
 export const isWorker = (): boolean => cluster.isWorker;
 
-/** Aborted by SIGTERM and SIGINT, in a worker also by the end of the process that supervises it. */
+/**
+ * Aborted by SIGTERM and SIGINT, in a worker also by the end of the process that supervises it. A second one ends the
+ * process there and then, but for SIGTERM in a worker.
+ */
 export function stopSignal(): AbortSignal {
   const stop = new AbortController();
-  process.once('SIGTERM', () => stop.abort());
-  process.once('SIGINT', () => stop.abort());
-  if (cluster.isWorker) process.once('disconnect', () => stop.abort());
+  const end = (): void => stop.abort();
+  process.once('SIGINT', end);
+  if (cluster.isWorker) {
+    // A service manager signals every process of its group, and the supervisor signals once more.
+    process.on('SIGTERM', end);
+    process.once('disconnect', end);
+  } else process.once('SIGTERM', end);
   return stop.signal;
 }
 

@@ -24,6 +24,7 @@ import { outlivingTokens, splitFamilies, unentitledPeople } from '../store/audit
 import { lapsedDeliveries, unpermittedEndpoints } from '../store/audit-webhooks.ts';
 import type { Database } from '../store/postgres.ts';
 import type { Run } from './context.ts';
+import { existingStore } from './existing-store.ts';
 import { table } from './output.ts';
 
 interface Finding {
@@ -39,21 +40,25 @@ type Check = (db: Database) => Promise<Finding[]>;
 /** `gateway doctor`: audits the store and changes nothing; exit code 1 with findings. */
 export function doctorCommand(program: Command, register: Run): void {
   const command = program.command('doctor').description('audit the store; exit code 1 with findings');
-  register(command, async ({ out, store }) => {
+  register(command, async ({ out, store, config }) => {
+    const place = existingStore(config);
     const { db } = await store();
     const findings = await audit(db);
     out.result(
-      { findings, checks: CHECKS.length },
+      { store: place, findings, checks: CHECKS.length },
       findings.length === 0
-        ? `${CHECKS.length} checks, no findings.`
-        : table(
-            ['CHECK', 'SEVERITY', 'COUNT', 'DETAIL'],
-            findings.map(({ check, severity, count, detail }) => [check, severity, String(count), detail]),
-          ),
+        ? `${CHECKS.length} checks of ${place}, no findings.`
+        : `Findings in ${place}:\n\n${findingsTable(findings)}`,
     );
     if (findings.length > 0) process.exitCode = 1;
   });
 }
+
+const findingsTable = (findings: readonly Finding[]): string =>
+  table(
+    ['CHECK', 'SEVERITY', 'COUNT', 'DETAIL'],
+    findings.map(({ check, severity, count, detail }) => [check, severity, String(count), detail]),
+  );
 
 async function audit(db: Database): Promise<Finding[]> {
   const findings: Finding[] = [];

@@ -2,13 +2,24 @@ import type { Command } from 'commander';
 import { EVENT_FAMILIES } from '../core/events.ts';
 import { leapJournals } from '../store/journal.ts';
 import type { Run } from './context.ts';
+import { existingStore } from './existing-store.ts';
+import { Refused } from './output.ts';
 
 /** `gateway restored`: what clients have seen since a backup is not in it; this ends their cursors and tells them so. */
 export function restoredCommand(program: Command, register: Run): void {
   const command = program
     .command('restored')
-    .description('after a backup was put back: end cursors of the time that was lost, and tell receivers of a gap');
-  register(command, async ({ out, store }) => {
+    .description('after a backup was put back: end cursors of the time that was lost, and tell receivers of a gap')
+    .option('--yes', 'the store that is named without it is the one that was put back');
+  register(command, async ({ out, store, config }) => {
+    const { yes } = command.opts<{ yes?: true }>();
+    const place = existingStore(config);
+    if (yes !== true) {
+      throw new Refused(
+        `This ends the cursors of all who read from this store: ${place}. Give --yes if it is the one that was put back.`,
+      );
+    }
+    out.note(`store: ${place}`);
     const { slow } = await store();
     const websites = await leapJournals(slow, EVENT_FAMILIES);
     out.result({ websites }, `Receivers of ${websites} websites are told to read everything again.`);

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Config } from '../config.ts';
 import { sendClaim, settlementOf } from '../events/webhooks/dispatcher.ts';
 import { senderOptions } from '../events/webhooks/sender.ts';
-import { openKeys } from '../keys.ts';
+import { openGivenKeys } from '../keys.ts';
 import type { Database } from '../store/postgres.ts';
 import { claimTest, type EndpointRecord } from '../store/webhook-endpoints.ts';
 import { settleDeliveries } from '../store/webhooks.ts';
@@ -15,7 +15,7 @@ export async function testEndpoint(
   config: Config,
   { id }: EndpointRecord,
 ): Promise<{ document: object; accepted: boolean }> {
-  const keys = await openKeys(config);
+  const keys = await openGivenKeys(config);
   const claim = await claimTest(db, id, `evt_${randomBytes(32).toString('hex')}`);
   if (!claim) throw new Refused(`Webhook ${id} is disabled, or its credential may not be told any more.`);
   const outcome = await sendClaim({ keys, sender: senderOptions(config.webhooks.allowed, config.baseUrl) }, claim);

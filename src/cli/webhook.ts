@@ -4,7 +4,7 @@ import { EVENT_FAMILIES, EVENT_TYPE } from '../core/events.ts';
 import { receiverOf } from '../events/webhooks/receivers.ts';
 import { AddressRefused, checkedAddresses, resolveName } from '../events/webhooks/resolve.ts';
 import { newWebhookSecret } from '../events/webhooks/signature.ts';
-import { openKeys } from '../keys.ts';
+import { openGivenKeys } from '../keys.ts';
 import type { CredentialRecord } from '../store/administration.ts';
 import { openLedgerKey } from '../store/ledger.ts';
 import type { Database } from '../store/postgres.ts';
@@ -95,7 +95,7 @@ function createCommand(group: Command, register: Run): void {
     const site = await website(db, given.website, owner.tenant);
     const url = await receiver(context, given.url);
     const secret = newWebhookSecret();
-    const keys = await openKeys(config);
+    const keys = await openGivenKeys(config);
     const made = await insertEndpoint(db, {
       id: newId('whk'),
       credential: owner.id,
@@ -207,7 +207,7 @@ function rotateCommand(group: Command, register: Run): void {
     const { db } = await store();
     const record = await endpoint(db, command.args[0] ?? '');
     const secret = newWebhookSecret();
-    const keys = await openKeys(config);
+    const keys = await openGivenKeys(config);
     const rotated = await rotateEndpoint(db, record.id, keys.seal('webhook secret', secret), overlap);
     if (!rotated) {
       const { old_secret_until: until } = await endpoint(db, record.id);

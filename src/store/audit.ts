@@ -78,7 +78,7 @@ export const wrongFiles = (db: Database, { tenant, site }: Site): Promise<number
   );
 
 /** Tables whose rows get their numbers from platform.reserve_ids. Operators count per organization. */
-const NUMBERED = [
+export const NUMBERED: readonly string[] = [
   ...['subsite', 'channel', 'team', 'contact', 'visitor', 'conversation', 'ai_feature', 'message', 'file', 'note'],
   ...['disposition', 'saved_response', 'saved_link', 'offer', 'ai_result', 'operator'],
 ];

@@ -1,5 +1,6 @@
 import type { EVENT_FAMILIES } from '../core/events.ts';
 import { sql } from '../core/sql.ts';
+import { NUMBERED } from './audit.ts';
 import type { Database } from './postgres.ts';
 
 /** What keeps the journals of changes: retention, heartbeats, held families, lost places (0011_journal.sql). */
@@ -64,25 +65,29 @@ export async function reportGap(db: Database, { tenant, site }: JournalOf, famil
 }
 
 /**
- * Positions that a store may have given out between a backup and its loss; more than any journal takes in that time. What
- * they named must not be named again: receivers know receipts by an id that is made of website and position.
+ * Positions, and numbers of records, that a store may have given out between a backup and its loss; more than any takes in
+ * that time. What they named must not be named again (0016_leap.sql).
  */
 const LEAP = 1_000_000_000;
 
 /**
  * After a backup was put back: every journal goes on far behind what it may have given out, and its first receipts say
- * that others are missing. Returns the number of websites. Repeating it does no harm.
+ * that others are missing; so do the numbers of organizations, websites and their records. One organization after the
+ * other. Returns the number of websites. Repeating it does no harm.
  */
 export async function leapJournals(db: Database, families: readonly Family[]): Promise<number> {
-  await db.query(sql`
-    WITH gone AS (DELETE FROM gateway.journal)
-    INSERT INTO gateway.journal_head AS h (tenant, site, position, trimmed)
-    SELECT w.tenant, w.site, ${LEAP}::bigint, ${LEAP}::bigint FROM platform.website w ORDER BY w.tenant, w.site
-        ON CONFLICT (tenant, site) DO UPDATE
-       SET position = h.position + ${LEAP}::bigint, trimmed = h.position + ${LEAP}::bigint`);
   const types = families.map((family) => `${family}.gap`);
-  const [row] = await db.query<{ websites: number }>(sql`
-    SELECT count(gateway.append_receipts(w.tenant, w.site, ${types}::text[]))::integer AS websites
-      FROM (SELECT tenant, site FROM platform.website ORDER BY tenant, site) w`);
-  return row?.websites ?? 0;
+  const kinds = NUMBERED.filter((kind) => kind !== 'operator');
+  await db.query(sql`SELECT gateway.leap_tenants(${LEAP}::bigint)`);
+  const owners = await db.query<Pick<JournalOf, 'tenant'>>(
+    sql`SELECT tenant FROM platform.organization UNION SELECT tenant FROM gateway.journal_head ORDER BY tenant`,
+  );
+  let websites = 0;
+  for (const { tenant } of owners) {
+    const [row] = await db.query<{ websites: number }>(
+      sql`SELECT gateway.leap_organization(${tenant}, ${LEAP}::bigint, ${kinds}::text[], ${types}::text[]) AS websites`,
+    );
+    websites += row?.websites ?? 0;
+  }
+  return websites;
 }

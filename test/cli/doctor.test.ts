@@ -29,7 +29,10 @@ const finding = (check: string, severity: string, count: number, detail: string)
 
 test('a store in order has none', async () => {
   expect(await findings()).toEqual({ code: 0, findings: [] });
-  expect(await gateway('doctor')).toMatchObject({ code: 0, stdout: '20 checks, no findings.\n' });
+  expect(await gateway('doctor')).toMatchObject({
+    code: 0,
+    stdout: `20 checks of local/${database.name} (DATABASE_URL), no findings.\n`,
+  });
 });
 
 test('totals, each of them', async () => {

@@ -1,4 +1,7 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { append, create, definition, pull } from '../events/subscriptions.support.ts';
 import type { TestDatabase } from '../support/database.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -13,6 +16,7 @@ beforeAll(async () => {
   gateway = await openTestGateway('demo', { ...database, close: async () => undefined });
   ({ token } = await gateway.issue());
 });
+afterEach(() => vi.unstubAllEnvs());
 afterAll(async () => {
   await gateway.close();
   await database.close();
@@ -37,7 +41,7 @@ it('cursors of the time that was lost end, however far the journal goes on; no e
     AND position > (SELECT position - 5 FROM gateway.journal_head WHERE tenant = 1 AND site = 1)`;
   await sql`UPDATE gateway.journal_head SET position = position - 5 WHERE tenant = 1 AND site = 1`;
 
-  expect(await document('restored')).toEqual({ websites: 2 });
+  expect(await document('restored', '--yes')).toEqual({ websites: 2 });
   await append(
     sql,
     'web_1_1',
@@ -57,8 +61,112 @@ it('cursors of the time that was lost end, however far the journal goes on; no e
   expect(await document('doctor')).toMatchObject({ findings: [] });
 
   // Put back once more: it may be said again.
-  expect(await document('restored')).toEqual({ websites: 2 });
+  expect(await document('restored', '--yes')).toEqual({ websites: 2 });
   expect((await pull(gateway, token, anew.id, after.body.next_cursor)).body.code).toBe('replay_expired');
+});
+
+it('a website that was removed, and one that a writer is at, are left in order', async () => {
+  const { sql } = database;
+  await sql`INSERT INTO platform.website (tenant, site, external_id, name, time_zone)
+            SELECT 1, platform.reserve_ids(1, 0, 'website', 1) + 1, 'brief', 'Brief', 'UTC'`;
+  await sql`DELETE FROM platform.website WHERE external_id = 'brief'`;
+  for (const writing of [
+    `SELECT gateway.append_receipts(1, 1, ARRAY['visitor.changed'])`,
+    `INSERT INTO platform.website (tenant, site, external_id, name, time_zone)
+     SELECT 1, platform.reserve_ids(1, 0, 'website', 1) + 1, 'late', 'Late', 'UTC'`,
+    `WITH made AS (INSERT INTO platform.organization (external_id, name) VALUES ('later', 'Later') RETURNING tenant)
+     SELECT platform.reserve_ids(tenant, 0, 'website', 1) FROM made`,
+  ]) {
+    const [before] = await sql`SELECT max(trimmed) AS trimmed FROM gateway.journal_head WHERE site = 1`;
+    const writer = await sql.reserve();
+    await writer.unsafe('BEGIN');
+    await writer.unsafe(writing);
+    const restored = document('restored', '--yes');
+    await vi.waitFor(async () => {
+      const [waiting] = await sql`SELECT count(*)::integer AS n FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+      expect(waiting).toEqual({ n: 1 });
+    });
+    await writer.unsafe('COMMIT');
+    writer.release();
+    await restored;
+    expect(await document('doctor'), writing).toMatchObject({ findings: [] });
+    const [after] = await sql`
+      SELECT (SELECT max(trimmed) FROM gateway.journal_head WHERE site = 1) > ${before?.['trimmed']}::bigint AS on,
+             (SELECT array_agg(w.external_id) FROM platform.website w LEFT JOIN gateway.journal_head h USING (tenant, site)
+               WHERE coalesce(h.trimmed, 0) < 1e9) AS behind`;
+    expect(after, writing).toEqual({ on: true, behind: null });
+  }
+  const [numbers] =
+    await sql`SELECT count(*)::integer AS n FROM platform.native_id WHERE kind = 'website' AND last < 1e9`;
+  expect(numbers).toEqual({ n: 0 });
+});
+
+it('what is made after it has numbers, and so ids, that nothing of the lost time had', async () => {
+  const { sql } = database;
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-restored-'));
+  const at = '2026-11-01T09:00:00Z';
+  const lines = [
+    { type: 'organization', external_id: 'newer', name: 'Newer' },
+    { type: 'website', external_id: 'newest', organization: 'larkspur', name: 'Newest', time_zone: 'UTC' },
+    { type: 'visitor', external_id: 'first-of-it', website: 'newest', created_at: at },
+    { type: 'visitor', external_id: 'next-of-another', website: 'larkspur-us', created_at: at },
+    { type: 'subsite', external_id: 'first-of-its-kind', website: 'larkspur-eu', name: 'First' },
+  ];
+  await sql`DELETE FROM platform.native_id WHERE (site, kind) = (2, 'subsite')`;
+  await sql`DELETE FROM platform.subsite WHERE site = 2`;
+  const [used] = await sql`SELECT max(tenant) AS tenant FROM platform.organization`;
+  await document('restored', '--yes');
+  writeFileSync(join(folder, 'new.ndjson'), lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  const ran = await command('import', join(folder, 'new.ndjson'));
+  rmSync(folder, { recursive: true, force: true });
+  expect(ran).toMatchObject({ code: 0 });
+  const [made] = await sql`
+    SELECT (SELECT tenant - ${used?.['tenant']}::bigint > 1e9 FROM platform.organization WHERE external_id = 'newer') AS organization,
+           (SELECT site > 1e9 FROM platform.website WHERE external_id = 'newest') AS website,
+           (SELECT bool_and(id > 1e9 OR site > 1e9) FROM platform.visitor WHERE external_id IN ('first-of-it', 'next-of-another')) AS visitors,
+           (SELECT id > 1e9 FROM platform.subsite WHERE external_id = 'first-of-its-kind') AS subsite`;
+  expect(made).toEqual({ organization: true, website: true, visitors: true, subsite: true });
+  const [row] = await sql<{ id: string }[]>`
+    SELECT 'vis_1_1_' || id AS id FROM platform.visitor WHERE external_id = 'next-of-another'`;
+  expect(await gateway.ask(`/api/v1/dashboard/visitors/${row?.id}`, { token })).toMatchObject({ status: 200 });
+  expect(await document('doctor')).toMatchObject({ findings: [] });
+});
+
+it('without --yes it names the store, without a password, and changes nothing', async () => {
+  const { sql } = database;
+  const heads = (): Promise<unknown> => sql`SELECT * FROM gateway.journal_head ORDER BY tenant, site`;
+  const before = await heads();
+  const address = `postgres://someone:hidden@127.0.0.1:${database.port}/live`;
+  for (const [name, env] of [
+    [`local/${database.name} (DATABASE_URL)`, {}],
+    [`127.0.0.1:${database.port}/live (DATABASE_URL)`, { DATABASE_URL: address }],
+    // Past the pooler, where there is one: that is where the command line goes.
+    [`127.0.0.1:${database.port}/live (DATABASE_DIRECT_URL)`, { DATABASE_DIRECT_URL: address }],
+  ] as const) {
+    for (const [setting, value] of Object.entries(env)) vi.stubEnv(setting, value);
+    for (const flags of [[], ['--json']])
+      expect(await command('restored', ...flags)).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: `gateway: This ends the cursors of all who read from this store: ${name}. Give --yes if it is the one that was put back.\n`,
+      });
+    vi.unstubAllEnvs();
+  }
+  expect(await heads()).toEqual(before);
+  expect((await command('doctor')).stdout).toContain(`local/${database.name} (DATABASE_URL)`);
+});
+
+it.each([['doctor'], ['restored', '--yes']])('%s makes no store', async (...argv) => {
+  const folder = join(tmpdir(), `gateway-nowhere-${process.pid}`);
+  vi.stubEnv('DATABASE_URL', '');
+  vi.stubEnv('GATEWAY_DATA_DIR', folder);
+  expect(await command(...argv)).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: `gateway: There is no store in ${folder}: name its folder in GATEWAY_DATA_DIR, or its server in DATABASE_URL.\n`,
+  });
+  expect(existsSync(folder)).toBe(false);
 });
 
 it('a store of a newer gateway is refused with a sentence', async () => {
