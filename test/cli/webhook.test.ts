@@ -1,4 +1,7 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { openReceiver, type Receiver, run, tell, until, verified } from '../events/webhooks.support.ts';
 import type { TestDatabase } from '../support/database.ts';
 import { KEYS } from '../support/keys.ts';
@@ -65,6 +68,26 @@ test('create shows the secret once, and the store holds it sealed', async () => 
   expect(listed.stdout).toContain(text(made, 'endpoint_id'));
   expect(listed.stdout).not.toMatch(/whsec_|"secret"/);
   expect(await gateway('webhook', 'list')).toMatchObject({ code: 0, stdout: expect.stringContaining(receiver.url) });
+});
+
+test('nothing is sealed with a key that the gateway of DATABASE_URL does not have', async () => {
+  const id = text(await create(), 'endpoint_id');
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-keys-'));
+  vi.stubEnv('GATEWAY_KEYS', '');
+  vi.stubEnv('GATEWAY_DATA_DIR', folder);
+  for (const argv of [createArguments(), ['webhook', 'rotate', id], ['webhook', 'test', id]])
+    expect(await gateway(...argv)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        'gateway: GATEWAY_KEYS must be what the gateway of DATABASE_URL has, or GATEWAY_DATA_DIR the folder where it keeps its file keys.\n',
+    });
+  expect(readdirSync(folder)).toEqual([]);
+  expect((await document('webhook', 'list'))['endpoints']).toHaveLength(1);
+  writeFileSync(join(folder, 'keys'), `kept:${Buffer.alloc(32, 8).toString('base64')}\n`);
+  await create();
+  vi.unstubAllEnvs();
+  rmSync(folder, { recursive: true });
 });
 
 test('WH-11 the query of an address is shown by no command', async () => {

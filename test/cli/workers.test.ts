@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { type IncomingMessage, request } from 'node:http';
 import { createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { definition } from '../events/subscriptions.support.ts';
 import { readScrape, type Series, sumOf } from '../observe/observe.support.ts';
 import { issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
@@ -105,9 +107,35 @@ it('share the port; one that is killed is replaced, and the others serve meanwhi
   // A count of its own, from nothing, in the place of the one that was killed.
   const after = await scrape(replica.url);
   expect(new Set(placesOf(after, 'process_start_time_seconds'))).toEqual(new Set(['1', '2', 'supervisor']));
-  expect(await replica.end()).toEqual({ code: 0, signal: null });
+  // As a service manager ends a group: every process of it; and the supervisor signals its workers once more.
+  const answer = await underWay(replica.url, token);
+  for (const pid of [...now, replica.pid]) process.kill(pid, 'SIGTERM');
+  await vi.waitFor(() => expect(replica.stderr()).toContain('gateway stopping'));
+  await pause(200);
+  expect(await answer()).toBe(201);
+  expect(await replica.exited).toEqual({ code: 0, signal: null });
   expect(now.filter(lives)).toEqual([]);
 });
+
+/** A request that a worker waits for the body of; the function sends that and gives the status of the answer. */
+async function underWay(url: string, token: string): Promise<() => Promise<number | undefined>> {
+  const body = JSON.stringify(definition(['web_1_1']));
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', expect: '100-continue' };
+  const asked = request(`${url}/api/v1/subscriptions`, {
+    method: 'POST',
+    headers: { ...headers, 'content-length': body.length },
+  });
+  const answered = once(asked, 'response');
+  answered.catch(() => undefined); // who waits for it is told
+  asked.flushHeaders();
+  await once(asked, 'continue');
+  return async () => {
+    asked.end(body);
+    const [response]: IncomingMessage[] = await answered;
+    response?.resume();
+    return response?.statusCode;
+  };
+}
 
 it('end with the process that supervises them, however it ends', async () => {
   const replica = await start();

@@ -27,7 +27,7 @@ curl() { command curl -w '%{stderr}HTTP %{http_code}\\n' "$@"; }
 npm() {
   if [ -z "$DOOR" ] || [ "$1 $2 $3 $4" != "run --silent gateway --" ]; then command npm "$@"; return; fi
   shift 4
-  printf '%s\\0' "$@" | command curl -s --unix-socket "$DOOR" --data-binary @- http://door/
+  printf '%s\\0' "$DATABASE_URL" "$@" | command curl -s --unix-socket "$DOOR" --data-binary @- http://door/
   cat "$DOOR.stderr" >&2
   return "$(cat "$DOOR.code")"
 }
@@ -86,7 +86,10 @@ export async function openShell(folder: string, env: Readonly<Record<string, str
   };
 }
 
-/** Runs command lines that arrive on a socket in this process, one at a time, as they would run in `folder`. */
+/**
+ * Runs command lines that arrive on a socket in this process, one at a time, as they would run in `folder`, on the
+ * DATABASE_URL that they begin with.
+ */
 async function openDoor(folder: string, env: Readonly<Record<string, string>>) {
   const path = join(folder, '.door');
   const before = process.cwd();
@@ -94,14 +97,15 @@ async function openDoor(folder: string, env: Readonly<Record<string, string>>) {
     const parts: Buffer[] = [];
     request.on('data', (part: Buffer) => parts.push(part));
     request.on('end', async () => {
-      const ran = await inProcess(Buffer.concat(parts).toString('utf8').split('\0').slice(0, -1));
+      const [database = '', ...argv] = Buffer.concat(parts).toString('utf8').split('\0').slice(0, -1);
+      const ran = await inProcess(argv, database);
       writeFileSync(`${path}.stderr`, ran.stderr);
       writeFileSync(`${path}.code`, String(ran.code));
       response.end(ran.stdout);
     });
   });
   await new Promise<void>((resolve) => server.listen(path, resolve));
-  const inProcess = async (argv: readonly string[]): Promise<Ran> => {
+  const inProcess = async (argv: readonly string[], database: string): Promise<Ran> => {
     const written = { stdout: '', stderr: '' };
     const spies = (['stdout', 'stderr'] as const).map((name) =>
       vi.spyOn(process[name], 'write').mockImplementation((chunk: string | Uint8Array): boolean => {
@@ -110,7 +114,7 @@ async function openDoor(folder: string, env: Readonly<Record<string, string>>) {
       }),
     );
     process.chdir(folder);
-    for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
+    for (const [name, value] of Object.entries({ ...env, DATABASE_URL: database })) vi.stubEnv(name, value);
     try {
       const never = (): Promise<never> => Promise.reject(new Error('this command is main.ts’s'));
       const code = await run(argv, { serve: never, generate: never });
