@@ -57,8 +57,6 @@ const NOT_HERE: readonly (readonly [command: RegExp, reason: string])[] = [
 /** Words that stand for what an earlier command has printed: the last of its kind. */
 const WORDS: Readonly<Record<string, RegExp>> = {
   APP: /\bapp_[0-9a-f]{32}\b/g,
-  // Of a conversation: which numbers have one depends on the demo's clock.
-  VIS: /(?<="visitor_id":")vis_\w+/g,
   CRD: /\bcrd_[0-9a-f]{32}\b/g,
   WHK: /\bwhk_[0-9a-f]{32}\b/g,
   SUB: /\bsub_[0-9a-f]{32}\b/g,
