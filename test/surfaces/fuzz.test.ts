@@ -1,5 +1,7 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { FAILURE_CODES, Failure, statusOf } from '../../src/core/failures.ts';
+import type { Tool } from '../../src/core/tool.ts';
 import { cursorOf, subscriptionId } from '../auth/planted.ts';
 import { CANARY, type Canary, plantReceipt, World } from '../auth/world.ts';
 import { CONTRACT_SKILLS } from '../laws/contract.ts';
@@ -27,7 +29,8 @@ import { type Example, examples, freshKey } from './wire.support.ts';
 /**
  * Requests drawn from what the gateway serves (the OpenAPI document, `tools/list`, the agent card), valid ones and such
  * with one thing wrong, over every surface. Of each answer: a documented status, no 5xx, the served schema, the wrong
- * thing by its name, nothing that the caller may not see, and all within ten seconds. `TEST_FORM=long npm test --
+ * thing by its name, nothing that the caller may not see, and all within ten seconds. A status is also what a tool's
+ * result, a task that has failed or an error of JSON-RPC tells in an answer of status 200. `TEST_FORM=long npm test --
  * test/surfaces/fuzz` draws a million; FC_SEED repeats a run.
  */
 const INPUTS = Number(process.env['FUZZ_INPUTS'] ?? times(20_000, 1_000_000));
@@ -39,10 +42,22 @@ const PATIENCE = 10_000;
 const WEB = 'web_1_1';
 
 type Surface = 'rest' | 'mcp' | 'a2a';
-const found = { '5xx': 0, undocumented: 0, leaks: 0, mismatches: 0, hangs: 0 };
-const inputs: Record<Surface, number> = { rest: 0, mcp: 0, a2a: 0 };
-/** How often each surface said what. */
-const said = new Map<string, number>();
+type Fault = '5xx' | 'undocumented' | 'leaks' | 'mismatches' | 'hangs';
+const NONE: Readonly<Record<Fault, number>> = { '5xx': 0, undocumented: 0, leaks: 0, mismatches: 0, hangs: 0 };
+
+/** What a run has asked and been told. */
+class Tally {
+  readonly found = { ...NONE };
+  readonly inputs: Record<Surface, number> = { rest: 0, mcp: 0, a2a: 0 };
+  /** How often each surface said what. */
+  readonly said = new Map<string, number>();
+  /** Of each target: right requests of one who may do everything, those of them that succeeded, and all that did. */
+  readonly done = new Map<string, { right: number; full: number; all: number }>();
+
+  get total(): number {
+    return this.inputs.rest + this.inputs.mcp + this.inputs.a2a;
+  }
+}
 
 let gateway: TestGateway;
 let world: World;
@@ -99,10 +114,13 @@ async function clear(): Promise<void> {
   await sql`DELETE FROM gateway.subscription`;
   await sql`DELETE FROM gateway.operation`;
   for (const { credential } of holders.values()) await plantReceipt(sql, credential);
-  const log = gateway.log.join('\n');
-  if (CANARY.test(log)) found.leaks++;
-  expect(log.match(CANARY)).toBeNull();
-  expect(log).not.toContain(' 500 ');
+  readLog();
+}
+
+/** Nothing that failed, nothing of what is stored; empties it. */
+function readLog(): void {
+  expect(gateway.log.filter((line) => /^DEFECT|"level":[56]0\b/.test(line)).slice(0, 3)).toEqual([]);
+  expect(gateway.log.join('\n').match(CANARY)).toBeNull();
   gateway.log.length = 0;
 }
 
@@ -120,8 +138,9 @@ interface Target {
   readonly surface: Surface;
   readonly weight: number;
   readonly shots: fc.Arbitrary<Shot>;
-  /** Asks, and holds the answer to what is served; throws. */
-  fire(shot: Shot, asker: Holder | undefined): Promise<Answer>;
+  ask(shot: Shot, asker: Holder | undefined): Promise<Answer>;
+  /** Holds the answer to what is served; throws. */
+  judge(answer: Answer, shot: Shot, asker: Holder | undefined): void;
 }
 
 const who = fc.constantFrom(...WHO);
@@ -186,16 +205,45 @@ const interleaved = <T>(lists: readonly (readonly T[])[]): T[] =>
     lists.flatMap((list) => list.slice(i, i + 1)),
   ).flat();
 
-/** Judges what is the matter with an answer, and counts it. */
-function hold(what: keyof typeof found, fine: boolean, where: () => string): void {
-  if (fine) return;
-  found[what]++;
-  throw new Error(`${what}: ${where()}`);
+/** What is the matter with an answer. */
+class Finding extends Error {
+  constructor(
+    readonly fault: Fault,
+    where: string,
+  ) {
+    super(`${fault}: ${where}`);
+  }
+}
+function hold(fault: Fault, fine: boolean, where: () => string): void {
+  if (!fine) throw new Finding(fault, where());
 }
 
-function hung(where: () => string): Error {
-  found.hangs++;
-  return new Error(`no answer in ${PATIENCE} ms: ${where()}`);
+/** Holds an answer to the served OpenAPI document. */
+function conforms(method: string, path: string, answer: Answer): void {
+  try {
+    gateway.check(method, path, answer);
+  } catch (error) {
+    const text = String(error);
+    throw new Finding(text.includes('is not documented') ? 'undocumented' : 'mismatches', text);
+  }
+}
+
+/** The status that an answer tells: its own, or what a tool's result, a failed task or an error of JSON-RPC says. */
+function toldBy({ status, body }: Answer): number {
+  const { error, result } = Object(body);
+  if (error?.code === -32_603) return 500;
+  const { state, message } = (result?.task ?? result)?.status ?? {};
+  if (state !== 'TASK_STATE_FAILED') return result?.structuredContent?.error?.status ?? status;
+  const code = FAILURE_CODES.find((one) => one === message?.parts[0].data.code);
+  return code ? statusOf(code) : 500;
+}
+
+/** Whether it did what it was asked. */
+function did(surface: Surface, { status, body }: Answer): boolean {
+  if (surface === 'rest') return status < 300;
+  const { result } = Object(body);
+  const { state = 'TASK_STATE_COMPLETED' } = result?.task?.status ?? {};
+  return result !== undefined && result.isError !== true && state === 'TASK_STATE_COMPLETED';
 }
 
 /** Rules that no schema tells: cursors of another list, dates without a range, a website that is not the record's. */
@@ -237,12 +285,15 @@ function rest(operation: Operation): Target {
     surface: 'rest',
     weight: 46,
     shots,
-    async fire({ url = '', body, headers: sent = {}, right, names }, asker) {
+    ask({ url = '', body, headers: sent = {} }, asker) {
       const key = sent['idempotency-key'] === 'fresh' ? { 'idempotency-key': freshKey() } : {};
-      const answer = await gateway.ask(url, {
-        ...{ method, token: asker?.token, headers: { ...sent, ...key } },
+      return gateway.ask(url, {
+        ...{ method, token: asker?.token, headers: { ...sent, ...key }, unchecked: true },
         ...(method !== 'GET' && body !== undefined && { body }),
       });
+    },
+    judge(answer, { url = '', body, headers: sent = {}, right, names }, asker) {
+      conforms(method, url, answer);
       const { status } = answer;
       const where = () => `${method} ${url} ${JSON.stringify(body)} -> ${status} ${answer.text.slice(0, 600)}`;
       if (!asker) hold('mismatches', status === 401, where);
@@ -252,7 +303,6 @@ function rest(operation: Operation): Target {
         if (status === 400)
           hold('mismatches', names === undefined || namesOf(answer.body.errors).some(tells(names)), where);
       } else if (status === 400) hold('mismatches', RULES.test(answer.body.code) || 'if-match' in sent, where);
-      return answer;
     },
   };
 }
@@ -272,11 +322,7 @@ function asRest({ method, path, name }: Operation, answer: Answer, data: unknown
   const { status = 200 } = gateway.corridor.registry.get(name) ?? {};
   if (status === 204) return;
   const headers = { ...answer.headers, 'content-type': 'application/json' };
-  try {
-    gateway.check(method, path.replace(/\{\w+\}/g, 'x'), { ...answer, status, headers, body: data });
-  } catch (error) {
-    hold('mismatches', false, () => String(error));
-  }
+  conforms(method, path.replace(/\{\w+\}/g, 'x'), { ...answer, status, headers, body: data });
 }
 
 const ID = 'fuzz';
@@ -313,13 +359,15 @@ function tool(operation: Operation, served: Schema, example: Example | undefined
     surface: 'mcp',
     weight: 38,
     shots,
-    async fire({ body, right, names: wrong = '' }, asker) {
+    ask({ body }, asker) {
       const params = { name: operation.name, arguments: keyed(body) };
-      const answer = await mcp(gateway.port, asker?.token, 'tools/call', params, { id: ID });
+      return mcp(gateway.port, asker?.token, 'tools/call', params, { id: ID });
+    },
+    judge(answer, { body, right, names: wrong = '' }, asker) {
       const where = () => `${operation.name} ${JSON.stringify(body)} -> ${answer.status} ${answer.text.slice(0, 600)}`;
       if (!asker) {
         hold('mismatches', answer.status === 401, where);
-        return answer;
+        return;
       }
       hold('undocumented', answer.status === 200, where);
       const { result, error, ...envelope } = answer.body;
@@ -330,14 +378,13 @@ function tool(operation: Operation, served: Schema, example: Example | undefined
         if (denied) hold('mismatches', asker.name !== 'full', where);
         else if (right) hold('mismatches', RULES.test(error.data.code), where);
         else hold('mismatches', namesOf(error.data.errors).some(tells(dotted(wrong))), where);
-        return answer;
+        return;
       }
       // The key takes its turn after the website.
       const refused = result.isError && (asker.name !== 'full' || wrong === '/idempotency_key');
       hold('mismatches', right || refused, where);
-      if (result.isError) hold('undocumented', operation.statuses.has(result.structuredContent.error.status), where);
+      if (result.isError) hold('undocumented', operation.statuses.has(toldBy(answer)), where);
       else asRest(operation, answer, result.structuredContent.data);
-      return answer;
     },
   };
 }
@@ -369,10 +416,14 @@ function skill(name: string, schema: Schema, operation: Operation, all: readonly
     surface: 'a2a',
     weight: 24,
     shots,
-    async fire({ body, right, names = '' }, asker) {
+    async ask({ body }, asker) {
       const parts = [{ data: { skill: name, arguments: body }, mediaType: 'application/json' }];
       const message = { messageId: messageId(), role: 'ROLE_USER', parts };
       const answer = await a2a(gateway.port, asker?.token, 'SendMessage', { message }, { id: ID });
+      if (asker && answer.body?.result) await room(asker);
+      return answer;
+    },
+    judge(answer, { body, right, names = '' }, asker) {
       const where = () => `${name} ${JSON.stringify(body)} -> ${answer.status} ${answer.text.slice(0, 600)}`;
       if (!asker || answer.status === 404) {
         hold(
@@ -380,7 +431,7 @@ function skill(name: string, schema: Schema, operation: Operation, all: readonly
           asker ? asker.name !== 'full' && answer.body.code === 'not_permitted' : answer.status === 401,
           where,
         );
-        return answer;
+        return;
       }
       hold('undocumented', answer.status === 200, where);
       const { result, error, ...envelope } = answer.body;
@@ -392,13 +443,12 @@ function skill(name: string, schema: Schema, operation: Operation, all: readonly
         const place = `message.parts.0.data.arguments.${dotted(names)}`;
         if (right) hold('mismatches', RULES.test(info.reason), where);
         else hold('mismatches', fields.some(tells(place)), where);
-        return answer;
+        return;
       }
       const { state } = result.task.status;
       hold('mismatches', right && /^TASK_STATE_(COMPLETED|FAILED)$/.test(state), where);
-      await room(asker);
       if (state === 'TASK_STATE_COMPLETED') asRest(operation, answer, result.task.artifacts[0].parts[0].data);
-      return answer;
+      else hold('undocumented', operation.statuses.has(toldBy(answer)), where);
     },
   };
 }
@@ -448,11 +498,9 @@ function taskMethods(): Target[] {
     surface: 'a2a',
     weight: 14,
     shots: fc.record({ who, right: fc.constant(true), body: fc.record(members, { requiredKeys: [] }) }),
-    async fire({ body }, asker) {
-      const answer = await a2a(gateway.port, asker?.token, method, body, { id: ID });
-      anyRpc(answer, asker, () => `${method} ${JSON.stringify(body)} -> ${answer.status} ${answer.text.slice(0, 600)}`);
-      return answer;
-    },
+    ask: ({ body }, asker) => a2a(gateway.port, asker?.token, method, body, { id: ID }),
+    judge: (answer, { body }, asker) =>
+      anyRpc(answer, asker, () => `${method} ${JSON.stringify(body)} -> ${answer.status} ${answer.text.slice(0, 600)}`),
   }));
 }
 
@@ -520,62 +568,161 @@ function envelopes(): Target[] {
     surface,
     weight: 60,
     shots: fc.record({ who, right: fc.constant(false), url: text(named(methods, params)) }),
-    async fire({ url = '' }, asker) {
-      const answer = await post(gateway.port, asker?.token, url);
-      anyRpc(answer, asker, () => `${surface} ${url} -> ${answer.status} ${answer.text.slice(0, 600)}`);
-      return answer;
-    },
+    ask: ({ url = '' }, asker) => post(gateway.port, asker?.token, url),
+    judge: (answer, { url = '' }, asker) =>
+      anyRpc(answer, asker, () => `${surface} ${url} -> ${answer.status} ${answer.text.slice(0, 600)}`),
   }));
 }
 
-/** One input: asks, and looks at the answer for what no surface may say. */
-async function shoot(target: Target, shot: Shot): Promise<void> {
+/** One input: asks, and looks at the answer for what no surface may say. Counts what it finds, and throws it. */
+async function shoot(target: Target, shot: Shot, tally: Tally, patience = PATIENCE): Promise<void> {
+  const { name, surface } = target;
   const asker = holders.get(shot.who);
-  inputs[target.surface]++;
-  const where = () => `${target.name} ${JSON.stringify(shot)}`;
+  const where = () => `${name} ${JSON.stringify(shot)}`;
+  tally.inputs[surface]++;
   let timer: NodeJS.Timeout | undefined;
   const hang = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(hung(where)), PATIENCE);
+    timer = setTimeout(() => reject(new Finding('hangs', `no answer in ${patience} ms: ${where()}`)), patience);
   });
-  const answer = await Promise.race([target.fire(shot, asker), hang]).finally(() => clearTimeout(timer));
-  hold('5xx', answer.status < 500, () => `${where()} ${answer.text}`);
-  const shown = answer.text + Object.values(answer.headers).join();
-  if (shown.includes('Zq'))
-    for (const [canary] of shown.matchAll(CANARY))
-      hold('leaks', asker !== undefined && !asker.hidden.has(canary), where);
-  for (const { token } of holders.values()) hold('leaks', !shown.includes(token), where);
-  const key = `${target.surface} ${answer.status}`;
-  said.set(key, (said.get(key) ?? 0) + 1);
+  try {
+    const answer = await Promise.race([target.ask(shot, asker), hang]).finally(() => clearTimeout(timer));
+    const told = toldBy(answer);
+    hold('5xx', told < 500, () => `${where()} ${answer.text}`);
+    const shown = answer.text + Object.values(answer.headers).join();
+    if (shown.includes('Zq'))
+      for (const [canary] of shown.matchAll(CANARY))
+        hold('leaks', asker !== undefined && !asker.hidden.has(canary), where);
+    for (const { token } of holders.values()) hold('leaks', !shown.includes(token), where);
+    target.judge(answer, shot, asker);
+    const key = `${surface} ${told}`;
+    tally.said.set(key, (tally.said.get(key) ?? 0) + 1);
+    const done = tally.done.get(name) ?? { right: 0, full: 0, all: 0 };
+    tally.done.set(name, done);
+    const full = shot.right && asker?.name === 'full';
+    if (full) done.right++;
+    if (!did(surface, answer)) return;
+    done.all++;
+    if (full) done.full++;
+  } catch (error) {
+    tally.found[error instanceof Finding ? error.fault : 'mismatches']++;
+    throw error;
+  }
 }
+
+/** What is asked of them names no task that there is. */
+const NEVER: readonly string[] = ['A2A GetTask', 'A2A CancelTask'];
 
 it('whatever is asked, over every surface: documented answers, no 5xx, no leak, no hang', {
   timeout: times(300_000, 4 * 3_600_000),
 }, async ({ task }) => {
   const weights = targets.reduce((sum, { weight }) => sum + weight, 0);
-  const total = () => inputs.rest + inputs.mcp + inputs.a2a;
-  for (let round = 0; total() < INPUTS; round++) {
+  const tally = new Tally();
+  const { found, inputs, said, done } = tally;
+  for (let round = 0; tally.total < INPUTS; round++) {
     const queue = [...targets];
     const lane = async (): Promise<void> => {
       for (let target = queue.shift(); target; target = queue.shift()) {
         const one = target;
         const numRuns = Math.ceil((ROUND * one.weight) / weights);
         await fc.assert(
-          fc.asyncProperty(one.shots, (shot) => shoot(one, shot)),
+          fc.asyncProperty(one.shots, (shot) => shoot(one, shot, tally)),
           { seed: seed + round, numRuns },
         );
       }
     };
-    await Promise.all(Array.from({ length: LANES }, lane));
+    await Promise.all(Array.from({ length: LANES }, lane)).finally(() => {
+      task.meta.shown = { inputs: { asked: tally.total, '5xx': found['5xx'], leaks: found.leaks } };
+    });
     await clear();
   }
+  const shares = new Map<Surface, number>();
+  for (const surface of ['rest', 'mcp', 'a2a'] as const) {
+    const of = targets.filter((one) => one.surface === surface).flatMap(({ name }) => done.get(name) ?? []);
+    const sum = (what: 'right' | 'full'): number => of.reduce((n, one) => n + one[what], 0);
+    shares.set(surface, sum('full') / sum('right'));
+  }
+  const idle = targets.map(({ name }) => name).filter((name) => (done.get(name)?.all ?? 0) === 0);
   console.info(
-    `fuzz: inputs ${total()} (${JSON.stringify(inputs)}), 5xx ${found['5xx']}, undocumented ${found.undocumented}, leaks ${found.leaks}, mismatches ${found.mismatches}, hangs ${found.hangs}; ${JSON.stringify(Object.fromEntries([...said].sort()))}`,
+    `fuzz: inputs ${tally.total} (${JSON.stringify(inputs)}), 5xx ${found['5xx']}, undocumented ${found.undocumented}, leaks ${found.leaks}, mismatches ${found.mismatches}, hangs ${found.hangs}; ` +
+      `${JSON.stringify(Object.fromEntries([...said].sort()))}; of what was right and permitted, done: ${[...shares].map(([surface, share]) => `${surface} ${(share * 100).toFixed(0)} %`).join(', ')}`,
   );
-  task.meta.shown = { inputs: { asked: total(), '5xx': found['5xx'], leaks: found.leaks } };
-  expect(total()).toBeGreaterThanOrEqual(INPUTS);
-  expect(Object.values(found)).toEqual([0, 0, 0, 0, 0]);
+  expect(tally.total).toBeGreaterThanOrEqual(INPUTS);
+  expect(found).toEqual(NONE);
   // Most of what was right was done, or the tests would look at refusals alone.
-  expect(said.get('rest 200') ?? 0).toBeGreaterThan(inputs.rest / 8);
-  expect(said.get('mcp 200') ?? 0).toBeGreaterThan(inputs.mcp / 2);
-  expect(said.get('a2a 200') ?? 0).toBeGreaterThan(inputs.a2a / 3);
+  expect(idle).toEqual(NEVER);
+  for (const [surface, share] of shares) expect(share, surface).toBeGreaterThan(1 / 2);
+});
+
+/** On every surface, so that each has its own tests' power shown; all three run the same tool. */
+const PLANTED_IN = [
+  ['REST', 'REST contact_get'],
+  ['MCP', 'MCP contact_get'],
+  ['A2A', 'A2A contact_inspection'],
+] as const;
+
+describe.each(PLANTED_IN)('the fuzz has power over %s', (_, name) => {
+  let contact: Tool;
+  let release = (): void => undefined;
+  beforeAll(() => {
+    contact = gateway.corridor.registry.get('contact_get') ?? expect.fail('contact_get');
+  });
+  afterEach(() => {
+    vi.restoreAllMocks();
+    gateway.log.length = 0;
+  });
+
+  /** Puts other texts or members into what the tool answers, past the corridor's own check. */
+  const rewritten = (change: (text: string) => string) => (): void => {
+    const { handle } = contact;
+    vi.spyOn(contact.output, 'safeParse').mockImplementation((data) => ({ success: true, data }));
+    vi.spyOn(contact, 'handle').mockImplementation(async (context) =>
+      JSON.parse(change(JSON.stringify(await handle(context)))),
+    );
+  };
+  const theirs = (): string => world.canaries.find(({ tenant }) => tenant === 2)?.text ?? expect.fail('no canary');
+
+  it.each<[string, Fault, () => void]>([
+    ['a handler that throws', '5xx', () => vi.spyOn(contact, 'handle').mockRejectedValue(new Error('planted'))],
+    [
+      'a refusal that is not documented',
+      'undocumented',
+      () => vi.spyOn(contact, 'handle').mockRejectedValue(new Failure('precondition_failed')),
+    ],
+    ['a text of another organization', 'leaks', rewritten((text) => text.replace(CANARY, theirs()))],
+    ['a member that no schema has', 'mismatches', rewritten((text) => text.replace('{"', '{"planted":1,"'))],
+    [
+      'a handler that does not answer',
+      'hangs',
+      () => {
+        const { handle } = contact;
+        const gate = new Promise<void>((resolve) => {
+          release = resolve;
+        });
+        vi.spyOn(contact, 'handle').mockImplementation((context) => gate.then(() => handle(context)));
+      },
+    ],
+  ])('it finds %s: %s', { meta: { shown: { planted: 1 } } }, async (_, fault, plant) => {
+    const target = targets.find((one) => one.name === name) ?? expect.fail(name);
+    const asked: Promise<Answer>[] = [];
+    const watched: Target = {
+      ...target,
+      ask(shot, asker) {
+        const answer = target.ask(shot, asker);
+        asked.push(answer);
+        return answer;
+      },
+    };
+    const run = async (tally: Tally): Promise<boolean> => {
+      const right = target.shots.filter((shot) => shot.right && shot.who === 'full');
+      const property = fc.asyncProperty(right, (shot) => shoot(watched, shot, tally, 500));
+      return (await fc.check(property, { seed, numRuns: 40, endOnFailure: true })).failed;
+    };
+    const tally = new Tally();
+    plant();
+    expect(await run(tally)).toBe(true);
+    expect(tally.found).toEqual({ ...NONE, [fault]: 1 });
+    release();
+    await Promise.all(asked);
+    if (fault === '5xx') expect(readLog).toThrow();
+  });
 });
