@@ -35,8 +35,10 @@ export default class Summary implements Reporter {
       ...(inputs ? [`inputs ${inputs.asked}, 5xx ${inputs['5xx']}, leaks ${inputs.leaks}`] : []),
     ]);
     const passed = (test: TestCase): boolean => test.result().state === 'passed';
+    // Those that were not chosen do not count.
+    const ran = tests.filter((test) => test.result().state !== 'skipped');
     // By their ids: one stands where a test names it and every test that does has passed.
-    const named = FAULTS.map((id) => tests.filter(({ fullName }) => new RegExp(`\\b${id}\\b`).test(fullName)));
+    const named = FAULTS.map((id) => ran.filter(({ fullName }) => new RegExp(`\\b${id}\\b`).test(fullName)));
     const counted = (['doubles', 'missed'] as const).flatMap((what) => {
       const all = shown.flatMap((one) => one[what] ?? []);
       return all.length > 0 ? [`${what} ${sum(all)}`] : [];
@@ -46,7 +48,7 @@ export default class Summary implements Reporter {
       parts.push([`faults ${stood}/${FAULTS.length}`, ...counted].join(', '));
     }
     const planted = (all: readonly TestCase[]): number => sum(all.map((test) => test.meta().shown?.planted ?? 0));
-    if (planted(tests) > 0) parts.push(`planted defects ${planted(tests.filter(passed))}/${planted(tests)}`);
+    if (planted(ran) > 0) parts.push(`planted defects ${planted(ran.filter(passed))}/${planted(ran)}`);
     if (parts.length > 0) process.stdout.write(`${parts.join(' · ')}\n`);
     process.stdout.write(`${count('passed')} passed, ${count('failed')} failed\n`);
   }
