@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { rotateCredential } from '../../src/auth/issue.ts';
 import type { Resource } from '../../src/core/authority.ts';
 import { ORIGIN } from '../events/realtime.support.ts';
@@ -337,3 +337,25 @@ it('TN-01 every surface under every variant of authority answers as the tables s
   task.meta.shown = { cells: [cells, 99 * 36] };
   expect(cells).toBe(99 * 36);
 }, 120_000);
+
+it.each(ALL)(
+  'TN-01 has power: it finds a scope that a tool has forgotten, over %s',
+  {
+    meta: { shown: { planted: 1 } },
+  },
+  async (surface) => {
+    const one = CASES.find((known) => known.surface === surface && known.operation.tool === 'contact_get');
+    const tool = gateway.corridor.registry.get('contact_get');
+    if (!one || !tool) throw new Error('no contact_get');
+    const holder = await issued('without contact_read', {
+      ...FULL,
+      scopes: ALL_SCOPES.filter((scope) => scope !== 'contact_read'),
+    });
+    await judge(one, holder, one.name);
+    const had = vi.spyOn(tool, 'required', 'get');
+    had.mockReturnValue({ ...tool.required, scopes: [] });
+    await expect(judge(one, holder, one.name)).rejects.toThrow();
+    had.mockRestore();
+    await judge(one, holder, one.name);
+  },
+);

@@ -189,7 +189,7 @@ describe('WH-09 receivers inside', () => {
     expect(receiverOf(url, NONE)).toEqual({ refused: expect.any(String) });
   });
 
-  it('the honeypot has power: an exempt receiver reaches it', async () => {
+  it('the honeypot has power: an exempt receiver reaches it', { meta: { shown: { planted: 1 } } }, async () => {
     const url = `https://127.0.0.1:${PORT}`;
     expect(await sendTo(`${url}/`, answering(), new Set([url]))).toMatchObject({ error: expect.any(String) });
     expect(connects).toBe(1);

@@ -56,7 +56,9 @@ const many = (n: number): string[] => Array.from({ length: n }, () => 'visitor.c
 
 const RECONNECTS = times(60, 200);
 const KILLS = times(3, 10);
-it('F-16 reconnects and killed replicas lose nothing, and repeat a page at most', async () => {
+it('F-16 reconnects and killed replicas lose nothing, and repeat a page at most', { timeout: 180_000 }, async ({
+  task,
+}) => {
   const spares = await pool(1, { databaseUrl: address(), env: KEYS });
   const { token } = await holder(gateway);
   const websites = ['web_1_1', 'web_1_2'];
@@ -142,6 +144,8 @@ it('F-16 reconnects and killed replicas lose nothing, and repeat a page at most'
   client.end();
   const heads = await sql()<{ website: string; head: number }[]>`
     SELECT 'web_' || tenant || '_' || site AS website, position::integer AS head FROM gateway.journal_head ORDER BY 1`;
+  const missed = heads.reduce((sum, { website, head }) => sum + head - (taken.get(website)?.size ?? 0), 0);
+  task.meta.shown = { doubles: broken, missed };
   for (const { website, head } of heads) {
     expect(head).toBeGreaterThan(100);
     const all = [...(taken.get(website) ?? [])].sort((a, b) => a - b);
@@ -152,7 +156,7 @@ it('F-16 reconnects and killed replicas lose nothing, and repeat a page at most'
   expect(pages).toBeGreaterThan(RECONNECTS);
   await Promise.all(replicas.map((replica) => replica.kill9()));
   await spares.close();
-}, 180_000);
+});
 
 it('F-16 never-ack, never-read and ack storms: memory level, no descriptor left, a good client none the worse', async () => {
   const replica = await startReplica({ databaseUrl: address(), env: KEYS });

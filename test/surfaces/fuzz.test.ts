@@ -1,7 +1,10 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { FAILURE_CODES, Failure, statusOf } from '../../src/core/failures.ts';
+import type { Tool } from '../../src/core/tool.ts';
 import { cursorOf, subscriptionId } from '../auth/planted.ts';
-import { CANARY, type Canary, plantReceipt, World } from '../auth/world.ts';
+import { CANARY, type Canary, plantReceipt, receiptId, World } from '../auth/world.ts';
+import { ORIGIN } from '../events/realtime.support.ts';
 import { CONTRACT_SKILLS } from '../laws/contract.ts';
 import type { Grant, Issued } from '../support/credentials.ts';
 import { times } from '../support/form.ts';
@@ -27,7 +30,8 @@ import { type Example, examples, freshKey } from './wire.support.ts';
 /**
  * Requests drawn from what the gateway serves (the OpenAPI document, `tools/list`, the agent card), valid ones and such
  * with one thing wrong, over every surface. Of each answer: a documented status, no 5xx, the served schema, the wrong
- * thing by its name, nothing that the caller may not see, and all within ten seconds. `TEST_FORM=long npm test --
+ * thing by its name, nothing that the caller may not see, and all within ten seconds. A status is also what a tool's
+ * result, a task that has failed or an error of JSON-RPC tells in an answer of status 200. `TEST_FORM=long npm test --
  * test/surfaces/fuzz` draws a million; FC_SEED repeats a run.
  */
 const INPUTS = Number(process.env['FUZZ_INPUTS'] ?? times(20_000, 1_000_000));
@@ -39,10 +43,22 @@ const PATIENCE = 10_000;
 const WEB = 'web_1_1';
 
 type Surface = 'rest' | 'mcp' | 'a2a';
-const found = { '5xx': 0, undocumented: 0, leaks: 0, mismatches: 0, hangs: 0 };
-const inputs: Record<Surface, number> = { rest: 0, mcp: 0, a2a: 0 };
-/** How often each surface said what. */
-const said = new Map<string, number>();
+type Fault = '5xx' | 'undocumented' | 'leaks' | 'mismatches' | 'hangs';
+const NONE: Readonly<Record<Fault, number>> = { '5xx': 0, undocumented: 0, leaks: 0, mismatches: 0, hangs: 0 };
+
+/** What a run has asked and been told. */
+class Tally {
+  readonly found = { ...NONE };
+  readonly inputs: Record<Surface, number> = { rest: 0, mcp: 0, a2a: 0 };
+  /** How often each surface said what. */
+  readonly said = new Map<string, number>();
+  /** Of each target: right requests of one who may do everything, those of them that succeeded, and all that did. */
+  readonly done = new Map<string, { right: number; full: number; all: number }>();
+
+  get total(): number {
+    return this.inputs.rest + this.inputs.mcp + this.inputs.a2a;
+  }
+}
 
 let gateway: TestGateway;
 let world: World;
@@ -80,7 +96,7 @@ beforeAll(async () => {
   gateway = await openTestGateway('empty');
   world = await new World(gateway.database.sql).whole();
   for (const [name, [grant, hides]] of Object.entries(GRANTS)) {
-    const issued = await gateway.issue({ websites: [WEB], authors: ['opr_1_1_1'], ...grant });
+    const issued = await gateway.issue({ websites: [WEB], authors: ['opr_1_1_1'], origins: [ORIGIN], ...grant });
     const hidden = world.canaries.filter((one) => foreign(one) || hides(one)).map(({ text }) => text);
     holders.set(name, { ...issued, name, hidden: new Set(hidden) });
   }
@@ -99,10 +115,13 @@ async function clear(): Promise<void> {
   await sql`DELETE FROM gateway.subscription`;
   await sql`DELETE FROM gateway.operation`;
   for (const { credential } of holders.values()) await plantReceipt(sql, credential);
-  const log = gateway.log.join('\n');
-  if (CANARY.test(log)) found.leaks++;
-  expect(log.match(CANARY)).toBeNull();
-  expect(log).not.toContain(' 500 ');
+  readLog();
+}
+
+/** Nothing that failed, nothing of what is stored; empties it. */
+function readLog(): void {
+  expect(gateway.log.filter((line) => /^DEFECT|"level":[56]0\b/.test(line)).slice(0, 3)).toEqual([]);
+  expect(gateway.log.join('\n').match(CANARY)).toBeNull();
   gateway.log.length = 0;
 }
 
@@ -120,16 +139,37 @@ interface Target {
   readonly surface: Surface;
   readonly weight: number;
   readonly shots: fc.Arbitrary<Shot>;
-  /** Asks, and holds the answer to what is served; throws. */
-  fire(shot: Shot, asker: Holder | undefined): Promise<Answer>;
+  ask(shot: Shot, asker: Holder | undefined): Promise<Answer>;
+  /** Holds the answer to what is served; throws. */
+  judge(answer: Answer, shot: Shot, asker: Holder | undefined): void;
 }
 
 const who = fc.constantFrom(...WHO);
 
+/** They stand for what is made in the run: the asker's last realtime session, and the last task of who may do everything. */
+const SESSION = `rts_${'0'.repeat(32)}`;
+const TASK = `task_${'0'.repeat(32)}`;
+const sessions = new Map<string, string>();
+let lastTask = TASK;
+
+/** Remembers what was made; what was ended or replaced is there again for those who come after. */
+async function keep({ name }: Operation, surface: Surface, answer: Answer, asker: Holder | undefined): Promise<void> {
+  if (!asker || !did(surface, answer)) return;
+  if (name === 'realtime_session_create') sessions.set(asker.name, answer.body.session_id);
+  if (name !== 'subscription_delete' && name !== 'subscription_replace') return;
+  const { sql } = gateway.database;
+  // With those that were created meanwhile: an installation has twenty at the most.
+  await sql`DELETE FROM gateway.subscription WHERE installation_id = ${asker.installation}`;
+  await plantReceipt(sql, asker.credential);
+}
+
 async function readTargets(): Promise<Target[]> {
   const { credential } = holder('full');
   const document: Document = (await gateway.ask('/api/v1/openapi.json')).body;
-  const mine = { subscription: subscriptionId(credential), after: cursorOf(credential) };
+  const mine = {
+    ...{ subscription: subscriptionId(credential), after: cursorOf(credential) },
+    operation: receiptId(credential),
+  };
   const definition: Body = {
     website_ids: [WEB],
     event_types: ['conversation.*', 'visitor.changed'],
@@ -146,9 +186,16 @@ async function readTargets(): Promise<Target[]> {
         url: '',
         body: tool.method === 'DELETE' ? undefined : definition,
       })),
+    ...gateway.corridor.registry.operations
+      .filter(({ mcp }) => !mcp)
+      .map((tool) => ({
+        tool,
+        path: tool.path.replace('{session_id}', SESSION),
+        ...{ query: [], url: '', body: tool.body ? {} : undefined },
+      })),
   ].map((one) => ({
     ...one,
-    path: one.path.replace(/sub_0{32}/, mine.subscription),
+    path: one.path.replace(/sub_0{32}/, mine.subscription).replace(/op_0{64}/, mine.operation),
     query: one.query.map(([name, text]) => [
       name,
       name === 'after' ? mine.after : name === 'subscription_id' ? mine.subscription : text,
@@ -186,16 +233,45 @@ const interleaved = <T>(lists: readonly (readonly T[])[]): T[] =>
     lists.flatMap((list) => list.slice(i, i + 1)),
   ).flat();
 
-/** Judges what is the matter with an answer, and counts it. */
-function hold(what: keyof typeof found, fine: boolean, where: () => string): void {
-  if (fine) return;
-  found[what]++;
-  throw new Error(`${what}: ${where()}`);
+/** What is the matter with an answer. */
+class Finding extends Error {
+  constructor(
+    readonly fault: Fault,
+    where: string,
+  ) {
+    super(`${fault}: ${where}`);
+  }
+}
+function hold(fault: Fault, fine: boolean, where: () => string): void {
+  if (!fine) throw new Finding(fault, where());
 }
 
-function hung(where: () => string): Error {
-  found.hangs++;
-  return new Error(`no answer in ${PATIENCE} ms: ${where()}`);
+/** Holds an answer to the served OpenAPI document. */
+function conforms(method: string, path: string, answer: Answer): void {
+  try {
+    gateway.check(method, path, answer);
+  } catch (error) {
+    const text = String(error);
+    throw new Finding(text.includes('is not documented') ? 'undocumented' : 'mismatches', text);
+  }
+}
+
+/** The status that an answer tells: its own, or what a tool's result, a failed task or an error of JSON-RPC says. */
+function toldBy({ status, body }: Answer): number {
+  const { error, result } = Object(body);
+  if (error?.code === -32_603) return 500;
+  const { state, message } = (result?.task ?? result)?.status ?? {};
+  if (state !== 'TASK_STATE_FAILED') return result?.structuredContent?.error?.status ?? status;
+  const code = FAILURE_CODES.find((one) => one === message?.parts[0].data.code);
+  return code ? statusOf(code) : 500;
+}
+
+/** Whether it did what it was asked. */
+function did(surface: Surface, { status, body }: Answer): boolean {
+  if (surface === 'rest') return status < 300;
+  const { result } = Object(body);
+  const { state = 'TASK_STATE_COMPLETED' } = result?.task?.status ?? {};
+  return result !== undefined && result.isError !== true && state === 'TASK_STATE_COMPLETED';
 }
 
 /** Rules that no schema tells: cursors of another list, dates without a range, a website that is not the record's. */
@@ -212,8 +288,10 @@ function rest(operation: Operation): Target {
           name === 'Idempotency-Key'
             ? fc.oneof({ weight: 9, arbitrary: fc.constant('fresh') }, value(of))
             : name === 'Origin'
-              ? fc.constant('https://app.example')
-              : value(of);
+              ? fc.constant(ORIGIN)
+              : name === 'If-Match'
+                ? fc.oneof({ weight: 3, arbitrary: fc.constant('1') }, value(of))
+                : value(of);
         const sent = text.map((one) => [[name.toLowerCase(), String(one)]]);
         return required || name === 'Idempotency-Key' ? sent : fc.oneof(fc.constant([]), sent);
       }),
@@ -237,12 +315,17 @@ function rest(operation: Operation): Target {
     surface: 'rest',
     weight: 46,
     shots,
-    async fire({ url = '', body, headers: sent = {}, right, names }, asker) {
+    async ask({ url = '', body, headers: sent = {} }, asker) {
       const key = sent['idempotency-key'] === 'fresh' ? { 'idempotency-key': freshKey() } : {};
-      const answer = await gateway.ask(url, {
-        ...{ method, token: asker?.token, headers: { ...sent, ...key } },
+      const answer = await gateway.ask(url.replace(SESSION, sessions.get(asker?.name ?? '') ?? SESSION), {
+        ...{ method, token: asker?.token, headers: { ...sent, ...key }, unchecked: true },
         ...(method !== 'GET' && body !== undefined && { body }),
       });
+      await keep(operation, 'rest', answer, asker);
+      return answer;
+    },
+    judge(answer, { url = '', body, headers: sent = {}, right, names }, asker) {
+      conforms(method, url, answer);
       const { status } = answer;
       const where = () => `${method} ${url} ${JSON.stringify(body)} -> ${status} ${answer.text.slice(0, 600)}`;
       if (!asker) hold('mismatches', status === 401, where);
@@ -252,7 +335,6 @@ function rest(operation: Operation): Target {
         if (status === 400)
           hold('mismatches', names === undefined || namesOf(answer.body.errors).some(tells(names)), where);
       } else if (status === 400) hold('mismatches', RULES.test(answer.body.code) || 'if-match' in sent, where);
-      return answer;
     },
   };
 }
@@ -272,11 +354,7 @@ function asRest({ method, path, name }: Operation, answer: Answer, data: unknown
   const { status = 200 } = gateway.corridor.registry.get(name) ?? {};
   if (status === 204) return;
   const headers = { ...answer.headers, 'content-type': 'application/json' };
-  try {
-    gateway.check(method, path.replace(/\{\w+\}/g, 'x'), { ...answer, status, headers, body: data });
-  } catch (error) {
-    hold('mismatches', false, () => String(error));
-  }
+  conforms(method, path.replace(/\{\w+\}/g, 'x'), { ...answer, status, headers, body: data });
 }
 
 const ID = 'fuzz';
@@ -313,13 +391,17 @@ function tool(operation: Operation, served: Schema, example: Example | undefined
     surface: 'mcp',
     weight: 38,
     shots,
-    async fire({ body, right, names: wrong = '' }, asker) {
+    async ask({ body }, asker) {
       const params = { name: operation.name, arguments: keyed(body) };
       const answer = await mcp(gateway.port, asker?.token, 'tools/call', params, { id: ID });
+      await keep(operation, 'mcp', answer, asker);
+      return answer;
+    },
+    judge(answer, { body, right, names: wrong = '' }, asker) {
       const where = () => `${operation.name} ${JSON.stringify(body)} -> ${answer.status} ${answer.text.slice(0, 600)}`;
       if (!asker) {
         hold('mismatches', answer.status === 401, where);
-        return answer;
+        return;
       }
       hold('undocumented', answer.status === 200, where);
       const { result, error, ...envelope } = answer.body;
@@ -330,14 +412,13 @@ function tool(operation: Operation, served: Schema, example: Example | undefined
         if (denied) hold('mismatches', asker.name !== 'full', where);
         else if (right) hold('mismatches', RULES.test(error.data.code), where);
         else hold('mismatches', namesOf(error.data.errors).some(tells(dotted(wrong))), where);
-        return answer;
+        return;
       }
       // The key takes its turn after the website.
       const refused = result.isError && (asker.name !== 'full' || wrong === '/idempotency_key');
       hold('mismatches', right || refused, where);
-      if (result.isError) hold('undocumented', operation.statuses.has(result.structuredContent.error.status), where);
+      if (result.isError) hold('undocumented', operation.statuses.has(toldBy(answer)), where);
       else asRest(operation, answer, result.structuredContent.data);
-      return answer;
     },
   };
 }
@@ -369,10 +450,16 @@ function skill(name: string, schema: Schema, operation: Operation, all: readonly
     surface: 'a2a',
     weight: 24,
     shots,
-    async fire({ body, right, names = '' }, asker) {
+    async ask({ body }, asker) {
       const parts = [{ data: { skill: name, arguments: body }, mediaType: 'application/json' }];
       const message = { messageId: messageId(), role: 'ROLE_USER', parts };
       const answer = await a2a(gateway.port, asker?.token, 'SendMessage', { message }, { id: ID });
+      const { result } = Object(answer.body);
+      if (asker && result) await room(asker);
+      if (asker?.name === 'full' && did('a2a', answer)) lastTask = result.task.id;
+      return answer;
+    },
+    judge(answer, { body, right, names = '' }, asker) {
       const where = () => `${name} ${JSON.stringify(body)} -> ${answer.status} ${answer.text.slice(0, 600)}`;
       if (!asker || answer.status === 404) {
         hold(
@@ -380,7 +467,7 @@ function skill(name: string, schema: Schema, operation: Operation, all: readonly
           asker ? asker.name !== 'full' && answer.body.code === 'not_permitted' : answer.status === 401,
           where,
         );
-        return answer;
+        return;
       }
       hold('undocumented', answer.status === 200, where);
       const { result, error, ...envelope } = answer.body;
@@ -392,13 +479,12 @@ function skill(name: string, schema: Schema, operation: Operation, all: readonly
         const place = `message.parts.0.data.arguments.${dotted(names)}`;
         if (right) hold('mismatches', RULES.test(info.reason), where);
         else hold('mismatches', fields.some(tells(place)), where);
-        return answer;
+        return;
       }
       const { state } = result.task.status;
       hold('mismatches', right && /^TASK_STATE_(COMPLETED|FAILED)$/.test(state), where);
-      await room(asker);
       if (state === 'TASK_STATE_COMPLETED') asRest(operation, answer, result.task.artifacts[0].parts[0].data);
-      return answer;
+      else hold('undocumented', operation.statuses.has(toldBy(answer)), where);
     },
   };
 }
@@ -430,29 +516,35 @@ function anyRpc(answer: Answer, asker: Holder | undefined, where: () => string):
 /** Ids, page tokens and numbers of tasks as anybody may write them. */
 function taskMethods(): Target[] {
   const anything = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom<unknown>('\0', '', null, -1, 1e300));
-  const id = fc.oneof(fc.stringMatching(/^task_[a-f0-9]{32}$/), anything);
+  const mostly = (one: fc.Arbitrary<unknown>) => fc.oneof({ weight: 3, arbitrary: one }, anything);
+  const id = fc.oneof(
+    { weight: 3, arbitrary: fc.constant(TASK) },
+    ...[fc.stringMatching(/^task_[a-f0-9]{32}$/), anything].map((arbitrary) => ({ weight: 1, arbitrary })),
+  );
   const methods: Readonly<Record<string, Readonly<Record<string, fc.Arbitrary<unknown>>>>> = {
-    GetTask: { id, historyLength: fc.oneof(fc.nat(3), anything), tenant: fc.oneof(fc.constant(''), anything) },
+    GetTask: { id, historyLength: mostly(fc.nat(3)), tenant: mostly(fc.constant('')) },
     CancelTask: { id, metadata: anything },
     ListTasks: {
-      contextId: fc.oneof(fc.string({ maxLength: 20 }), anything),
-      status: fc.oneof(fc.constantFrom('TASK_STATE_COMPLETED', 'TASK_STATE_FAILED'), anything),
-      pageSize: fc.oneof(fc.integer({ min: 1, max: 100 }), anything),
+      contextId: mostly(fc.string({ maxLength: 20 })),
+      status: mostly(fc.constantFrom('TASK_STATE_COMPLETED', 'TASK_STATE_FAILED')),
+      pageSize: mostly(fc.integer({ min: 1, max: 100 })),
       pageToken: fc.oneof(fc.base64String({ maxLength: 120 }), anything),
-      statusTimestampAfter: fc.oneof(value({ format: 'date-time' }), anything),
-      includeArtifacts: fc.oneof(fc.boolean(), anything),
+      statusTimestampAfter: mostly(value({ format: 'date-time' })),
+      includeArtifacts: mostly(fc.boolean()),
     },
   };
   return Object.entries(methods).map(([method, members]) => ({
     name: `A2A ${method}`,
     surface: 'a2a',
     weight: 14,
-    shots: fc.record({ who, right: fc.constant(true), body: fc.record(members, { requiredKeys: [] }) }),
-    async fire({ body }, asker) {
-      const answer = await a2a(gateway.port, asker?.token, method, body, { id: ID });
-      anyRpc(answer, asker, () => `${method} ${JSON.stringify(body)} -> ${answer.status} ${answer.text.slice(0, 600)}`);
-      return answer;
+    shots: fc.record({ who, right: fc.constant(false), body: fc.record(members, { requiredKeys: [] }) }),
+    ask({ body }, asker) {
+      const { id: task } = Object(body);
+      const params = task === TASK ? { ...Object(body), id: lastTask } : body;
+      return a2a(gateway.port, asker?.token, method, params, { id: ID });
     },
+    judge: (answer, { body }, asker) =>
+      anyRpc(answer, asker, () => `${method} ${JSON.stringify(body)} -> ${answer.status} ${answer.text.slice(0, 600)}`),
   }));
 }
 
@@ -520,62 +612,175 @@ function envelopes(): Target[] {
     surface,
     weight: 60,
     shots: fc.record({ who, right: fc.constant(false), url: text(named(methods, params)) }),
-    async fire({ url = '' }, asker) {
-      const answer = await post(gateway.port, asker?.token, url);
-      anyRpc(answer, asker, () => `${surface} ${url} -> ${answer.status} ${answer.text.slice(0, 600)}`);
-      return answer;
-    },
+    ask: ({ url = '' }, asker) => post(gateway.port, asker?.token, url),
+    judge: (answer, { url = '' }, asker) =>
+      anyRpc(answer, asker, () => `${surface} ${url} -> ${answer.status} ${answer.text.slice(0, 600)}`),
   }));
 }
 
-/** One input: asks, and looks at the answer for what no surface may say. */
-async function shoot(target: Target, shot: Shot): Promise<void> {
+/** One input: asks, and looks at the answer for what no surface may say. Counts what it finds, and throws it. */
+async function shoot(target: Target, shot: Shot, tally: Tally, patience = PATIENCE): Promise<void> {
+  const { name, surface } = target;
   const asker = holders.get(shot.who);
-  inputs[target.surface]++;
-  const where = () => `${target.name} ${JSON.stringify(shot)}`;
+  const where = () => `${name} ${JSON.stringify(shot)}`;
+  tally.inputs[surface]++;
   let timer: NodeJS.Timeout | undefined;
   const hang = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(hung(where)), PATIENCE);
+    timer = setTimeout(() => reject(new Finding('hangs', `no answer in ${patience} ms: ${where()}`)), patience);
   });
-  const answer = await Promise.race([target.fire(shot, asker), hang]).finally(() => clearTimeout(timer));
-  hold('5xx', answer.status < 500, () => `${where()} ${answer.text}`);
-  const shown = answer.text + Object.values(answer.headers).join();
-  if (shown.includes('Zq'))
-    for (const [canary] of shown.matchAll(CANARY))
-      hold('leaks', asker !== undefined && !asker.hidden.has(canary), where);
-  for (const { token } of holders.values()) hold('leaks', !shown.includes(token), where);
-  const key = `${target.surface} ${answer.status}`;
-  said.set(key, (said.get(key) ?? 0) + 1);
+  try {
+    const answer = await Promise.race([target.ask(shot, asker), hang]).finally(() => clearTimeout(timer));
+    const told = toldBy(answer);
+    hold('5xx', told < 500, () => `${where()} ${answer.text}`);
+    const shown = answer.text + Object.values(answer.headers).join();
+    if (shown.includes('Zq'))
+      for (const [canary] of shown.matchAll(CANARY))
+        hold('leaks', asker !== undefined && !asker.hidden.has(canary), where);
+    for (const { token } of holders.values()) hold('leaks', !shown.includes(token), where);
+    target.judge(answer, shot, asker);
+    const key = `${surface} ${told}`;
+    tally.said.set(key, (tally.said.get(key) ?? 0) + 1);
+    const done = tally.done.get(name) ?? { right: 0, full: 0, all: 0 };
+    tally.done.set(name, done);
+    const full = shot.right && asker?.name === 'full';
+    if (full) done.right++;
+    if (!did(surface, answer)) return;
+    done.all++;
+    if (full) done.full++;
+  } catch (error) {
+    tally.found[error instanceof Finding ? error.fault : 'mismatches']++;
+    throw error;
+  }
+}
+
+/** Tasks of these skills end at once, and no plain request becomes a WebSocket. */
+const NEVER: readonly string[] = ['A2A CancelTask', 'REST realtime_socket'];
+const idle = (tally: Tally): Target[] => targets.filter(({ name }) => (tally.done.get(name)?.all ?? 0) === 0);
+
+/** Asks as one who may do everything, until it is done: what seldom succeeds is drawn more often. */
+async function insist(target: Target, tally: Tally): Promise<void> {
+  const shots = fc.sample(
+    target.shots.filter((shot) => shot.who === 'full'),
+    { seed, numRuns: 200 },
+  );
+  for (const shot of shots) if (idle(tally).includes(target)) await shoot(target, shot, tally);
 }
 
 it('whatever is asked, over every surface: documented answers, no 5xx, no leak, no hang', {
   timeout: times(300_000, 4 * 3_600_000),
 }, async ({ task }) => {
   const weights = targets.reduce((sum, { weight }) => sum + weight, 0);
-  const total = () => inputs.rest + inputs.mcp + inputs.a2a;
-  for (let round = 0; total() < INPUTS; round++) {
+  const tally = new Tally();
+  const { found, inputs, said, done } = tally;
+  for (let round = 0; tally.total < INPUTS; round++) {
     const queue = [...targets];
     const lane = async (): Promise<void> => {
       for (let target = queue.shift(); target; target = queue.shift()) {
         const one = target;
         const numRuns = Math.ceil((ROUND * one.weight) / weights);
         await fc.assert(
-          fc.asyncProperty(one.shots, (shot) => shoot(one, shot)),
+          fc.asyncProperty(one.shots, (shot) => shoot(one, shot, tally)),
           { seed: seed + round, numRuns },
         );
       }
     };
-    await Promise.all(Array.from({ length: LANES }, lane));
+    await Promise.all(Array.from({ length: LANES }, lane)).finally(() => {
+      task.meta.shown = { inputs: { asked: tally.total, '5xx': found['5xx'], leaks: found.leaks } };
+    });
+    for (const target of idle(tally)) if (!NEVER.includes(target.name)) await insist(target, tally);
     await clear();
   }
+  const shares = new Map<Surface, number>();
+  for (const surface of ['rest', 'mcp', 'a2a'] as const) {
+    const of = targets.filter((one) => one.surface === surface).flatMap(({ name }) => done.get(name) ?? []);
+    const sum = (what: 'right' | 'full'): number => of.reduce((n, one) => n + one[what], 0);
+    shares.set(surface, sum('full') / sum('right'));
+  }
   console.info(
-    `fuzz: inputs ${total()} (${JSON.stringify(inputs)}), 5xx ${found['5xx']}, undocumented ${found.undocumented}, leaks ${found.leaks}, mismatches ${found.mismatches}, hangs ${found.hangs}; ${JSON.stringify(Object.fromEntries([...said].sort()))}`,
+    `fuzz: inputs ${tally.total} (${JSON.stringify(inputs)}), 5xx ${found['5xx']}, undocumented ${found.undocumented}, leaks ${found.leaks}, mismatches ${found.mismatches}, hangs ${found.hangs}; ` +
+      `${JSON.stringify(Object.fromEntries([...said].sort()))}; of what was right and permitted, done: ${[...shares].map(([surface, share]) => `${surface} ${(share * 100).toFixed(0)} %`).join(', ')}`,
   );
-  task.meta.shown = { inputs: { asked: total(), '5xx': found['5xx'], leaks: found.leaks } };
-  expect(total()).toBeGreaterThanOrEqual(INPUTS);
-  expect(Object.values(found)).toEqual([0, 0, 0, 0, 0]);
-  // Most of what was right was done, or the tests would look at refusals alone.
-  expect(said.get('rest 200') ?? 0).toBeGreaterThan(inputs.rest / 8);
-  expect(said.get('mcp 200') ?? 0).toBeGreaterThan(inputs.mcp / 2);
-  expect(said.get('a2a 200') ?? 0).toBeGreaterThan(inputs.a2a / 3);
+  expect(tally.total).toBeGreaterThanOrEqual(INPUTS);
+  expect(found).toEqual(NONE);
+  // Much of what was right was done, or the tests would look at refusals alone: 59, 55 and 53 % where it was measured.
+  expect(
+    idle(tally)
+      .map(({ name }) => name)
+      .sort(),
+  ).toEqual(NEVER);
+  for (const [surface, share] of shares) expect(share, surface).toBeGreaterThan(surface === 'a2a' ? 0.25 : 0.4);
+});
+
+/** On every surface, so that each has its own tests' power shown; all three run the same tool. */
+const PLANTED_IN = [
+  ['REST', 'REST contact_get'],
+  ['MCP', 'MCP contact_get'],
+  ['A2A', 'A2A contact_inspection'],
+] as const;
+
+describe.each(PLANTED_IN)('the fuzz has power over %s', (_, name) => {
+  let contact: Tool;
+  let release = (): void => undefined;
+  beforeAll(() => {
+    contact = gateway.corridor.registry.get('contact_get') ?? expect.fail('contact_get');
+  });
+  afterEach(() => {
+    vi.restoreAllMocks();
+    gateway.log.length = 0;
+  });
+
+  /** Puts other texts or members into what the tool answers, past the corridor's own check. */
+  const rewritten = (change: (text: string) => string) => (): void => {
+    const { handle } = contact;
+    vi.spyOn(contact.output, 'safeParse').mockImplementation((data) => ({ success: true, data }));
+    vi.spyOn(contact, 'handle').mockImplementation(async (context) =>
+      JSON.parse(change(JSON.stringify(await handle(context)))),
+    );
+  };
+  const theirs = (): string => world.canaries.find(({ tenant }) => tenant === 2)?.text ?? expect.fail('no canary');
+
+  it.each<[string, Fault, () => void]>([
+    ['a handler that throws', '5xx', () => vi.spyOn(contact, 'handle').mockRejectedValue(new Error('planted'))],
+    [
+      'a refusal that is not documented',
+      'undocumented',
+      () => vi.spyOn(contact, 'handle').mockRejectedValue(new Failure('precondition_failed')),
+    ],
+    ['a text of another organization', 'leaks', rewritten((text) => text.replace(CANARY, theirs()))],
+    ['a member that no schema has', 'mismatches', rewritten((text) => text.replace('{"', '{"planted":1,"'))],
+    [
+      'a handler that does not answer',
+      'hangs',
+      () => {
+        const { handle } = contact;
+        const gate = new Promise<void>((resolve) => {
+          release = resolve;
+        });
+        vi.spyOn(contact, 'handle').mockImplementation((context) => gate.then(() => handle(context)));
+      },
+    ],
+  ])('it finds %s: %s', { meta: { shown: { planted: 1 } } }, async (_, fault, plant) => {
+    const target = targets.find((one) => one.name === name) ?? expect.fail(name);
+    const asked: Promise<Answer>[] = [];
+    const watched: Target = {
+      ...target,
+      ask(shot, asker) {
+        const answer = target.ask(shot, asker);
+        asked.push(answer);
+        return answer;
+      },
+    };
+    const run = async (tally: Tally): Promise<boolean> => {
+      const right = target.shots.filter((shot) => shot.right && shot.who === 'full');
+      const property = fc.asyncProperty(right, (shot) => shoot(watched, shot, tally, 500));
+      return (await fc.check(property, { seed, numRuns: 40, endOnFailure: true })).failed;
+    };
+    const tally = new Tally();
+    plant();
+    expect(await run(tally)).toBe(true);
+    expect(tally.found).toEqual({ ...NONE, [fault]: 1 });
+    release();
+    await Promise.all(asked);
+    if (fault === '5xx') expect(readLog).toThrow();
+  });
 });

@@ -301,7 +301,9 @@ describe.each([
     }
   });
 
-  it('a planted leak is found: of each kind, in each form, in each place', async () => {
+  it('a planted leak is found: of each kind, in each form, in each place', {
+    meta: { shown: { planted: 1 } },
+  }, async () => {
     let planted = 0;
     for (const kind of KINDS) {
       const secret = world.secrets.find((one) => one.kind === kind) ?? expect.fail(kind);
