@@ -382,17 +382,13 @@ describe('LG-02 writes', () => {
   });
 
   it('LG-02 a task that is canceled, or cannot be', async () => {
-    const sent = await a2a(
-      gateway.port,
-      own.token,
-      'SendMessage',
-      work('contact_inspection', { contact_id: 'con_1_1_1' }),
-    );
-    const { id } = sent.body.result.task;
-    const canceled = { operation: 'task_cancel', credential: own.credential, audit: 'write', decision: 'refused' };
-    const done = await recordOf(idOf(await a2a(gateway.port, own.token, 'CancelTask', { id })));
+    const { token, credential } = await gateway.issue();
+    const inspected = work('contact_inspection', { contact_id: 'con_1_1_1' });
+    const { id } = (await a2a(gateway.port, token, 'SendMessage', inspected)).body.result.task;
+    const canceled = { operation: 'task_cancel', credential, audit: 'write', decision: 'refused' };
+    const done = await recordOf(idOf(await a2a(gateway.port, token, 'CancelTask', { id })));
     expect(done).toMatchObject({ ...canceled, code: '-32002', task: id });
-    const none = await recordOf(idOf(await a2a(gateway.port, own.token, 'CancelTask', { id: MARK })));
+    const none = await recordOf(idOf(await a2a(gateway.port, token, 'CancelTask', { id: MARK })));
     expect(none).toMatchObject({ ...canceled, code: '-32001' });
     expect(none['task']).toBeUndefined();
   });
