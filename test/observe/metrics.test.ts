@@ -146,7 +146,11 @@ describe('/metrics', () => {
       expect(sumOf(series, name), name).toBe(value);
     expect(sumOf(series, 'gateway_pool_connections', { pool: 'reads' })).toBe(8);
     expect(sumOf(series, 'gateway_pool_connections', { pool: 'writes' })).toBe(4);
-    for (const name of ['process_cpu_seconds_total', 'process_resident_memory_bytes', 'nodejs_eventloop_lag_p99_seconds'])
+    for (const name of [
+      'process_cpu_seconds_total',
+      'process_resident_memory_bytes',
+      'nodejs_eventloop_lag_p99_seconds',
+    ])
       expect(sumOf(series, name), name).toBeGreaterThan(0);
   });
 
