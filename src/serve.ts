@@ -167,7 +167,8 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
     sockets: () => realtime.size,
     quotaRefusals: () => corridor.quotaRefusals,
   });
-  const ofProcesses = sharing(isWorker() ? joinGroup(metrics, uncollected(log)) : metrics.text);
+  // What the workers tell is kept by their supervisor, so that it is the same from each of them.
+  const ofProcesses = isWorker() ? sharing(joinGroup(metrics, uncollected(log)), 0) : sharing(metrics.text);
   const ofStore = openStoreGauges(store.db);
   const provider = config.identity && openIdentityProvider(config.identity);
   const server = await startServer({

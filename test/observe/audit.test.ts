@@ -35,6 +35,7 @@ let client: TestClient;
 let own: Issued;
 let note: Example;
 let feature: Example;
+let contact: Example;
 
 beforeAll(async () => {
   gateway = await openTestGateway();
@@ -44,6 +45,7 @@ beforeAll(async () => {
   const of = (name: string): Example => calls.find(({ tool }) => tool.name === name) ?? expect.fail(name);
   note = of('visitor_note_add');
   feature = of('ai_feature_execute');
+  contact = of('contact_get');
 });
 beforeEach(() => void gateway.log.splice(0));
 afterAll(() => gateway.close());
@@ -383,7 +385,7 @@ describe('LG-02 writes', () => {
 
   it('LG-02 a task that is canceled, or cannot be', async () => {
     const { token, credential } = await gateway.issue();
-    const inspected = work('contact_inspection', { contact_id: 'con_1_1_1' });
+    const inspected = work('contact_inspection', { contact_id: contact.url.split('/')[4] });
     const { id } = (await a2a(gateway.port, token, 'SendMessage', inspected)).body.result.task;
     const canceled = { operation: 'task_cancel', credential, audit: 'write', decision: 'refused' };
     const done = await recordOf(idOf(await a2a(gateway.port, token, 'CancelTask', { id })));

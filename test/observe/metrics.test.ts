@@ -452,4 +452,24 @@ describe('traces', () => {
     }
     await silent.close();
   });
+
+  if (LONG)
+    it('F-18 a collector that is away or silent does not hold a process that is to end', async () => {
+      const gone = await openCollector();
+      await gone.close();
+      const silent = await openCollector(false);
+      for (const { url } of [gone, silent]) {
+        const one = await startReplica({
+          databaseUrl: proxy.url(database.name),
+          env: { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_BSP_SCHEDULE_DELAY: '50' },
+        });
+        for (let i = 0; i < 20; i++) await fetch(`${one.url}/livez`, { headers: { connection: 'close' } });
+        await pause(200);
+        const began = performance.now();
+        expect(await one.end()).toEqual({ code: 0, signal: null });
+        // 1 s of it is for clients between two requests.
+        expect(performance.now() - began).toBeLessThan(3_500);
+      }
+      await silent.close();
+    });
 });
