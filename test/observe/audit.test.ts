@@ -136,15 +136,18 @@ describe('LG-02 authentication', () => {
     });
     const { token } = await holder(gateway);
     const opened = await openSession(gateway, token);
-    const wrong = new Client(gateway.port, { ...opened, ticket: Buffer.alloc(32).toString('base64url') });
-    await wrong.closed;
-    await vi.waitFor(() =>
-      expect(audits().at(-1)).toMatchObject({
+    // One that nobody has, and what is none.
+    for (const ticket of [Buffer.alloc(32).toString('base64url'), 'AAAA']) {
+      gateway.log.splice(0);
+      await new Client(gateway.port, { ...opened, ticket }).closed;
+      const refused = {
         operation: 'realtime_socket',
         audit: 'authentication',
         decision: 'refused',
-      }),
-    );
+        source: '127.0.0.1',
+      };
+      await vi.waitFor(() => expect(audits().at(-1)).toMatchObject(refused));
+    }
   });
 });
 
@@ -169,6 +172,20 @@ describe('LG-02 authorization', () => {
       arguments: { website_id: 'web_1_1' },
     });
     expect(await recordOf(idOf(tool))).toMatchObject({ ...refused, operation: 'contacts_list', code: 'not_permitted' });
+    const foreign = ['web_1_999'];
+    const thin = { payload_mode: 'thin', delivery: { mode: 'pull' }, start: 'beginning' };
+    const subscribed = await gateway.ask('/api/v1/subscriptions', {
+      token: own.token,
+      body: { ...thin, website_ids: foreign, event_types: ['website.changed'] },
+      headers: { 'idempotency-key': freshKey() },
+    });
+    const outsider = { credential: own.credential, code: 'not_found', audit: 'authorization', decision: 'refused' };
+    expect(await recordOf(idOf(subscribed)), subscribed.text).toMatchObject(outsider);
+    const prompt = await mcp(gateway.port, own.token, 'prompts/get', {
+      name: 'performance_summary',
+      arguments: { website_id: foreign[0], range: 'today' },
+    });
+    expect(await recordOf(idOf(prompt)), prompt.text).toMatchObject({ ...outsider, operation: 'mcp' });
     const skill = await a2a(
       gateway.port,
       narrow.token,
