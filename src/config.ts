@@ -37,8 +37,11 @@ const Environment = z
     GATEWAY_METRICS_ALLOW: z.string().refine(areProxies).optional(),
     OTEL_EXPORTER_OTLP_ENDPOINT: z.string().refine(isCollector).optional(),
     OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: z.string().refine(isCollector).optional(),
-    OTEL_EXPORTER_OTLP_PROTOCOL: z.literal('http/json').optional(),
-    OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: z.literal('http/json').optional(),
+    OTEL_EXPORTER_OTLP_PROTOCOL: z.string().optional(),
+    OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: z.string().optional(),
+    OTEL_TRACES_SAMPLER: z.string().optional(),
+    OTEL_TRACES_SAMPLER_ARG: z.string().optional(),
+    OTEL_RESOURCE_ATTRIBUTES: z.string().optional(),
     OTEL_TRACES_EXPORTER: z.enum(['otlp', 'none']).default('otlp'),
     OTEL_SERVICE_NAME: z.string().max(200).default('installation-gateway'),
     OTEL_SDK_DISABLED: z
@@ -65,6 +68,7 @@ const Environment = z
   .superRefine((all, context) => {
     for (const path of ['DATABASE_DIRECT_URL', 'DATABASE_REPLICA_URL'] as const)
       if (all[path] !== undefined && all.DATABASE_URL === undefined) context.addIssue({ code: 'custom', path: [path] });
+    for (const path of unusableTracing(all)) context.addIssue({ code: 'custom', path: [path] });
     const missing = IDENTITY.filter((name) => all[name] === undefined);
     // All of them or none.
     if (missing.length < IDENTITY.length)
@@ -135,6 +139,43 @@ function isCollector(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }
 
+const SAMPLERS = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+];
+
+/** Settings that the SDK would put its defaults in the place of: they are there for whoever has traces. */
+function unusableTracing(given: Parameters<typeof collectorOf>[0] & Readonly<Record<string, unknown>>): string[] {
+  if (collectorOf(given) === undefined) return [];
+  const text = (name: string): string | undefined => {
+    const value = given[name];
+    return typeof value === 'string' ? value : undefined;
+  };
+  const sampler = text('OTEL_TRACES_SAMPLER') ?? 'parentbased_always_on';
+  const ratio = text('OTEL_TRACES_SAMPLER_ARG') ?? '';
+  const spoken = (name: string): boolean => (text(name) ?? 'http/json') === 'http/json';
+  return [
+    ...['OTEL_EXPORTER_OTLP_PROTOCOL', 'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL'].filter((name) => !spoken(name)),
+    ...(SAMPLERS.includes(sampler) ? [] : ['OTEL_TRACES_SAMPLER']),
+    ...(sampler.endsWith('traceidratio') && !/^(0|1|0?\.\d+|1\.0+)$/.test(ratio) ? ['OTEL_TRACES_SAMPLER_ARG'] : []),
+    ...(areAttributes(text('OTEL_RESOURCE_ATTRIBUTES') ?? '') ? [] : ['OTEL_RESOURCE_ATTRIBUTES']),
+  ];
+}
+
+/** Pairs as OpenTelemetry's resource SDK has them: `name=value`, percent-encoded. */
+function areAttributes(list: string): boolean {
+  try {
+    return listOf(list).every((pair) => /^[^=]+=[^=]*$/.test(pair) && decodeURIComponent(pair).length <= 255);
+  } catch (error) {
+    if (error instanceof URIError) return false;
+    throw error;
+  }
+}
+
 /** What a wrong value should have been, for the sentence that refuses it: every setting is here. */
 export const EXPECTED: Readonly<Record<string, string>> = {
   PORT: 'a port number, 0 to 65535',
@@ -161,6 +202,10 @@ export const EXPECTED: Readonly<Record<string, string>> = {
   OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json, the one that the gateway speaks',
   OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/json, the one that the gateway speaks',
   OTEL_TRACES_EXPORTER: 'otlp or none',
+  OTEL_TRACES_SAMPLER:
+    'always_on, always_off, traceidratio, parentbased_always_on, parentbased_always_off or parentbased_traceidratio',
+  OTEL_TRACES_SAMPLER_ARG: 'the share of calls from 0 to 1 that OTEL_TRACES_SAMPLER traces, such as 0.05',
+  OTEL_RESOURCE_ATTRIBUTES: 'pairs such as deployment.environment.name=test, percent-encoded and separated by commas',
   OTEL_SDK_DISABLED: 'true or false',
   OTEL_SERVICE_NAME: 'a name of at most 200 characters',
   GATEWAY_WEBHOOK_ALLOW: 'origins such as http://127.0.0.1:9000, separated by commas',
@@ -228,6 +273,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
       'GATEWAY_BASE_URL must be given where HOST is not localhost: the address that clients use, in most cases that of a proxy with TLS.',
     );
   }
+  const url = collectorOf(data);
   return {
     port: data.PORT,
     host: data.HOST,
@@ -241,7 +287,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     keys: data.GATEWAY_KEYS === undefined ? undefined : parseKeys(data.GATEWAY_KEYS),
     trustedProxies: listOf(data.GATEWAY_TRUSTED_PROXIES ?? ''),
     metricsAllowed: listOf(data.GATEWAY_METRICS_ALLOW ?? ''),
-    tracing: tracingOf(data),
+    tracing: url === undefined ? undefined : { url, service: data.OTEL_SERVICE_NAME },
     webhooks: {
       allowed: new Set(listOf(data.GATEWAY_WEBHOOK_ALLOW ?? '')),
       schedule: data.GATEWAY_WEBHOOK_SCHEDULE.split(',').map(Number),
@@ -252,11 +298,15 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
 }
 
 /** OpenTelemetry's own settings (OTLP exporter, endpoint URLs): the traces' address as it is, the general one with its path. */
-function tracingOf(given: z.output<typeof Environment>): Config['tracing'] {
+function collectorOf(given: {
+  readonly OTEL_TRACES_EXPORTER: string;
+  readonly OTEL_SDK_DISABLED?: string | undefined;
+  readonly OTEL_EXPORTER_OTLP_ENDPOINT?: string | undefined;
+  readonly OTEL_EXPORTER_OTLP_TRACES_ENDPOINT?: string | undefined;
+}): string | undefined {
   if (given.OTEL_TRACES_EXPORTER === 'none' || given.OTEL_SDK_DISABLED?.toLowerCase() === 'true') return undefined;
   const { OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own } = given;
-  const url = own ?? (base === undefined ? undefined : `${base.replace(/\/$/, '')}/v1/traces`);
-  return url === undefined ? undefined : { url, service: given.OTEL_SERVICE_NAME };
+  return own ?? (base === undefined ? undefined : `${base.replace(/\/$/, '')}/v1/traces`);
 }
 
 function identityOf(given: Partial<Record<(typeof IDENTITY)[number], string | undefined>>): Config['identity'] {

@@ -26,6 +26,7 @@ import { openLog } from './log.ts';
 import { joinGroup, superviseGroup } from './observe/group.ts';
 import { METRICS_TYPE, openMetrics } from './observe/metrics.ts';
 import { tellRunCall } from './observe/run-calls.ts';
+import { sharing } from './observe/sharing.ts';
 import { openStoreGauges } from './observe/store-gauges.ts';
 import type { Tracing } from './observe/tracing.ts';
 import { packageVersion } from './package.ts';
@@ -84,10 +85,12 @@ export async function serve(context: CommandContext, options: { demo: boolean; w
     const serving = { config, keys, store, log, tracing, stop, ready };
     await (supervises ? serveByWorkers(serving, options.workers) : serveHere(serving));
   } finally {
-    await store.close();
-    await tracing?.stop();
+    flush();
+    const [, sent] = await Promise.all([store.close(), tracing?.stop()]);
     flush();
     leave();
+    // The timers and the socket of an export that is late would hold the process for seconds more.
+    if (sent === false) setImmediate(() => process.exit());
   }
 }
 
@@ -111,9 +114,14 @@ async function serveByWorkers({ config, log, stop, ready }: Serving, count: numb
     stop,
     log,
     onReady: () => ready(baseUrl),
-    onWorker: superviseGroup(),
+    onWorker: superviseGroup(uncollected(log)),
   });
 }
+
+const uncollected =
+  (log: Logger) =>
+  (error: unknown): void =>
+    log.error({ err: error }, 'metrics could not be collected');
 
 /** The SDK is loaded only where traces are wanted. */
 async function openTracing({ tracing }: Config, log: Logger): Promise<Tracing | undefined> {
@@ -123,6 +131,7 @@ async function openTracing({ tracing }: Config, log: Logger): Promise<Tracing | 
     ...tracing,
     version: packageVersion,
     onError: (spans) => log.warn({ spans }, 'traces could not be exported'),
+    onComplaint: () => log.warn('the tracing has complained: a setting that it cannot use, or spans that were dropped'),
   });
 }
 
@@ -158,7 +167,8 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
     sockets: () => realtime.size,
     quotaRefusals: () => corridor.quotaRefusals,
   });
-  const ofProcesses = isWorker() ? joinGroup(metrics) : metrics.text;
+  // What the workers tell is kept by their supervisor, so that it is the same from each of them.
+  const ofProcesses = isWorker() ? sharing(joinGroup(metrics, uncollected(log)), 0) : sharing(metrics.text);
   const ofStore = openStoreGauges(store.db);
   const provider = config.identity && openIdentityProvider(config.identity);
   const server = await startServer({
@@ -178,6 +188,7 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
     ],
     upgrade: realtimeSurface(realtime, baseUrl),
     observer: { ended: metrics.ended, trace: tracing?.trace },
+    trustedProxies: config.trustedProxies,
     otherwise: publicApp({
       baseUrl,
       openapi: openapi(registry, baseUrl),

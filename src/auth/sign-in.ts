@@ -20,8 +20,9 @@ export const SESSION_SECONDS = 3600;
 /** What a person may do wrong from one address in a quarter of an hour. It is no matter to whoever is at another one. */
 const LIMITS: SignInLimits = { window: 900, perAccount: 5, perSource: 20 };
 
+/** `session` is the secret; `person` the id of whose it is. */
 export type SignedIn =
-  | { readonly session: string }
+  | { readonly session: string; readonly person: string }
   | { readonly refused: 'credentials' }
   | { readonly refused: 'throttled'; readonly retryAfter: number };
 
@@ -41,7 +42,7 @@ export async function signIn(
   const session = await verified(db, { tenant, email, password }).catch((error: unknown) => taken(db, begun, error));
   if (session === undefined) return { refused: 'credentials' };
   await forgetFailures(db, begun);
-  return { session };
+  return session;
 }
 
 /** An attempt that came to nothing by no fault of the person is taken back; the error goes on. */
@@ -54,7 +55,7 @@ async function taken(db: Database, begun: Attempt, error: unknown): Promise<neve
 async function verified(
   db: Database,
   { tenant, email, password }: { tenant: string; email: string; password: string },
-): Promise<string | undefined> {
+): Promise<Session | undefined> {
   const person = await findForSignIn(db, { tenant, email });
   const stored = person?.password ?? null;
   const right = await verifyPassword(password, stored);
@@ -75,18 +76,21 @@ export interface Identity {
 export async function signInWith(
   db: Database,
   { tenant, subject, email }: Identity & { tenant: string },
-): Promise<{ session: string } | { refused: 'credentials' }> {
+): Promise<Session | { refused: 'credentials' }> {
   const known = await findBySubject(db, { tenant, subject });
   const person =
     known ?? (email === undefined ? undefined : await bindSubject(db, { tenant, subject, email: emailOf(email) }));
   const session = person === undefined ? undefined : await openSession(db, person);
-  return session === undefined ? { refused: 'credentials' } : { session };
+  return session ?? { refused: 'credentials' };
 }
 
-/** Ends a session; one that is malformed or unknown is no error. */
-export const signOut = (db: Database, session: string): Promise<void> => endSession(db, digestOf(session));
+/** Ends a session and says whose it was; one that is malformed or unknown is no error, and nobody's. */
+export const signOut = (db: Database, session: string): Promise<string | undefined> =>
+  endSession(db, digestOf(session));
 
-async function openSession(db: Database, person: string, password?: string): Promise<string | undefined> {
+type Session = Extract<SignedIn, { session: string }>;
+
+async function openSession(db: Database, person: string, password?: string): Promise<Session | undefined> {
   const session = newSecret('session');
   const digest = digestOf(session);
   const made = await createSession(db, {
@@ -95,7 +99,7 @@ async function openSession(db: Database, person: string, password?: string): Pro
     seconds: SESSION_SECONDS,
     ...(password !== undefined && { password }),
   });
-  return made ? session : undefined;
+  return made ? { session, person } : undefined;
 }
 
 const EMAIL_MAX = 320;

@@ -17,7 +17,7 @@ export interface EndedCall {
 /** Told of requests and upgrades of the HTTP server. */
 export interface Observer {
   readonly ended: (call: EndedCall) => void;
-  /** A request begins, with `traceparent` as it was sent. */
+  /** A request begins, with `traceparent` as a trusted proxy has sent it. */
   readonly trace?: ((traceparent: string | undefined) => CallTrace) | undefined;
 }
 

@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import { FAILURE_CODES, statusOf } from '../core/failures.ts';
 
 /** What a record tells that somebody may have to answer for (checks, LG-02). */
@@ -22,7 +23,9 @@ const REFUSALS: ReadonlyMap<string, AuditKind> = new Map([
   ...['invalid_client', 'invalid_grant', 'slow_down', 'credentials', 'throttled'].map(
     (code) => [code, 'authentication'] as const,
   ),
-  ...['identity_lapsed', 'identity_refused', 'identity_unknown'].map((code) => [code, 'authentication'] as const),
+  ...['session_ended', 'identity_lapsed', 'identity_refused', 'identity_unknown'].map(
+    (code) => [code, 'authentication'] as const,
+  ),
   ...['not_permitted', 'origin_not_allowed', 'human_consent_unsupported', 'invalid_scope', 'invalid_target'].map(
     (code) => [code, 'authorization'] as const,
   ),
@@ -38,6 +41,9 @@ const UNCERTAIN: ReadonlySet<string> = new Set([
   'server_error',
   'temporarily_unavailable',
 ]);
+
+/** Where records of the audit go: whatever level the log has, they are there. Only `silent` is without them. */
+export const auditLog = (log: Logger): Logger => (log.level === 'silent' ? log : log.child({}, { level: 'info' }));
 
 /** The audit's part of a record; `undefined` of what is not audited: reads that were answered, requests not understood. */
 export function auditOf({ code, does }: AuditedCall): Audit | undefined {

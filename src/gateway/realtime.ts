@@ -27,7 +27,7 @@ export class RealtimeSessions {
         const { websites: granted } = session.authority;
         const sites = (websites ?? [...granted.keys()]).map((id) => {
           const website = granted.get(id);
-          if (!website) throw new Failure('not_found');
+          if (!website) throw new Failure('not_found', { outside: true });
           return website.site;
         });
         const id = `rts_${randomBytes(16).toString('hex')}`;

@@ -109,7 +109,7 @@ function stored(
 ): StoredDefinition {
   const sites = website_ids.map((id) => {
     const website = authority.websites.get(id);
-    if (!website) throw new Failure('not_found');
+    if (!website) throw new Failure('not_found', { outside: true });
     return website.site;
   });
   return { sites, event_types, start };

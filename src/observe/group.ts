@@ -2,6 +2,7 @@ import type { Worker } from 'node:cluster';
 import { AggregatorRegistry, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { Failure } from '../core/failures.ts';
 import type { Metrics, Snapshot } from './metrics.ts';
+import { sharing } from './sharing.ts';
 
 /**
  * The metrics of `serve --workers`: whichever worker is scraped asks the supervisor, which asks them all. Each series has
@@ -46,8 +47,11 @@ class Waiting<T> {
   }
 }
 
+/** Told of what could not be collected: a defect, that costs a scrape and no process. */
+type OnError = (error: unknown) => void;
+
 /** In a worker: answers the supervisor, and returns what gives the text of the whole group. */
-export function joinGroup(metrics: Metrics): () => Promise<string> {
+export function joinGroup(metrics: Metrics, onError: OnError): () => Promise<string> {
   const scrapes = new Waiting<string>();
   const send = (message: Message): void => {
     // The supervisor may be gone: then this process is about to end.
@@ -57,7 +61,7 @@ export function joinGroup(metrics: Metrics): () => Promise<string> {
     const message = messageOf(value);
     if (message?.metrics === 'scraped') scrapes.answer(message.id, message.text);
     if (message?.metrics === 'collect')
-      void metrics.json().then((values) => send({ metrics: 'collected', id: message.id, values }));
+      metrics.json().then((values) => send({ metrics: 'collected', id: message.id, values }), onError);
   });
   return async () => {
     const text = await scrapes.ask((id) => send({ metrics: 'scrape', id }), SCRAPE_PATIENCE);
@@ -67,7 +71,7 @@ export function joinGroup(metrics: Metrics): () => Promise<string> {
 }
 
 /** In the supervisor: takes workers in, each with its place, and answers them. */
-export function superviseGroup(): (worker: Worker, place: number) => void {
+export function superviseGroup(onError: OnError): (worker: Worker, place: number) => void {
   const own = new Registry();
   collectDefaultMetrics({ register: own });
   const running = new Gauge({ name: 'gateway_workers', help: 'Workers that run.', registers: [own] });
@@ -81,7 +85,7 @@ export function superviseGroup(): (worker: Worker, place: number) => void {
   const listening = new WeakSet<Worker>();
   const collections = new Waiting<Snapshot>();
 
-  const collect = async (): Promise<string> => {
+  const collect = sharing(async () => {
     const asked = [...places]
       .filter(([worker]) => listening.has(worker))
       .map(async ([worker, place]) => {
@@ -94,7 +98,7 @@ export function superviseGroup(): (worker: Worker, place: number) => void {
     told.set(answers.length);
     const mine = labelled(await own.getMetricsAsJSON(), 'supervisor');
     return AggregatorRegistry.aggregate([mine, ...answers]).metrics();
-  };
+  });
 
   return (worker, place) => {
     places.set(worker, place);
@@ -104,7 +108,7 @@ export function superviseGroup(): (worker: Worker, place: number) => void {
       const message = messageOf(value);
       if (message?.metrics === 'collected') collections.answer(message.id, message.values);
       if (message?.metrics === 'scrape')
-        void collect().then((text) => send(worker, { metrics: 'scraped', id: message.id, text }));
+        collect().then((text) => send(worker, { metrics: 'scraped', id: message.id, text }), onError);
     });
   };
 }

@@ -1,17 +1,17 @@
 import type { Logger } from 'pino';
-import { auditOf } from '../gateway/audit.ts';
+import { auditLog, auditOf } from '../gateway/audit.ts';
 import type { RunCall } from '../tasks/tasks.ts';
 
 /** Tells of what a task's run does: it has no request of its own, and none may be there any more (checks, LG-02). */
-export const tellRunCall =
-  (log: Logger) =>
-  ({ id, requestId, authority, tool, outcome }: RunCall): void => {
+export const tellRunCall = (log: Logger) => {
+  const audits = auditLog(log);
+  return ({ id, requestId, authority, tool, outcome }: RunCall): void => {
     const code = 'failure' in outcome ? outcome.failure.code : undefined;
     const audit = auditOf({ code, does: tool.effect === 'write' ? 'write' : undefined });
     if (!audit) return;
     const { operation } = outcome;
     const { credentialId: credential, consentId } = authority;
-    log.info(
+    audits.info(
       {
         request_id: requestId,
         task: id,
@@ -25,3 +25,4 @@ export const tellRunCall =
       'call of a task',
     );
   };
+};

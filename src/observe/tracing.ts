@@ -1,5 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import {
+  DiagLogLevel,
+  diag,
   isSpanContextValid,
   ROOT_CONTEXT,
   type Span,
@@ -9,7 +11,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
-import { resourceFromAttributes } from '@opentelemetry/resources';
+import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base';
 import type { CallTrace } from '../core/calls.ts';
 import type { OnStatement } from '../store/watched.ts';
@@ -22,8 +24,8 @@ import type { OnStatement } from '../store/watched.ts';
 export interface Tracing {
   readonly trace: (traceparent: string | undefined) => CallTrace;
   readonly onStatement: OnStatement;
-  /** Sends what is left, for two seconds at most. */
-  stop(): Promise<void>;
+  /** Sends what is left, for a second at most; false: an export is under way still. */
+  stop(): Promise<boolean>;
 }
 
 export interface TracingOptions {
@@ -32,18 +34,29 @@ export interface TracingOptions {
   readonly version: string;
   /** Told when an export has failed, at most once a minute. Spans wait in a bounded queue and are dropped beyond it. */
   readonly onError: (lost: number) => void;
+  /** Told when the SDK warns of something, at most once a minute: not in its words, which hold values of settings. */
+  readonly onComplaint: () => void;
   /** Milliseconds for one export; TIMEOUT where absent. */
   readonly timeout?: number;
 }
 
 const TIMEOUT = 5_000;
-const LAST = 2_000;
+const LAST = 1_000;
 const QUIET = 60_000;
 
-export function startTracing({ url, service, version, onError, timeout = TIMEOUT }: TracingOptions): Tracing {
+export function startTracing(options: TracingOptions): Tracing {
+  const { url, service, version, onError, onComplaint, timeout = TIMEOUT } = options;
+  const complain = seldom(onComplaint);
+  const unsaid = (): void => undefined;
+  diag.setLogger(
+    { error: complain, warn: complain, info: unsaid, debug: unsaid, verbose: unsaid },
+    { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
+  );
   const exporter = telling(new OTLPTraceExporter({ url, timeoutMillis: timeout }), onError);
   const provider = new BasicTracerProvider({
-    resource: resourceFromAttributes({ 'service.name': service, 'service.version': version }),
+    resource: resourceFromAttributes({ 'service.name': service, 'service.version': version }).merge(
+      detectResources({ detectors: [envDetector] }),
+    ),
     spanProcessors: [new BatchSpanProcessor(exporter, { exportTimeoutMillis: timeout })],
   });
   const tracer = provider.getTracer('installation-gateway', version);
@@ -86,11 +99,15 @@ export function startTracing({ url, service, version, onError, timeout = TIMEOUT
     },
     async stop() {
       let timer: NodeJS.Timeout | undefined;
-      const late = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, LAST);
+      const late = new Promise<boolean>((resolve) => {
+        timer = setTimeout(() => resolve(false), LAST);
       });
-      // A collector that is away has been told of.
-      await Promise.race([provider.shutdown().catch(() => undefined), late]).finally(() => clearTimeout(timer));
+      // A collector that is away has been told of; what is tried again there is still under way.
+      const sent = provider.shutdown().then(
+        () => true,
+        () => false,
+      );
+      return Promise.race([sent, late]).finally(() => clearTimeout(timer));
     },
   };
 }
@@ -106,19 +123,29 @@ export function contextOf(traceparent: string | undefined): SpanContext | undefi
   return isSpanContextValid(context) ? context : undefined;
 }
 
+/** At most once a minute. */
+function seldom(work: () => void): () => void {
+  let doneAt = Number.NEGATIVE_INFINITY;
+  return () => {
+    if (performance.now() - doneAt <= QUIET) return;
+    doneAt = performance.now();
+    work();
+  };
+}
+
 /** The same exporter, of whose failures somebody is told. */
 function telling(exporter: OTLPTraceExporter, onError: (lost: number) => void): SpanExporter {
-  let [lost, toldAt] = [0, Number.NEGATIVE_INFINITY];
+  let lost = 0;
+  const tell = seldom(() => {
+    onError(lost);
+    lost = 0;
+  });
   return {
     export(spans, done) {
       exporter.export(spans, (result) => {
         if (result.code !== 0) {
           lost += spans.length;
-          if (performance.now() - toldAt > QUIET) {
-            toldAt = performance.now();
-            onError(lost);
-            lost = 0;
-          }
+          tell();
         }
         done(result);
       });

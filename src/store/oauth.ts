@@ -81,9 +81,18 @@ export async function issueAccess(
   return row;
 }
 
+/** A whole consent that was ended because its code was misused or one of its refresh tokens shown a second time. */
+export interface EndedConsent {
+  readonly consent: string;
+  readonly because: 'code_misused' | 'refresh_reused';
+}
+
 /** What an exchange gave, or why it gave nothing; `stale`: the client has to be proved anew. */
 export type Exchanged =
-  | { readonly refused: 'stale' | 'invalid_grant' | 'invalid_target' | 'invalid_scope' }
+  | {
+      readonly refused: 'stale' | 'invalid_grant' | 'invalid_target' | 'invalid_scope';
+      readonly ended?: EndedConsent;
+    }
   | { readonly scopes: readonly Scope[]; readonly expires_in: number; readonly refresh_expires_in: number | null };
 
 interface NewTokens {

@@ -43,8 +43,11 @@ export async function personOf(db: Database, digest: Uint8Array): Promise<Person
   return row;
 }
 
-export async function endSession(db: Database, digest: Uint8Array): Promise<void> {
-  await db.query(sql`DELETE FROM gateway.session WHERE digest = ${digest}`);
+/** Whose session was ended; undefined where there was none. */
+export async function endSession(db: Database, digest: Uint8Array): Promise<string | undefined> {
+  const [row] = await db.query<{ person: string }>(sql`
+    DELETE FROM gateway.session WHERE digest = ${digest} RETURNING person_id AS person`);
+  return row?.person;
 }
 
 export interface SignInLimits {

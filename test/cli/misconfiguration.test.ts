@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { run } from '../../src/cli/program.ts';
-import { EXPECTED } from '../../src/config.ts';
+import { EXPECTED, readConfig } from '../../src/config.ts';
 import { packageRoot } from '../../src/package.ts';
 import { serve } from '../../src/serve.ts';
 import { LONG } from '../support/form.ts';
@@ -67,6 +67,8 @@ const PROVIDER = {
   GATEWAY_OIDC_CLIENT_SECRET: 'hush',
 };
 const without = (name: keyof typeof PROVIDER): Case[] => each(name, [''], PROVIDER);
+const TRACED = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' };
+const SAMPLED = { ...TRACED, OTEL_TRACES_SAMPLER: 'parentbased_traceidratio' };
 const unreadable = (name: string): string =>
   `${name} names a file that cannot be read. Name a PEM file that this user may read.`;
 const NO_PAIR = 'GATEWAY_TLS_CERT and GATEWAY_TLS_KEY must be a PEM certificate and its own key.';
@@ -134,8 +136,14 @@ const CASES = (): Record<string, Case[]> => ({
   GATEWAY_METRICS_ALLOW: each('GATEWAY_METRICS_ALLOW', ['monitoring.example', '10.0.0.0/33', '*']),
   OTEL_EXPORTER_OTLP_ENDPOINT: each('OTEL_EXPORTER_OTLP_ENDPOINT', ['collector:4318', 'grpc://collector:4317', ' ']),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: each('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', ['collector:4318', '/v1/traces']),
-  OTEL_EXPORTER_OTLP_PROTOCOL: each('OTEL_EXPORTER_OTLP_PROTOCOL', ['grpc', 'http/protobuf']),
-  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: each('OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', ['grpc', 'http/protobuf']),
+  OTEL_EXPORTER_OTLP_PROTOCOL: each('OTEL_EXPORTER_OTLP_PROTOCOL', ['grpc', 'http/protobuf'], TRACED),
+  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: each('OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', ['grpc', 'http/protobuf'], TRACED),
+  OTEL_TRACES_SAMPLER: each('OTEL_TRACES_SAMPLER', ['parentbased', 'ALWAYS_ON', '0.05'], TRACED),
+  OTEL_TRACES_SAMPLER_ARG: [
+    ...each('OTEL_TRACES_SAMPLER_ARG', ['', '5', '1.5', '-0.1', '5%', '1e-2'], SAMPLED),
+    ...each('OTEL_TRACES_SAMPLER_ARG', [''], { ...TRACED, OTEL_TRACES_SAMPLER: 'traceidratio' }),
+  ],
+  OTEL_RESOURCE_ATTRIBUTES: each('OTEL_RESOURCE_ATTRIBUTES', ['test', 'a=b=c', 'a=%zz', '=b'], TRACED),
   OTEL_TRACES_EXPORTER: each('OTEL_TRACES_EXPORTER', ['console', 'otlp,none']),
   OTEL_SDK_DISABLED: each('OTEL_SDK_DISABLED', ['yes', '1']),
   OTEL_SERVICE_NAME: each('OTEL_SERVICE_NAME', ['a'.repeat(201)]),
@@ -183,6 +191,16 @@ describe('a setting that cannot be used', () => {
       expect(await served(given), JSON.stringify(given)).toEqual({ code: 1, said: `gateway: ${said}\n` });
     }
     expect({ folder: existsSync(dataDir), visits }).toEqual({ folder: false, visits: before });
+  });
+
+  it('is none of OpenTelemetry’s where traces are off, nor one that is right', () => {
+    const wrong = { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc', OTEL_TRACES_SAMPLER: 'x', OTEL_RESOURCE_ATTRIBUTES: 'x' };
+    for (const off of [{}, { ...TRACED, OTEL_TRACES_EXPORTER: 'none' }, { ...TRACED, OTEL_SDK_DISABLED: 'true' }])
+      expect(readConfig({ ...wrong, ...off }).tracing).toBeUndefined();
+    for (const OTEL_TRACES_SAMPLER_ARG of ['0', '1', '0.05', '.5', '1.0'])
+      expect(readConfig({ ...SAMPLED, OTEL_TRACES_SAMPLER_ARG }).tracing).toBeDefined();
+    const OTEL_RESOURCE_ATTRIBUTES = 'deployment.environment.name=test,a=%2C';
+    expect(readConfig({ ...TRACED, OTEL_RESOURCE_ATTRIBUTES }).tracing).toBeDefined();
   });
 
   it('so is a name that is none', async () => {

@@ -1,13 +1,18 @@
 import { createConnection } from 'node:net';
+import pino from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { newSecret } from '../../src/auth/tokens.ts';
-import { family, session } from '../auth/oauth/ends.support.ts';
+import { teller } from '../../src/surfaces/http/records.ts';
+import { family, refreshing, session } from '../auth/oauth/ends.support.ts';
 import {
   basic,
+  csrfOf,
   decide,
+  type Fields,
   formOf,
   newClient,
   newPerson,
+  PASSWORD,
   pkce,
   post,
   request,
@@ -30,6 +35,7 @@ let client: TestClient;
 let own: Issued;
 let note: Example;
 let feature: Example;
+let contact: Example;
 
 beforeAll(async () => {
   gateway = await openTestGateway();
@@ -39,6 +45,7 @@ beforeAll(async () => {
   const of = (name: string): Example => calls.find(({ tool }) => tool.name === name) ?? expect.fail(name);
   note = of('visitor_note_add');
   feature = of('ai_feature_execute');
+  contact = of('contact_get');
 });
 beforeEach(() => void gateway.log.splice(0));
 afterAll(() => gateway.close());
@@ -78,7 +85,7 @@ describe('LG-02 authentication', () => {
       expect(rest.status).toBe(401);
       const expected = { operation: 'websites_list', code, audit: 'authentication', decision: 'refused' };
       const record = await recordOf(idOf(rest));
-      expect(record).toMatchObject(expected);
+      expect(record).toMatchObject({ ...expected, source: '127.0.0.1' });
       expect(record['credential']).toBe(credential);
       if (bearer === access) continue;
       for (const [name, answer] of [
@@ -86,7 +93,7 @@ describe('LG-02 authentication', () => {
         ['a2a', await a2a(gateway.port, bearer, 'ListTasks', {})],
       ] as const) {
         expect(answer.status).toBe(401);
-        expect(await recordOf(idOf(answer))).toMatchObject({ ...expected, operation: name });
+        expect(await recordOf(idOf(answer))).toMatchObject({ ...expected, operation: name, source: '127.0.0.1' });
       }
     }
     expect(consent).toMatch(/^cns_/);
@@ -129,15 +136,18 @@ describe('LG-02 authentication', () => {
     });
     const { token } = await holder(gateway);
     const opened = await openSession(gateway, token);
-    const wrong = new Client(gateway.port, { ...opened, ticket: Buffer.alloc(32).toString('base64url') });
-    await wrong.closed;
-    await vi.waitFor(() =>
-      expect(audits().at(-1)).toMatchObject({
+    // One that nobody has, and what is none.
+    for (const ticket of [Buffer.alloc(32).toString('base64url'), 'AAAA']) {
+      gateway.log.splice(0);
+      await new Client(gateway.port, { ...opened, ticket }).closed;
+      const refused = {
         operation: 'realtime_socket',
         audit: 'authentication',
         decision: 'refused',
-      }),
-    );
+        source: '127.0.0.1',
+      };
+      await vi.waitFor(() => expect(audits().at(-1)).toMatchObject(refused));
+    }
   });
 });
 
@@ -162,6 +172,20 @@ describe('LG-02 authorization', () => {
       arguments: { website_id: 'web_1_1' },
     });
     expect(await recordOf(idOf(tool))).toMatchObject({ ...refused, operation: 'contacts_list', code: 'not_permitted' });
+    const foreign = ['web_1_999'];
+    const thin = { payload_mode: 'thin', delivery: { mode: 'pull' }, start: 'beginning' };
+    const subscribed = await gateway.ask('/api/v1/subscriptions', {
+      token: own.token,
+      body: { ...thin, website_ids: foreign, event_types: ['website.changed'] },
+      headers: { 'idempotency-key': freshKey() },
+    });
+    const outsider = { credential: own.credential, code: 'not_found', audit: 'authorization', decision: 'refused' };
+    expect(await recordOf(idOf(subscribed)), subscribed.text).toMatchObject(outsider);
+    const prompt = await mcp(gateway.port, own.token, 'prompts/get', {
+      name: 'performance_summary',
+      arguments: { website_id: foreign[0], range: 'today' },
+    });
+    expect(await recordOf(idOf(prompt)), prompt.text).toMatchObject({ ...outsider, operation: 'mcp' });
     const skill = await a2a(
       gateway.port,
       narrow.token,
@@ -234,6 +258,81 @@ describe('LG-02 consents and their end', () => {
     expect(await recordOf(idOf(out))).toMatchObject({ operation: 'oauth_sign_out', audit: 'revocation' });
   });
 
+  it('LG-02 a refresh token shown again and a code used twice end a whole consent, which is told', async () => {
+    const told = { operation: 'oauth_token', audit: 'authentication', decision: 'refused', code: 'invalid_grant' };
+    const rotated = await family(gateway, client);
+    await tokenOf(gateway, client, refreshing(rotated.refresh));
+    const reused = await tokenOf(gateway, client, refreshing(rotated.refresh));
+    const spent = await family(gateway, client);
+    const misused = await tokenOf(gateway, client, spent.exchange);
+    for (const [answer, { consent }, because] of [
+      [reused, rotated, 'refresh_reused'],
+      [misused, spent, 'code_misused'],
+    ] as const) {
+      // The client is told what it was always told.
+      expect([answer.status, Object.keys(answer.body)]).toEqual([400, ['error', 'error_description']]);
+      const credential = client.credential;
+      const ended = { ...told, credential, consent, ended: 'consent', because, source: '127.0.0.1' };
+      expect(await recordOf(idOf(answer))).toMatchObject(ended);
+      // It is over: nothing is ended a second time.
+      const again = await recordOf(idOf(await tokenOf(gateway, client, refreshing(rotated.refresh))));
+      expect(again).toMatchObject({ ...told, credential });
+      expect([again['ended'], again['consent'], again['because']]).toEqual([undefined, undefined, undefined]);
+    }
+  });
+
+  it('LG-02 forms that are not ours, changed, or of a session that is over', async () => {
+    const { id, email } = await newPerson(gateway);
+    const cookie = await session(gateway, id);
+    const query = formOf(request(client, pkce()));
+    const page = await gateway.ask(`/oauth/authorize?${query}`, { unchecked: true, headers: { cookie } });
+    const choice = { csrf: csrfOf(page), scope: 'website_read', website_id: 'web_1_1', decision: 'approve' };
+    const send = (path: string, fields: Fields | string, headers: Record<string, string>) =>
+      post(gateway, `/oauth/${path}?${query}`, fields, headers);
+    const ours = { ...SAME, cookie };
+    const foreign = { ...ours, 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' };
+    const plain = { ...foreign, 'content-type': 'text/plain' };
+    for (const [operation, audit, answer] of [
+      ['oauth_consent', 'consent', await send('consent', { ...choice, csrf: MARK }, ours)],
+      ['oauth_consent', 'consent', await send('consent', { ...choice, scope: MARK }, ours)],
+      ['oauth_consent', 'consent', await send('consent', choice, foreign)],
+      ['oauth_consent', 'consent', await send('consent', choice, plain)],
+      ['oauth_sign_in', 'authentication', await send('sign-in', { email, password: MARK }, foreign)],
+      ['oauth_sign_in', 'authentication', await send('sign-in', { email, password: MARK, [MARK]: MARK }, ours)],
+      ['oauth_sign_out', 'revocation', await send('sign-out', '', foreign)],
+      ['oauth_sign_out', 'revocation', await send('sign-out', { [MARK]: MARK }, ours)],
+    ] as const) {
+      const refused = { operation, audit, decision: 'refused', code: 'invalid_request', source: '127.0.0.1' };
+      expect(await recordOf(idOf(answer)), answer.text).toMatchObject(refused);
+    }
+    // Nothing ticked is no decision yet.
+    await send('consent', { csrf: choice.csrf, decision: 'approve' }, ours);
+    const before = audits().length;
+    const out = await recordOf(idOf(await send('sign-out', '', ours)));
+    expect(out).toMatchObject({ operation: 'oauth_sign_out', audit: 'revocation', decision: 'allowed', person: id });
+    expect(audits()).toHaveLength(before + 1);
+    const late = await recordOf(idOf(await send('consent', choice, ours)));
+    expect(late).toMatchObject({ audit: 'authentication', decision: 'refused', code: 'session_ended' });
+    expect(late).toMatchObject({ operation: 'oauth_consent', credential: client.credential, source: '127.0.0.1' });
+    // Nobody was signed in any more, and whoever only looks is not refused.
+    await send('sign-out', '', ours);
+    await gateway.ask(`/oauth/authorize?${query}`, { unchecked: true, headers: { cookie } });
+    expect(audits()).toHaveLength(before + 2);
+    const { location } = (await send('sign-in', { email, password: PASSWORD }, SAME)).headers;
+    expect(location).toContain('/oauth/authorize?');
+    expect(audits().at(-1)).toMatchObject({ audit: 'authentication', decision: 'allowed', person: id });
+  });
+
+  it('LG-02 a revocation of which nobody can say whether it was done', async () => {
+    const { access } = await family(gateway, client);
+    await gateway.database.sql`ALTER FUNCTION gateway.client_proved RENAME TO proved`;
+    const answer = await post(gateway, '/oauth/revoke', { token: access }, { authorization: basic(client) });
+    await gateway.database.sql`ALTER FUNCTION gateway.proved RENAME TO client_proved`;
+    expect(answer.status).toBe(500);
+    const unknown = { operation: 'oauth_revoke', audit: 'revocation', decision: 'unknown' };
+    expect(await recordOf(idOf(answer))).toMatchObject({ ...unknown, credential: client.credential });
+  });
+
   it('LG-02 what is done by a consent names it', async () => {
     const { access, consent } = await family(gateway, client);
     const denied = await gateway.ask('/api/v1/contacts?website_id=web_1_1', { token: access });
@@ -299,6 +398,28 @@ describe('LG-02 writes', () => {
       decision: 'allowed',
       operation_id: expect.stringMatching(/^op_[a-f0-9]{64}$/),
     });
+  });
+
+  it('LG-02 a task that is canceled, or cannot be', async () => {
+    const { token, credential } = await gateway.issue();
+    const inspected = work('contact_inspection', { contact_id: contact.url.split('/')[4] });
+    const { id } = (await a2a(gateway.port, token, 'SendMessage', inspected)).body.result.task;
+    const canceled = { operation: 'task_cancel', credential, audit: 'write', decision: 'refused' };
+    const done = await recordOf(idOf(await a2a(gateway.port, token, 'CancelTask', { id })));
+    expect(done).toMatchObject({ ...canceled, code: '-32002', task: id });
+    const none = await recordOf(idOf(await a2a(gateway.port, token, 'CancelTask', { id: MARK })));
+    expect(none).toMatchObject({ ...canceled, code: '-32001' });
+    expect(none['task']).toBeUndefined();
+  });
+
+  it('LG-02 whatever the level of the log is, but for none', () => {
+    const lines: string[] = [];
+    for (const level of ['fatal', 'info', 'silent']) {
+      const tell = teller(pino({ level, base: null }, { write: (line: string) => void lines.push(line) }));
+      tell({ status: 200 }, { operation: level, does: 'write' }, () => '');
+      tell({ status: 200 }, {}, () => '');
+    }
+    expect(lines.map((line) => JSON.parse(line)['audit'])).toEqual(['write', 'write', undefined]);
   });
 
   it('LG-02 whose caller has gone before the answer', async () => {

@@ -10,7 +10,7 @@ import { openGateway } from '../../src/gateway/open.ts';
 import { logSettings, openLog } from '../../src/log.ts';
 import { type Database, StoreUnreachable } from '../../src/store/postgres.ts';
 import { publicApp } from '../../src/surfaces/http/app.ts';
-import { type RunningServer, startServer } from '../../src/surfaces/http/server.ts';
+import { type RunningServer, startServer, type Timeouts } from '../../src/surfaces/http/server.ts';
 import { restSurface } from '../../src/surfaces/rest/rest.ts';
 import { BASE_URL, openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { KEYS } from '../support/keys.ts';
@@ -23,8 +23,9 @@ let server: RunningServer;
 /** Lines as the production log writes them, at its most talkative level. */
 const lines: string[] = [];
 
-const serverOver = (corridor: Corridor, log: Logger): Promise<RunningServer> =>
+const serverOver = (corridor: Corridor, log: Logger, timeouts?: Timeouts): Promise<RunningServer> =>
   startServer({
+    ...(timeouts && { timeouts }),
     host: '127.0.0.1',
     port: 0,
     tls: undefined,
@@ -63,6 +64,7 @@ interface Entry {
   readonly code?: string;
   readonly operation?: string;
   readonly credential?: string;
+  readonly source?: string;
   readonly err?: { readonly kind: string; readonly stack: readonly string[] };
   readonly lines?: number;
 }
@@ -82,6 +84,7 @@ const MEMBERS = [
   'replayed',
   'audit',
   'decision',
+  'source',
   'unfinished',
   'reason',
   'err',
@@ -160,7 +163,12 @@ describe('LG-01 what the log holds', () => {
     }
     await entriesOf(asked);
     const all = lines.join('');
-    for (const secret of [token, token.slice(9), MARK, 'Bearer', 'website_id', '/api/v1', 'example.com', '127.0.0.1'])
+    // An address is in the records of those alone who could not say who they are.
+    const named = entries().filter(({ source }) => source !== undefined);
+    expect(named.length).toBeGreaterThan(0);
+    expect(named.filter(({ status, source }) => status !== 401 || source !== '127.0.0.1')).toEqual([]);
+    expect(all.match(/127\.0\.0\.1/g)).toHaveLength(named.length);
+    for (const secret of [token, token.slice(9), MARK, 'Bearer', 'website_id', '/api/v1', 'example.com'])
       expect(all.includes(secret), secret).toBe(false);
     // What the answers held is the demo's data; single words of our own and the day are in the log by right.
     const stored = [...new Set(texts)].filter((text) => !/^([a-z_]+|[0-9-]{10}|req_[a-f0-9]+)$/.test(text));
@@ -360,5 +368,29 @@ describe('F-25 a log that nobody reads', () => {
     expect(ours + dropped).toBe(written + 50 + 1);
     closeSync(reader);
     rmSync(folder, { recursive: true });
+  });
+});
+
+it('a request whose body never comes is told of once, under the id that it was answered with', async () => {
+  const log = pino(logSettings('trace'), { write: (line) => void lines.push(line) });
+  const checking = { headersTimeout: 200, requestTimeout: 300, connectionsCheckingInterval: 50 };
+  const impatient = await serverOver(gateway.corridor, log, { ...checking, keepAliveTimeout: 500, timeout: 5_000 });
+  const note = calls.find(({ tool }) => tool.name === 'visitor_note_add') ?? expect.fail('no example');
+  const fields = ['Host: a', `Authorization: Bearer ${token}`, 'Content-Type: application/json', 'Content-Length: 900'];
+  const bytes = [`POST ${note.url} HTTP/1.1`, ...fields, '', '{'].join('\r\n');
+  const { text } = await raw(impatient.port, bytes, { patience: 5_000 });
+  await impatient.close();
+  await entriesOf(1);
+  const answer = parse(text);
+  expect(answer.status).toBe(408);
+  const told = lines.map((line) => JSON.parse(line));
+  expect(told[0]).toMatchObject({
+    request_id: answer.headers.get('x-request-id'),
+    operation: 'visitor_note_add',
+    status: 408,
+    code: 'invalid_request',
+    reason: 'ERR_HTTP_REQUEST_TIMEOUT',
+    audit: 'write',
+    decision: 'refused',
   });
 });

@@ -1,3 +1,5 @@
+import type { EndedConsent } from '../../store/oauth.ts';
+
 /**
  * Errors of the OAuth endpoints: one row a code (RFC 6749, sections 4.1.2.1 and 5.2; RFC 8707, section 2). The sentence is
  * for the client's developer, and on a page for a person; it never holds a value that somebody sent.
@@ -21,13 +23,18 @@ const TABLE = {
 
 export type OAuthCode = keyof typeof TABLE;
 
-/** A refusal of an OAuth endpoint. `about` names the parameter at fault, never its value. */
+/** A refusal of an OAuth endpoint. `about` names the parameter at fault, never its value; `ended` is for the log only. */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError';
 
   constructor(
     readonly code: OAuthCode,
-    readonly details: { readonly about?: string; readonly retryAfter?: number; readonly cause?: unknown } = {},
+    readonly details: {
+      readonly about?: string;
+      readonly retryAfter?: number;
+      readonly cause?: unknown;
+      readonly ended?: EndedConsent | undefined;
+    } = {},
   ) {
     super(TABLE[code][1], { cause: details.cause });
   }

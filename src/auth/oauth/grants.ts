@@ -129,7 +129,8 @@ const unlessStale = (exchanged: Exchanged): Exchanged | undefined =>
 
 function accepted(exchanged: Exchanged): Exclude<Exchanged, { refused: unknown }> {
   if (!('refused' in exchanged)) return exchanged;
-  throw new OAuthError(exchanged.refused === 'stale' ? 'temporarily_unavailable' : exchanged.refused);
+  const { refused, ended } = exchanged;
+  throw new OAuthError(refused === 'stale' ? 'temporarily_unavailable' : refused, { ended });
 }
 
 /** The digest of a code or refresh token; one of wrong form cannot be anybody's. */

@@ -91,11 +91,17 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
           const { id, method, params } = read.message;
           if (!speaks(version)) throw new VersionNotSupportedError('Only A2A version 1.0 is served here.');
           const given = checkedParams(method, params);
+          // Tasks that are begun have the records of what they do; one that is ended has this.
+          if (method === 'CancelTask') {
+            record.operation = 'task_cancel';
+            record.does = 'write';
+          }
           const unit = Math.ceil(60 / (corridor.quotaOf(authority)?.perMinute ?? 60));
           const exchange: Exchange = { bearer, session, taskId, unit, signal: gone.signal, requestId };
           const rpc = new JsonRpcTransportHandler(requestHandler(services, exchange));
           const outcome = await rpc.handle({ jsonrpc: '2.0', id, method, params: given }, new ServerCallContext());
-          record.operation = exchange.skill ?? 'a2a';
+          if (exchange.skill !== undefined) record.operation = exchange.skill;
+          if (exchange.canceled !== undefined) record.audit = { task: exchange.canceled };
           if (exchange.failed !== undefined) throw exchange.failed;
           return answerOf(outcome);
         });

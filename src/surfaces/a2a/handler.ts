@@ -16,6 +16,7 @@ import { statesOf, wireTask } from './wire-task.ts';
 
 /** Tasks of one page where the client does not say (decisions, section 20). */
 const PAGE = 50;
+const TASK = /^task_[a-f0-9]{32}$/;
 
 export interface Services {
   readonly tasks: Tasks;
@@ -35,6 +36,8 @@ export interface Exchange {
   readonly signal: AbortSignal;
   /** The skill that was asked for, for the log. */
   skill?: string;
+  /** The task that was to be canceled, for the log: what can be the id of one. */
+  canceled?: string;
   /** What was thrown and is none of the protocol's errors: the SDK would answer -32603 with its message. */
   failed?: unknown;
 }
@@ -104,6 +107,7 @@ export function requestHandler({ tasks, skills }: Services, exchange: Exchange):
     }),
 
     cancelTask: answering(async ({ id }) => {
+      if (TASK.test(id)) exchange.canceled = id;
       const found = await tasks.cancel(session, id);
       if (!found) throw new TaskNotFoundError();
       if (!found.canceled) throw new TaskNotCancelableError();

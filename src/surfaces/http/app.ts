@@ -2,10 +2,11 @@ import type { IncomingMessage } from 'node:http';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import { Failure } from '../../core/failures.ts';
 import { asFailure } from '../../gateway/call.ts';
+import type { RequestRecord } from '../rest/rest.ts';
 import { type Document, document, sendDocument } from './document.ts';
 import { send, sendProblem } from './reply.ts';
 import { refuseAmbiguous, refuseBody } from './request.ts';
-import { requestIdOf } from './server.ts';
+import { contextOf } from './server.ts';
 
 export interface AppOptions {
   readonly baseUrl: string;
@@ -28,6 +29,8 @@ export interface MetricsPage {
   /** Throws `service_unavailable`. */
   text(): Promise<string>;
 }
+
+const REFUSED_METRICS: RequestRecord = { operation: 'metrics', code: 'not_found', does: 'authorization' };
 
 /** Everything that is not an operation of the registry: public documents and probes. */
 export function publicApp({ baseUrl, openapi, llms, agentCard, docs, metrics, ready }: AppOptions): Express {
@@ -52,7 +55,10 @@ export function publicApp({ baseUrl, openapi, llms, agentCard, docs, metrics, re
   const documents = ['/livez', '/readyz', ...(metrics ? ['/metrics'] : []), ...texts.keys()];
   app.all('/metrics', (request, _response, next) => {
     // Whoever may not read them does not learn that they are here.
-    if (!metrics?.permitted(request)) throw new Failure('not_found');
+    if (!metrics?.permitted(request)) {
+      if (metrics) Object.assign(contextOf(request).record, REFUSED_METRICS);
+      throw new Failure('not_found');
+    }
     next();
   });
   app.get(documents, (request, response, next) => {
@@ -87,7 +93,7 @@ export function publicApp({ baseUrl, openapi, llms, agentCard, docs, metrics, re
     throw new Failure('not_found');
   });
   const refuse: ErrorRequestHandler = (error, request, response, _next) => {
-    const context = { baseUrl, requestId: requestIdOf(request), resource: '', tokenSent: false };
+    const context = { baseUrl, requestId: contextOf(request).requestId, resource: '', tokenSent: false };
     // express refuses a path with a broken escape by an error of its own, which has a status.
     const unreadable = !(error instanceof Failure) && statusOf(error) === 400;
     const failure = unreadable ? new Failure('not_found') : asFailure(error);

@@ -1,25 +1,36 @@
 import type { Logger } from 'pino';
 import type { EndedCall } from '../../core/calls.ts';
-import { auditOf } from '../../gateway/audit.ts';
+import { auditLog, auditOf } from '../../gateway/audit.ts';
 import type { RequestRecord } from '../rest/rest.ts';
 
 type Entry = Readonly<Record<string, unknown>> & { readonly status: number };
 
-/** One line for each request, socket and end of a socket. Over MCP a call that failed is an answer of status 200. */
-export const teller =
-  (log: Logger) =>
-  (entry: Entry, { code, credential, consent, does, audit, cause }: RequestRecord, what = 'request'): void => {
+/**
+ * One line for each request, socket and end of a socket. Over MCP a call that failed is an answer of status 200. Who could
+ * not say who they are have nothing but the address that they came `from`.
+ */
+export const teller = (log: Logger) => {
+  const audits = auditLog(log);
+  return (
+    entry: Entry,
+    { code, credential, consent, does, audit, cause }: RequestRecord,
+    from: () => string,
+    what = 'request',
+  ): void => {
     const failed = entry.status === 500 || code === 'internal';
     const level = failed ? 'error' : entry.status === 503 || cause !== undefined ? 'warn' : 'info';
+    const audited = auditOf({ code, does });
     const who = {
       ...(credential !== undefined && { credential }),
       ...(consent !== undefined && { consent }),
       ...(code !== undefined && { code }),
+      ...(audited?.audit === 'authentication' && audited.decision !== 'allowed' && { source: from() }),
       ...audit,
-      ...auditOf({ code, does }),
+      ...audited,
     };
-    log[level]({ ...entry, ...who, ...(level !== 'info' && { err: cause }) }, what);
+    (audited ? audits : log)[level]({ ...entry, ...who, ...(level !== 'info' && { err: cause }) }, what);
   };
+};
 
 /** What metrics and traces are told; milliseconds. */
 export function endedCall(

@@ -14,9 +14,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Observer } from '../../core/calls.ts';
 import type { Failure } from '../../core/failures.ts';
-import { noteRefusal, type RequestRecord, type RestHandler } from '../rest/rest.ts';
+import { noteRefusal, type RequestRecord, type RestContext, type RestHandler } from '../rest/rest.ts';
 import { endedCall, teller } from './records.ts';
 import { HSTS, problem, SECURITY_HEADERS, UPGRADE_REQUIRED } from './reply.ts';
+import { openSource, openTrust } from './source.ts';
 
 export interface ServerOptions {
   readonly host: string;
@@ -30,6 +31,8 @@ export interface ServerOptions {
   /** Is asked first where a request offers to upgrade; without it, or where it declines, the offer is ignored. */
   readonly upgrade?: UpgradeHandler;
   readonly observer?: Observer;
+  /** Proxies whose X-Forwarded-For and traceparent are believed; none where absent. */
+  readonly trustedProxies?: readonly string[];
   /** Shorter ones for tests. */
   readonly timeouts?: Timeouts;
 }
@@ -79,10 +82,11 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
-const requestIds = new WeakMap<IncomingMessage, string>();
+const contexts = new WeakMap<IncomingMessage, RestContext>();
 
-/** The id under which this request is logged and answered. */
-export const requestIdOf = (request: IncomingMessage): string => requestIds.get(request) ?? '';
+/** The id under which this request is logged and answered, and what the log says of it. */
+export const contextOf = (request: IncomingMessage): RestContext =>
+  contexts.get(request) ?? { requestId: '', record: {} };
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { log, tls, observer } = options;
@@ -91,35 +95,55 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const server: Server = tls ? createTlsServer({ ...settings, ...tls }) : createServer(settings);
   server.timeout = settings.timeout;
   const open = new Set<ServerResponse>();
+  /** Requests that were refused while their body was waited for. */
+  const cutOff = new WeakMap<
+    ServerResponse,
+    { readonly status: number; readonly code: string; readonly reason: string }
+  >();
   let closing = false;
 
   const tell = teller(log);
+  const { trustedProxies = [] } = options;
+  const sourceOf = openSource(trustedProxies);
+  const trusts = openTrust(trustedProxies);
+  /** A stranger's would decide whether a call is sampled, and in whose trace it stands. */
+  const traceOf = (request: IncomingMessage) =>
+    observer?.trace?.(trusts(request) ? headerOf(request, 'traceparent') : undefined);
+  /** Asked for now, since a socket that has closed tells no address that it was not asked for before. */
+  const cameFrom = (request: IncomingMessage): (() => string) => {
+    void request.socket.remoteAddress;
+    return () => sourceOf(request);
+  };
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
     const requestId = newRequestId();
     const record: RequestRecord = {};
     const began = performance.now();
+    const from = cameFrom(request);
     open.add(response);
-    requestIds.set(request, requestId);
+    contexts.set(request, { requestId, record });
     for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value ?? '');
     if (tls) for (const [name, value] of Object.entries(HSTS)) response.setHeader(name, value ?? '');
     response.setHeader('X-Request-Id', requestId);
     if (closing) response.setHeader('Connection', 'close');
-    const trace = observer?.trace?.(headerOf(request, 'traceparent'));
+    const trace = traceOf(request);
     let work: boolean | Promise<void> = false;
     response.on('close', () => {
       open.delete(response);
       const ms = since(began);
       const unfinished = !response.writableFinished;
       const told = (): void => {
+        const cut = cutOff.get(response);
+        if (cut) record.code = cut.code;
         const entry = {
           request_id: requestId,
           method: request.method,
           operation: record.operation ?? 'none',
-          status: response.statusCode,
+          status: cut?.status ?? response.statusCode,
           ms,
+          ...(cut && { reason: cut.reason }),
           ...(unfinished && { unfinished }),
         };
-        tell(entry, record);
+        tell(entry, record, from);
         const call = endedCall(entry, record, unfinished);
         observer?.ended(call);
         trace?.end(call);
@@ -165,22 +189,25 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const end = setTimeout(() => socket.destroy(), LINGER).unref();
     socket.once('close', () => clearTimeout(end));
   };
-  const refuse = (socket: Duplex, status: number, reason: string): void => {
-    const requestId = newRequestId();
+  /** `begun`: the request on that socket whose body never came whole, which tells of itself when it is closed. */
+  const refuse = (socket: Duplex, status: number, reason: string, begun?: ServerResponse): void => {
+    const requestId = begun ? contextOf(begun.req).requestId : newRequestId();
     const code = status === 405 ? 'method_not_allowed' : 'invalid_request';
-    log.info({ request_id: requestId, operation: 'none', status, code, reason }, 'request');
-    observer?.ended(endedCall({ request_id: requestId, status, ms: 0 }, { code }, false));
+    if (begun) cutOff.set(begun, { status, code, reason });
+    else {
+      log.info({ request_id: requestId, operation: 'none', status, code, reason }, 'request');
+      observer?.ended(endedCall({ request_id: requestId, status, ms: 0 }, { code }, false));
+    }
     const title = STATUS_CODES[status] ?? '';
     const body = { type: `/problems/${code}`, title, status, code, request_id: requestId };
     reply(socket, { body, headers: status === 405 ? { Allow: 'GET, HEAD' } : {} });
   };
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    const here = [...open].filter((response) => response.socket === socket);
     // A 400 in the midst of a reply, or in place of the reply to a whole request before it, would be misread.
-    const answering = [...open].some(
-      (response) => response.socket === socket && (response.headersSent || response.req.complete),
-    );
+    const answering = here.some((response) => response.headersSent || response.req.complete);
     if (error.code === 'ECONNRESET' || !socket.writable || answering) socket.destroy();
-    else refuse(socket, STATUS_OF_BAD_HTTP[error.code ?? ''] ?? 400, error.code ?? '');
+    else refuse(socket, STATUS_OF_BAD_HTTP[error.code ?? ''] ?? 400, error.code ?? '', here[0]);
   });
   const { upgrade } = options;
   if (upgrade)
@@ -193,7 +220,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       const requestId = newRequestId();
       const record: RequestRecord = {};
       const began = performance.now();
-      const trace = observer?.trace?.(headerOf(request, 'traceparent'));
+      const from = cameFrom(request);
+      const trace = traceOf(request);
       const entry = (status: number) => {
         const { operation = 'none' } = record;
         return { request_id: requestId, method: request.method, operation, status, ms: since(began) };
@@ -207,7 +235,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       socket.on('error', lost);
       const refuseUpgrade = (failure: Failure, baseUrl: string): void => {
         noteRefusal(record, failure);
-        tell(entry(failure.status), record);
+        tell(entry(failure.status), record, from);
         over(failure.status);
         const { retryAfter } = failure.details;
         const headers = {
@@ -217,13 +245,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         reply(socket, { body: problem(failure, { baseUrl, requestId }), headers });
       };
       const accepted = () => {
-        tell(entry(101), record);
+        tell(entry(101), record, from);
         over(101);
         return (end: { readonly code: number; readonly cause: string }): void =>
           tell(
             { ...entry(101), closed: end.code, reason: end.cause },
             // The stream of one who may not have it any more: code and decision as where it is refused.
             end.cause === 'authority' ? { ...record, code: 'not_permitted' } : record,
+            from,
             'socket closed',
           );
       };

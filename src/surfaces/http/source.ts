@@ -4,12 +4,28 @@ import proxyAddr from 'proxy-addr';
 /** The address that a request came from, as seen by the last proxy that is trusted to say so. */
 export type Source = (request: IncomingMessage) => string;
 
-/** Headers by which a proxy says that it has passed a request on (RFC 7239, section 5; RFC 9110, section 7.6.3). */
-const PASSED_ON = ['forwarded', 'x-forwarded-for', 'via'] as const;
+/** Headers by which a proxy says that it has passed a request on (RFC 7239, section 5; RFC 9110, section 7.6.3; custom). */
+const PASSED_ON = [
+  'forwarded',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-real-ip',
+  'via',
+] as const;
+
+const isLoopback = proxyAddr.compile('loopback');
 
 /**
- * Whether a request comes from this machine or one of the `allowed` addresses, ranges or names. What a proxy has passed on
- * comes from where a trusted one says, and from an untrusted one on this machine from nowhere.
+ * Whether Host is a name of loopback. A page whose name was rebound to 127.0.0.1 calls us by that name (checks, MC-04), and
+ * a proxy on this machine by the one that the world has for us.
+ */
+export const calledLoopback = ({ headers: { host = '' } }: IncomingMessage): boolean =>
+  /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i.test(host);
+
+/**
+ * Whether a request comes from this machine, which calls it loopback, or one of the `allowed` addresses, ranges or names.
+ * What a proxy has passed on comes from where a trusted one says, and from an untrusted one on this machine from nowhere.
  */
 export function openAllowed(
   allowed: readonly string[],
@@ -23,8 +39,15 @@ export function openAllowed(
     const passedOn = PASSED_ON.some((name) => request.headers[name] !== undefined);
     // proxy-addr reads X-Forwarded-For alone: of another header the proxy itself would be the source.
     if (passedOn && (request.headers['x-forwarded-for'] === undefined || !trust(peer, 0))) return false;
-    return permits(proxyAddr(request, trust), 0);
+    const source = proxyAddr(request, trust);
+    return permits(source, 0) && (calledLoopback(request) || !isLoopback(source, 0));
   };
+}
+
+/** Whether a request was passed on by one of the `trusted` proxies itself: what else it says of its way is believed, too. */
+export function openTrust(trusted: readonly string[]): (request: IncomingMessage) => boolean {
+  const trust = proxyAddr.compile([...trusted]);
+  return ({ socket: { remoteAddress } }) => remoteAddress !== undefined && trust(remoteAddress, 0);
 }
 
 /** `trusted`: addresses, ranges or names of proxies (loopback, linklocal, uniquelocal); X-Forwarded-For of others is ignored. */

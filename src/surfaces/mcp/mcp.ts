@@ -6,6 +6,7 @@ import { asFailure, type Corridor } from '../../gateway/call.ts';
 import { BODY_LIMIT, readBody, requireJson } from '../http/body.ts';
 import { rateLimit, send, sendProblem } from '../http/reply.ts';
 import { bearerOf, refuseAmbiguous } from '../http/request.ts';
+import { calledLoopback } from '../http/source.ts';
 import { INVALID_REQUEST, PARSE_ERROR, type RequestId, RpcError, readMessage } from '../jsonrpc/envelope.ts';
 import { noteCall, noteRefusal, type RestHandler } from '../rest/rest.ts';
 import { Exchange } from './exchange.ts';
@@ -120,8 +121,7 @@ function refuseForeign(request: IncomingMessage, own: URL): void {
   const { origin, host = '' } = request.headers;
   if (origin !== undefined && origin !== own.origin) throw new Failure('origin_not_allowed');
   const local = /^(::ffff:)?127\.|^::1$/.test(request.socket.localAddress ?? '');
-  if (!local || host === own.host) return;
-  if (!/^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i.test(host)) throw new Failure('origin_not_allowed');
+  if (local && host !== own.host && !calledLoopback(request)) throw new Failure('origin_not_allowed');
 }
 
 function negotiate(request: IncomingMessage, version: Version | undefined): void {

@@ -38,7 +38,9 @@ export function mcpPrompts(prompts: readonly Prompt[], registry: Registry) {
         if (argument !== 'website_id' && !argument.endsWith('_id')) continue;
         // The prompt's own schema has accepted it as an id.
         const website = argument === 'website_id' ? String(value) : (parseId(String(value))?.website ?? '');
-        if (!authority.websites.has(website)) throw invalidParams(new Failure('not_found'));
+        if (authority.websites.has(website)) continue;
+        exchange.failed = new Failure('not_found', { outside: true });
+        throw invalidParams(exchange.failed);
       }
       return {
         description: prompt.description,

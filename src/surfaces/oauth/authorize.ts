@@ -73,6 +73,7 @@ export async function showAuthorize(visit: Visit): Promise<void> {
 
 /** POST /oauth/sign-in: e-mail and password; then the page again, for whom it is. */
 export async function receiveSignIn(visit: Visit): Promise<void> {
+  visit.record.does = 'authentication';
   const form = await visit.form();
   const context = contextOf(visit, 'sign_in', form);
   await guarded(visit, context, async () => {
@@ -83,6 +84,7 @@ export async function receiveSignIn(visit: Visit): Promise<void> {
     const { tenant } = context.the('client');
     const done = await signIn(services.db, { tenant, email, password, source: wire.source });
     if ('session' in done) {
+      visit.record.audit = { person: done.person };
       visit.redirect(`/oauth/authorize?${visit.query}`, {
         'Set-Cookie': sessionCookie(services.baseUrl, done.session, SESSION_SECONDS),
       });
@@ -101,11 +103,11 @@ export async function receiveSignIn(visit: Visit): Promise<void> {
 
 /** POST /oauth/consent: what was chosen, and back to the app with a code, or with the refusal. */
 export async function receiveConsent(visit: Visit): Promise<void> {
+  visit.record.does = 'consent';
   const form = await visit.form();
   const context = contextOf(visit, 'consent', form);
   await guarded(visit, context, async () => {
     await check(context);
-    visit.record.does = 'consent';
     const choice = context.the('choice');
     const nothing = choice.scopes.length === 0 ? 'scope' : choice.sites.length === 0 ? 'website' : undefined;
     if (nothing !== undefined) {
@@ -137,12 +139,14 @@ export async function leaveForIdentity(visit: Visit, begin: () => Promise<void>)
 
 /** POST /oauth/sign-out: ends the session, and shows the sign-in page again. */
 export async function receiveSignOut(visit: Visit): Promise<void> {
+  visit.record.does = 'revocation';
   const context = contextOf(visit, 'sign_out', await visit.form());
   await guarded(visit, context, async () => {
     await check(context);
     const { session } = visit.wire;
-    if (session !== undefined) await signOut(visit.services.db, session);
-    visit.record.does = 'revocation';
+    const person = session === undefined ? undefined : await signOut(visit.services.db, session);
+    if (person === undefined) visit.record.does = undefined;
+    else visit.record.audit = { person };
     visit.redirect(`/oauth/authorize?${visit.query}`, { 'Set-Cookie': clearedSession(visit.services.baseUrl) });
   });
 }
@@ -159,6 +163,7 @@ function audit({ record, wire }: Visit, context: OAuthContext): void {
   const consent = context.known('consent');
   if (client) record.credential = client.id;
   record.audit = {
+    ...record.audit,
     ...(person && { person: person.id }),
     ...(consent !== undefined && { consent }),
     ...(record.code !== undefined && { source: wire.source }),
@@ -172,6 +177,11 @@ async function guarded(visit: Visit, context: OAuthContext, run: () => Promise<v
     audit(visit, context);
   } catch (error) {
     if (error instanceof SignInNeeded) {
+      // On the way to the page nobody is refused; a decision without a session is.
+      if (context.endpoint === 'consent') {
+        visit.record.code = 'session_ended';
+        audit(visit, context);
+      }
       showSignIn(visit, context, 200, { email: '' });
       return;
     }

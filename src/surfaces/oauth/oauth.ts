@@ -51,6 +51,7 @@ export function oauthSurface(services: Services, source: Source, provider?: Iden
         const refusal = asOAuthError(error);
         record.code = refusal.code;
         record.cause = refusal.details.cause;
+        record.audit ??= { source: wire.source };
         showError(visit, refusal);
       });
     };
@@ -66,14 +67,20 @@ export function oauthSurface(services: Services, source: Source, provider?: Iden
     operation: 'oauth_identity',
     kind: 'page',
     answer: page(async (visit) => {
+      if (leg === 'finish') visit.record.does = 'authentication';
       const handlers = identityHandlers({
         baseUrl,
         provider: known,
         tenantOf: async (client) => (await services.clients.fresh(client))?.tenant,
-        signInWith: (vouched) => signInWith(services.db, vouched),
+        signInWith: async (vouched) => {
+          const done = await signInWith(services.db, vouched);
+          if ('session' in done) visit.record.audit = { person: done.person };
+          return done;
+        },
         refuse: (_request, _response, { status, code, title, sentence, cause }) => {
           visit.record.code = code;
           visit.record.cause = cause;
+          visit.record.audit = { source: visit.wire.source };
           visit.page(status, errorPage({ title, sentence, requestId: visit.requestId }));
         },
       });

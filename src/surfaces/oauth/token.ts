@@ -43,8 +43,8 @@ export async function answerToken(
       if (client !== undefined) record.credential = client;
     });
     if (endpoint === 'revoke') {
-      const ended = await revoke(context);
       record.does = 'revocation';
+      const ended = await revoke(context);
       record.audit = { ended: ended?.what ?? 'nothing' };
       if (ended?.consent !== undefined) record.consent = ended.consent;
       send(request, response, 200, 'application/json', '');
@@ -52,8 +52,16 @@ export async function answerToken(
       send(request, response, 200, 'application/json', JSON.stringify(await GRANTS[endpoint](context)));
     }
   } catch (error) {
-    record.audit = { source: wire.source };
-    refuse(request, response, asOAuthError(error), record);
+    const refusal = asOAuthError(error);
+    const { ended } = refusal.details;
+    // The misuse was refused, and has ended what it was of: one record tells both.
+    if (ended) record.consent = ended.consent;
+    record.audit = {
+      ...record.audit,
+      ...(ended && { ended: 'consent', because: ended.because }),
+      source: wire.source,
+    };
+    refuse(request, response, refusal, record);
   }
 }
 

@@ -49,7 +49,7 @@ export function realtimeSurface(realtime: Realtime, baseUrl: string): UpgradeHan
   let upgrading = 0;
 
   const admitted = async (request: IncomingMessage, session: string, record: RequestRecord): Promise<Admitted> => {
-    const { origin, ticket } = readHandshake(request);
+    const { origin, ticket } = readHandshake(request, record);
     if (upgrading >= UPGRADES || realtime.size >= SOCKETS) throw new Failure('service_unavailable', { retryAfter: 1 });
     upgrading++;
     try {
@@ -76,6 +76,8 @@ export function realtimeSurface(realtime: Realtime, baseUrl: string): UpgradeHan
       if (query !== undefined) throw new Failure('unsupported_parameter');
       const found = await admitted(request, session, record);
       noteActor(record, found.authority);
+      // Of whom has gone meanwhile there would be no word: the library drops the connection.
+      if (!socket.readable || !socket.writable) throw new Failure('invalid_request');
       server.handleUpgrade(request, socket, head, (opened) => serve(realtime, found, opened, accepted()));
     };
     open().catch((error: unknown) => refuse(asFailure(error), baseUrl));
@@ -84,7 +86,7 @@ export function realtimeSurface(realtime: Realtime, baseUrl: string): UpgradeHan
 }
 
 /** Throws `upgrade_required` for another version of the protocol, `invalid_request` for what is no handshake of ours. */
-function readHandshake(request: IncomingMessage): { origin: string; ticket: string } {
+function readHandshake(request: IncomingMessage, record: RequestRecord): { origin: string; ticket: string } {
   const { headers } = request;
   if (headers['sec-websocket-version'] !== '13') throw new Failure('upgrade_required');
   refuseOrigins(request);
@@ -98,7 +100,10 @@ function readHandshake(request: IncomingMessage): { origin: string; ticket: stri
   if (origin === undefined || !KEY.test(headers['sec-websocket-key'] ?? '') || !offered.includes(PROTOCOL))
     throw new Failure('invalid_request');
   if (offered.length !== 2 || tickets.length !== 1) throw new Failure('invalid_request');
-  if (ticket === undefined) throw new Failure('not_found');
+  if (ticket === undefined) {
+    record.does = 'authentication';
+    throw new Failure('not_found');
+  }
   return { origin, ticket };
 }
 
