@@ -156,6 +156,7 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
     version: packageVersion,
     pools: store.pools,
     sockets: () => realtime.size,
+    replica: store.replica?.current,
     quotaRefusals: () => corridor.quotaRefusals,
   });
   const ofProcesses = isWorker() ? joinGroup(metrics) : metrics.text;
