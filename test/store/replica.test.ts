@@ -309,6 +309,15 @@ it('is refused where its address leads elsewhere; one that is away at the start 
   await expect(open(primary.url('gateway'), replica.url('gateway'))).rejects.toThrow(
     /^DATABASE_URL leads to a replica/,
   );
+  await expect(
+    openStore({
+      databaseUrl: primary.url('gateway'),
+      directUrl: replica.url('gateway'),
+      dataDir: '/nowhere',
+      connections: 1,
+      log: () => undefined,
+    }),
+  ).rejects.toThrow(/^DATABASE_DIRECT_URL leads to a replica/);
   const taking = await open(primary.url('gateway'));
   expect(taking.replica?.current()).toBe(false);
   await taking.close();
