@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { FAILURE_CODES } from '../../src/core/failures.ts';
 import { loadSkills, loadTools } from '../../src/gateway/load.ts';
 import { labelled } from '../../src/observe/group.ts';
-import type { Snapshot } from '../../src/observe/metrics.ts';
+import { openMetrics, type Snapshot } from '../../src/observe/metrics.ts';
 import { openStoreGauges } from '../../src/observe/store-gauges.ts';
 import { startTracing } from '../../src/observe/tracing.ts';
 import { packageRoot } from '../../src/package.ts';
@@ -200,6 +200,17 @@ describe('/metrics', () => {
     resume();
     await vi.waitFor(async () => expect(sumOf(await scrape(), 'gateway_store_up')).toBe(1), { timeout: 8_000 });
   });
+});
+
+it('tells whether reports are read from the replica, where there is one', async () => {
+  const sources = { version: '1', pools: [], sockets: () => 0, quotaRefusals: () => 0 };
+  expect(await openMetrics(sources).text()).not.toContain('gateway_replica_current');
+  let current = true;
+  const metrics = openMetrics({ ...sources, replica: () => current });
+  const told = async () => sumOf(readScrape(await metrics.text()), 'gateway_replica_current');
+  expect(await told()).toBe(1);
+  current = false;
+  expect(await told()).toBe(0);
 });
 
 it('what is no number is null on its way from a worker, and not told', () => {
