@@ -194,7 +194,8 @@ describe('parsers', () => {
         anyText,
       )
       .map((text) => text.replace(/[^\t\x20-\x7e\x80-\xff]/g, ''))
-      .filter((text) => text.trim() !== good);
+      // Without its padding it is the same.
+      .filter((text) => !sameBytes(text.trim().slice('Basic '.length), good.slice('Basic '.length)));
     await fc.assert(
       fc.asyncProperty(header, async (authorization) => {
         const { status, body } = await post(gateway, '/oauth/revoke', { token: 'x' }, { authorization });
