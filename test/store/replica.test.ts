@@ -334,8 +334,8 @@ it('is refused where its address leads elsewhere; one that is away at the start 
 
 it('one that was promoted is not used, nor what follows it, however far ahead', async () => {
   await usable();
-  await replica.sql('gateway')`SELECT pg_promote()`;
   said = [];
+  await replica.sql('gateway')`SELECT pg_promote()`;
   await until(() => !follower.current());
   await until(() => said.some((line) => line.endsWith('was promoted and follows nobody')));
   const promoted = await open(replica.url('gateway'));
