@@ -90,9 +90,11 @@ function isHost(text: string): boolean {
   );
 }
 
-/** What the driver can read: it decodes every part. */
+/** What the driver can read: it decodes every part. Of a password with a bare `/`, `?` or `#`, the rest is no user's. */
 function isDatabase(text: string): boolean {
   if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text)) return false;
+  const { username, pathname, hash } = new URL(text);
+  if (pathname.includes('@') || hash !== '' || (text.includes('@') && username === '')) return false;
   try {
     return decodeURIComponent(text) !== '';
   } catch (error) {
@@ -181,10 +183,11 @@ export const EXPECTED: Readonly<Record<string, string>> = {
   PORT: 'a port number, 0 to 65535',
   HOST: 'an address or host name to listen on',
   GATEWAY_BASE_URL: 'an https address without path, such as https://gateway.example; http only for localhost',
-  DATABASE_URL: 'an address such as postgres://user:password@host:5432/database',
+  DATABASE_URL: 'an address such as postgres://user:password@host:5432/database; percent-encode the password',
   DATABASE_DIRECT_URL:
-    'the postgres:// address of the server behind the pooler of DATABASE_URL, together with that one',
-  DATABASE_REPLICA_URL: 'the postgres:// address of a streaming replica of DATABASE_URL, together with that one',
+    'the postgres:// address of the server behind the pooler of DATABASE_URL, together with that one; percent-encode the password',
+  DATABASE_REPLICA_URL:
+    'the postgres:// address of a streaming replica of DATABASE_URL, together with that one; percent-encode the password',
   GATEWAY_DATA_DIR: 'a folder that this user may write, or the name of one to be made',
   GATEWAY_TLS_CERT: 'a PEM file, together with GATEWAY_TLS_KEY',
   GATEWAY_TLS_KEY: 'a PEM file, together with GATEWAY_TLS_CERT',

@@ -165,6 +165,7 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
     version: packageVersion,
     pools: store.pools,
     sockets: () => realtime.size,
+    replica: store.replica?.current,
     quotaRefusals: () => corridor.quotaRefusals,
   });
   // What the workers tell is kept by their supervisor, so that it is the same from each of them.

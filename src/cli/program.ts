@@ -98,6 +98,7 @@ async function withContext(out: Output, action: (context: CommandContext) => Pro
       opened ??= openStore({
         // Long statements, each on settings of its own: past the pooler, where there is one.
         databaseUrl: config.directUrl ?? config.databaseUrl,
+        setting: config.directUrl === undefined ? 'DATABASE_URL' : 'DATABASE_DIRECT_URL',
         dataDir: config.dataDir,
         connections: 2,
         statementTimeout: 600_000,

@@ -59,7 +59,7 @@ export interface CorridorOptions {
   /** Reports and searches run on connections of their own, so that they never stand before a fast read. */
   readonly slow: Database;
   /** For reads that may lag, where there is one. */
-  readonly replica?: Pick<Replica, 'current'> | undefined;
+  readonly replica?: Pick<Replica, 'read'> | undefined;
   readonly registry: Registry;
   readonly authorities: Authorities;
   readonly quota: Quota;

@@ -7,6 +7,8 @@ export interface Sources {
   readonly version: string;
   readonly pools: readonly Pool[];
   readonly sockets: () => number;
+  /** Whether reports are read from a replica now, where there is one. */
+  readonly replica?: (() => boolean) | undefined;
   /** Ever. */
   readonly quotaRefusals: () => number;
 }
@@ -27,7 +29,7 @@ export const METRICS_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 /** Seconds: a warm read takes 1 ms, a task is waited for half a minute. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-export function openMetrics({ version, pools, sockets, quotaRefusals }: Sources): Metrics {
+export function openMetrics({ version, pools, sockets, replica, quotaRefusals }: Sources): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -62,6 +64,15 @@ export function openMetrics({ version, pools, sockets, quotaRefusals }: Sources)
       this.set(sockets());
     },
   });
+  if (replica)
+    new Gauge({
+      name: 'gateway_replica_current',
+      help: 'Whether reports are read from the replica: 0 while it is behind, away or no replica of the primary.',
+      registers,
+      collect() {
+        this.set(replica() ? 1 : 0);
+      },
+    });
   const names = [...new Set(pools.map(({ name }) => name))];
   const perPool = (name: string, help: string, value: (pool: Pool) => number): void => {
     new Gauge({

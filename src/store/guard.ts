@@ -14,8 +14,11 @@ export const proof = (digest: Uint8Array | Fragment, revision: number | Fragment
 export const guard = (authority: Authority): Fragment =>
   sql`(SELECT coalesce(${proof(authority.digest, authority.revision)}, false) AS ok) guard`;
 
-/** In place of the guard on a replica, whose credentials lag: what is read so stands only with a proof that is made after. */
-export const unguarded: Fragment = sql`(SELECT true AS ok) guard`;
+/** What a statement is proved by, one row `guard` with `ok`, and the moment that it takes for now. */
+export interface Standing {
+  readonly guard: Fragment;
+  readonly now: Fragment;
+}
 
 /** An authority that is a guess until a statement has proved it, which then says so in `verified`. */
 export interface Session {

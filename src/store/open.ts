@@ -1,6 +1,6 @@
 import { type EmbeddedStore, openEmbedded } from './embedded.ts';
 import { migrate } from './migrate.ts';
-import { lookAt, reaching, requirePooler, requirePrimary, requireSession } from './place.ts';
+import { lookAt, reaching, requirePooler, requirePrimary, requireSession, type Setting } from './place.ts';
 import { type ConnectOptions, type Database, openDatabase } from './postgres.ts';
 import { openReplica, type Replica } from './replica.ts';
 import { type OnStatement, type Pool, watched } from './watched.ts';
@@ -31,6 +31,8 @@ export interface Store {
 
 export interface StoreOptions {
   readonly databaseUrl: string | undefined;
+  /** The setting that `databaseUrl` comes from; DATABASE_URL where absent. */
+  readonly setting?: Setting;
   /** The server itself, where `databaseUrl` leads to a pooler in transaction mode. */
   readonly directUrl?: string | undefined;
   /** For reads that may lag. */
@@ -56,12 +58,17 @@ const SLOW_TIMEOUT = 15_000;
  * StoreUnavailable with a sentence for the operator.
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const { databaseUrl, directUrl, replicaUrl, dataDir, log, name = 'gateway' } = options;
+  const { databaseUrl, setting = 'DATABASE_URL', directUrl, replicaUrl, dataDir, log, name = 'gateway' } = options;
   const embedded = databaseUrl === undefined ? await openEmbedded({ dataDir, log }) : undefined;
   const target: ConnectOptions['target'] = embedded
     ? { host: embedded.host, port: embedded.port, database: embedded.database, username: embedded.username }
     : (databaseUrl ?? '');
   const pools: Pool[] = [];
+  const watch = (opened: Database, pooled: string, connections: number, onStatement?: OnStatement): Database => {
+    const { db, pool } = watched(opened, { name: pooled, connections, onStatement });
+    pools.push(pool);
+    return db;
+  };
   const connect = (connections: number, statementTimeout: number, part: string, keyed = false): Database => {
     const opened = openDatabase({
       target,
@@ -72,10 +79,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       keyed,
     });
     // Batches do the work of several callers: their statements are nobody's alone.
-    const onStatement = keyed ? undefined : options.onStatement;
-    const { db, pool } = watched(opened, { name: part === '' ? 'reads' : part.slice(1), connections, onStatement });
-    pools.push(pool);
-    return db;
+    return watch(opened, part === '' ? 'reads' : part.slice(1), connections, keyed ? undefined : options.onStatement);
   };
   const db = connect(options.connections, options.statementTimeout ?? FAST_TIMEOUT, '');
   const slow = connect(2, Math.max(SLOW_TIMEOUT, options.statementTimeout ?? 0), '-slow');
@@ -93,14 +97,24 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   // A pooler has no session that a migration could rely on.
   const server = directUrl === undefined ? slow : single(directUrl, name);
   try {
-    const place = await reaching('DATABASE_URL', databaseUrl, () => lookAt(slow));
-    requirePrimary(place);
-    if (directUrl === undefined) requireSession(place);
-    else requirePooler(place, await reaching('DATABASE_DIRECT_URL', directUrl, () => lookAt(server)));
-    const { version, applied } = await reaching('DATABASE_URL', databaseUrl, () => migrate(server));
+    const place = await reaching(setting, databaseUrl, () => lookAt(slow));
+    requirePrimary(place, setting);
+    if (directUrl === undefined) requireSession(place, setting);
+    else {
+      const own = await reaching('DATABASE_DIRECT_URL', directUrl, () => lookAt(server));
+      requirePrimary(own, 'DATABASE_DIRECT_URL');
+      requireSession(own, 'DATABASE_DIRECT_URL');
+      requirePooler(place, own);
+    }
+    const [migrated, address] =
+      directUrl === undefined ? ([setting, databaseUrl] as const) : (['DATABASE_DIRECT_URL', directUrl] as const);
+    const { version, applied } = await reaching(migrated, address, () => migrate(server));
     if (applied.length > 0) log(`schema at version ${version}`);
-    if (replicaUrl !== undefined)
-      replica = await openReplica({ url: replicaUrl, primary: db, statementTimeout: SLOW_TIMEOUT, name, log });
+    if (replicaUrl !== undefined) {
+      const count = (opened: Database, connections: number): Database =>
+        watch(opened, 'replica', connections, options.onStatement);
+      replica = await openReplica({ url: replicaUrl, primary: db, name, log, watch: count });
+    }
     return { db, slow, writers, tasks, replica, embedded, version, pools, close };
   } catch (error) {
     await close();

@@ -8,25 +8,35 @@ interface Place {
   /** The cluster's own number, which its replicas share, and the database in it. */
   readonly database: string;
   readonly replica: boolean;
-  /** Whether PostgreSQL itself ends what takes too long. */
-  readonly limited: boolean;
+  /** Who asks, as SQL writes the name. */
+  readonly role: string;
+  readonly isolation: string;
+  readonly dateStyle: string;
+  readonly timeZone: string;
+  /** Milliseconds after which PostgreSQL itself ends a statement, and a wait for a lock; 0: never. */
+  readonly statementTimeout: number;
+  readonly lockTimeout: number;
   /** Whether the session began with what we sent. */
   readonly own: boolean;
 }
 
+export type Setting = 'DATABASE_URL' | 'DATABASE_DIRECT_URL' | 'DATABASE_REPLICA_URL';
+
 /** The server behind an address. */
 export async function lookAt(db: Database): Promise<Place> {
   const [row] = await db.read<Place>(sql`
-    SELECT current_setting('server_version') AS version, pg_is_in_recovery() AS replica,
+    SELECT current_setting('server_version') AS version, pg_is_in_recovery() AS replica, quote_ident(current_user) AS role,
            (SELECT system_identifier FROM pg_control_system()) || ' ' || current_database() AS database,
-           current_setting('statement_timeout') <> '0' AND current_setting('lock_timeout') <> '0' AS limited,
-           (SELECT source = 'client' FROM pg_settings WHERE name = 'statement_timeout') AS own`);
+           current_setting('transaction_isolation') AS isolation, current_setting('DateStyle') AS "dateStyle",
+           current_setting('TimeZone') AS "timeZone", s.setting::integer AS "statementTimeout",
+           l.setting::integer AS "lockTimeout", s.source = 'client' AS own
+      FROM pg_settings s JOIN pg_settings l ON l.name = 'lock_timeout' WHERE s.name = 'statement_timeout'`);
   if (!row) throw new Error('a look at the server came to nothing');
   return row;
 }
 
 /** Runs what needs the server of a setting; where it cannot be had, throws StoreUnavailable with a sentence that names it. */
-export async function reaching<T>(setting: string, address: string | undefined, work: () => Promise<T>): Promise<T> {
+export async function reaching<T>(setting: Setting, address: string | undefined, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -37,54 +47,72 @@ export async function reaching<T>(setting: string, address: string | undefined, 
 }
 
 /** The schema uses what PostgreSQL 15 brought (ON DELETE SET NULL of one column). */
-export function requirePrimary({ version, replica }: Place): void {
+export function requirePrimary({ version, replica }: Place, setting: Setting): void {
   if (Number.parseInt(version, 10) < 15) {
-    throw new StoreUnavailable(
-      `DATABASE_URL leads to PostgreSQL ${version}; the gateway needs PostgreSQL 15 or newer.`,
-    );
+    throw new StoreUnavailable(`${setting} leads to PostgreSQL ${version}; the gateway needs PostgreSQL 15 or newer.`);
   }
   if (replica)
-    throw new StoreUnavailable('DATABASE_URL leads to a replica, which takes no writes: name the primary server.');
+    throw new StoreUnavailable(`${setting} leads to a replica, which takes no writes: name the primary server.`);
 }
 
 /** A session that ignores what we begin it with is a pooler's: statements prepared there would be another session's. */
-export function requireSession({ own }: Place): void {
+export function requireSession({ own }: Place, setting: Setting): void {
   if (own) return;
   throw new StoreUnavailable(
-    'DATABASE_URL leads to a pooler, which ignores the settings of a session: name the server behind it in DATABASE_DIRECT_URL.',
+    `${setting} leads to a pooler, which ignores the settings of a session: ${serverBehind(setting)}.`,
   );
 }
 
-/** A pooler's sessions are the operator's: without these limits, what nobody waits for any more would keep its locks. */
+const serverBehind = (setting: Setting): string =>
+  setting === 'DATABASE_URL' ? 'name the server behind it in DATABASE_DIRECT_URL' : 'name the server itself';
+
+const within = (least: number, value: number, most: number): boolean => least <= value && value <= most;
+
+/** What the gateway relies on in every session, and what gives it to one that a pooler has. */
+const RELIED_ON: readonly (readonly [name: string, value: string, holds: (pooler: Place) => boolean])[] = [
+  // Nobody waits any more, but a report may take its 15 s: what ran on would keep its locks.
+  ['statement_timeout', '15s', ({ statementTimeout }) => within(15_000, statementTimeout, 60_000)],
+  ['lock_timeout', '15s', ({ lockTimeout }) => within(1_000, lockTimeout, 60_000)],
+  // Who waited for a lock has to see what was committed meanwhile: authority and idempotency depend on it.
+  ['default_transaction_isolation', 'read committed', ({ isolation }) => isolation === 'read committed'],
+  ['DateStyle', 'ISO', ({ dateStyle }) => dateStyle.startsWith('ISO')],
+  ['TimeZone', 'UTC', ({ timeZone }) => /^(Etc\/)?UTC$/.test(timeZone)],
+];
+
+/** A pooler's sessions are the operator's. */
 export function requirePooler(pooler: Place, server: Place): void {
   if (pooler.database !== server.database) {
     throw new StoreUnavailable(
       'DATABASE_DIRECT_URL must lead to the same database as DATABASE_URL: to the server behind the pooler.',
     );
   }
-  if (!pooler.limited) {
-    throw new StoreUnavailable(
-      "The sessions of DATABASE_URL have no statement_timeout or no lock_timeout. Give them both, as the server's owner: ALTER ROLE … SET statement_timeout = '15s', and the same of lock_timeout; then reconnect the pooler.",
-    );
-  }
+  const missing = RELIED_ON.filter(([, , holds]) => !holds(pooler));
+  if (missing.length === 0) return;
+  const names = missing.map(([name]) => name).join(', ');
+  const mend = missing.map(([name, value]) => `ALTER ROLE ${pooler.role} SET ${name} = '${value}';`).join(' ');
+  throw new StoreUnavailable(
+    `The sessions of DATABASE_URL have not the ${names} that the gateway relies on (OPERATIONS.md, A pooler). As the server's owner: ${mend} Then reconnect the pooler.`,
+  );
 }
 
-/** Only what the primary streams holds the same rows under the same ids. */
+/** Only what the primary streams holds the same rows under the same ids. One that was promoted is no error: it is not used. */
 export function requireReplica(replica: Place, primary: Place): void {
-  if (replica.replica && replica.database === primary.database) return;
+  if (replica.database === primary.database) return;
   throw new StoreUnavailable(
     'DATABASE_REPLICA_URL must lead to a streaming replica of the server of DATABASE_URL, and to the same database.',
   );
 }
 
+/** Whether it is a pooler that refuses what a session of ours begins with. */
+export const refusesSettings = ({ cause }: Error): boolean =>
+  cause instanceof Error && /unsupported startup parameter/.test(cause.message);
+
 /** Names the address without its password. */
-function unreachable(setting: string, address: string | undefined, error: unknown): string {
+function unreachable(setting: Setting, address: string | undefined, error: unknown): string {
   if (address === undefined) return 'The embedded store does not answer.';
   const { hostname, port, pathname } = new URL(address);
   const place = `(${hostname || 'local'}${port && `:${port}`}${pathname})`;
-  const said = error instanceof Error && error.cause instanceof Error ? error.cause.message : '';
-  if (setting === 'DATABASE_URL' && /unsupported startup parameter/.test(said)) {
-    return `DATABASE_URL leads to a pooler ${place}: name the server behind it in DATABASE_DIRECT_URL.`;
-  }
+  if (error instanceof Error && refusesSettings(error))
+    return `${setting} leads to a pooler ${place}: ${serverBehind(setting)}.`;
   return `${setting} cannot be reached ${place}. Is the server running, does the database exist, and are user, password and rights in order?`;
 }

@@ -26,7 +26,7 @@ const onSlow = (session: ReadSession, slow: Database): ReadSession => ({
 export function openReads(
   session: ReadSession,
   slow: Database,
-  replica?: Pick<Replica, 'current'>,
+  replica?: Pick<Replica, 'read'>,
 ): Omit<Reads, keyof SubscriptionReads> {
   return {
     one: (view, id, options) => readOne(session, view, id, options),

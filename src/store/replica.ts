@@ -1,38 +1,83 @@
-import { sql } from '../core/sql.ts';
-import { lookAt, reaching, requireReplica } from './place.ts';
-import { type Database, openDatabase, StoreUnreachable } from './postgres.ts';
+import { type Fragment, sql } from '../core/sql.ts';
+import type { Standing } from './guard.ts';
+import { lookAt, reaching, refusesSettings, requireReplica, requireSession } from './place.ts';
+import { type Database, openDatabase, StoreUnreachable, sqlState } from './postgres.ts';
 
 /** A streaming replica for reads that may lag. What it says stands only with a proof of the authority by the primary. */
 export interface Replica {
-  /** While it answers and lacks nothing that was committed 10 s ago, or `lag`. */
-  current(): Database | undefined;
+  /** Whether it answers and lacks nothing that was committed 10 s ago, or `lag`. */
+  current(): boolean;
+  /**
+   * The first row of `SELECT … statement` there, with the position in the log that it had replayed. The standing's guard says
+   * that the server which runs it is the primary's replica and holds what was there at `now`. `undefined` where the primary is
+   * to be asked: for whatever reason, and at once when the replica is given up meanwhile.
+   */
+  read<Row extends object>(
+    statement: (standing: Standing) => Fragment,
+  ): Promise<(Row & { readonly replayed: string }) | undefined>;
   close(): Promise<void>;
 }
 
 export interface ReplicaOptions {
   readonly url: string;
   readonly primary: Database;
-  readonly statementTimeout: number;
   readonly name: string;
   readonly log: (message: string) => void;
   /** Milliseconds that what is read from it may be old. */
   readonly lag?: number;
+  /** Milliseconds between looks at it. */
+  readonly every?: number;
+  /** Counts what is under way on its connections. */
+  readonly watch?: (db: Database, connections: number) => Database;
 }
 
+const CONNECTIONS = 2;
 const LAG = 10_000;
-/** Milliseconds between looks at it, and for one: it is away for whoever asks after that. */
 const EVERY = 1_000;
+/** Milliseconds for a look: it is away for whoever asks after that. */
 const PATIENCE = 1_000;
+/** Milliseconds for a read: with the 15 s of the primary after it, an answer comes before the 20 s of a silent socket. */
+const TIMEOUT = 3_500;
+
+/** Bytes of the log from its beginning: what the primary has on disk, and so may have streamed; what a replica has replayed. */
+export const FLUSHED: Fragment = sql`pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::bigint`;
+const REPLAYED: Fragment = sql`pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::bigint`;
+
+/**
+ * Which rows a server has, as it says of itself: cluster, database, timeline. A replica tells the timeline of its last restart
+ * point: after a failover it counts again once it has made one.
+ */
+const placeOf = (timeline: Fragment): Fragment =>
+  sql`(SELECT system_identifier FROM pg_control_system()) || ' ' || current_database() || ' ' || ${timeline}`;
+const PRIMARY_PLACE = placeOf(sql`left(pg_walfile_name(pg_current_wal_flush_lsn()), 8)`);
+const REPLICA_PLACE = placeOf(sql`(SELECT upper(lpad(to_hex(timeline_id), 8, '0')) FROM pg_control_checkpoint())`);
+
+/** What the primary had flushed at a moment: of its clock, and of this process. */
+export interface Mark {
+  readonly at: number;
+  readonly now: Date;
+  readonly place: string;
+  readonly position: number;
+}
+
+/** Whether the server that runs the statement is the primary's replica and has replayed a mark: of this server, now. */
+export const passing = ({ place, position }: Pick<Mark, 'place' | 'position'>): Fragment =>
+  sql`(SELECT pg_is_in_recovery() AND ${REPLICA_PLACE} = ${place} AND ${REPLAYED} >= ${position}::bigint AS ok) guard`;
 
 /**
  * Follows it by positions in the log: one that the primary had flushed at a moment, and that the replica has replayed,
  * tells that the replica holds what was there at that moment. No clocks are compared, and an idle store is no lag. Throws
- * StoreUnavailable where the address leads to something else; a replica that is away at the start may come.
+ * StoreUnavailable where the address leads to another cluster or a pooler; a replica that is away at the start may come.
  */
-export async function openReplica({ url, primary, statementTimeout, name, log, lag = LAG }: ReplicaOptions) {
-  const db = openDatabase({ target: url, connections: 2, statementTimeout, name: `${name}-replica` });
-  const probe = openDatabase({ target: url, connections: 1, statementTimeout: PATIENCE, name: `${name}-replica` });
-  const follow = new Follower(primary, probe);
+export async function openReplica(options: ReplicaOptions): Promise<Replica> {
+  const { url, primary, watch = (db: Database) => db } = options;
+  const name = `${options.name}-replica`;
+  const db = watch(
+    openDatabase({ target: url, connections: CONNECTIONS, statementTimeout: TIMEOUT, name }),
+    CONNECTIONS,
+  );
+  const probe = openDatabase({ target: url, connections: 1, statementTimeout: PATIENCE, name });
+  const follow = new Follower(probe, options);
   const close = async (): Promise<void> => {
     await follow.stop();
     await Promise.all([db.close(), probe.close()]);
@@ -40,45 +85,90 @@ export async function openReplica({ url, primary, statementTimeout, name, log, l
   try {
     const [place, own] = await Promise.all([
       lookAt(probe).catch((error: unknown) => {
-        if (error instanceof StoreUnreachable) return undefined;
+        if (error instanceof StoreUnreachable && !refusesSettings(error)) return undefined;
         return reaching('DATABASE_REPLICA_URL', url, () => Promise.reject(error));
       }),
       lookAt(primary),
     ]);
-    if (place) requireReplica(place, own);
-    else log('the replica of DATABASE_REPLICA_URL cannot be reached; the primary makes the reports meanwhile');
+    if (place) {
+      requireReplica(place, own);
+      requireSession(place, 'DATABASE_REPLICA_URL');
+    }
   } catch (error) {
     await close();
     throw error;
   }
   follow.start();
-  return { current: () => (follow.age() <= lag ? db : undefined), close } satisfies Replica;
+  return {
+    current: () => follow.mark() !== undefined,
+    read: async <Row extends object>(statement: (standing: Standing) => Fragment) => {
+      const mark = follow.mark();
+      if (!mark) return undefined;
+      const standing = { guard: passing(mark), now: sql`${mark.now}::timestamptz` };
+      const [row] = await follow.while(
+        db.query<Row & { ok: boolean | null; replayed: string }>(
+          sql`SELECT guard.ok, ${REPLAYED} AS replayed, ${statement(standing)}`,
+        ),
+      );
+      return row?.ok ? row : undefined;
+    },
+    close,
+  };
 }
 
 class Follower {
   readonly #primary: Database;
   readonly #replica: Database;
-  /** Moments (of this process) and what the primary had flushed by then, later than `#holds`. */
-  #marks: { readonly at: number; readonly position: number }[] = [];
-  /** The replica holds what was there at this moment. */
-  #holds = Number.NEGATIVE_INFINITY;
+  readonly #log: (message: string) => void;
+  readonly #lag: number;
+  readonly #every: number;
+  /** Later than `#passed`. */
+  #marks: Mark[] = [];
+  /** The latest that the replica has replayed. */
+  #passed: Mark | undefined;
+  /** Those who wait for an answer of it. */
+  readonly #waiting = new Set<() => void>();
+  #told = '';
+  #failed = false;
   #timer: NodeJS.Timeout | undefined;
   #under: Promise<void> = Promise.resolve();
 
-  constructor(primary: Database, replica: Database) {
+  constructor(replica: Database, { primary, log, lag = LAG, every = EVERY }: ReplicaOptions) {
     this.#primary = primary;
     this.#replica = replica;
+    this.#log = log;
+    this.#lag = lag;
+    this.#every = every;
   }
 
-  /** Milliseconds since then. */
-  age(): number {
-    return performance.now() - this.#holds;
+  /** What it holds, while that is not too old. */
+  mark(): Mark | undefined {
+    return this.#passed && performance.now() - this.#passed.at <= this.#lag ? this.#passed : undefined;
+  }
+
+  /** An answer of it; none where it fails or is given up meanwhile. */
+  while<Row>(answer: Promise<Row[]>): Promise<Row[]> {
+    return new Promise((resolve) => {
+      const end = (rows: Row[]): void => {
+        this.#waiting.delete(leave);
+        resolve(rows);
+      };
+      const leave = (): void => end([]);
+      this.#waiting.add(leave);
+      answer.then(end, (error: unknown) => {
+        leave();
+        // 22023: a time zone that it does not know, nor does the primary.
+        if (this.#failed || sqlState(error) === '22023') return;
+        this.#failed = true;
+        this.#log(`the replica could not make a report${codeOf(error)}: the primary does`);
+      });
+    });
   }
 
   start(): void {
     const next = (): void => {
       this.#under = this.#look().then(() => {
-        this.#timer = setTimeout(next, EVERY);
+        this.#timer = setTimeout(next, this.#every);
       });
     };
     next();
@@ -90,27 +180,61 @@ class Follower {
   }
 
   async #look(): Promise<void> {
-    const at = performance.now();
+    let seen: { standby: boolean; limited: boolean; place: string; position: string | null } | undefined;
     try {
-      const [[flushed], [replayed]] = await Promise.all([
-        this.#primary.read<{ position: string }>(
-          sql`SELECT pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::bigint AS position`,
-        ),
-        this.#replica.read<{ position: string | null }>(
-          // One that was promoted follows nobody any more.
-          sql`SELECT pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::bigint AS position WHERE pg_is_in_recovery()`,
-        ),
-      ]);
-      this.#marks.push({ at, position: Number(flushed?.position) });
-      const has = Number(replayed?.position ?? -1);
-      const passed = this.#marks.findLast(({ position }) => position <= has);
-      if (passed) this.#holds = passed.at;
-      this.#marks = this.#marks.filter((mark) => mark.at > this.#holds && at - mark.at <= LAG);
-      if (!replayed) this.#holds = Number.NEGATIVE_INFINITY;
-    } catch {
-      // Away, or the primary is: whoever reads goes to the primary, and is told there.
-      this.#holds = Number.NEGATIVE_INFINITY;
-      this.#marks = [];
+      [seen] = await this.#replica.read(
+        sql`SELECT pg_is_in_recovery() AS standby, ${REPLICA_PLACE} AS place, ${REPLAYED} AS position,
+                   current_setting('statement_timeout')::interval = ${PATIENCE}::integer * interval '1 ms' AS limited`,
+      );
+    } catch (error) {
+      return this.#lose('is away', error);
     }
+    if (!seen?.standby) return this.#lose('was promoted and follows nobody');
+    if (!seen.limited) return this.#lose('is behind a pooler');
+    const at = performance.now();
+    // Read after it: what it has replayed the primary has flushed by now. Where the primary does not answer, time tells.
+    const own = await this.#primary
+      .read<{ now: Date; place: string; position: string }>(
+        sql`SELECT now() AS now, ${PRIMARY_PLACE} AS place, ${FLUSHED} AS position`,
+      )
+      .then(
+        ([row]) => row,
+        () => undefined,
+      );
+    const { place } = seen;
+    const has = Number(seen.position ?? -1);
+    if (own && (own.place !== place || has > Number(own.position)))
+      return this.#lose('follows another server than DATABASE_URL');
+    if (own) this.#marks.push({ at, now: own.now, place, position: Number(own.position) });
+    this.#passed = this.#marks.findLast((mark) => mark.place === place && mark.position <= has) ?? this.#passed;
+    const since = this.#passed?.at ?? Number.NEGATIVE_INFINITY;
+    this.#marks = this.#marks.filter((mark) => mark.at > since && at - mark.at <= this.#lag);
+    if (this.mark()) this.#tell('reports are read from the replica');
+    else this.#giveUp(`is more than ${this.#lag / 1000} s behind`);
   }
+
+  #lose(reason: string, error?: unknown): void {
+    this.#marks = [];
+    this.#passed = undefined;
+    this.#giveUp(reason, error);
+  }
+
+  #giveUp(reason: string, error?: unknown): void {
+    for (const leave of [...this.#waiting]) leave();
+    this.#tell(`the primary makes the reports: the replica ${reason}`, error);
+  }
+
+  /** Each change once. */
+  #tell(what: string, error?: unknown): void {
+    if (what === this.#told) return;
+    this.#told = what;
+    this.#failed = false;
+    this.#log(`${what}${codeOf(error)}`);
+  }
+}
+
+/** The code of an error that is ours to tell; its words may hold data. */
+function codeOf(error: unknown): string {
+  const code = sqlState(error) || (error instanceof Error ? sqlState(error.cause) : '');
+  return code && ` (${code})`;
 }

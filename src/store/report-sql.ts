@@ -4,7 +4,7 @@ import { both, DIRECTORY, type Grants, holds, MSG, PII } from '../core/scopes.ts
 import { empty, type Fragment, raw, sql } from '../core/sql.ts';
 import { LABEL, LABELS } from '../views/report.ts';
 import type { Period } from '../views/report-range.ts';
-import { guard } from './guard.ts';
+import { guard, type Standing } from './guard.ts';
 import { callerOf } from './projection.ts';
 
 /** Which classes of measures a caller sees: a statement names no column of the others. */
@@ -20,7 +20,7 @@ export const seenBy = (grants: Grants): Seen => ({
   operators: holds(grants, both(DIRECTORY, PII)),
 });
 
-/** First and last local day, out of `today`, the local day of PostgreSQL's clock. */
+/** First and last local day, out of `today`, the local day of the primary's clock. */
 function days(period: Period): Fragment {
   switch (period.range) {
     case 'today':
@@ -90,7 +90,7 @@ const CONTENT_SERIES: Fragment = sql`, to_jsonb(classified) AS classified,
          ${ranked(BASE, 'rating_label')} AS ratings`;
 
 /**
- * The whole report as one statement, guarded by `proof`, and at most one row. Restrictions narrow `base`, so no aggregate ever
+ * The whole report as one statement, guarded by `standing`, and at most one row. Restrictions narrow `base`, so no aggregate ever
  * meets a row that the caller may not see. With 500,000 conversations and 500,000 results stored, PostgreSQL 15 on two
  * shared cores: 50,000 AI conversations in the range take 0.65 s (0.25 s without content), 11,000 0.14 s, 880 0.02 s.
  */
@@ -99,14 +99,15 @@ export function reportStatement(
   website: WebsiteKey,
   period: Period,
   timezone: string | undefined,
-  proof: Fragment = guard(authority),
+  standing: Standing = { guard: guard(authority), now: sql`now()` },
 ): Fragment {
   const { content, language, operators } = seenBy(authority);
   const { tenant, site } = website;
-  return sql`r.* FROM ${proof} LEFT JOIN LATERAL (
+  const { now } = standing;
+  return sql`r.* FROM ${standing.guard} LEFT JOIN LATERAL (
   WITH period AS MATERIALIZED (
     SELECT name, time_zone, bucket_time_zone, zone, ${days(period)}
-      FROM (SELECT w.name, w.time_zone, b.bucket_time_zone, z.zone, (now() AT TIME ZONE z.zone)::date AS today
+      FROM (SELECT w.name, w.time_zone, b.bucket_time_zone, z.zone, (${now} AT TIME ZONE z.zone)::date AS today
               FROM platform.website w
               CROSS JOIN LATERAL (SELECT coalesce(${timezone ?? null}::text, w.time_zone) AS bucket_time_zone) b
               -- PostgreSQL takes these four IANA names for abbreviations, which know no summer time.
@@ -148,7 +149,7 @@ export function reportStatement(
       FROM base
   )${when(content, classified(tenant, site))}
   SELECT p.name, p.time_zone, p.bucket_time_zone, to_char(p.first, 'YYYY-MM-DD') AS start,
-         to_char(p.last, 'YYYY-MM-DD') AS "end", now() AS generated_at,
+         to_char(p.last, 'YYYY-MM-DD') AS "end", ${now} AS generated_at,
          to_jsonb(headline) AS headline, to_jsonb(metrics) AS metrics,
          (SELECT jsonb_agg(jsonb_build_array(to_char(d, 'YYYY-MM-DD'), coalesce(n, 0)) ORDER BY d)
             FROM generate_series(p.first::timestamp, p.last::timestamp, '1 day') d

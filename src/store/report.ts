@@ -1,14 +1,14 @@
 import { Failure } from '../core/failures.ts';
 import type { ReportRange, ReportReading } from '../core/reads.ts';
 import { DIRECTORY, type Grants, holds, MSG, PII, type Requirement } from '../core/scopes.ts';
-import { type Fragment, sql } from '../core/sql.ts';
+import { sql } from '../core/sql.ts';
 import { clip } from '../core/view.ts';
 import { LABEL, LABELS, type Report } from '../views/report.ts';
 import { periodOf, refuse, zoneOf } from '../views/report-range.ts';
-import { guard, unguarded } from './guard.ts';
+import { guard } from './guard.ts';
 import { type Database, sqlState } from './postgres.ts';
 import { guarded, type ReadSession } from './read.ts';
-import type { Replica } from './replica.ts';
+import { FLUSHED, type Replica } from './replica.ts';
 import { reportStatement, seenBy } from './report-sql.ts';
 
 type Pairs = [label: string, count: number][];
@@ -53,26 +53,29 @@ interface Row {
 
 /**
  * The AI conversation summary of the call's website: one guarded statement, on a connection for slow reads. Where there is a
- * replica that lags little, it is read there, and the primary proves the authority after: then nobody gets more than the
- * credential grants at that moment, though from rows that may be 10 s old.
+ * replica that lags little, it is read there, and the primary proves the authority after, and that it had written all that was
+ * read: then nobody gets more than the credential grants at that moment, though from rows that may be 10 s old.
  */
 export async function readReport(
   session: ReadSession,
   slow: Database,
   range: ReportRange,
-  replica?: Pick<Replica, 'current'>,
+  replica?: Pick<Replica, 'read'>,
 ): Promise<ReportReading> {
   const { authority, website } = session;
   const period = periodOf(range);
   const timezone = range.timezone === undefined ? undefined : zoneOf(range.timezone);
   const read = async (): Promise<Row | undefined> => {
-    const lagging = await fromReplica(
-      replica?.current(),
-      reportStatement(authority, website, period, timezone, unguarded),
+    const lagging = await replica?.read<Row>((standing) =>
+      reportStatement(authority, website, period, timezone, standing),
     );
-    if (lagging) {
-      await guarded(session, sql`1 FROM ${guard(authority)}`);
-      return lagging;
+    // A website that it does not know yet is the primary's to tell of.
+    if (lagging && lagging.name !== null) {
+      const [told] = await guarded<{ written: boolean }>(
+        session,
+        sql`${FLUSHED} >= ${lagging.replayed}::bigint AS written FROM ${guard(authority)}`,
+      );
+      if (told?.written) return lagging;
     }
     const proof = { db: slow, authority, verified: false };
     const [row] = await guarded<Row>(proof, reportStatement(authority, website, period, timezone));
@@ -116,21 +119,6 @@ export async function readReport(
     headline: row.headline,
     summary,
   } satisfies Report;
-}
-
-// The primary would run out of the same time, and refuse the same zone.
-const SAME_THERE = /^(57014|22023)$/;
-
-/** A report that a replica has; undefined where the primary is to be asked, also for a website that it does not know yet. */
-async function fromReplica(db: Database | undefined, report: Fragment): Promise<Row | undefined> {
-  if (!db) return undefined;
-  try {
-    const [row] = await db.query<Row>(sql`SELECT ${report}`);
-    return row?.name == null ? undefined : row;
-  } catch (error) {
-    if (SAME_THERE.test(sqlState(error))) throw error;
-    return undefined;
-  }
 }
 
 function summarize(row: Row): { summary: Report['summary']; truncated: boolean } {

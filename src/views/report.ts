@@ -27,7 +27,9 @@ const meta = z.strictObject({
   end: Day.describe('Last local day, included.'),
   time_zone: z.string().describe('IANA time zone of the website.'),
   bucket_time_zone: z.string().describe('IANA time zone of the bounds, days and hours of this report.'),
-  generated_at: Time.describe('When the figures were computed. RFC 3339, UTC, milliseconds.'),
+  generated_at: Time.describe(
+    'What was stored by then is counted, maybe not what came after. RFC 3339, UTC, milliseconds.',
+  ),
   source: z.literal('persisted').describe('Computed from stored records.'),
   truncated: z.boolean().describe(`Whether a list was cut at ${LABELS} labels.`),
   cache_seconds: z.int().min(0).max(300).describe('How long the answer may be reused.'),

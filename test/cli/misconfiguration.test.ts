@@ -60,6 +60,11 @@ const ADDRESSES = [
   'postgres://db:x/gateway',
   'postgres://%zz@db/gateway',
   'postgres://gateway:100%@db/gateway',
+  // Passwords that begin like a port, with a character that ends it.
+  'postgres://gateway:12/3@db/gateway',
+  'postgres://gateway:12#3@db/gateway',
+  'postgres://gateway:12?3@db/gateway',
+  'postgres://gateway:hush@12/3@db/gateway',
 ];
 const PROVIDER = {
   GATEWAY_OIDC_ISSUER: 'https://id.example',

@@ -1,17 +1,36 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { BlockList, isIPv4 } from 'node:net';
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { BlockList } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { EXPECTED, readConfig } from '../../src/config.ts';
 import { packageRoot } from '../../src/package.ts';
-import { environmentOf, exec, fileOf, readCompose, readDockerfile, type Service, stepOf } from './files.ts';
+import { CERTIFICATE, KEY } from '../events/certificate.ts';
+import {
+  databaseStatements,
+  environmentOf,
+  exec,
+  fileOf,
+  gatewaysOf,
+  readCompose,
+  readDockerfile,
+  type Service,
+  stepOf,
+} from './files.ts';
 
 /** What a deployment is started with names things that exist, and its parts agree with one another. */
-const GIVEN = { POSTGRES_PASSWORD: 'hush', GATEWAY_KEYS: `1:${Buffer.alloc(32, 1).toString('base64')}` };
+const GIVEN = {
+  POSTGRES_PASSWORD: 'superhush',
+  DATABASE_PASSWORD: 'hush',
+  GATEWAY_KEYS: `1:${Buffer.alloc(32, 1).toString('base64')}`,
+};
 const there = (path: string): boolean => existsSync(new URL(path, packageRoot));
 const { services, networks, volumes } = readCompose(GIVEN);
-const gateways = Object.entries(services).filter(([, { build }]) => build === '.');
+const gateways = gatewaysOf(services);
 const service = (name: string): Service => services[name] ?? expect.fail(`no service ${name}`);
 const [build, packages, image] = readDockerfile();
 const caddyfile = fileOf('resources/compose/Caddyfile');
@@ -25,7 +44,10 @@ describe('Dockerfile', () => {
     expect(stepOf(image, 'USER')).toBe('node');
     expect(image?.from).toBe(build?.from);
     const { engines } = JSON.parse(fileOf('package.json'));
-    expect(image?.from).toContain(`node:${/\d+/.exec(engines.node)?.[0]}-`);
+    // A release that is maintained, whatever the oldest is that would do.
+    const [oldest] = /\d+/.exec(engines.node) ?? [];
+    for (const from of [image?.from, packages?.from, build?.from, `${service('receiver').image} AS`])
+      expect(Number(/^node:(\d+)-bookworm-slim\b/.exec(from ?? '')?.[1])).toBeGreaterThanOrEqual(Number(oldest));
   });
 
   it('runs what package.json calls the gateway, with settings that exist', () => {
@@ -38,12 +60,36 @@ describe('Dockerfile', () => {
     expect(stepOf(image, 'EXPOSE')).toBe(settings['PORT']);
   });
 
-  it('is healthy where /readyz says so, and needs no program but node to ask', () => {
+  it('is healthy where /readyz says so, over HTTP or TLS, and needs no program but node to ask', async () => {
     const [, options = '', command = ''] = /^(.*) CMD (\[.*\])$/.exec(stepOf(image, 'HEALTHCHECK')) ?? [];
     expect(options).toMatch(/--interval=\d+s --timeout=\d+s --start-period=\d+s --retries=\d+/);
-    const [program, flag, script = ''] = exec(command);
-    expect([program, flag]).toEqual(['node', '-e']);
-    expect(script).toContain(`http://127.0.0.1:$${'{process.env.PORT}'}/readyz`);
+    const [program = '', ...script] = exec(command);
+    expect(program).toBe('node');
+    let status = 200;
+    const answer: RequestListener = (request, response) => {
+      response.writeHead(request.url === '/readyz' ? status : 404).end();
+    };
+    for (const [server, more] of [
+      [createServer(answer), {}],
+      [createTlsServer({ key: KEY, cert: CERTIFICATE }, answer), { GATEWAY_TLS_CERT: '/run/cert.pem' }],
+    ] as const) {
+      server.listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const address = server.address();
+      const port = typeof address === 'object' && address ? address.port : 0;
+      const ask = async (): Promise<unknown> => {
+        const env = { PATH: process.env['PATH'], ...environmentOf(image), PORT: `${port}`, ...more };
+        const [code] = await once(spawn(program, script, { env }), 'close');
+        return code;
+      };
+      status = 200;
+      expect(await ask()).toBe(0);
+      status = 503;
+      expect(await ask()).toBe(1);
+      server.close();
+      await once(server, 'close');
+      expect(await ask()).toBe(1);
+    }
   });
 
   it('gets what it copies: nothing that is ignored, nothing that is missing', () => {
@@ -72,24 +118,37 @@ describe('Dockerfile', () => {
 describe('compose.yaml', () => {
   it('asks for its secrets', () => {
     expect(() => readCompose({})).toThrow(/: see OPERATIONS.md$/);
-    expect(() => readCompose({ POSTGRES_PASSWORD: 'hush' })).toThrow(/^GATEWAY_KEYS/);
+    for (const name of Object.keys(GIVEN))
+      expect(() => readCompose({ ...GIVEN, [name]: undefined })).toThrow(new RegExp(`^${name}: see OPERATIONS`));
+    const secrets = fileOf('OPERATIONS.md')
+      .match(/printf '(.*)' .* > \.env/)?.[1]
+      ?.match(/[A-Z_]+(?==)/g);
+    expect(secrets?.toSorted()).toEqual(Object.keys(GIVEN).toSorted());
   });
 
   it('has two gateways with the same settings, all of which exist and are accepted', () => {
     expect(gateways).toHaveLength(2);
-    expect(gateways[1]?.[1]).toEqual(gateways[0]?.[1]);
+    // One builds the image, the other waits for it.
+    const [first, second] = gateways.map(([, { build: own, pull_policy, ...rest }]) => ({
+      built: [own, pull_policy],
+      rest,
+    }));
+    expect([first?.built, second?.built]).toEqual([
+      ['.', undefined],
+      [undefined, 'never'],
+    ]);
+    expect(second?.rest).toEqual(first?.rest);
     for (const [, { environment }] of gateways) {
       expect(Object.keys(environment).filter((name) => !(name in EXPECTED))).toEqual([]);
       const { NODE_ENV: _, ...shipped } = environmentOf(image);
       const config = readConfig({ ...shipped, ...environment });
       const { hostname, port, username, password, pathname } = new URL(config.databaseUrl ?? '');
-      const { POSTGRES_USER, POSTGRES_DB, POSTGRES_PASSWORD } = service('postgres').environment;
       expect([hostname, port, username, password, pathname]).toEqual([
         'postgres',
         '5432',
-        POSTGRES_USER,
-        POSTGRES_PASSWORD,
-        `/${POSTGRES_DB}`,
+        'gateway',
+        'hush',
+        '/gateway',
       ]);
       expect([...config.webhooks.allowed]).toEqual([`http://receiver:${service('receiver').environment['PORT']}`]);
       // Nothing has to be written: neither keys nor a store.
@@ -97,33 +156,66 @@ describe('compose.yaml', () => {
     }
   });
 
-  it('believes the proxy, which is on its network, about addresses', () => {
-    const subnet = networks.default.ipam.config[0]?.subnet ?? '';
-    expect(gateways[0]?.[1].environment['GATEWAY_TRUSTED_PROXIES']).toBe(subnet);
-    const [network = '', bits] = subnet.split('/');
-    const list = new BlockList();
-    list.addSubnet(network, Number(bits));
-    expect([isIPv4(network), list.check('172.30.87.5'), list.check('172.30.88.5')]).toEqual([true, true, false]);
+  it('the gateway owns its database, and is not PostgreSQL’s superuser', () => {
+    const { environment, volumes: mounts, user } = service('postgres');
+    expect(environment).toEqual({ POSTGRES_PASSWORD: 'superhush', DATABASE_PASSWORD: 'hush' });
+    expect(mounts).toContain('./resources/compose/database.sql:/docker-entrypoint-initdb.d/database.sql:ro');
+    expect(user).toBe('postgres');
+    expect(databaseStatements('hush')).toEqual([
+      "CREATE ROLE gateway LOGIN PASSWORD 'hush'",
+      'CREATE DATABASE gateway OWNER gateway',
+    ]);
   });
 
-  it('gateways are locked down, and end in their own time', () => {
-    for (const [name, one] of gateways) {
+  it('believes the proxy about addresses and nobody else, and parts what need not meet', () => {
+    const [{ subnet = '', ip_range: range = '' } = {}] = networks['front']?.ipam?.config ?? [];
+    const inside = (cidr: string, address: string): boolean => {
+      const [network = '', bits] = cidr.split('/');
+      const list = new BlockList();
+      list.addSubnet(network, Number(bits));
+      return list.check(address);
+    };
+    const { front } = z.record(z.string(), z.object({ ipv4_address: z.string() })).parse(service('proxy').networks);
+    const address = front?.ipv4_address ?? '';
+    expect(gateways[0]?.[1].environment['GATEWAY_TRUSTED_PROXIES']).toBe(address);
+    // An address that is given to nobody else, who may start before.
+    expect([inside(subnet, address), inside(range, address)]).toEqual([true, false]);
+    const members = Object.fromEntries(
+      Object.entries(services).map(([name, one]) => [
+        name,
+        Array.isArray(one.networks) ? one.networks : Object.keys(one.networks),
+      ]),
+    );
+    expect(members).toEqual({
+      postgres: ['store'],
+      'gateway-1': ['front', 'store', 'hooks'],
+      'gateway-2': ['front', 'store', 'hooks'],
+      proxy: ['front'],
+      receiver: ['hooks'],
+    });
+    expect(Object.keys(networks).toSorted()).toEqual(['front', 'hooks', 'store']);
+    expect(networks['store']?.internal).toBe(true);
+  });
+
+  it('everything is locked down, published to this machine only, and gateways end in their own time', () => {
+    for (const [name, one] of Object.entries(services)) {
       expect(one, name).toMatchObject({
-        command: ['serve'],
-        init: true,
         read_only: true,
         cap_drop: ['ALL'],
+        cap_add: name === 'proxy' ? ['NET_BIND_SERVICE'] : [],
         security_opt: ['no-new-privileges:true'],
-        stop_grace_period: '15s',
       });
-      expect(one.volumes).toEqual([]);
+      for (const port of one.ports) expect(port, name).toMatch(/^127\.0\.0\.1:/);
+    }
+    for (const [, one] of gateways) {
+      expect(one).toMatchObject({ command: ['serve'], init: true, stop_grace_period: '15s', volumes: [], tmpfs: [] });
     }
   });
 
   it('waits for what says that it is healthy, mounts what is there', () => {
     for (const [name, { depends_on, volumes: mounts }] of Object.entries(services)) {
       for (const other of Object.keys(depends_on)) {
-        const healthy = service(other).healthcheck !== undefined || service(other).build === '.';
+        const healthy = service(other).healthcheck !== undefined || gateways.some(([name]) => name === other);
         expect(healthy, `${name} waits for ${other}`).toBe(true);
       }
       for (const mount of mounts) {
@@ -137,7 +229,7 @@ describe('compose.yaml', () => {
     const base = gateways[0]?.[1].environment['GATEWAY_BASE_URL'] ?? '';
     const { port, protocol } = new URL(base);
     expect(protocol).toBe('https:');
-    expect(service('proxy').ports).toEqual([`${port}:${port}`]);
+    expect(service('proxy').ports).toEqual([`127.0.0.1:${port}:${port}`]);
     expect(caddyfile).toContain(`\n${base} {\n\ttls internal\n`);
     const upstreams = gateways.map(([name]) => `${name}:${environmentOf(image)['PORT']}`).join(' ');
     expect(caddyfile).toContain(`reverse_proxy {$GATEWAYS:${upstreams}} {`);

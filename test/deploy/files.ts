@@ -47,6 +47,7 @@ const Strings = z.record(z.string(), z.coerce.string());
 const Service = z.strictObject({
   image: z.string(),
   build: z.literal('.').optional(),
+  pull_policy: z.literal('never').optional(),
   command: z.array(z.string()).optional(),
   environment: Strings.default({}),
   ports: z.array(z.string()).default([]),
@@ -56,6 +57,9 @@ const Service = z.strictObject({
     .strictObject({ test: z.array(z.string()), interval: z.string(), timeout: z.string(), retries: z.number() })
     .optional(),
   user: z.string().optional(),
+  networks: z.union([z.array(z.string()), z.record(z.string(), z.strictObject({ ipv4_address: z.ipv4() }))]),
+  tmpfs: z.array(z.string()).default([]),
+  cap_add: z.array(z.string()).default([]),
   init: z.boolean().default(false),
   read_only: z.boolean().default(false),
   cap_drop: z.array(z.string()).default([]),
@@ -63,9 +67,13 @@ const Service = z.strictObject({
   stop_grace_period: z.string().optional(),
   restart: z.string().optional(),
 });
+const Network = z.strictObject({
+  internal: z.boolean().optional(),
+  ipam: z.strictObject({ config: z.array(z.strictObject({ subnet: z.cidrv4(), ip_range: z.cidrv4() })) }).optional(),
+});
 const Compose = z.object({
   services: z.record(z.string(), Service),
-  networks: z.object({ default: z.object({ ipam: z.object({ config: z.array(z.object({ subnet: z.string() })) }) }) }),
+  networks: z.record(z.string(), Network.nullable()),
   volumes: z.record(z.string(), z.null()),
 });
 export type Service = z.infer<typeof Service>;
@@ -80,5 +88,19 @@ export function readCompose(given: Readonly<Record<string, string>>): z.infer<ty
       return value;
     },
   );
-  return Compose.parse(parse(text));
+  return Compose.parse(parse(text, { merge: true }));
 }
+
+/** Names and settings of the services that run the image which is built here. */
+export const gatewaysOf = (services: Readonly<Record<string, Service>>): [name: string, Service][] => {
+  const built = Object.values(services).find(({ build }) => build === '.')?.image;
+  return Object.entries(services).filter(([, { image }]) => image === built);
+};
+
+/** Statements of database.sql, as psql sends them. */
+export const databaseStatements = (password: string): string[] =>
+  fileOf('resources/compose/database.sql')
+    .replace(/^(--|\\getenv password DATABASE_PASSWORD$).*\n/gm, '')
+    .replaceAll(":'password'", `'${password}'`)
+    .split(/;\n/)
+    .filter((statement) => statement !== '');

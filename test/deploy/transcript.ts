@@ -21,7 +21,16 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { packageRoot } from '../../src/package.ts';
 import { closeClusters, openCluster } from '../support/cluster.ts';
-import { environmentOf, exec, fileOf, readCompose, readDockerfile, stepOf } from './files.ts';
+import {
+  databaseStatements,
+  environmentOf,
+  exec,
+  fileOf,
+  gatewaysOf,
+  readCompose,
+  readDockerfile,
+  stepOf,
+} from './files.ts';
 
 /**
  * compose.yaml without Docker: `npm run build && node dist/test/deploy/transcript.js`. Runs the Dockerfile's steps in plain
@@ -136,17 +145,17 @@ async function main(): Promise<void> {
   const cluster = await openCluster();
   const admin = cluster.sql('postgres');
   const password = randomBytes(12).toString('hex');
-  await admin.unsafe(`CREATE ROLE gateway LOGIN PASSWORD '${password}'`);
-  await admin.unsafe('CREATE DATABASE gateway OWNER gateway');
+  for (const statement of databaseStatements(password)) await admin.unsafe(statement);
   tell(`PostgreSQL ${(await admin`SHOW server_version`)[0]?.['server_version']} on port ${cluster.port}`);
 
   const { services } = readCompose({
-    POSTGRES_PASSWORD: password,
+    POSTGRES_PASSWORD: 'unused',
+    DATABASE_PASSWORD: password,
     GATEWAY_KEYS: `1:${randomBytes(32).toString('base64')}`,
   });
   const [proxyPort, receiverPort, ...ports] = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
   const url = `https://localhost:${proxyPort}`;
-  const names = Object.keys(services).filter((name) => services[name]?.build === '.');
+  const names = gatewaysOf(services).map(([name]) => name);
   /** The settings of compose.yaml and of the image, with loopback's addresses in place of the network's. */
   const settings = (i: number): Record<string, string> => {
     const given = { ...environmentOf(image), ...services[names[i] ?? '']?.environment };
@@ -156,7 +165,7 @@ async function main(): Promise<void> {
         .replace('@postgres:5432', `@127.0.0.1:${cluster.port}`)
         .replace('https://localhost:8443', url)
         .replace('http://receiver:9000', `http://127.0.0.1:${receiverPort}`)
-        .replace('172.30.87.0/24', '127.0.0.0/8'),
+        .replace('172.30.87.2', '127.0.0.1'),
     ]);
     return { ...Object.fromEntries(local), PORT: `${ports[i]}`, LOG_LEVEL: 'warn' };
   };

@@ -11,7 +11,7 @@ import type { CallTrace } from '../../src/core/calls.ts';
 import { FAILURE_CODES } from '../../src/core/failures.ts';
 import { loadSkills, loadTools } from '../../src/gateway/load.ts';
 import { labelled } from '../../src/observe/group.ts';
-import type { Snapshot } from '../../src/observe/metrics.ts';
+import { openMetrics, type Snapshot } from '../../src/observe/metrics.ts';
 import { sharing } from '../../src/observe/sharing.ts';
 import { openStoreGauges } from '../../src/observe/store-gauges.ts';
 import { startTracing } from '../../src/observe/tracing.ts';
@@ -114,7 +114,7 @@ describe('/metrics', () => {
       outcome: new RegExp(
         `^(ok|unfinished|http_\\d{3}|-32\\d{3}|${FAILURE_CODES.join('|')}|invalid_client|invalid_request)$`,
       ),
-      pool: /^(reads|slow|writes|tasks|ends)$/,
+      pool: /^(reads|slow|writes|tasks|ends|replica)$/,
     };
     const ours = series.filter(({ name }) => name.startsWith('gateway_'));
     expect(ours.length).toBeGreaterThan(100);
@@ -232,6 +232,17 @@ it('those who scrape at once share one answer, and one that failed is not kept',
   expect(await text()).toBe('2');
   await pause(1_050);
   expect(await text()).toBe('3');
+});
+
+it('tells whether reports are read from the replica, where there is one', async () => {
+  const sources = { version: '1', pools: [], sockets: () => 0, quotaRefusals: () => 0 };
+  expect(await openMetrics(sources).text()).not.toContain('gateway_replica_current');
+  let current = true;
+  const metrics = openMetrics({ ...sources, replica: () => current });
+  const told = async () => sumOf(readScrape(await metrics.text()), 'gateway_replica_current');
+  expect(await told()).toBe(1);
+  current = false;
+  expect(await told()).toBe(0);
 });
 
 it('what is no number is null on its way from a worker, and not told', () => {

@@ -42,27 +42,57 @@ it('every key and every reference of a website’s tables carries the tenant', a
   expect(references.length).toBeGreaterThan(20);
 });
 
-/** Uses of platform tables in a text without a condition on each of these columns; how many uses there are. */
+/** A statement's own words, and those of each SELECT in parentheses within it, whatever the depth. */
+function scopesOf(statement: string): string[] {
+  const open: string[] = [''];
+  const scopes: string[] = [];
+  for (const character of statement) {
+    if (character === '(') open.push('');
+    else if (character === ')' && open.length > 1) {
+      const inner = open.pop() ?? '';
+      const query = /^\s*(SELECT|WITH|INSERT|UPDATE|DELETE)\b/i.test(inner);
+      if (query) scopes.push(inner);
+      open[open.length - 1] += query ? '()' : `(${inner})`;
+    } else open[open.length - 1] += character;
+  }
+  return [...scopes, ...open];
+}
+
+/**
+ * Uses of platform tables in a text, statement by statement, without a condition on each of these columns; how many uses there
+ * are. A column without the name of its table is that table's only where the SELECT reads no other.
+ */
 function lacking(text: string, columns: (table: string) => readonly string[]): { uses: number; without: string[] } {
-  const plain = text.replace(/--.*$/gm, '').replace(/\s+/g, ' ');
   const without: string[] = [];
   let uses = 0;
-  const read = /\b(?:FROM|JOIN|UPDATE|USING) (?:ONLY )?platform\.(\w+)(?: (?:AS )?(\w+))?/gi;
-  for (const [, table = '', alias = ''] of plain.matchAll(read)) {
-    uses++;
-    const name = /^(where|on|join|left|set|order|group|cross|using)?$/i.test(alias) ? table : alias;
-    for (const column of columns(table)) {
-      const own = `(?:\\b${name}\\.|(?<![.\\w]))${column}`;
-      const held = new RegExp(
-        `${own} (?:=|IN\\b)|= ${name}\\.${column}\\b|\\(${own}, (?:${name}\\.)?\\w+(?:, [\\w.]+)*\\) (?:=|IN)|USING \\(tenant, site`,
-        'i',
-      );
-      if (!held.test(plain)) without.push(`${table} ${name} has no ${column}`);
+  for (const statement of text
+    .replace(/--.*$/gm, '')
+    .replace(/\s+/g, ' ')
+    .split(/;|\bLOOP\b|\bBEGIN\b/)) {
+    for (const scope of scopesOf(statement)) {
+      const read = /\b(?:FROM|JOIN|UPDATE|USING) (?:ONLY )?platform\.(\w+)(?=(?: (?:AS )?(\w+))?)/gi;
+      const alone =
+        scope.match(/\b(FROM|JOIN|UPDATE|USING)(?! DISTINCT| SET)\b/gi)?.length === 1 &&
+        !/\bFROM [^()]*?,/.test(scope.replace(/ (WHERE|GROUP|ORDER|RETURNING|LIMIT)\b.*/i, ''));
+      for (const [, table = '', alias = ''] of scope.matchAll(read)) {
+        uses++;
+        const name = /^(where|on|join|left|set|order|group|cross|using)?$/i.test(alias) ? table : alias;
+        for (const column of columns(table)) {
+          const held = (own: string, where: string): boolean =>
+            new RegExp(`${own} (?:=|IN\\b)|\\(${own}, (?:\\w+\\.)?\\w+(?:, [\\w.]+)*\\) (?:=|IN)`, 'i').test(where);
+          const qualified =
+            held(`\\b${name}\\.${column}`, statement) || new RegExp(`= ${name}\\.${column}\\b`, 'i').test(statement);
+          const bare = (alone && held(`(?<![.\\w])${column}`, scope)) || /USING \(tenant, site/i.test(scope);
+          if (!qualified && !bare) without.push(`${table} ${name} has no ${column}`);
+        }
+      }
+      for (const [, table = '', given = ''] of scope.matchAll(
+        /INSERT INTO platform\.(\w+)(?: AS \w+)? ?\(([^)]*)\)/gi,
+      )) {
+        uses++;
+        if (table !== 'organization' && !/\btenant, site\b/.test(given)) without.push(`INSERT INTO ${table}`);
+      }
     }
-  }
-  for (const [, table = '', given = ''] of plain.matchAll(/INSERT INTO platform\.(\w+)(?: AS \w+)? ?\(([^)]*)\)/gi)) {
-    uses++;
-    if (table !== 'organization' && !/\btenant, site\b/.test(given)) without.push(`INSERT INTO ${table}`);
   }
   return { uses, without };
 }
@@ -74,6 +104,14 @@ it('a statement without them is seen', () => {
   expect(lacking('DELETE FROM platform.note WHERE tenant = 1 AND id = 1', both).without).toHaveLength(1);
   expect(lacking('INSERT INTO platform.note (id) VALUES (1)', both).without).toHaveLength(1);
   expect(lacking('SELECT FROM platform.note n WHERE n.tenant = 1 AND n.site = 2', both).without).toEqual([]);
+  // What another statement of the text has is not this one's.
+  const first = 'DELETE FROM platform.note WHERE tenant = 1 AND site = 2;';
+  expect(lacking(`${first} DELETE FROM platform.note WHERE id = 1`, both).without).toHaveLength(2);
+  // Nor is what another table has, or an inner SELECT.
+  const joined = 'SELECT FROM platform.note JOIN platform.visitor v ON v.id = visitor_id WHERE tenant = 1 AND site = 2';
+  expect(lacking(joined, both).without).toHaveLength(4);
+  const inner = 'SELECT FROM platform.note WHERE id IN (SELECT id FROM platform.file WHERE tenant = 1 AND site = 2)';
+  expect(lacking(inner, both).without).toEqual(['note note has no tenant', 'note note has no site']);
 });
 
 it('no function of the store touches a website’s table without tenant and site', async () => {

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { sql } from '../../src/core/sql.ts';
 import { openStore } from '../../src/store/open.ts';
+import { lookAt, requirePooler } from '../../src/store/place.ts';
 import { openDatabase } from '../../src/store/postgres.ts';
 import { gateway } from '../cli/support.ts';
 import { connected, type Door, doorOf, ORIGIN } from '../events/realtime.support.ts';
@@ -55,15 +56,34 @@ const open = (databaseUrl: string, directUrl?: string) =>
 
 describe(hasPgbouncer ? 'behind pgbouncer' : 'as behind a pooler: pgbouncer is not on PATH', () => {
   it('is refused while its sessions have no limits, or where the direct address leads elsewhere', async () => {
-    const limits = /^The sessions of DATABASE_URL have no statement_timeout or no lock_timeout\. Give them both/;
-    await expect(open(pooler.url(database.name), direct())).rejects.toThrow(limits);
-    await database.sql.unsafe(`ALTER DATABASE ${database.name} SET statement_timeout = '15s'`);
-    await database.sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    const reset = () => database.sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
       WHERE datname = ${database.name} AND pid <> pg_backend_pid()`;
-    await expect(open(pooler.url(database.name), direct())).rejects.toThrow(limits);
-    await database.sql.unsafe(`ALTER DATABASE ${database.name} SET lock_timeout = '15s'`);
-    await database.sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-      WHERE datname = ${database.name} AND pid <> pg_backend_pid()`;
+    const set = async (name: string, value: string): Promise<void> => {
+      await database.sql.unsafe(`ALTER DATABASE ${database.name} SET ${name} = '${value}'`);
+      await reset();
+    };
+    const lacking = (names: string, mend: string): RegExp =>
+      new RegExp(`^The sessions of DATABASE_URL have not the ${names} that .* As the server's owner: ${mend} Then`);
+    await expect(open(pooler.url(database.name), direct())).rejects.toThrow(
+      lacking(
+        'statement_timeout, lock_timeout',
+        "ALTER ROLE postgres SET statement_timeout = '15s'; ALTER ROLE postgres SET lock_timeout = '15s';",
+      ),
+    );
+    await set('statement_timeout', '15s');
+    for (const [name, wrong, right] of [
+      ['lock_timeout', '1ms', '15s'],
+      ['statement_timeout', '2h', '15s'],
+      ['statement_timeout', '5s', '15s'],
+      ['default_transaction_isolation', 'repeatable read', 'read committed'],
+      ['default_transaction_isolation', 'serializable', 'read committed'],
+    ] as const) {
+      await set(name, wrong);
+      if (name !== 'lock_timeout') await set('lock_timeout', '15s');
+      const mend = `ALTER ROLE postgres SET ${name} = '${right}';`;
+      await expect(open(pooler.url(database.name), direct()), `${name} ${wrong}`).rejects.toThrow(lacking(name, mend));
+      await set(name, right);
+    }
     await expect(open(pooler.url(database.name), direct('postgres'))).rejects.toThrow(
       /^DATABASE_DIRECT_URL must lead to the same database as DATABASE_URL/,
     );
@@ -71,6 +91,9 @@ describe(hasPgbouncer ? 'behind pgbouncer' : 'as behind a pooler: pgbouncer is n
       /^DATABASE_DIRECT_URL cannot be reached \(127\.0\.0\.1:1\/x\)/,
     );
     if (hasPgbouncer) {
+      await expect(open(pooler.url(database.name), pooler.url(database.name))).rejects.toThrow(
+        /^DATABASE_DIRECT_URL leads to a pooler \(127\.0\.0\.1:\d+\/t_\w+\): name the server itself\.$/,
+      );
       await expect(open(pooler.url(database.name))).rejects.toThrow(
         /^DATABASE_URL leads to a pooler \(127\.0\.0\.1:\d+\/t_\w+\): name the server behind it in DATABASE_DIRECT_URL\.$/,
       );
@@ -78,8 +101,27 @@ describe(hasPgbouncer ? 'behind pgbouncer' : 'as behind a pooler: pgbouncer is n
       await expect(open(lax.url(database.name))).rejects.toThrow(
         /^DATABASE_URL leads to a pooler, which ignores the settings of a session: name the server/,
       );
+      await expect(open(pooler.url(database.name), lax.url(database.name))).rejects.toThrow(
+        /^DATABASE_DIRECT_URL leads to a pooler, which ignores the settings of a session: name the server itself\.$/,
+      );
+      for (const replicaUrl of [lax.url(database.name), pooler.url(database.name)])
+        await expect(
+          openStore({ databaseUrl: direct(), replicaUrl, dataDir: '/nowhere', connections: 1, log: () => undefined }),
+        ).rejects.toThrow(/^DATABASE_REPLICA_URL leads to a pooler.*: name the server itself\.$/);
       await lax.close();
     }
+  });
+
+  it('is refused where it has another style or zone, which pgbouncer itself takes from the gateway', async () => {
+    const place = await lookAt(database.db);
+    const pooled = { ...place, statementTimeout: 15_000, lockTimeout: 15_000 };
+    expect(() => requirePooler(pooled, place)).not.toThrow();
+    expect(() => requirePooler({ ...pooled, dateStyle: 'German, DMY' }, place)).toThrow(
+      / have not the DateStyle that /,
+    );
+    expect(() => requirePooler({ ...pooled, timeZone: 'Asia/Tokyo' }, place)).toThrow(
+      /^The sessions .* ALTER ROLE postgres SET TimeZone = 'UTC'; Then reconnect the pooler\.$/,
+    );
   });
 
   it('prepares nothing, unless the address says that it may', async () => {
@@ -125,7 +167,14 @@ describe(hasPgbouncer ? 'behind pgbouncer' : 'as behind a pooler: pgbouncer is n
     vi.stubEnv('DATABASE_URL', 'postgres://127.0.0.1:1/nowhere');
     vi.stubEnv('DATABASE_DIRECT_URL', direct());
     const { code, stdout } = await gateway('migrate', '--json');
+    // What it cannot reach is named as it was given.
+    vi.stubEnv('DATABASE_DIRECT_URL', 'postgres://127.0.0.1:1/x');
+    const lost = await gateway('migrate', '--json');
     vi.unstubAllEnvs();
+    expect([lost.code, lost.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^gateway: DATABASE_DIRECT_URL cannot be reached \(127/),
+    ]);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^\{"version":\d+\}\n$/)]);
   });
 

@@ -1,22 +1,32 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type postgres from 'postgres';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { sql as fragment } from '../../src/core/sql.ts';
 import type { Corridor } from '../../src/gateway/call.ts';
 import { openGateway } from '../../src/gateway/open.ts';
 import { demoRecords } from '../../src/import/demo/index.ts';
 import { importRecords } from '../../src/import/import.ts';
 import { openStore, type Store } from '../../src/store/open.ts';
-import { openReplica, type Replica } from '../../src/store/replica.ts';
+import { openDatabase } from '../../src/store/postgres.ts';
+import { openReplica, passing, type Replica } from '../../src/store/replica.ts';
 import { until } from '../events/webhooks.support.ts';
 import { type Cluster, closeClusters, openCluster } from '../support/cluster.ts';
 import { type Issued, issue } from '../support/credentials.ts';
 import { KEYS } from '../support/keys.ts';
+import { openProxy, type WireProxy } from '../support/pgwire.ts';
 import { DEMO_NOW } from '../support/postgres.ts';
 
 /** Two real servers, the second a streaming replica of the first: reports are read there, and nothing else is. */
 let primary: Cluster;
 let replica: Cluster;
 let store: Store;
+/** Where the follower's address leads, which may change. */
+let target: { host: string; port: number };
+let proxy: WireProxy;
 let follower: Replica;
+let said: string[] = [];
+/** Whether it was current while it was away, and what was said until it was there. */
+const arrival: unknown[] = [];
 let corridor: Corridor;
 let sql: postgres.Sql;
 let caller: Issued;
@@ -41,15 +51,23 @@ beforeAll(async () => {
   replica = await primary.replica();
   store = await open(replica.url('gateway'));
   // It began and is used: that is all the test needs of the store's own, whose 10 s are long.
-  await until(() => store.replica?.current() !== undefined);
+  await until(() => store.replica?.current() === true);
+  // Away at the start.
+  target = { host: '127.0.0.1', port: 1 };
+  proxy = await openProxy(target);
   follower = await openReplica({
-    url: replica.url('gateway'),
+    url: proxy.url('gateway'),
     primary: store.db,
-    statementTimeout: 5_000,
     name: 'test',
-    log: () => undefined,
+    log: (line) => said.push(line),
     lag: 2_500,
+    every: 300,
   });
+  await until(() => said.length > 0);
+  arrival.push(follower.current());
+  target.port = replica.port;
+  await usable();
+  arrival.push(...said);
   corridor = await openGateway({
     store: { ...store, replica: follower },
     keys: KEYS,
@@ -60,6 +78,7 @@ beforeAll(async () => {
 afterAll(async () => {
   try {
     await follower.close();
+    await proxy.close();
     await store.close();
   } finally {
     await closeClusters();
@@ -68,22 +87,31 @@ afterAll(async () => {
 
 const DAY = { range: 'date', start: '2026-11-01', end: '2026-11-15', timezone: 'UTC' };
 
-async function report(token: string, more: Readonly<Record<string, unknown>> = {}) {
+interface Told {
+  readonly data: {
+    readonly headline: { readonly ai_conversations: number };
+    readonly meta: { readonly generated_at: string; readonly end: string };
+  };
+}
+
+async function ask(token: string, more: Readonly<Record<string, unknown>> = {}) {
   const tool = corridor.registry.get('ai_conversation_summary') ?? expect.fail('no report');
   const input = { website_id: 'web_1_1', ...DAY, ...more };
   const outcome = await corridor.call({ tool, resource: 'rest', bearer: token, input });
   if ('failure' in outcome) return outcome.failure.code;
   // Its shape is the tool's own test's affair.
-  const { data } = ('body' in outcome ? outcome.body : undefined) as {
-    data: { headline: { ai_conversations: number } };
-  };
-  return data.headline.ai_conversations;
+  return (('body' in outcome ? outcome.body : undefined) as Told).data;
+}
+
+async function report(token: string, more: Readonly<Record<string, unknown>> = {}) {
+  const data = await ask(token, more);
+  return typeof data === 'string' ? data : data.headline.ai_conversations;
 }
 
 /** The replica stands still: what is committed from now on does not reach it. */
 const hold = (): Promise<unknown> => replica.sql('gateway')`SELECT pg_wal_replay_pause()`;
 const release = (): Promise<unknown> => replica.sql('gateway')`SELECT pg_wal_replay_resume()`;
-const usable = (): Promise<void> => until(() => follower.current() !== undefined, 10_000);
+const usable = (): Promise<void> => until(() => follower.current(), 10_000);
 /** Takes what a report counts from the primary, so that the two differ; returns how many are left. */
 async function shrink(): Promise<number> {
   await sql`DELETE FROM platform.conversation WHERE (tenant, site, id) IN (
@@ -93,6 +121,25 @@ async function shrink(): Promise<number> {
     WHERE tenant = 1 AND site = 1 AND ai_involved AND created_at >= '2026-11-01' AND created_at < '2026-11-16'`;
   return row?.n ?? 0;
 }
+
+/** The address leads to another server from now on, for connections that are open too. */
+async function lead(port: number): Promise<void> {
+  const before = target.port;
+  target.port = port;
+  if (before === 1) return;
+  await postgresAt(
+    before,
+  )`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'test-replica'`;
+}
+const postgresAt = (port: number): postgres.Sql => (port === primary.port ? primary : replica).sql('postgres');
+
+it('one that was away at the start is used when it comes, and each change is told once', () => {
+  expect(arrival).toEqual([
+    false,
+    expect.stringMatching(/^the primary makes the reports: the replica is away \([A-Z_]+\)$/),
+    'reports are read from the replica',
+  ]);
+});
 
 it('reads reports there, from rows that lag, and everything else from the primary', async () => {
   await usable();
@@ -130,18 +177,131 @@ it('a zone that does not exist is refused there as on the primary', async () => 
   expect(await report(caller.token, { timezone: 'Mars/Olympus' })).toBe('invalid_parameter');
 });
 
+it('says when, by the primary’s clock, of what it holds', async () => {
+  await usable();
+  const before = Date.now();
+  const [now] = await sql<{ now: Date }[]>`SELECT now() AS now`;
+  const data = await ask(caller.token, { range: 'today', start: undefined, end: undefined });
+  if (typeof data === 'string') return expect.fail(data);
+  const lag = Number(now?.now) - Date.parse(data.meta.generated_at);
+  // The moment of a look at it, not of the read: no clock but the primary's has told it.
+  expect(lag).toBeGreaterThan(0);
+  expect(lag).toBeLessThan(2_500 + Date.now() - before);
+  expect(data.meta.end).toBe(data.meta.generated_at.slice(0, 10));
+});
+
+it('a statement there proves the place and the position itself', async () => {
+  await usable();
+  const [own = expect.fail('no primary')] = await sql<{ place: string; position: string }[]>`
+    SELECT (SELECT system_identifier FROM pg_control_system()) || ' gateway 00000001' AS place,
+           pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::bigint AS position`;
+  const position = Number(own.position);
+  const [cluster = '', database = '', timeline = ''] = own.place.split(' ');
+  const at = async (url: string, mark: Parameters<typeof passing>[0]): Promise<boolean | null | undefined> => {
+    const db = openDatabase({ target: url, connections: 1, statementTimeout: 2_000, name: 'asked' });
+    const [row] = await db.query<{ ok: boolean | null }>(fragment`SELECT guard.ok FROM ${passing(mark)}`);
+    await db.close();
+    return row?.ok;
+  };
+  const there = replica.url('gateway');
+  await until(async () => (await at(there, { place: own.place, position })) === true);
+  for (const [url, place, reached] of [
+    [there, own.place, position + 1_000_000],
+    [there, `${BigInt(cluster) + 1n} ${database} ${timeline}`, position],
+    [there, `${cluster} other ${timeline}`, position],
+    [there, `${cluster} ${database} 00000002`, position],
+    [replica.url('postgres'), own.place, position],
+    [primary.url('gateway'), own.place, position],
+  ] as const)
+    expect(await at(url, { place, position: reached }), `${url} ${place}`).not.toBe(true);
+});
+
+it('where its address leads to another server afterwards, nothing of that one is read', async () => {
+  await usable();
+  const before = await report(caller.token);
+  said = [];
+  // It takes writes, and so nobody's.
+  await lead(primary.port);
+  expect(await report(caller.token)).toBe(before);
+  await until(() => !follower.current());
+  await until(() => said.some((line) => line.endsWith('was promoted and follows nobody')));
+  await lead(replica.port);
+  await usable();
+  expect(said.at(-1)).toBe('reports are read from the replica');
+});
+
+it('one that falls silent under a report costs seconds, not the answer', async () => {
+  await usable();
+  const before = await report(caller.token);
+  said = [];
+  const resume = proxy.blackhole();
+  const began = performance.now();
+  expect(await report(caller.token)).toBe(before);
+  const took = performance.now() - began;
+  resume();
+  console.info(`a report while the replica falls silent: ${took.toFixed(0)} ms`);
+  expect(took).toBeLessThan(3_000);
+  expect(said[0]).toBe('the primary makes the reports: the replica is away (ETIMEDOUT)');
+  await usable();
+});
+
+it('one whose replay holds a lock does neither', async () => {
+  await usable();
+  const before = await report(caller.token);
+  const locker = primary.sql('gateway');
+  await locker.begin(async (own) => {
+    await own`LOCK TABLE platform.conversation IN ACCESS EXCLUSIVE MODE`;
+    await own`SELECT pg_current_xact_id()`;
+    // What is not at a commit is flushed by others' commits.
+    await sql`CREATE TABLE IF NOT EXISTS public.flushed ()`;
+    await until(async () => {
+      const held = await replica.sql('gateway')`SELECT FROM pg_locks
+        WHERE mode = 'AccessExclusiveLock' AND relation = 'platform.conversation'::regclass`;
+      return held.length > 0;
+    });
+    await hold();
+  });
+  const began = performance.now();
+  expect(await report(caller.token)).toBe(before);
+  const took = performance.now() - began;
+  await release();
+  console.info(`a report while a lock is held there: ${took.toFixed(0)} ms`);
+  expect(took).toBeLessThan(4_500);
+  expect(took).toBeGreaterThan(500);
+});
+
+it('a primary that is slow for a moment takes nothing from it', async () => {
+  await usable();
+  said = [];
+  let asked = 0;
+  const faulty = await openReplica({
+    url: replica.url('gateway'),
+    // Of all that a look asks of the primary, each third is not answered.
+    primary: {
+      ...store.db,
+      read: (statement) => (++asked % 3 === 0 ? Promise.reject(new Error()) : store.db.read(statement)),
+    },
+    name: 'slow',
+    log: (line) => said.push(line),
+    every: 20,
+  });
+  await until(() => asked > 30);
+  expect(said).toEqual(['reports are read from the replica']);
+  await faulty.close();
+});
+
 it('falls back to the primary while it is too far behind, or away, and goes there again after', async () => {
   await usable();
   await hold();
   const left = await shrink();
-  await until(() => follower.current() === undefined);
+  await until(() => !follower.current());
   expect(await report(caller.token)).toBe(left);
   await release();
   await usable();
   await replica.kill();
   // Whoever comes before that was noticed is not refused either.
   expect(await report(caller.token)).toBe(left);
-  await until(() => follower.current() === undefined);
+  await until(() => !follower.current());
   expect(await report(caller.token)).toBe(left);
   await replica.start();
   await usable();
@@ -150,13 +310,50 @@ it('falls back to the primary while it is too far behind, or away, and goes ther
 
 it('is refused where its address leads elsewhere; one that is away at the start is not', async () => {
   const elsewhere = /^DATABASE_REPLICA_URL must lead to a streaming replica of the server of DATABASE_URL/;
-  await expect(open(primary.url('gateway'))).rejects.toThrow(elsewhere);
   await expect(open(replica.url('postgres'))).rejects.toThrow(elsewhere);
   await expect(open(replica.url('none'))).rejects.toThrow(/^DATABASE_REPLICA_URL cannot be reached/);
   await expect(open(primary.url('gateway'), replica.url('gateway'))).rejects.toThrow(
     /^DATABASE_URL leads to a replica/,
   );
+  await expect(
+    openStore({
+      databaseUrl: primary.url('gateway'),
+      directUrl: replica.url('gateway'),
+      dataDir: '/nowhere',
+      connections: 1,
+      log: () => undefined,
+    }),
+  ).rejects.toThrow(/^DATABASE_DIRECT_URL leads to a replica/);
+  const taking = await open(primary.url('gateway'));
+  expect(taking.replica?.current()).toBe(false);
+  await taking.close();
   const away = await open('postgres://127.0.0.1:1/gateway');
-  expect(away.replica?.current()).toBeUndefined();
+  expect(away.replica?.current()).toBe(false);
   await away.close();
 });
+
+it('one that was promoted is not used, nor what follows it, however far ahead', async () => {
+  await usable();
+  said = [];
+  await replica.sql('gateway')`SELECT pg_promote()`;
+  await until(() => !follower.current());
+  await until(() => said.some((line) => line.endsWith('was promoted and follows nobody')));
+  const promoted = await open(replica.url('gateway'));
+  expect(promoted.replica?.current()).toBe(false);
+  await promoted.close();
+  await replica.sql('gateway')`CREATE TABLE public.diverged AS SELECT generate_series(1, 10000)`;
+  const other = await replica.replica();
+  const lines: string[] = [];
+  const astray = await openReplica({
+    url: other.url('gateway'),
+    primary: store.db,
+    name: 'astray',
+    log: (line) => lines.push(line),
+    every: 100,
+  });
+  await until(() => lines.length > 0);
+  await pause(500);
+  expect(astray.current()).toBe(false);
+  expect(lines).toEqual(['the primary makes the reports: the replica follows another server than DATABASE_URL']);
+  await astray.close();
+}, 30_000);
