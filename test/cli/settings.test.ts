@@ -87,7 +87,9 @@ describe('observability', () => {
     ['OTEL_SDK_DISABLED', 'yes'],
     ['OTEL_SERVICE_NAME', 'x'.repeat(201)],
   ])('%s=%s is refused with a sentence', (name, given) => {
-    expect(refusal({ [name]: given })).toMatch(new RegExp(`^${name} must be [^.].+\\.$`));
+    expect(refusal({ OTEL_EXPORTER_OTLP_ENDPOINT: at, [name]: given })).toMatch(
+      new RegExp(`^${name} must be [^.].+\\.$`),
+    );
   });
 });
 

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { EndedCall } from '../../core/calls.ts';
 import { auditLog, auditOf } from '../../gateway/audit.ts';
@@ -41,3 +42,8 @@ export function endedCall(
   const outcome = code ?? (unfinished ? 'unfinished' : status < 400 ? 'ok' : `http_${status}`);
   return { surface, operation, outcome, status, seconds: ms / 1_000, requestId: request_id };
 }
+
+/** Milliseconds since then, with one decimal. */
+export const since = (began: number): number => Math.round((performance.now() - began) * 10) / 10;
+
+export const newRequestId = (): string => `req_${randomBytes(16).toString('hex')}`;

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import {
   createServer,
   type IncomingMessage,
@@ -15,7 +14,8 @@ import type { Logger } from 'pino';
 import type { Observer } from '../../core/calls.ts';
 import type { Failure } from '../../core/failures.ts';
 import { noteRefusal, type RequestRecord, type RestContext, type RestHandler } from '../rest/rest.ts';
-import { endedCall, teller } from './records.ts';
+import { withoutOffer } from './offer.ts';
+import { endedCall, newRequestId, since, teller } from './records.ts';
 import { HSTS, problem, SECURITY_HEADERS, UPGRADE_REQUIRED } from './reply.ts';
 import { openSource, openTrust } from './source.ts';
 
@@ -301,26 +301,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
 }
 
-/** The request as it came, but for the header Upgrade, and what followed it. */
-function withoutOffer({ method, url, httpVersion, rawHeaders }: IncomingMessage, head: Buffer): Buffer {
-  const lines = [`${method} ${url} HTTP/${httpVersion}`];
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i] ?? '';
-    if (name.toLowerCase() !== 'upgrade') lines.push(`${name}: ${rawHeaders[i + 1]}`);
-  }
-  return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]);
-}
-
 /** One that Node has not joined of several. */
 function headerOf(request: IncomingMessage, name: string): string | undefined {
   const value = request.headers[name];
   return typeof value === 'string' ? value : undefined;
 }
-
-/** Milliseconds since then, with one decimal. */
-const since = (began: number): number => Math.round((performance.now() - began) * 10) / 10;
-
-const newRequestId = (): string => `req_${randomBytes(16).toString('hex')}`;
 
 const STATUS_OF_BAD_HTTP: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
