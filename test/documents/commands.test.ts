@@ -49,7 +49,7 @@ const NOT_HERE: readonly (readonly [command: RegExp, reason: string])[] = [
     : [
         [
           /^(createdb|pg_dump|pg_restore|export RESTORED_URL)|"\$RESTORED_URL"/,
-          'needs a PostgreSQL server and its client programs, which this machine lacks',
+          'needs a PostgreSQL server and its client programs: the long form runs it where they are',
         ] as const,
       ]),
 ];

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { vi } from 'vitest';
 import { type Cluster, closeClusters, openCluster } from '../support/cluster.ts';
+import { LONG } from '../support/form.ts';
 
 /** Major version of a program on PATH; 0 without it. */
 function majorOf(program: string): number {
@@ -10,9 +11,9 @@ function majorOf(program: string): number {
 
 const SERVER = majorOf('postgres');
 
-/** Whether this machine has a PostgreSQL server on PATH, and client programs that know its version. */
+/** In the long form: whether this machine has a PostgreSQL server on PATH, and client programs that know its version. */
 export const hasClients =
-  SERVER >= 15 && ['createdb', 'pg_dump', 'pg_restore'].every((program) => majorOf(program) >= SERVER);
+  LONG && SERVER >= 15 && ['createdb', 'pg_dump', 'pg_restore'].every((program) => majorOf(program) >= SERVER);
 
 /** A server of the operator's own, with the role `gateway`. */
 export interface OwnServer {

@@ -117,7 +117,7 @@ describe('two replicas', () => {
     expect(await states()).toEqual({ completed: 10 });
   });
 
-  const RACES = times(80, 200);
+  const RACES = times(60, 200);
   it('A2-06 races of cancel on one against the result on the other', async () => {
     const seen: Record<string, number> = {};
     // As long as a task takes here, so that the cancellation falls into it.

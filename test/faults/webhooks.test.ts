@@ -218,7 +218,7 @@ const replaced = async (sql: postgres.Sql, name: string, from: RegExp | string, 
   await sql.unsafe(other);
 };
 
-it.each<[string, (sql: postgres.Sql) => Promise<unknown>, string]>([
+const DEFECTS: readonly [name: string, plant: (sql: postgres.Sql) => Promise<unknown>, found: string][] = [
   [
     'no lease',
     (sql) =>
@@ -259,9 +259,14 @@ it.each<[string, (sql: postgres.Sql) => Promise<unknown>, string]>([
       ),
     'more repetitions of what was accepted than kills explain',
   ],
-])('F-10 has power: it finds %s', { meta: { shown: { planted: 1 } }, timeout: 120_000 }, async (_, defect, found) => {
-  expect((await drain({ kills: 0, events: times(40, 100), defect })).wrong).toContain(found);
-});
+];
+it.each(DEFECTS.slice(0, times(2, 4)))(
+  'F-10 has power: it finds %s',
+  { meta: { shown: { planted: 1 } }, timeout: 120_000 },
+  async (_, defect, found) => {
+    expect((await drain({ kills: 0, events: times(40, 100), defect })).wrong).toContain(found);
+  },
+);
 
 const servers: Server[] = [];
 const sockets = new Set<Socket>();

@@ -28,7 +28,7 @@ const LEGAL = [
 ].map((moves) => moves.join(' '));
 
 describe('A2-06', () => {
-  const RACES = times(80, 200);
+  const RACES = times(60, 200);
   it('races of cancel and complete over two replicas: one of them wins, and it stays so', async () => {
     const seen = { canceled: 0, completed: 0 };
     let sender = await world.issue();
