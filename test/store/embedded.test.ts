@@ -216,7 +216,7 @@ describe('refusals', () => {
   it('refuses a data folder that cannot be made', async () => {
     const file = join(bench.base, 'a-file');
     writeFileSync(file, '');
-    await bench.refused(join(file, 'data'), /cannot be made or written \(ENOTDIR\).*GATEWAY_DATA_DIR/);
+    await bench.refused(join(file, 'data'), /cannot be made or written \((ENOTDIR|EEXIST)\).*GATEWAY_DATA_DIR/);
   });
 
   it('says why a damaged database does not start', async () => {
