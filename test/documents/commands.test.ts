@@ -1,6 +1,4 @@
-import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,6 +7,7 @@ import { newSecret, type SecretKind } from '../../src/auth/tokens.ts';
 import { newWebhookSecret } from '../../src/events/webhooks/signature.ts';
 import { packageRoot } from '../../src/package.ts';
 import { type Started, start } from '../bench/processes.ts';
+import { freePort } from '../support/port.ts';
 import { built } from '../support/replica.ts';
 import { type Command, commandsOf } from './blocks.ts';
 import { hasClients, type OwnServer, openOwnServer } from './server.ts';
@@ -71,15 +70,6 @@ let gateway: Started | undefined;
 let shell: Shell;
 /** Of the operator's own, for what PostgreSQL's own tools do. */
 let server: OwnServer | undefined;
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  probe.close();
-  await once(probe, 'close');
-  return typeof address === 'object' && address ? address.port : 0;
-}
 
 /** Ours only: an empty one counts as unset. */
 const settings = (): Record<string, string> => ({

@@ -1,11 +1,10 @@
-import { once } from 'node:events';
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
-import { createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Issued, issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { times } from '../support/form.ts';
+import { freePort } from '../support/port.ts';
 import { type Replica, startReplica } from '../support/replica.ts';
 
 /**
@@ -28,15 +27,6 @@ beforeAll(async () => {
   replicas = await Promise.all(ports.map(start));
 });
 afterAll(() => database.close());
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  probe.close();
-  await once(probe, 'close');
-  return typeof address === 'object' && address ? address.port : 0;
-}
 
 const start = (port: number): Promise<Replica> =>
   startReplica({

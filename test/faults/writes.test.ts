@@ -129,7 +129,7 @@ describe('F-01 kill -9 at every message of each write', () => {
       await Promise.all(trials.map((trial) => done(trial, () => [slots[1].url, slots[0].url])));
     }
     // Nearly always all four; on a busy machine some had their answer before the kill.
-    expect(struck).toBeGreaterThan(striking.length * WRITES.length * 0.3);
+    expect(struck).toBeGreaterThan(striking.length * WRITES.length * 0.4);
     lines.push(`F-01: ${struck} writes struck at ${striking.length} points`);
     await balance('F-01', began);
   });
