@@ -13,7 +13,6 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { request } from 'node:https';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -21,6 +20,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { packageRoot } from '../../src/package.ts';
 import { closeClusters, openCluster } from '../support/cluster.ts';
+import { freePort } from '../support/port.ts';
 import {
   databaseStatements,
   environmentOf,
@@ -120,14 +120,6 @@ function start(
       return closed;
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  return typeof address === 'object' && address ? address.port : 0;
 }
 
 async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {

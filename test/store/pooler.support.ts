@@ -1,10 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
+import { freePort } from '../support/port.ts';
 
 /** Whether this machine has one: Debian's is 1.18, which knows no prepared statements in transaction mode. */
 export const hasPgbouncer = spawnSync('pgbouncer', ['--version']).status === 0;
@@ -67,12 +67,4 @@ ${more}
   };
   living.add(close);
   return { url: (database) => `postgres://postgres@127.0.0.1:${port}/${database}`, close };
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  return typeof address === 'object' && address ? address.port : 0;
 }

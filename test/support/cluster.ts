@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import postgres from 'postgres';
 import { type Binaries, findBinaries } from '../../src/store/embedded/binaries.ts';
+import { freePort } from './port.ts';
 
 /** A PostgreSQL server of a test's own on TCP, whose superuser needs no password, and replicas of it that stream. */
 export interface Cluster {
@@ -148,12 +148,4 @@ async function backup({ data, to, primary, port }: { data: string; to: string; p
 
 function own(path: string): void {
   if (account) chownSync(path, account.uid, account.gid);
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  return typeof address === 'object' && address ? address.port : 0;
 }
