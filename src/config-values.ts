@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { isIP } from 'node:net';
+import { dirname, resolve } from 'node:path';
 import proxyAddr from 'proxy-addr';
 
 /** What the text of a setting may be (config.ts). */
@@ -33,12 +34,14 @@ export function isDatabase(text: string): boolean {
   }
 }
 
-/** A folder, or nothing yet. */
+/** A folder, or nothing yet where nothing but folders is above it. */
 export function mayBeFolder(path: string): boolean {
   try {
-    return statSync(path, { throwIfNoEntry: false })?.isDirectory() !== false;
+    const there = statSync(path, { throwIfNoEntry: false });
+    // Node 24 finds nothing, too, below what is no folder.
+    return there?.isDirectory() ?? mayBeFolder(dirname(resolve(path)));
   } catch {
-    return false; // a file where a folder above it should be, or no right to look
+    return false; // below what is no folder, or no right to look
   }
 }
 

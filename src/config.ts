@@ -168,6 +168,8 @@ export interface Config {
   /** A replica for reads that may lag. */
   readonly replicaUrl: string | undefined;
   readonly dataDir: string;
+  /** Whether `dataDir` was given: otherwise it is the default, in whatever folder this is. */
+  readonly dataDirGiven: boolean;
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   readonly dbConnections: number;
   /** `undefined`: one is made and kept in the data directory. */
@@ -227,6 +229,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     directUrl: data.DATABASE_DIRECT_URL,
     replicaUrl: data.DATABASE_REPLICA_URL,
     dataDir: data.GATEWAY_DATA_DIR,
+    dataDirGiven: given['GATEWAY_DATA_DIR'] !== undefined,
     tls,
     dbConnections: data.GATEWAY_DB_CONNECTIONS,
     keys: data.GATEWAY_KEYS === undefined ? undefined : parseKeys(data.GATEWAY_KEYS),

@@ -22,10 +22,14 @@ export async function openKeys({ keys, dataDir }: Pick<Config, 'keys' | 'dataDir
 
 /**
  * The same for a command, which seals what the gateway has to open: keys of its own, made beside a store that somebody
- * else's processes serve from, would be known to none of them.
+ * else's processes serve from, would be known to none of them. Nor are those that another gateway has left in the folder where
+ * somebody stands, as in a checkout in which it was tried: beside a DATABASE_URL the folder has to be named.
  */
-export async function openGivenKeys(config: Pick<Config, 'keys' | 'dataDir' | 'databaseUrl'>): Promise<Keyring> {
-  if (config.databaseUrl !== undefined && !config.keys && !existsSync(join(config.dataDir, FILE))) {
+export async function openGivenKeys(
+  config: Pick<Config, 'keys' | 'dataDir' | 'dataDirGiven' | 'databaseUrl'>,
+): Promise<Keyring> {
+  const kept = config.dataDirGiven && existsSync(join(config.dataDir, FILE));
+  if (config.databaseUrl !== undefined && !config.keys && !kept) {
     throw new ConfigError(
       `GATEWAY_KEYS must be what the gateway of DATABASE_URL has, or GATEWAY_DATA_DIR the folder where it keeps its file ${FILE}.`,
     );

@@ -42,7 +42,7 @@ export function doctorCommand(program: Command, register: Run): void {
   const command = program.command('doctor').description('audit the store; exit code 1 with findings');
   register(command, async ({ out, store, config }) => {
     const place = existingStore(config);
-    const { db } = await store();
+    const { db } = await store({ migrates: false });
     const findings = await audit(db);
     out.result(
       { store: place, findings, checks: CHECKS.length },

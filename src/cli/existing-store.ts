@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Config } from '../config.ts';
+import { leadsTo } from '../store/place.ts';
 import { Refused } from './output.ts';
 
 /**
@@ -18,7 +19,5 @@ export function existingStore({ databaseUrl, directUrl, dataDir }: Config): stri
     }
     return `the embedded one in ${folder}`;
   }
-  const { hostname, port, pathname } = new URL(address);
-  const setting = directUrl === undefined ? 'DATABASE_URL' : 'DATABASE_DIRECT_URL';
-  return `${hostname || 'local'}${port && `:${port}`}${pathname} (${setting})`;
+  return `${leadsTo(address)} (${directUrl === undefined ? 'DATABASE_URL' : 'DATABASE_DIRECT_URL'})`;
 }

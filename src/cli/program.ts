@@ -94,13 +94,14 @@ async function withContext(out: Output, action: (context: CommandContext) => Pro
   const context: CommandContext = {
     out,
     config,
-    store: () => {
+    store: ({ migrates } = {}) => {
       opened ??= openStore({
         // Long statements, each on settings of its own: past the pooler, where there is one.
         databaseUrl: config.directUrl ?? config.databaseUrl,
         setting: config.directUrl === undefined ? 'DATABASE_URL' : 'DATABASE_DIRECT_URL',
         dataDir: config.dataDir,
         connections: 2,
+        migrates,
         statementTimeout: 600_000,
         name: 'gateway-cli',
         log: out.note,

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { FAILURE_CODES, statusOf } from '../core/failures.ts';
+import { FAILURE_CODES, type Failure, statusOf } from '../core/failures.ts';
 
 /** What a record tells that somebody may have to answer for (checks, LG-02). */
 export type AuditKind = 'authentication' | 'authorization' | 'consent' | 'revocation' | 'write';
@@ -44,6 +44,10 @@ const UNCERTAIN: ReadonlySet<string> = new Set([
 
 /** Where records of the audit go: whatever level the log has, they are there. Only `silent` is without them. */
 export const auditLog = (log: Logger): Logger => (log.level === 'silent' ? log : log.child({}, { level: 'info' }));
+
+/** What a refusal makes of it: whoever reached beyond their authority is judged for that, whatever they wanted to do there. */
+export const doesOf = ({ details }: Failure, does: AuditKind | undefined): AuditKind | undefined =>
+  details.outside ? 'authorization' : does;
 
 /** The audit's part of a record; `undefined` of what is not audited: reads that were answered, requests not understood. */
 export function auditOf({ code, does }: AuditedCall): Audit | undefined {

@@ -1,13 +1,15 @@
 import type { Logger } from 'pino';
-import { auditLog, auditOf } from '../gateway/audit.ts';
+import { auditLog, auditOf, doesOf } from '../gateway/audit.ts';
 import type { RunCall } from '../tasks/tasks.ts';
 
 /** Tells of what a task's run does: it has no request of its own, and none may be there any more (checks, LG-02). */
 export const tellRunCall = (log: Logger) => {
   const audits = auditLog(log);
   return ({ id, requestId, authority, tool, outcome }: RunCall): void => {
-    const code = 'failure' in outcome ? outcome.failure.code : undefined;
-    const audit = auditOf({ code, does: tool.effect === 'write' ? 'write' : undefined });
+    const failure = 'failure' in outcome ? outcome.failure : undefined;
+    const code = failure?.code;
+    const does = tool.effect === 'write' ? 'write' : undefined;
+    const audit = auditOf({ code, does: failure ? doesOf(failure, does) : does });
     if (!audit) return;
     const { operation } = outcome;
     const { credentialId: credential, consentId } = authority;

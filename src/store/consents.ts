@@ -67,6 +67,16 @@ export async function listConsents(db: Database, filter: ConsentFilter = {}): Pr
     ) ${view(sql`WHERE ${tenant}::bigint IS NULL OR a.tenant = ${tenant}`)}`);
 }
 
+/** Ends all that are active, with their tokens, and all sessions of people; returns how many consents. */
+export async function endConsents(db: Database): Promise<number> {
+  const [row] = await db.query<{ ended: number }>(sql`
+    WITH sessions AS (DELETE FROM gateway.session), ended AS (
+      UPDATE gateway.consent SET revoked_at = now(), revoked_because = 'revoked'
+       WHERE revoked_at IS NULL AND expires_at > now() RETURNING 1
+    ) SELECT count(*)::integer AS ended FROM ended`);
+  return row?.ended ?? 0;
+}
+
 /** Ends a consent and its tokens at once, unless it has ended before; undefined when it does not exist. */
 export async function revokeConsent(db: Database, id: string): Promise<ConsentRecord | undefined> {
   const [row] = await db.query<ConsentRecord>(sql`

@@ -37,11 +37,7 @@ export async function migrate(db: Database): Promise<{ version: number; applied:
       version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`);
   const all = await migrations();
   const current = await storeVersion(db);
-  if (current > all.length) {
-    throw new StoreUnavailable(
-      `The store is at schema version ${current}, this gateway knows ${all.length}. Start the newer gateway, or restore a backup.`,
-    );
-  }
+  requireKnown(current, all.length);
   const applied: string[] = [];
   for (const migration of all.slice(current)) {
     try {
@@ -54,6 +50,29 @@ export async function migrate(db: Database): Promise<{ version: number; applied:
     }
   }
   return { version: all.length, applied };
+}
+
+/** For who changes nothing: the store's version where it is the current one; throws StoreUnavailable where it is not. */
+export async function requireMigrated(db: Database): Promise<number> {
+  const [begun] = await db.read<{ begun: boolean }>(
+    sql`SELECT to_regclass('public.gateway_migration') IS NOT NULL AS begun`,
+  );
+  const current = begun?.begun === true ? await storeVersion(db) : 0;
+  const { length: known } = await migrations();
+  requireKnown(current, known);
+  if (current < known) {
+    throw new StoreUnavailable(
+      `The store is at schema version ${current}, this gateway needs ${known}, and this command changes nothing. Run \`gateway migrate\` first, or the version of the gateway that the store has.`,
+    );
+  }
+  return current;
+}
+
+function requireKnown(current: number, known: number): void {
+  if (current <= known) return;
+  throw new StoreUnavailable(
+    `The store is at schema version ${current}, this gateway knows ${known}. Start the newer gateway, or restore a backup.`,
+  );
 }
 
 export async function storeVersion(db: Database): Promise<number> {

@@ -1,5 +1,5 @@
 import { type EmbeddedStore, openEmbedded } from './embedded.ts';
-import { migrate } from './migrate.ts';
+import { migrate, requireMigrated } from './migrate.ts';
 import { lookAt, reaching, requirePooler, requirePrimary, requireSession, type Setting } from './place.ts';
 import { type ConnectOptions, type Database, openDatabase } from './postgres.ts';
 import { openReplica, type Replica } from './replica.ts';
@@ -39,6 +39,8 @@ export interface StoreOptions {
   readonly replicaUrl?: string | undefined;
   readonly dataDir: string;
   readonly connections: number;
+  /** Whether a store of an older schema is brought to the current one, or refused; the former where absent. */
+  readonly migrates?: boolean | undefined;
   /** Milliseconds. */
   readonly statementTimeout?: number;
   readonly name?: string;
@@ -54,7 +56,7 @@ const WRITE_TIMEOUT = 1_500;
 const SLOW_TIMEOUT = 15_000;
 
 /**
- * Opens the store, DATABASE_URL before the embedded PostgreSQL, and brings it to the current schema. Throws
+ * Opens the store, DATABASE_URL before the embedded PostgreSQL, at the current schema. Throws
  * StoreUnavailable with a sentence for the operator.
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
@@ -82,7 +84,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     return watch(opened, part === '' ? 'reads' : part.slice(1), connections, keyed ? undefined : options.onStatement);
   };
   const db = connect(options.connections, options.statementTimeout ?? FAST_TIMEOUT, '');
-  const slow = connect(2, Math.max(SLOW_TIMEOUT, options.statementTimeout ?? 0), '-slow');
+  const slowTimeout = Math.max(SLOW_TIMEOUT, options.statementTimeout ?? 0);
+  const slow = connect(2, slowTimeout, '-slow');
   const writer = (): Database => connect(1, options.statementTimeout ?? WRITE_TIMEOUT, '-writes', true);
   const task = (part: string): Database => connect(1, options.statementTimeout ?? FAST_TIMEOUT, part, true);
   const tasks = { begins: task('-tasks'), ends: task('-ends') };
@@ -99,16 +102,18 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   try {
     const place = await reaching(setting, databaseUrl, () => lookAt(slow));
     requirePrimary(place, setting);
-    if (directUrl === undefined) requireSession(place, setting);
+    if (directUrl === undefined) requireSession(place, setting, slowTimeout);
     else {
       const own = await reaching('DATABASE_DIRECT_URL', directUrl, () => lookAt(server));
       requirePrimary(own, 'DATABASE_DIRECT_URL');
-      requireSession(own, 'DATABASE_DIRECT_URL');
+      requireSession(own, 'DATABASE_DIRECT_URL', SLOW_TIMEOUT);
       requirePooler(place, own);
     }
     const [migrated, address] =
       directUrl === undefined ? ([setting, databaseUrl] as const) : (['DATABASE_DIRECT_URL', directUrl] as const);
-    const { version, applied } = await reaching(migrated, address, () => migrate(server));
+    const { version, applied } = await reaching(migrated, address, async () =>
+      options.migrates === false ? { version: await requireMigrated(server), applied: [] } : migrate(server),
+    );
     if (applied.length > 0) log(`schema at version ${version}`);
     if (replicaUrl !== undefined) {
       const count = (opened: Database, connections: number): Database =>

@@ -1,3 +1,4 @@
+import postgres from 'postgres';
 import { sql } from '../core/sql.ts';
 import { StoreUnavailable } from './embedded/unavailable.ts';
 import { type Database, StoreUnreachable, sqlState } from './postgres.ts';
@@ -55,29 +56,50 @@ export function requirePrimary({ version, replica }: Place, setting: Setting): v
     throw new StoreUnavailable(`${setting} leads to a replica, which takes no writes: name the primary server.`);
 }
 
-/** A session that ignores what we begin it with is a pooler's: statements prepared there would be another session's. */
-export function requireSession({ own }: Place, setting: Setting): void {
-  if (own) return;
-  throw new StoreUnavailable(
-    `${setting} leads to a pooler, which ignores the settings of a session: ${serverBehind(setting)}.`,
-  );
-}
-
 const serverBehind = (setting: Setting): string =>
   setting === 'DATABASE_URL' ? 'name the server behind it in DATABASE_DIRECT_URL' : 'name the server itself';
 
-const within = (least: number, value: number, most: number): boolean => least <= value && value <= most;
+type ReliedOn = readonly (readonly [name: string, value: string, holds: (place: Place) => boolean])[];
 
 /** What the gateway relies on in every session, and what gives it to one that a pooler has. */
-const RELIED_ON: readonly (readonly [name: string, value: string, holds: (pooler: Place) => boolean])[] = [
-  // Nobody waits any more, but a report may take its 15 s: what ran on would keep its locks.
-  ['statement_timeout', '15s', ({ statementTimeout }) => within(15_000, statementTimeout, 60_000)],
-  ['lock_timeout', '15s', ({ lockTimeout }) => within(1_000, lockTimeout, 60_000)],
+const MEANING: ReliedOn = [
   // Who waited for a lock has to see what was committed meanwhile: authority and idempotency depend on it.
   ['default_transaction_isolation', 'read committed', ({ isolation }) => isolation === 'read committed'],
   ['DateStyle', 'ISO', ({ dateStyle }) => dateStyle.startsWith('ISO')],
   ['TimeZone', 'UTC', ({ timeZone }) => /^(Etc\/)?UTC$/.test(timeZone)],
 ];
+
+const within = (least: number, value: number, most: number): boolean => least <= value && value <= most;
+
+const RELIED_ON: ReliedOn = [
+  // Nobody waits any more, but a report may take its 15 s: what ran on would keep its locks.
+  ['statement_timeout', '15s', ({ statementTimeout }) => within(15_000, statementTimeout, 60_000)],
+  ['lock_timeout', '15s', ({ lockTimeout }) => within(1_000, lockTimeout, 60_000)],
+  ...MEANING,
+];
+
+/**
+ * A session that ignores what we begin it with, a limit of `limit` milliseconds and MEANING among it, is a pooler's: statements
+ * prepared there would be another session's. One that has other values was given them by the address, whose parameters stand
+ * above what we send.
+ */
+export function requireSession(place: Place, setting: Setting, limit: number): void {
+  if (!place.own) {
+    throw new StoreUnavailable(
+      `${setting} leads to a pooler, which ignores the settings of a session: ${serverBehind(setting)}.`,
+    );
+  }
+  const sent: ReliedOn = [
+    ['statement_timeout', '', ({ statementTimeout }) => statementTimeout === limit],
+    ['lock_timeout', '', ({ lockTimeout }) => lockTimeout === limit],
+    ...MEANING,
+  ];
+  const changed = sent.flatMap(([name, , holds]) => (holds(place) ? [] : name));
+  if (changed.length === 0) return;
+  throw new StoreUnavailable(
+    `${setting} must not set ${changed.join(', ')}: the gateway does. Take it out of the address.`,
+  );
+}
 
 /** A pooler's sessions are the operator's. */
 export function requirePooler(pooler: Place, server: Place): void {
@@ -107,11 +129,24 @@ export function requireReplica(replica: Place, primary: Place): void {
 export const refusesSettings = ({ cause }: Error): boolean =>
   cause instanceof Error && /unsupported startup parameter/.test(cause.message);
 
-/** Names the address without its password. */
+/**
+ * Where an address leads, without its password, as host:port/database. The driver itself says it, and connects to nothing
+ * for that: what the address leaves out it takes from PGHOST, PGPORT, PGDATABASE and the user's name.
+ */
+export function leadsTo(address: string): string {
+  const socket = decodeURIComponent(new URL(address).hostname);
+  const { host, port, database, connection } = postgres(
+    address,
+    socket.startsWith('/') ? { host: socket } : {},
+  ).options;
+  const servers = host.map((name, i) => `${name}:${port[i]}`).join(',');
+  // A parameter of the address stands above its path.
+  return `${servers}/${connection['database'] ?? database}`;
+}
+
 function unreachable(setting: Setting, address: string | undefined, error: unknown): string {
   if (address === undefined) return 'The embedded store does not answer.';
-  const { hostname, port, pathname } = new URL(address);
-  const place = `(${hostname || 'local'}${port && `:${port}`}${pathname})`;
+  const place = `(${leadsTo(address)})`;
   if (error instanceof Error && refusesSettings(error))
     return `${setting} leads to a pooler ${place}: ${serverBehind(setting)}.`;
   return `${setting} cannot be reached ${place}. Is the server running, does the database exist, and are user, password and rights in order?`;

@@ -1,7 +1,9 @@
 import postgres from 'postgres';
 import { parse } from 'postgres-array';
 import { compile, type Fragment, type Value } from '../core/sql.ts';
+import { Connections } from './connections.ts';
 import { type Heard, type Listening, listenOn } from './listen.ts';
+import { sessionSettings } from './session-settings.ts';
 
 /**
  * The door to PostgreSQL. Every call is ONE statement: `postgres` 3.4.9 can commit the rest of a transaction on a
@@ -12,8 +14,8 @@ export interface Database {
   /** Runs one statement, prepared once a connection. */
   query<Row extends object>(statement: Fragment): Promise<Row[]>;
   /**
-   * The same for a statement that changes nothing: where the connection is lost it is sent once more. After a server's
-   * restart the driver gives a new connection's first query the old one's error, so one loss says little.
+   * The same for a statement that changes nothing: where the connection is lost it is sent once more, since one loss says
+   * little of the server.
    */
   read<Row extends object>(statement: Fragment): Promise<Row[]>;
   /** Runs a whole SQL script through the simple protocol: one implicit transaction, no parameters. */
@@ -51,21 +53,20 @@ export interface ConnectOptions {
 const UNREACHABLE =
   /^(08...|57P0[123]|53300|CONNECTION_(CLOSED|ENDED|DESTROYED)|CONNECT_TIMEOUT|ECONN(REFUSED|RESET|ABORTED)|EPIPE|ENOENT|ENOTFOUND|ETIMEDOUT|EBUSY|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/;
 
-// No connection came about: there is nothing stale to get rid of.
-const REFUSED = /^(ENOTFOUND|EAI_AGAIN|53300|CONNECTION_ENDED|CONNECTION_DESTROYED|EBUSY)$/;
+// No connection came about, which says nothing of those that are there.
+const REFUSED = /^(ENOTFOUND|EAI_AGAIN|53300)$/;
 
 // Our own: no answer within the time-out and the grace, from a silent server or in a long queue.
 const SILENT = 'ETIMEDOUT';
 const QUEUED = 'EBUSY';
-const WAITED = /^(ETIMEDOUT|EBUSY)$/;
+const late = (code: string): Error => Object.assign(new Error('no answer in time'), { code });
+const WAITED = /^(ETIMEDOUT|EBUSY|CONNECT_TIMEOUT)$/;
 /** Milliseconds that an answer may come after PostgreSQL should have ended the statement itself. */
 const GRACE = 500;
-/** Milliseconds between attempts to reach a server that is down. */
+/** Milliseconds between attempts to reach a server that is down, or has no connection left. */
 const BACKOFF = 250;
-/** Statement time-out up to which a pool is one for short statements. */
-const SHORT = 5_000;
 
-// Nobody listens, or it is still starting: whoever waits in the queue waits for the same refusal.
+// Nobody listens, or it is still starting.
 const DOWN = /^(ECONNREFUSED|ENOENT|57P03)$/;
 
 /** A socket folder as an address's host (`%2Ftmp%2Fpg`, as libpq takes it), which the driver does not read. */
@@ -100,38 +101,16 @@ export const isUnavailable = (error: unknown): boolean =>
 export const mayRepeat = (error: unknown): boolean =>
   error instanceof StoreUnreachable && !WAITED.test(sqlState(error.cause));
 
-/** What a session of ours begins with. A pooler has sessions of its own, and knows three of these (pgbouncer's manual). */
-const settings = ({ name, statementTimeout, direct, keyed }: ConnectOptions): Record<string, string | number> => ({
-  application_name: name,
-  TimeZone: 'UTC',
-  // Times of views travel as text of this style.
-  DateStyle: 'ISO',
-  ...(direct === undefined && {
-    statement_timeout: statementTimeout,
-    // What is done at a commit (0011_journal.sql) has no time-out but this one.
-    lock_timeout: statementTimeout,
-    // A server of ours that is cut off must not keep row locks.
-    idle_in_transaction_session_timeout: 30_000,
-    // Over TCP, neither must one that has vanished without a word: seconds until the first probe, between probes, probes.
-    tcp_keepalives_idle: 5,
-    tcp_keepalives_interval: 2,
-    tcp_keepalives_count: 3,
-    // Functions that wait for a lock have to see what was committed meanwhile.
-    default_transaction_isolation: 'read committed',
-    // Compiling a plan took longer than running it, in every statement looked at (an import's by 2.5 s).
-    jit: 'off',
-    // A plan of arrays is never taken for the cheaper one, and a plan made while a table was small goes on to scan it.
-    ...(keyed === true && { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off' }),
-  }),
-});
-
 export function openDatabase(options: ConnectOptions): Database {
   const { target, direct } = options;
   const shared: postgres.Options<Record<string, postgres.PostgresType>> = {
-    max: options.connections,
+    max: 1,
     // The driver's default waits up to 20 s between attempts; a caller wants its 503 now and its answer soon after.
-    backoff: () => BACKOFF / 1000,
-    connect_timeout: 5,
+    backoff: () => 0,
+    // Before the caller goes: one that was given up while it connected over TLS would live on, and nobody would have it.
+    connect_timeout: Math.min(5, options.statementTimeout / 1000),
+    // Connections ends them when they have nothing to do.
+    max_lifetime: null,
     onnotice: () => undefined,
     // The driver's own look-up of array types has nobody to catch its failure: a backend that ends during it ends the
     // process. The arrays that we use are known.
@@ -139,7 +118,7 @@ export function openDatabase(options: ConnectOptions): Database {
     types: {
       arrays: { to: 1009, from: ARRAYS, serialize: (value: string) => value, parse: (text: string) => parse(text) },
     },
-    connection: settings(options),
+    connection: sessionSettings(options),
   };
   const prepare = direct === undefined || (typeof target === 'string' && /[?&]prepare=true\b/.test(target));
   const connect = (): postgres.Sql =>
@@ -147,79 +126,107 @@ export function openDatabase(options: ConnectOptions): Database {
       ? postgres(target, { ...shared, prepare, ...socketOf(target) })
       : postgres({ ...shared, prepare, ...target });
   const connectListener = (events: Heard): postgres.Sql => {
-    const connection = settings({ ...options, direct: undefined });
-    const own = { ...shared, connection, max: 1, max_lifetime: null, ...events };
+    const connection = sessionSettings({ ...options, direct: undefined });
+    const own = { ...shared, connection, ...events };
     const server = direct ?? target;
     return typeof server === 'string'
       ? postgres(server, { ...own, ...socketOf(server) })
       : postgres({ ...own, ...server });
   };
   const listeners = new Set<Listening>();
-  let driver = connect();
+  const connections = new Connections(options.connections, connect);
   // A server that starts is not helped by a connection for each request that comes meanwhile.
   let downUntil = 0;
+  /** Milliseconds that a caller waits at the most. */
+  const limit = options.statementTimeout + GRACE;
 
-  /**
-   * Makes an error ours. A connection that was lost keeps its unsent bytes, write timer and last error in the driver,
-   * and the next one in its place inherits them: it hangs until its time-out, or fails for nothing. So a pool that has
-   * lost a connection is replaced whole, and what still runs on it has its statement time-out to finish.
-   */
-  const translate = (error: unknown, used: postgres.Sql): never => {
-    const state = sqlState(error);
-    if (!UNREACHABLE.test(state)) throw error;
-    if (used === driver && !REFUSED.test(state)) {
-      driver = connect();
-      if (DOWN.test(state)) downUntil = performance.now() + BACKOFF;
-      // Left alone, the driver refuses those who wait in line one by one, a quarter of a second apart (200 requests: more
-      // than 20 s). So a pool for short statements is ended after a second, and one that nobody listens to at once.
-      const short = options.statementTimeout <= SHORT;
-      const timeout = DOWN.test(state) ? 0 : short ? 1 : options.statementTimeout / 1000 + 1;
-      used.end({ timeout }).catch(() => undefined); // it has nothing left to say
-    }
-    throw new StoreUnreachable('the store cannot be reached', { cause: error });
+  const unreachable = (cause: unknown): StoreUnreachable =>
+    new StoreUnreachable('the store cannot be reached', { cause });
+  const asOurs = (error: unknown): unknown => (UNREACHABLE.test(sqlState(error)) ? unreachable(error) : error);
+
+  /** Whoever waits, and whoever comes within a moment, would wait for the same refusal. */
+  const down = (error: unknown): void => {
+    downUntil = performance.now() + BACKOFF;
+    connections.refuse(unreachable(error));
   };
 
-  let answeredAt = 0;
+  /** What a failure says of the connection: only where the server itself has refused the statement is it as it was. */
+  const giveBack = (used: postgres.Sql, error: unknown): void => {
+    const state = sqlState(error);
+    if (DOWN.test(state)) down(error);
+    if (REFUSED.test(state)) {
+      if (!connections.rest(used, BACKOFF)) down(error);
+    } else if (UNREACHABLE.test(state) || !(error instanceof postgres.PostgresError)) connections.lose(used);
+    else connections.give(used);
+  };
+
+  /**
+   * A connection, and for how many milliseconds the caller goes on waiting: half of its time at the least, so that under
+   * lasting overload nobody is begun who has just been turned away.
+   */
+  const turn = async (): Promise<readonly [postgres.Sql, number]> => {
+    const began = performance.now();
+    const used = await connections.wait(limit / 2, () => late(QUEUED));
+    return [used, Math.max(1, began + limit - performance.now())];
+  };
+
   /**
    * A server that has gone silent does not end a statement by its time-out either: half a second later the connection is
-   * given up. Where anything was answered meanwhile the statement has only stood in line, and the pool is kept. It may
-   * still run afterwards (the driver has sent it, and its way to cancel can end the process or hit the next statement):
-   * whoever repeats a write repeats its key.
+   * given up. It may still run afterwards (the driver has sent it, and its way to cancel can end the process or hit the
+   * next statement): whoever repeats a write repeats its key.
    */
-  const inTime = async <Row extends object>(statement: postgres.PendingQuery<Row[]>): Promise<Row[]> => {
-    const began = performance.now();
-    let timer: NodeJS.Timeout | undefined;
-    const silence = new Promise<never>((_, reject) => {
-      const late = (): void =>
-        reject(Object.assign(new Error('no answer in time'), { code: answeredAt > began ? QUEUED : SILENT }));
-      timer = setTimeout(late, options.statementTimeout + GRACE);
+  const inTime = <Row extends object>(
+    used: postgres.Sql,
+    left: number,
+    statement: postgres.PendingQuery<Row[]>,
+  ): Promise<Row[]> =>
+    new Promise((resolve, reject) => {
+      const began = performance.now();
+      let timer: NodeJS.Timeout | undefined;
+      let over = false;
+      const after = (milliseconds: number, what: () => void): void => {
+        // An answer that lies in the socket of a busy process is read before the time is called up.
+        timer = setTimeout(() => setImmediate(() => over || what()), milliseconds);
+      };
+      const silent = (): void => {
+        connections.lose(used, began);
+        reject(late(SILENT));
+      };
+      // Who stood in line is told when his time is over; a connection is silent when the statement has had all of it.
+      const impatient = (): void => {
+        reject(late(QUEUED));
+        after(limit - left, silent);
+      };
+      after(left, left === limit ? silent : impatient);
+      const ended = (): void => {
+        over = true;
+        clearTimeout(timer);
+      };
+      statement.then(
+        (rows) => {
+          ended();
+          resolve(rows);
+          connections.give(used);
+        },
+        (error: unknown) => {
+          ended();
+          reject(error);
+          giveBack(used, error);
+        },
+      );
     });
-    // Also the answer to whom nobody waits any more shows that the server lives; so does a refusal.
-    const heard = (): void => {
-      answeredAt = performance.now();
-    };
-    statement.then(heard, (error: unknown) => {
-      if (!UNREACHABLE.test(sqlState(error))) heard();
-    });
-    try {
-      return await Promise.race([statement, silence]);
-    } finally {
-      clearTimeout(timer);
-    }
-  };
 
   const query = async <Row extends object>(statement: Fragment): Promise<Row[]> => {
     const { text, values } = compile(statement);
+    const parameters = values.map(parameter);
     if (performance.now() < downUntil) throw new StoreUnreachable('the store could not be reached a moment ago');
-    const used = driver;
     try {
+      const free = connections.take();
+      const [used, left] = free ? [free, limit] : await turn();
       // The caller names the row's shape, as with any SQL; a golden schema and the output checks hold it to that.
-      const rows = await inTime(used.unsafe<Row[]>(text, values.map(parameter), { prepare }));
-      // The driver counts rows on from where a lost connection stopped, and a statement queued behind it gets holes
-      // before its first row: "no row" to whoever looks at the first.
-      return rows.length === 0 || 0 in rows ? rows : rows.filter(() => true);
+      return await inTime(used, left, used.unsafe<Row[]>(text, parameters, { prepare }));
     } catch (error) {
-      return translate(error, used);
+      throw asOurs(error);
     }
   };
 
@@ -234,11 +241,20 @@ export function openDatabase(options: ConnectOptions): Database {
       }
     },
     async script(text) {
-      const used = driver;
       try {
-        await used.unsafe(text).simple();
+        const used = connections.take() ?? (await turn())[0];
+        await used
+          .unsafe(text)
+          .simple()
+          .then(
+            () => connections.give(used),
+            (error: unknown) => {
+              giveBack(used, error);
+              throw error;
+            },
+          );
       } catch (error) {
-        translate(error, used);
+        throw asOurs(error);
       }
     },
     listen(channel, heard) {
@@ -259,7 +275,7 @@ export function openDatabase(options: ConnectOptions): Database {
     },
     close: async () => {
       await Promise.all([...listeners].map((listening) => listening.close()));
-      await driver.end({ timeout: 5 });
+      await connections.close(5);
     },
   };
 }

@@ -1,20 +1,23 @@
 import { type Fragment, sql } from '../core/sql.ts';
 import type { Standing } from './guard.ts';
 import { lookAt, reaching, refusesSettings, requireReplica, requireSession } from './place.ts';
-import { type Database, openDatabase, StoreUnreachable, sqlState } from './postgres.ts';
+import { type Database, isUnavailable, openDatabase, sqlState } from './postgres.ts';
+
+/** Whose rows an answer is made of, and from how far in the log: for `written` to prove. */
+export interface Origin {
+  readonly place: string;
+  readonly replayed: string;
+}
 
 /** A streaming replica for reads that may lag. What it says stands only with a proof of the authority by the primary. */
 export interface Replica {
   /** Whether it answers and lacks nothing that was committed 10 s ago, or `lag`. */
   current(): boolean;
   /**
-   * The first row of `SELECT … statement` there, with the position in the log that it had replayed. The standing's guard says
-   * that the server which runs it is the primary's replica and holds what was there at `now`. `undefined` where the primary is
+   * The first row of `SELECT … statement` there, with its origin. The standing's guard says that the server which runs it is the primary's replica and holds what was there at `now`. `undefined` where the primary is
    * to be asked: for whatever reason, and at once when the replica is given up meanwhile.
    */
-  read<Row extends object>(
-    statement: (standing: Standing) => Fragment,
-  ): Promise<(Row & { readonly replayed: string }) | undefined>;
+  read<Row extends object>(statement: (standing: Standing) => Fragment): Promise<(Row & Origin) | undefined>;
   close(): Promise<void>;
 }
 
@@ -27,6 +30,8 @@ export interface ReplicaOptions {
   readonly lag?: number;
   /** Milliseconds between looks at it. */
   readonly every?: number;
+  /** Milliseconds that it is left alone when it has failed twice in a row. */
+  readonly rest?: number;
   /** Counts what is under way on its connections. */
   readonly watch?: (db: Database, connections: number) => Database;
 }
@@ -34,13 +39,14 @@ export interface ReplicaOptions {
 const CONNECTIONS = 2;
 const LAG = 10_000;
 const EVERY = 1_000;
+const REST = 30_000;
 /** Milliseconds for a look: it is away for whoever asks after that. */
 const PATIENCE = 1_000;
 /** Milliseconds for a read: with the 15 s of the primary after it, an answer comes before the 20 s of a silent socket. */
 const TIMEOUT = 3_500;
 
 /** Bytes of the log from its beginning: what the primary has on disk, and so may have streamed; what a replica has replayed. */
-export const FLUSHED: Fragment = sql`pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::bigint`;
+const FLUSHED: Fragment = sql`pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::bigint`;
 const REPLAYED: Fragment = sql`pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::bigint`;
 
 /**
@@ -51,6 +57,13 @@ const placeOf = (timeline: Fragment): Fragment =>
   sql`(SELECT system_identifier FROM pg_control_system()) || ' ' || current_database() || ' ' || ${timeline}`;
 const PRIMARY_PLACE = placeOf(sql`left(pg_walfile_name(pg_current_wal_flush_lsn()), 8)`);
 const REPLICA_PLACE = placeOf(sql`(SELECT upper(lpad(to_hex(timeline_id), 8, '0')) FROM pg_control_checkpoint())`);
+
+/**
+ * Whether the server that runs the statement, as the primary, has written all that an answer was made of: false where it was
+ * promoted and began a log of its own, null where it is no primary any more.
+ */
+export const written = ({ place, replayed }: Origin): Fragment =>
+  sql`CASE WHEN NOT pg_is_in_recovery() THEN ${PRIMARY_PLACE} = ${place} AND ${FLUSHED} >= ${replayed}::bigint END`;
 
 /** What the primary had flushed at a moment: of its clock, and of this process. */
 export interface Mark {
@@ -85,14 +98,15 @@ export async function openReplica(options: ReplicaOptions): Promise<Replica> {
   try {
     const [place, own] = await Promise.all([
       lookAt(probe).catch((error: unknown) => {
-        if (error instanceof StoreUnreachable && !refusesSettings(error)) return undefined;
+        // Away or too busy for it: the follower goes on looking. What refuses our settings is a pooler.
+        if (isUnavailable(error) && !(error instanceof Error && refusesSettings(error))) return undefined;
         return reaching('DATABASE_REPLICA_URL', url, () => Promise.reject(error));
       }),
       lookAt(primary),
     ]);
     if (place) {
       requireReplica(place, own);
-      requireSession(place, 'DATABASE_REPLICA_URL');
+      requireSession(place, 'DATABASE_REPLICA_URL', PATIENCE);
     }
   } catch (error) {
     await close();
@@ -110,7 +124,7 @@ export async function openReplica(options: ReplicaOptions): Promise<Replica> {
           sql`SELECT guard.ok, ${REPLAYED} AS replayed, ${statement(standing)}`,
         ),
       );
-      return row?.ok ? row : undefined;
+      return row?.ok ? { ...row, place: mark.place } : undefined;
     },
     close,
   };
@@ -122,6 +136,7 @@ class Follower {
   readonly #log: (message: string) => void;
   readonly #lag: number;
   readonly #every: number;
+  readonly #rest: number;
   /** Later than `#passed`. */
   #marks: Mark[] = [];
   /** The latest that the replica has replayed. */
@@ -129,16 +144,20 @@ class Follower {
   /** Those who wait for an answer of it. */
   readonly #waiting = new Set<() => void>();
   #told = '';
+  /** Whether that it fails was told since the last change, how often it has in a row, and until when it is left alone. */
   #failed = false;
+  #failures = 0;
+  #resting = 0;
   #timer: NodeJS.Timeout | undefined;
   #under: Promise<void> = Promise.resolve();
 
-  constructor(replica: Database, { primary, log, lag = LAG, every = EVERY }: ReplicaOptions) {
+  constructor(replica: Database, { primary, log, lag = LAG, every = EVERY, rest = REST }: ReplicaOptions) {
     this.#primary = primary;
     this.#replica = replica;
     this.#log = log;
     this.#lag = lag;
     this.#every = every;
+    this.#rest = rest;
   }
 
   /** What it holds, while that is not too old. */
@@ -155,13 +174,18 @@ class Follower {
       };
       const leave = (): void => end([]);
       this.#waiting.add(leave);
-      answer.then(end, (error: unknown) => {
-        leave();
-        // 22023: a time zone that it does not know, nor does the primary.
-        if (this.#failed || sqlState(error) === '22023') return;
-        this.#failed = true;
-        this.#log(`the replica could not make a report${codeOf(error)}: the primary does`);
-      });
+      answer.then(
+        (rows) => {
+          this.#failures = 0;
+          end(rows);
+        },
+        (error: unknown) => {
+          if (!this.#waiting.has(leave)) return; // it was given up before
+          leave();
+          // 22023: a time zone that it does not know, nor does the primary.
+          if (sqlState(error) !== '22023') this.#fail(error);
+        },
+      );
     });
   }
 
@@ -179,7 +203,19 @@ class Follower {
     clearTimeout(this.#timer);
   }
 
+  /** One report may be too much for it. Another one after that would cost its caller the same seconds, and so on. */
+  #fail(error: unknown): void {
+    if (++this.#failures > 1) {
+      this.#resting = performance.now() + this.#rest;
+      this.#lose('makes none', error);
+    } else if (!this.#failed) {
+      this.#failed = true;
+      this.#log(`the replica could not make a report${codeOf(error)}: the primary does`);
+    }
+  }
+
   async #look(): Promise<void> {
+    if (performance.now() < this.#resting) return;
     let seen: { standby: boolean; limited: boolean; place: string; position: string | null } | undefined;
     try {
       [seen] = await this.#replica.read(

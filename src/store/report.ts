@@ -8,7 +8,7 @@ import { periodOf, refuse, zoneOf } from '../views/report-range.ts';
 import { guard } from './guard.ts';
 import { type Database, sqlState } from './postgres.ts';
 import { guarded, type ReadSession } from './read.ts';
-import { FLUSHED, type Replica } from './replica.ts';
+import { type Replica, written } from './replica.ts';
 import { reportStatement, seenBy } from './report-sql.ts';
 
 type Pairs = [label: string, count: number][];
@@ -53,8 +53,8 @@ interface Row {
 
 /**
  * The AI conversation summary of the call's website: one guarded statement, on a connection for slow reads. Where there is a
- * replica that lags little, it is read there, and the primary proves the authority after, and that it had written all that was
- * read: then nobody gets more than the credential grants at that moment, though from rows that may be 10 s old.
+ * replica that lags little, it is read there, and the primary proves the authority after, and that it has written all that was
+ * read itself: then nobody gets more than the credential grants at that moment, though from rows that may be 10 s old.
  */
 export async function readReport(
   session: ReadSession,
@@ -71,9 +71,9 @@ export async function readReport(
     );
     // A website that it does not know yet is the primary's to tell of.
     if (lagging && lagging.name !== null) {
-      const [told] = await guarded<{ written: boolean }>(
+      const [told] = await guarded<{ written: boolean | null }>(
         session,
-        sql`${FLUSHED} >= ${lagging.replayed}::bigint AS written FROM ${guard(authority)}`,
+        sql`${written(lagging)} AS written FROM ${guard(authority)}`,
       );
       if (told?.written) return lagging;
     }

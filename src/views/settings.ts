@@ -17,7 +17,7 @@ export const SettingsPath = z
 export function itemOf(path: string, websiteId: string): string | undefined {
   if (path === AREA) return undefined;
   const id = path.slice(AREA.length + 1);
-  if (!id.startsWith(`aif_${websiteId.slice('web_'.length)}_`)) throw new Failure('not_found');
+  if (!id.startsWith(`aif_${websiteId.slice('web_'.length)}_`)) throw new Failure('not_found', { outside: true });
   return id;
 }
 

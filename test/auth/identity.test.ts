@@ -484,6 +484,18 @@ describe('a provider that is not there', () => {
   });
 });
 
+it('LG-02 a sign-in there has a record, who and from where; one that failed, from where', () => {
+  const records = log
+    .map((line): Readonly<Record<string, unknown>> => JSON.parse(line))
+    .filter(({ operation, audit }) => operation === 'oauth_identity' && audit === 'authentication');
+  const of = (decision: string) => records.filter((one) => one['decision'] === decision);
+  const source = '127.0.0.1';
+  expect(of('allowed').length).toBeGreaterThan(0);
+  for (const one of of('allowed')) expect(one).toMatchObject({ person: expect.stringMatching(/^prs_/), source });
+  expect(of('refused').length).toBeGreaterThan(5);
+  for (const one of of('refused')) expect(one).toMatchObject({ code: expect.stringMatching(/^identity_/), source });
+});
+
 it('LG-01 no code, state, nonce, verifier, token, cookie, secret or address of a person is in the log', () => {
   const all = log.join('\n');
   expect(log.length).toBeGreaterThan(60);

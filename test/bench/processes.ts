@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 
 export interface Started {
   readonly process: ChildProcess;
@@ -35,4 +37,28 @@ export function start(script: string, args: readonly string[], env: NodeJS.Proce
     });
     child.once('exit', (code) => reject(new Error(`${script} ended with ${code}: ${text}`)));
   });
+}
+
+/** Writes a script into `folder` that does what `main` does, and collects garbage at SIGUSR2. */
+export function collecting(main: string, folder: string): string {
+  const script = join(folder, 'collecting.mjs');
+  writeFileSync(
+    script,
+    `import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+setFlagsFromString('--expose-gc');
+process.on('SIGUSR2', runInNewContext('() => gc()'));
+await import(${JSON.stringify(main)});
+`,
+  );
+  return script;
+}
+
+/** Resident memory of such a process in MB, without what is merely not collected yet: that is as much as there was time for. */
+export async function held({ process, rss }: Started): Promise<number> {
+  for (let i = 0; i < 3; i++) {
+    process.kill('SIGUSR2');
+    await pause(200);
+  }
+  return rss();
 }

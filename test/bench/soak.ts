@@ -26,9 +26,9 @@ const CONNECTIONS = 32;
 const SOCKETS = 10;
 /** More than the tasks of a long run need at 100 in 15 minutes each. */
 const INSTALLATIONS = 400;
-/** Seconds at full speed: before anything is measured, and to find the rate. */
+/** Seconds at full speed: before anything is measured, and to find the rate. Memory here is a quarter slower in some seconds. */
 const WARM_UP = 15;
-const CAPACITY = 10;
+const CAPACITY = 30;
 
 const { values: options } = parseArgs({
   options: { minutes: { type: 'string', default: '2' }, share: { type: 'string', default: '0.7' } },

@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { append, create, definition, pull } from '../events/subscriptions.support.ts';
+import { addEndpoint, openReceiver, run, tell, until } from '../events/webhooks.support.ts';
+import { issue } from '../support/credentials.ts';
 import type { TestDatabase } from '../support/database.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { cliDatabase, gateway as command, document } from './support.ts';
@@ -41,7 +43,7 @@ it('cursors of the time that was lost end, however far the journal goes on; no e
     AND position > (SELECT position - 5 FROM gateway.journal_head WHERE tenant = 1 AND site = 1)`;
   await sql`UPDATE gateway.journal_head SET position = position - 5 WHERE tenant = 1 AND site = 1`;
 
-  expect(await document('restored', '--yes')).toEqual({ websites: 2 });
+  expect(await document('restored', '--yes')).toEqual({ websites: 2, consents: 0 });
   await append(
     sql,
     'web_1_1',
@@ -61,8 +63,36 @@ it('cursors of the time that was lost end, however far the journal goes on; no e
   expect(await document('doctor')).toMatchObject({ findings: [] });
 
   // Put back once more: it may be said again.
-  expect(await document('restored', '--yes')).toEqual({ websites: 2 });
+  expect(await document('restored', '--yes')).toEqual({ websites: 2, consents: 0 });
   expect((await pull(gateway, token, anew.id, after.body.next_cursor)).body.code).toBe('replay_expired');
+});
+
+it('webhooks go on, however often it was said before they could move', async () => {
+  const { sql } = database;
+  const receiver = await openReceiver();
+  const [asking, lapsed] = await Promise.all([issue(sql, 1), issue(sql, 1)]);
+  const { id } = await addEndpoint(database, asking.credential, receiver.url);
+  const late = await addEndpoint(database, lapsed.credential, receiver.url);
+  await sql`UPDATE gateway.credential SET expires_at = now() WHERE id = ${lapsed.credential}`;
+  for (const _ of [1, 2, 3]) await document('restored', '--yes');
+  await tell(database, 2);
+  const running = run(database, [receiver]);
+  const delivered = (to: string) => async (): Promise<boolean> => {
+    const rows = await sql`SELECT FROM gateway.webhook_delivery
+      WHERE endpoint_id = ${to} AND event_type = 'visitor.changed' AND status = 'delivered'`;
+    return rows.length === 2;
+  };
+  try {
+    await until(delivered(id));
+    // One that could not be told of anything all the while comes to it when it is renewed.
+    await sql`UPDATE gateway.credential SET expires_at = now() + interval '1 day' WHERE id = ${lapsed.credential}`;
+    await until(delivered(late.id));
+  } finally {
+    await running.stop();
+    await receiver.close();
+    await sql`DELETE FROM gateway.webhook_endpoint`;
+  }
+  expect(running.errors).toEqual([]);
 });
 
 it('a website that was removed, and one that a writer is at, are left in order', async () => {
@@ -139,7 +169,14 @@ it('without --yes it names the store, without a password, and changes nothing', 
   const before = await heads();
   const address = `postgres://someone:hidden@127.0.0.1:${database.port}/live`;
   for (const [name, env] of [
-    [`local/${database.name} (DATABASE_URL)`, {}],
+    // What the address leaves out the driver has from the environment: it is named as well.
+    [`${database.host}:${database.port}/${database.name} (DATABASE_URL)`, {}],
+    [
+      `db.internal:6543/live (DATABASE_URL)`,
+      { DATABASE_URL: 'postgres://', PGHOST: 'db.internal', PGPORT: '6543', PGDATABASE: 'live' },
+    ],
+    [`db.internal:${database.port}/live (DATABASE_URL)`, { DATABASE_URL: 'postgres://db.internal/kept?database=live' }],
+    [`/run/pg:5433/live (DATABASE_URL)`, { DATABASE_URL: 'postgres://someone:hidden@%2Frun%2Fpg:5433/live' }],
     [`127.0.0.1:${database.port}/live (DATABASE_URL)`, { DATABASE_URL: address }],
     // Past the pooler, where there is one: that is where the command line goes.
     [`127.0.0.1:${database.port}/live (DATABASE_DIRECT_URL)`, { DATABASE_DIRECT_URL: address }],
@@ -149,12 +186,14 @@ it('without --yes it names the store, without a password, and changes nothing', 
       expect(await command('restored', ...flags)).toEqual({
         code: 1,
         stdout: '',
-        stderr: `gateway: This ends the cursors of all who read from this store: ${name}. Give --yes if it is the one that was put back.\n`,
+        stderr: `gateway: This ends the cursors of all who read from this store, its consents and its sign-ins: ${name}. Give --yes if it is the one that was put back.\n`,
       });
     vi.unstubAllEnvs();
   }
   expect(await heads()).toEqual(before);
-  expect((await command('doctor')).stdout).toContain(`local/${database.name} (DATABASE_URL)`);
+  expect((await command('doctor')).stdout).toContain(
+    `${database.host}:${database.port}/${database.name} (DATABASE_URL)`,
+  );
 });
 
 it.each([['doctor'], ['restored', '--yes']])('%s makes no store', async (...argv) => {
@@ -167,6 +206,32 @@ it.each([['doctor'], ['restored', '--yes']])('%s makes no store', async (...argv
     stderr: `gateway: There is no store in ${folder}: name its folder in GATEWAY_DATA_DIR, or its server in DATABASE_URL.\n`,
   });
   expect(existsSync(folder)).toBe(false);
+});
+
+it('doctor refuses a store of an older gateway, or none, and leaves it as it is', async () => {
+  const { sql } = database;
+  const refused = async (version: number, needed: number): Promise<void> => {
+    const { code, stderr } = await command('doctor');
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(
+        new RegExp(
+          `^gateway: The store is at schema version ${version}, this gateway needs ${needed}, and this .*\\.\\n$`,
+        ),
+      ),
+    ]);
+  };
+  const [last] = await sql<{ version: number }[]>`SELECT max(version) AS version FROM public.gateway_migration`;
+  const version = last?.version ?? 0;
+  const rows = await sql`DELETE FROM public.gateway_migration WHERE version = ${version} RETURNING *`;
+  await refused(version - 1, version);
+  expect(await sql`SELECT FROM public.gateway_migration WHERE version = ${version}`).toHaveLength(0);
+  await document('migrate');
+  expect(rows).toHaveLength(1);
+  vi.stubEnv('DATABASE_URL', 'postgres:///postgres');
+  await refused(0, version);
+  vi.unstubAllEnvs();
+  expect(await document('doctor')).toMatchObject({ findings: [] });
 });
 
 it('a store of a newer gateway is refused with a sentence', async () => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -86,6 +86,20 @@ test('nothing is sealed with a key that the gateway of DATABASE_URL does not hav
   expect((await document('webhook', 'list'))['endpoints']).toHaveLength(1);
   writeFileSync(join(folder, 'keys'), `kept:${Buffer.alloc(32, 8).toString('base64')}\n`);
   await create();
+  // One that lies in the default folder, wherever that is, was left by whatever gateway was tried there.
+  vi.stubEnv('GATEWAY_DATA_DIR', '');
+  const here = process.cwd();
+  mkdirSync(join(folder, '.data'));
+  renameSync(join(folder, 'keys'), join(folder, '.data/keys'));
+  process.chdir(folder);
+  try {
+    expect(await gateway(...createArguments())).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('GATEWAY_KEYS must be'),
+    });
+  } finally {
+    process.chdir(here);
+  }
   vi.unstubAllEnvs();
   rmSync(folder, { recursive: true });
 });

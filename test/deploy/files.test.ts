@@ -1,9 +1,11 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { BlockList } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -126,6 +128,19 @@ describe('compose.yaml', () => {
     expect(secrets?.toSorted()).toEqual(Object.keys(GIVEN).toSorted());
   });
 
+  it('its secrets are made once, and readable to nobody else', () => {
+    const [line = ''] = /^\[ -e \.env \] .*$/m.exec(fileOf('OPERATIONS.md')) ?? [];
+    const folder = mkdtempSync(join(tmpdir(), 'gateway-env-'));
+    const make = (value: string): string => {
+      execFileSync('sh', ['-c', `umask 022; openssl() { echo ${value}; }; ${line}`], { cwd: folder });
+      return readFileSync(join(folder, '.env'), 'utf8');
+    };
+    expect(make('first')).toBe('POSTGRES_PASSWORD=first\nDATABASE_PASSWORD=first\nGATEWAY_KEYS=1:first\n');
+    expect(statSync(join(folder, '.env')).mode & 0o777).toBe(0o600);
+    expect(make('second')).toContain('=first\n');
+    rmSync(folder, { recursive: true });
+  });
+
   it('has two gateways with the same settings, all of which exist and are accepted', () => {
     expect(gateways).toHaveLength(2);
     // One builds the image, the other waits for it.
@@ -234,6 +249,8 @@ describe('compose.yaml', () => {
     const upstreams = gateways.map(([name]) => `${name}:${environmentOf(image)['PORT']}`).join(' ');
     expect(caddyfile).toContain(`reverse_proxy {$GATEWAYS:${upstreams}} {`);
     expect(caddyfile).toContain('health_uri /readyz');
+    // What the gateways believe of it: Caddy sets X-Forwarded-For itself, and passes other headers on.
+    for (const name of ['traceparent', 'tracestate']) expect(caddyfile).toContain(`\n\t\theader_up -${name}\n`);
     const [receiver = ''] = service('receiver').ports;
     const inside = service('receiver').environment['PORT'];
     expect(receiver).toBe(`127.0.0.1:${inside}:${inside}`);

@@ -1,4 +1,13 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -40,14 +49,14 @@ const NOT_HERE: readonly (readonly [command: RegExp, reason: string])[] = [
   [/^docker compose /, 'needs a Docker engine: test/deploy holds what compose.yaml names'],
   [/^node dist\/test\/deploy\//, 'needs caddy, and takes minutes'],
   [/^psql /, 'needs a PostgreSQL server of the operator’s own: test/store/pooler.test.ts gives the role its limits'],
-  [/^printf 'POSTGRES_PASSWORD/, 'makes the settings of docker compose'],
+  [/^\[ -e \.env \] /, 'makes the settings of docker compose: test/deploy/files.test.ts'],
   [/person add /, 'asks for a password on a terminal: test/cli/person.test.ts'],
   [/^createuser --pwprompt /, 'asks for a password on a terminal'],
   ...(hasClients
     ? []
     : [
         [
-          /^(createdb|pg_dump|pg_restore|export RESTORED_URL)|"\$RESTORED_URL"/,
+          /^(createdb|\(umask 077; pg_dump|pg_restore|export RESTORED_URL)|"\$RESTORED_URL"/,
           'needs a PostgreSQL server and its client programs: the long form runs it where they are',
         ] as const,
       ]),
@@ -113,11 +122,15 @@ async function heldApart(): Promise<void> {
   expect(await server.ask('gateway_restored', told)).toEqual({ leapt: true, kept: 7 });
 }
 
+/** A backup is nobody else's to read. */
+const ours = (file: string): void => expect(statSync(join(folder, file)).mode & 0o077, file).toBe(0);
+
 /** What has to be so before a command, as the document says in words, and after it. */
 const AROUND: readonly (readonly [command: RegExp, before: () => Promise<void>, after: () => Promise<void>])[] = [
   [/^set -a/, async () => writeFileSync(join(folder, 'gateway.env'), fileOf(settings())), nothing],
   [/^createdb --owner gateway gateway$/, nothing, fillServer],
-  [/^tar -cf gateway-backup/, stop, nothing],
+  [/tar -cf gateway-backup/, stop, async () => ours('gateway-backup.tar')],
+  [/pg_dump .*--file=gateway\.dump/, nothing, async () => ours('gateway.dump')],
   // The gateway is still stopped for `restored`, and for the audit behind it.
   [/^npm run --silent gateway -- doctor$/, nothing, async () => void (gateway ?? (await serve()))],
 ];
@@ -148,7 +161,7 @@ const printed = new Map<string, string>();
 /** The command as somebody types it who has read what stands above it. */
 function typed({ text, document, line }: Command): string {
   // PostgreSQL's own tools work on the server of the operator's own, where everything else here has the embedded store.
-  const own = server && /^(createdb|pg_dump|pg_restore) /.test(text);
+  const own = server && /^(createdb|\(umask 077; pg_dump|pg_restore) /.test(text);
   const words = new RegExp(`(?<![\\w$])(${Object.keys(WORDS).join('|')})\\b`, 'g');
   return (own ? `(export DATABASE_URL=${server?.url('gateway')} ${server?.env}; ${text})` : text)
     .replaceAll('db.internal:5432', `127.0.0.1:${server?.port}`)

@@ -346,7 +346,7 @@ describe('locks', () => {
     const event = eventId(await openLedgerKey(database.db)(), 'web_1_2', Number(position));
     await replaced(
       'gateway.event_id',
-      (now) => now.replace('SELECT ', "SELECT CASE WHEN pg_sleep(0.08)::text = '' THEN '' END || "),
+      (now) => now.replace('SELECT ', "SELECT CASE WHEN pg_sleep(0.04)::text = '' THEN '' END || "),
       async () => {
         const done = replay(id, { event });
         await pause(400);

@@ -2,6 +2,7 @@ import { createConnection } from 'node:net';
 import pino from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { newSecret } from '../../src/auth/tokens.ts';
+import { tellRunCall } from '../../src/observe/run-calls.ts';
 import { teller } from '../../src/surfaces/http/records.ts';
 import { family, refreshing, session } from '../auth/oauth/ends.support.ts';
 import {
@@ -25,7 +26,7 @@ import type { Issued } from '../support/credentials.ts';
 import { BASE_URL, openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { rpc as a2a, work } from '../surfaces/a2a.support.ts';
 import { rpc as mcp } from '../surfaces/mcp.support.ts';
-import { type Example, examples, freshKey, writer } from '../surfaces/wire.support.ts';
+import { type Example, examples, freshKey, parse, raw, writer } from '../surfaces/wire.support.ts';
 
 /** LG-02: what somebody may have to answer for has a record, with who, what, under which request, and how it was decided. */
 const MARK = 'zqx7canary';
@@ -37,8 +38,16 @@ let note: Example;
 let feature: Example;
 let contact: Example;
 
+/** Every line that there ever was: the log is emptied before each test. */
+const seen: string[] = [];
+
 beforeAll(async () => {
   gateway = await openTestGateway();
+  const push = gateway.log.push.bind(gateway.log);
+  gateway.log.push = (...lines) => {
+    seen.push(...lines);
+    return push(...lines);
+  };
   client = await newClient(gateway);
   own = await writer(gateway);
   const calls = await examples(gateway);
@@ -197,6 +206,81 @@ describe('LG-02 authorization', () => {
       operation: 'contact_inspection',
       code: 'not_permitted',
     });
+    const name = 'performance_summary';
+    const listed = await mcp(gateway.port, narrow.token, 'prompts/get', { name, arguments: {} });
+    expect(await recordOf(idOf(listed)), listed.text).toMatchObject({
+      ...refused,
+      operation: 'mcp',
+      code: 'not_permitted',
+    });
+    // What is none is no denial.
+    await mcp(gateway.port, narrow.token, 'prompts/get', { name: MARK, arguments: {} });
+    expect(audits()).toHaveLength(7);
+  });
+
+  it('LG-02 another website’s record, feature or settings, by a task too', async () => {
+    const { token, credential } = await gateway.issue({ websites: ['web_1_1'] });
+    const refused = { credential, code: 'not_found', audit: 'authorization', decision: 'refused' };
+    const features = '/ai/features/aif_1_2_1';
+    const item = await gateway.ask(`/api/v1/settings/item?website_id=web_1_1&path=${features}`, { token });
+    expect(item.status).toBe(404);
+    expect(await recordOf(idOf(item))).toMatchObject({ ...refused, operation: 'config_get' });
+    for (const [skill, operation, input] of [
+      ['contact_inspection', 'contact_get', { contact_id: 'ctc_1_2_1' }],
+      ['configuration_inspection', 'config_get', { website_id: 'web_1_1', path: features }],
+      ['offline_language_detection', 'ai_feature_execute', { ...feature.body, feature_id: 'aif_1_2_1' }],
+    ] as const) {
+      const sent = await a2a(gateway.port, token, 'SendMessage', work(skill, input));
+      expect(sent.body.result?.task.status.state, sent.text).toBe('TASK_STATE_FAILED');
+      expect(await recordOf(idOf(sent))).toMatchObject({
+        ...refused,
+        msg: 'call of a task',
+        task: sent.body.result.task.id,
+        operation,
+      });
+    }
+  });
+
+  it('LG-02 strangers, by the address that they came from', async () => {
+    const refused = { decision: 'refused', source: '127.0.0.1' };
+    const stranger = async (answer: Parameters<typeof idOf>[0]): Promise<Line> => {
+      const record = await recordOf(idOf(answer));
+      expect(record['credential']).toBeUndefined();
+      return record;
+    };
+    for (const headers of [{ origin: 'https://evil.example' }, { host: 'evil.example' }]) {
+      const foreign = await mcp(gateway.port, own.token, 'tools/list', undefined, { headers });
+      const named = { ...refused, operation: 'mcp', code: 'origin_not_allowed', audit: 'authorization' };
+      expect(await stranger(foreign)).toMatchObject(named);
+    }
+    const wrote = { ...refused, operation: 'visitor_note_add', audit: 'write' };
+    const html = await gateway.ask(note.url, { method: 'POST', headers: { accept: 'text/html' }, unchecked: true });
+    expect(await stranger(html)).toMatchObject({ ...wrote, code: 'not_acceptable' });
+    const origins = { origin: ['https://a.example', 'https://b.example'] };
+    const open = await gateway.ask('/api/v1/realtime/sessions', { method: 'POST', headers: origins, unchecked: true });
+    expect(await stranger(open)).toMatchObject({ ...wrote, operation: 'realtime_session_create' });
+    // A body that breaks off, as one that is not sent any further: the reply is made where no bearer is known.
+    const broken = [
+      `POST ${note.url} HTTP/1.1`,
+      'Host: a',
+      `Authorization: Bearer ${newSecret('installation_test')}`,
+      'Content-Type: application/json',
+      'Transfer-Encoding: chunked',
+    ];
+    const { text } = await raw(gateway.port, `${broken.join('\r\n')}\r\n\r\nno length\r\n`);
+    const cut = { ...wrote, code: 'invalid_request', status: 400 };
+    expect(await stranger({ headers: { 'x-request-id': parse(text).headers.get('x-request-id') } })).toMatchObject(cut);
+    // No app of ours, or none that is sent back there: as by a form, so on the page.
+    const asked = request(client, pkce());
+    for (const [fields, credential] of [
+      [{ ...asked, redirect_uri: 'https://evil.example/' }, client.credential],
+      [{ ...asked, client_id: MARK }, undefined],
+    ] as const) {
+      const page = await gateway.ask(`/oauth/authorize?${formOf(fields)}`, { unchecked: true });
+      const record = await recordOf(idOf(page));
+      expect(record).toMatchObject({ ...refused, operation: 'oauth_authorize', audit: 'authorization' });
+      expect([record['code'], record['credential']]).toEqual(['invalid_request', credential]);
+    }
   });
 
   it('LG-02 a stream that ends because its credential did', async () => {
@@ -320,7 +404,8 @@ describe('LG-02 consents and their end', () => {
     expect(audits()).toHaveLength(before + 2);
     const { location } = (await send('sign-in', { email, password: PASSWORD }, SAME)).headers;
     expect(location).toContain('/oauth/authorize?');
-    expect(audits().at(-1)).toMatchObject({ audit: 'authentication', decision: 'allowed', person: id });
+    const signedIn = { audit: 'authentication', decision: 'allowed', person: id, source: '127.0.0.1' };
+    expect(audits().at(-1)).toMatchObject(signedIn);
   });
 
   it('LG-02 a revocation of which nobody can say whether it was done', async () => {
@@ -402,9 +487,18 @@ describe('LG-02 writes', () => {
 
   it('LG-02 a task that is canceled, or cannot be', async () => {
     const { token, credential } = await gateway.issue();
-    const inspected = work('contact_inspection', { contact_id: contact.url.split('/')[4] });
-    const { id } = (await a2a(gateway.port, token, 'SendMessage', inspected)).body.result.task;
-    const canceled = { operation: 'task_cancel', credential, audit: 'write', decision: 'refused' };
+    const inspected = () => work('contact_inspection', { contact_id: contact.url.split('/')[4] });
+    const allowed = { operation: 'task_cancel', credential, audit: 'write', decision: 'allowed' };
+    await gateway.database.sql.begin(async (holding) => {
+      await holding`LOCK TABLE platform.contact`;
+      const params = { ...inspected(), configuration: { returnImmediately: true } };
+      const { id: task } = (await a2a(gateway.port, token, 'SendMessage', params)).body.result.task;
+      const ended = await a2a(gateway.port, token, 'CancelTask', { id: task });
+      expect(ended.body.result?.status.state, ended.text).toBe('TASK_STATE_CANCELED');
+      expect(await recordOf(idOf(ended))).toMatchObject({ ...allowed, task });
+    });
+    const { id } = (await a2a(gateway.port, token, 'SendMessage', inspected())).body.result.task;
+    const canceled = { ...allowed, decision: 'refused' };
     const done = await recordOf(idOf(await a2a(gateway.port, token, 'CancelTask', { id })));
     expect(done).toMatchObject({ ...canceled, code: '-32002', task: id });
     const none = await recordOf(idOf(await a2a(gateway.port, token, 'CancelTask', { id: MARK })));
@@ -412,14 +506,23 @@ describe('LG-02 writes', () => {
     expect(none['task']).toBeUndefined();
   });
 
-  it('LG-02 whatever the level of the log is, but for none', () => {
+  it('LG-02 whatever the level of the log is, but for none', async () => {
     const lines: string[] = [];
-    for (const level of ['fatal', 'info', 'silent']) {
-      const tell = teller(pino({ level, base: null }, { write: (line: string) => void lines.push(line) }));
+    const authority = await gateway.corridor.prove(own.token, 'a2a');
+    const call = { id: 'task_x', requestId: 'req_x', authority, tool: note.tool, outcome: { body: {} } };
+    for (const level of ['fatal', 'warn', 'info', 'silent']) {
+      const log = pino({ level, base: null }, { write: (line: string) => void lines.push(line) });
+      const tell = teller(log);
       tell({ status: 200 }, { operation: level, does: 'write' }, () => '');
       tell({ status: 200 }, {}, () => '');
+      tellRunCall(log)(call);
     }
-    expect(lines.map((line) => JSON.parse(line)['audit'])).toEqual(['write', 'write', undefined]);
+    const told = lines.map((line) => JSON.parse(line)).map(({ audit, task }) => [audit, task]);
+    const [request, run] = [
+      ['write', undefined],
+      ['write', 'task_x'],
+    ];
+    expect(told).toEqual([request, run, request, run, request, [undefined, undefined], run]);
   });
 
   it('LG-02 whose caller has gone before the answer', async () => {
@@ -485,18 +588,9 @@ const SAMPLE: Readonly<Record<string, string>> = {
 };
 
 it('LG-01, LG-02 no record of any kind held a content, a token or a key', () => {
-  // The hooks have emptied the log before each test: what they looked at is gone through here.
-  expect(seen.length).toBeGreaterThan(40);
+  const told = new Set(seen.map((line) => JSON.parse(line)['request_id']));
+  expect(told.size).toBeGreaterThan(90);
   const all = seen.join('');
   for (const secret of [MARK, own.token, client.secret, 'key-', '@example.com'])
     expect(all.includes(secret), secret).toBe(false);
-});
-
-const seen: string[] = [];
-beforeEach(() => {
-  const push = gateway.log.push.bind(gateway.log);
-  gateway.log.push = (...lines) => {
-    seen.push(...lines);
-    return push(...lines);
-  };
 });

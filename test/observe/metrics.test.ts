@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { CallTrace } from '../../src/core/calls.ts';
-import { FAILURE_CODES } from '../../src/core/failures.ts';
+import { FAILURE_CODES, statusOf } from '../../src/core/failures.ts';
 import { loadSkills, loadTools } from '../../src/gateway/load.ts';
 import { labelled } from '../../src/observe/group.ts';
 import { openMetrics, type Snapshot } from '../../src/observe/metrics.ts';
@@ -47,9 +47,13 @@ beforeAll(async () => {
     env: {
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
       OTEL_SERVICE_NAME: 'under-test',
+      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=proof',
       OTEL_BSP_SCHEDULE_DELAY: '50',
       GATEWAY_TRUSTED_PROXIES: 'loopback',
       GATEWAY_METRICS_ALLOW: '192.0.2.0/24',
+      // No compression: a word that the SDK complains of.
+      OTEL_EXPORTER_OTLP_COMPRESSION: MARK,
+      LOG_LEVEL: 'warn',
     },
   });
   port = Number(new URL(replica.url).port);
@@ -174,6 +178,11 @@ describe('/metrics', () => {
         expect([status, allow], `${method} ${JSON.stringify(headers)}`).toEqual([404, null]);
         expect(text).not.toContain('gateway_');
       }
+    // LG-02: each of them has a record, whatever level the log has.
+    const refused = () => replica.log().match(/"operation":"metrics".*"audit":"authorization","decision":"refused"/g);
+    await vi.waitFor(() => expect(refused()).toHaveLength(15));
+    const told = /"operation":"metrics".*"code":"not_found","source":"198\.51\.100\.1","audit":"authorization"/;
+    expect(replica.log()).toMatch(told);
   });
 
   it('believes addresses and proxies as far as they are set', () => {
@@ -188,7 +197,7 @@ describe('/metrics', () => {
     // A proxy on this machine that nobody trusts speaks for the whole world.
     const PASSED = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via'];
     expect(PASSED.filter((name) => alone(asked('127.0.0.1', { [name]: '127.0.0.1' })))).toEqual([]);
-    // One that says nothing has the name that the world calls us by, as has a page whose name was rebound to this machine.
+    // One that passes Host on has the name that the world calls us by, as has a page whose name was rebound to this machine.
     const NAMES = ['gateway.example', 'localhost.evil.example:8787', '127.0.0.1.evil.example', '192.0.2.1', ''];
     expect(NAMES.filter((host) => alone(asked('127.0.0.1', { host })))).toEqual([]);
     expect(['[::1]:8787', 'LOCALHOST', '127.0.0.1:1'].filter((host) => !alone(asked('::1', { host })))).toEqual([]);
@@ -197,6 +206,11 @@ describe('/metrics', () => {
     expect(wide(asked('10.0.0.1', { 'x-forwarded-for': '10.1.2.3', host: 'gateway.example' }))).toBe(true);
     expect(wide(asked('10.0.0.1', { 'x-forwarded-for': '198.51.100.1' }))).toBe(false);
     expect(wide(asked('10.1.2.3', { 'x-forwarded-for': '127.0.0.1' }))).toBe(false);
+    // This machine is loopback by the connection, not by what a proxy elsewhere says.
+    const range = openAllowed([], ['10.0.0.0/8']);
+    for (const claimed of ['127.0.0.1', '::1', '::ffff:127.0.0.1'])
+      expect(range(asked('10.0.0.9', { 'x-forwarded-for': claimed })), claimed).toBe(false);
+    expect(openAllowed([], ['loopback'])(asked('127.0.0.1', { 'x-forwarded-for': '127.0.0.1' }))).toBe(true);
   });
 
   it('a store that is silent or away costs the scrape the store’s gauges and a second', async () => {
@@ -213,6 +227,16 @@ describe('/metrics', () => {
     resume();
     await vi.waitFor(async () => expect(sumOf(await scrape(), 'gateway_store_up')).toBe(1), { timeout: 8_000 });
   });
+});
+
+it('OPERATIONS wakes somebody for every outcome that is a failure of ours', () => {
+  const text = readFileSync(new URL('OPERATIONS.md', packageRoot), 'utf8');
+  const [, outcomes = ''] = /gateway_requests_total\{outcome=~"([^"]+)"/.exec(text) ?? [];
+  // What an operator has set, and what no operation of this gateway answers.
+  const NOT = ['enrollment_unavailable', 'event_family_paused', 'native_unavailable'];
+  const ours = FAILURE_CODES.filter((code) => statusOf(code) >= 500 && !NOT.includes(code));
+  const others = ['server_error', 'temporarily_unavailable', '-32603'];
+  expect(outcomes.split('|').toSorted()).toEqual([...ours, ...others].toSorted());
 });
 
 it('those who scrape at once share one answer, and one that failed is not kept', async () => {
@@ -352,6 +376,15 @@ describe('OpenTelemetry', () => {
 });
 
 describe('traces', () => {
+  it('complain of a setting without its words, once', () => {
+    const complained = replica
+      .log()
+      .split('\n')
+      .filter((line) => line.includes('the tracing has complained'));
+    expect(complained).toHaveLength(1);
+    expect(replica.log() + replica.stderr()).not.toContain(MARK);
+  });
+
   it('nobody but a trusted proxy says in whose trace a call stands', async () => {
     const seen: (string | undefined)[] = [];
     const call: CallTrace = { run: (work) => work(), end: () => undefined };
@@ -394,6 +427,7 @@ describe('traces', () => {
     expect(span?.attributes).toEqual({
       'service.name': 'under-test',
       'service.version': expect.any(String),
+      'deployment.environment.name': 'proof',
       'gateway.surface': 'rest',
       'gateway.operation': 'websites_list',
       'gateway.outcome': 'ok',
@@ -426,11 +460,19 @@ describe('traces', () => {
   });
 
   it('a collector that is away or silent costs a line in the log', async () => {
+    const call = {
+      surface: 'rest',
+      operation: 'x',
+      outcome: 'ok',
+      status: 200,
+      seconds: 1,
+      requestId: 'req_x',
+    } as const;
     const gone = await openCollector();
     await gone.close();
     const silent = await openCollector(false);
-    const complaints: string[] = [];
     for (const { url } of [gone, silent]) {
+      const complaints: unknown[][] = [];
       const told: number[] = [];
       const tracing = startTracing({
         url: `${url}/v1/traces`,
@@ -438,16 +480,8 @@ describe('traces', () => {
         version: '1',
         timeout: 200,
         onError: (spans) => told.push(spans),
-        onComplaint: () => complaints.push(url),
+        onComplaint: (...words: unknown[]) => complaints.push(words),
       });
-      const call = {
-        surface: 'rest',
-        operation: 'x',
-        outcome: 'ok',
-        status: 200,
-        seconds: 1,
-        requestId: 'req_x',
-      } as const;
       const began = performance.now();
       for (let i = 0; i < times(500, 5_000); i++) {
         const span = tracing.trace(undefined);
@@ -457,11 +491,23 @@ describe('traces', () => {
       expect(performance.now() - began).toBeLessThan(1_000);
       await vi.waitFor(() => expect(told).toHaveLength(1), { timeout: 5_000 });
       const stopping = performance.now();
-      await tracing.stop();
+      const sent = await tracing.stop();
       expect(performance.now() - stopping).toBeLessThan(1_500);
+      expect(sent).toBe(false);
+      // However often it is complained, and never in the SDK's words.
+      expect(complaints).toEqual([[]]);
       expect(told).toHaveLength(1);
     }
     await silent.close();
+    const fine = startTracing({
+      url: `${collector.url}/v1/traces`,
+      service: 'x',
+      version: '1',
+      onError: () => expect.fail(),
+      onComplaint: () => expect.fail(),
+    });
+    fine.trace(undefined).end(call);
+    expect(await fine.stop()).toBe(true);
   });
 
   if (LONG)

@@ -124,6 +124,24 @@ describe(hasPgbouncer ? 'behind pgbouncer' : 'as behind a pooler: pgbouncer is n
     );
   });
 
+  it('is refused where an address sets what every session relies on, whether a pooler is there or not', async () => {
+    for (const [parameter, name] of [
+      ['statement_timeout=0', 'statement_timeout'],
+      ['lock_timeout=1min', 'lock_timeout'],
+      ['default_transaction_isolation=serializable', 'default_transaction_isolation'],
+      ['datestyle=German', 'DateStyle'],
+      ['timezone=Asia/Tokyo', 'TimeZone'],
+      ['statement_timeout=0&lock_timeout=0', 'statement_timeout, lock_timeout'],
+    ] as const) {
+      const refused = ` must not set ${name}: the gateway does. Take it out of the address.`;
+      const address = `${direct()}?${parameter}`;
+      await expect(open(address)).rejects.toThrow(`DATABASE_URL${refused}`);
+      await expect(open(pooler.url(database.name), address)).rejects.toThrow(`DATABASE_DIRECT_URL${refused}`);
+    }
+    const others = await open(`${direct()}?work_mem=8MB&TimeZone=Etc/UTC`);
+    await others.close();
+  });
+
   it('prepares nothing, unless the address says that it may', async () => {
     const messages: string[] = [];
     for (const more of ['', '?prepare=true']) {

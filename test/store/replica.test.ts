@@ -1,14 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type postgres from 'postgres';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { sql as fragment } from '../../src/core/sql.ts';
+import { type Fragment, sql as fragment } from '../../src/core/sql.ts';
 import type { Corridor } from '../../src/gateway/call.ts';
 import { openGateway } from '../../src/gateway/open.ts';
 import { demoRecords } from '../../src/import/demo/index.ts';
 import { importRecords } from '../../src/import/import.ts';
+import type { Standing } from '../../src/store/guard.ts';
 import { openStore, type Store } from '../../src/store/open.ts';
-import { openDatabase } from '../../src/store/postgres.ts';
-import { openReplica, passing, type Replica } from '../../src/store/replica.ts';
+import { type Database, openDatabase } from '../../src/store/postgres.ts';
+import { type Origin, openReplica, passing, type Replica } from '../../src/store/replica.ts';
 import { until } from '../events/webhooks.support.ts';
 import { type Cluster, closeClusters, openCluster } from '../support/cluster.ts';
 import { type Issued, issue } from '../support/credentials.ts';
@@ -25,6 +26,9 @@ let store: Store;
 let target: { host: string; port: number };
 let proxy: WireProxy;
 let follower: Replica;
+/** Where DATABASE_URL leads for the corridor, and what it reads reports from. */
+let serving: Database;
+let reading: Replica['read'] = (statement) => follower.read(statement);
 let said: string[] = [];
 /** Whether it was current while it was away, and what was said until it was there. */
 const arrival: unknown[] = [];
@@ -63,14 +67,21 @@ beforeAll(async () => {
     log: (line) => said.push(line),
     lag: 2_500,
     every: 300,
+    rest: 500,
   });
   await until(() => said.length > 0);
   arrival.push(follower.current());
   target.port = replica.port;
   await usable();
   arrival.push(...said);
+  serving = store.db;
+  const moving: Database = {
+    ...store.db,
+    query: (statement) => serving.query(statement),
+    read: (statement) => serving.read(statement),
+  };
   corridor = await openGateway({
-    store: { ...store, replica: follower },
+    store: { ...store, db: moving, slow: moving, replica: { ...follower, read: (statement) => reading(statement) } },
     keys: KEYS,
     checkEvery: 1,
     onDefect: (_, error) => expect.fail(String(error)),
@@ -186,7 +197,7 @@ it('says when, by the primary’s clock, of what it holds', async () => {
   if (typeof data === 'string') return expect.fail(data);
   const lag = Number(now?.now) - Date.parse(data.meta.generated_at);
   // The moment of a look at it, not of the read: no clock but the primary's has told it.
-  expect(lag).toBeGreaterThan(0);
+  expect(lag).toBeGreaterThanOrEqual(0);
   expect(lag).toBeLessThan(2_500 + Date.now() - before);
   expect(data.meta.end).toBe(data.meta.generated_at.slice(0, 10));
 });
@@ -215,6 +226,55 @@ it('a statement there proves the place and the position itself', async () => {
     [primary.url('gateway'), own.place, position],
   ] as const)
     expect(await at(url, { place, position: reached }), `${url} ${place}`).not.toBe(true);
+});
+
+/** Runs it while DATABASE_URL leads to the other server. */
+async function served(work: () => Promise<void>): Promise<void> {
+  serving = openDatabase({ target: replica.url('gateway'), connections: 2, statementTimeout: 2_000, name: 'served' });
+  try {
+    await work();
+  } finally {
+    await serving.close();
+    serving = store.db;
+  }
+}
+
+it('where DATABASE_URL comes to lead to a standby, what was read is not proved there, and the report is made all the same', async () => {
+  await usable();
+  const before = await report(caller.token);
+  expect(before).toBeTypeOf('number');
+  await served(async () => expect(await report(caller.token)).toBe(before));
+});
+
+it('one that fails twice in a row is left alone for a while, and says so', async () => {
+  await usable();
+  const before = await report(caller.token);
+  said = [];
+  const cuts = proxy.arm({
+    match: /ai_conversations/,
+    at: 'before-execute',
+    action: 'cut',
+    times: Number.POSITIVE_INFINITY,
+  });
+  for (const current of [true, false, false]) {
+    expect(await report(caller.token)).toBe(before);
+    expect(follower.current()).toBe(current);
+  }
+  expect(cuts.hits()).toBe(2);
+  await usable();
+  // Once more is enough now, and an answer between makes it as good as ever.
+  expect(await report(caller.token)).toBe(before);
+  expect([follower.current(), cuts.hits()]).toEqual([false, 3]);
+  proxy.disarm();
+  await usable();
+  expect(await report(caller.token)).toBe(before);
+  expect(said.map((line) => line.replace(/ \([A-Z_]+\)/, ''))).toEqual([
+    'the replica could not make a report: the primary does',
+    'the primary makes the reports: the replica makes none',
+    'reports are read from the replica',
+    'the primary makes the reports: the replica makes none',
+    'reports are read from the replica',
+  ]);
 });
 
 it('where its address leads to another server afterwards, nothing of that one is read', async () => {
@@ -315,6 +375,9 @@ it('falls back to the primary while it is too far behind, or away, and goes ther
 it('is refused where its address leads elsewhere; one that is away at the start is not', async () => {
   const elsewhere = /^DATABASE_REPLICA_URL must lead to a streaming replica of the server of DATABASE_URL/;
   await expect(open(replica.url('postgres'))).rejects.toThrow(elsewhere);
+  await expect(open(`${replica.url('gateway')}?statement_timeout=0`)).rejects.toThrow(
+    /^DATABASE_REPLICA_URL must not set statement_timeout: /,
+  );
   await expect(open(replica.url('none'))).rejects.toThrow(/^DATABASE_REPLICA_URL cannot be reached/);
   await expect(open(primary.url('gateway'), replica.url('gateway'))).rejects.toThrow(
     /^DATABASE_URL leads to a replica/,
@@ -334,6 +397,15 @@ it('is refused where its address leads elsewhere; one that is away at the start 
   const away = await open('postgres://127.0.0.1:1/gateway');
   expect(away.replica?.current()).toBe(false);
   await away.close();
+  // Nor is one that is too slow to say where it is: PostgreSQL itself ends the look after its second.
+  await sql`CREATE FUNCTION public.pg_is_in_recovery() RETURNS boolean LANGUAGE sql AS 'SELECT pg_sleep(3) IS NULL'`;
+  await until(async () => {
+    const [there] = await replica.sql('gateway')`SELECT to_regproc('public.pg_is_in_recovery') IS NOT NULL AS made`;
+    return there?.['made'] === true;
+  });
+  const slow = await open(`${replica.url('gateway')}?search_path=public,pg_catalog`);
+  expect(slow.replica?.current()).toBe(false);
+  await slow.close();
 });
 
 it('one that was promoted is not used, nor what follows it, however far ahead', async () => {
@@ -346,6 +418,17 @@ it('one that was promoted is not used, nor what follows it, however far ahead', 
   expect(promoted.replica?.current()).toBe(false);
   await promoted.close();
   await replica.sql('gateway')`CREATE TABLE public.diverged AS SELECT generate_series(1, 10000)`;
+  // What was read from the log of the one before is proved by its own primary alone, not by the one that was promoted.
+  const before = Number(await report(caller.token));
+  expect(await shrink()).toBe(before - 1);
+  reading = async <Row extends object>(statement: (standing: Standing) => Fragment) => {
+    const standing = { guard: fragment`(SELECT true AS ok) guard`, now: fragment`now()` };
+    const [row] = await store.db.query<Row & Origin>(fragment`
+      SELECT (SELECT system_identifier FROM pg_control_system()) || ' gateway 00000001' AS place, 1 AS replayed, ${statement(standing)}`);
+    return row;
+  };
+  await served(async () => expect(await report(caller.token)).toBe(before));
+  expect(await report(caller.token)).toBe(before - 1);
   const other = await replica.replica();
   const lines: string[] = [];
   const astray = await openReplica({

@@ -18,6 +18,8 @@ export interface Replica {
   readonly exited: Promise<Exit>;
   /** What it has written to standard error. */
   stderr(): string;
+  /** What it has logged; nothing but where LOG_LEVEL is set. */
+  log(): string;
   /** SIGKILL; resolves when it is gone. */
   kill9(): Promise<Exit>;
   /** SIGSTOP; resolves when the kernel has stopped it: the zombie that believes it is alive. */
@@ -114,10 +116,14 @@ function launch(options: ReplicaOptions): Launched {
   const child = spawn(process.execPath, [main, 'serve', ...(options.args ?? [])], {
     cwd: root,
     env: environment(options),
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
   const pid = child.pid ?? 0;
   let written = '';
+  let logged = '';
+  child.stdout.on('data', (part: Buffer) => {
+    logged += part.toString();
+  });
   const exited = new Promise<Exit>((resolve) => child.once('close', (code, signal) => resolve({ code, signal })));
   const signalled = (signal: NodeJS.Signals): Promise<Exit> => {
     child.kill(signal);
@@ -130,6 +136,7 @@ function launch(options: ReplicaOptions): Launched {
     pid,
     exited,
     stderr: () => written,
+    log: () => logged,
     kill9,
     async stop() {
       child.kill('SIGSTOP');

@@ -9,7 +9,7 @@ import type { Corridor } from '../../src/gateway/call.ts';
 import { openGateway } from '../../src/gateway/open.ts';
 import { logSettings, openLog } from '../../src/log.ts';
 import { type Database, StoreUnreachable } from '../../src/store/postgres.ts';
-import { publicApp } from '../../src/surfaces/http/app.ts';
+import { type MetricsPage, publicApp } from '../../src/surfaces/http/app.ts';
 import { type RunningServer, startServer, type Timeouts } from '../../src/surfaces/http/server.ts';
 import { restSurface } from '../../src/surfaces/rest/rest.ts';
 import { BASE_URL, openTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -23,7 +23,12 @@ let server: RunningServer;
 /** Lines as the production log writes them, at its most talkative level. */
 const lines: string[] = [];
 
-const serverOver = (corridor: Corridor, log: Logger, timeouts?: Timeouts): Promise<RunningServer> =>
+const serverOver = (
+  corridor: Corridor,
+  log: Logger,
+  timeouts?: Timeouts,
+  metrics?: MetricsPage,
+): Promise<RunningServer> =>
   startServer({
     ...(timeouts && { timeouts }),
     host: '127.0.0.1',
@@ -31,7 +36,7 @@ const serverOver = (corridor: Corridor, log: Logger, timeouts?: Timeouts): Promi
     tls: undefined,
     log,
     handlers: [restSurface(corridor, BASE_URL)],
-    otherwise: publicApp({ baseUrl: BASE_URL, openapi: {}, ready: async () => true }),
+    otherwise: publicApp({ baseUrl: BASE_URL, openapi: {}, ready: async () => true, ...(metrics && { metrics }) }),
   });
 
 beforeAll(async () => {
@@ -163,10 +168,10 @@ describe('LG-01 what the log holds', () => {
     }
     await entriesOf(asked);
     const all = lines.join('');
-    // An address is in the records of those alone who could not say who they are.
+    // An address is in the records of those alone of whom nobody knows who they are.
     const named = entries().filter(({ source }) => source !== undefined);
     expect(named.length).toBeGreaterThan(0);
-    expect(named.filter(({ status, source }) => status !== 401 || source !== '127.0.0.1')).toEqual([]);
+    expect(named.filter(({ credential, source }) => credential !== undefined || source !== '127.0.0.1')).toEqual([]);
     expect(all.match(/127\.0\.0\.1/g)).toHaveLength(named.length);
     for (const secret of [token, token.slice(9), MARK, 'Bearer', 'website_id', '/api/v1', 'example.com'])
       expect(all.includes(secret), secret).toBe(false);
@@ -269,6 +274,22 @@ describe('LG-01 what the log holds', () => {
       expect(lines.join('').includes(MARK)).toBe(false);
       await broken.close();
     }
+  });
+
+  it('LG-01 a defect of what is no operation: its cause, too', async () => {
+    const refused = async (): Promise<never> => {
+      throw new Error(MARK);
+    };
+    const log = pino(logSettings('info'), { write: (line) => void lines.push(line) });
+    const page = { type: 'text/plain', permitted: () => true, text: refused };
+    const broken = await serverOver(gateway.corridor, log, undefined, page);
+    const answer = await get('/metrics', [], broken.port);
+    await broken.close();
+    expect(answer.status).toBe(500);
+    const [logged] = await entriesOf(1);
+    expect(logged).toMatchObject({ level: 'error', status: 500, code: 'internal', err: { kind: 'Error' } });
+    expect(logged?.err?.stack[0]).toMatch(/logging\.test\.ts:[0-9]+/);
+    expect(lines.join('') + answer.body).not.toContain(MARK);
   });
 
   it('LG-01 any error: no message, no members, and neither a cycle nor a chain of causes hurts', () => {

@@ -3,13 +3,12 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync 
 import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { newSecret } from '../../src/auth/tokens.ts';
 import { packageRoot } from '../../src/package.ts';
-import { type Started, start } from '../bench/processes.ts';
+import { collecting, held, type Started, start } from '../bench/processes.ts';
 import { issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { freePort } from '../support/port.ts';
@@ -57,26 +56,7 @@ function compile(): string {
   });
   const main = join(folder, 'dist/src/main.js');
   if (!existsSync(main)) throw new Error(`not compiled: ${stdout}`);
-  const collecting = join(folder, 'collecting.mjs');
-  writeFileSync(
-    collecting,
-    `import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
-setFlagsFromString('--expose-gc');
-process.on('SIGUSR2', runInNewContext('() => gc()'));
-await import(${JSON.stringify(main)});
-`,
-  );
-  return collecting;
-}
-
-/** Resident memory in MB, without what is merely not collected yet: that is as much as there was time for. */
-async function held(): Promise<number> {
-  for (let i = 0; i < 3; i++) {
-    server.process.kill('SIGUSR2');
-    await sleep(200);
-  }
-  return server.rss();
+  return collecting(main, folder);
 }
 
 beforeAll(async () => {
@@ -281,11 +261,11 @@ it('MC-08 10,000 bad requests: each its documented answer, no 5xx, none hangs, n
   const warm = fc.sample(malformed, { seed: seed + 1, numRuns: 3_000 });
   const requests = fc.sample(malformed, { seed, numRuns: REQUESTS });
   expect((await flood(warm)).wrong.slice(0, 5)).toEqual([]);
-  const before = await held();
+  const before = await held(server);
   const began = performance.now();
   const { wrong, kinds } = await flood(requests);
   const seconds = (performance.now() - began) / 1000;
-  const after = await held();
+  const after = await held(server);
   process.stderr.write(
     `MCP flood: FC_SEED=${seed}, ${REQUESTS} bad requests of ${kinds.size} kinds in ${seconds.toFixed(1)} s, ` +
       `RSS ${before.toFixed(0)} -> ${after.toFixed(0)} MB\n`,

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import { Failure } from '../../core/failures.ts';
 import { asFailure } from '../../gateway/call.ts';
-import type { RequestRecord } from '../rest/rest.ts';
+import { noteRefusal, type RequestRecord } from '../rest/rest.ts';
 import { type Document, document, sendDocument } from './document.ts';
 import { send, sendProblem } from './reply.ts';
 import { refuseAmbiguous, refuseBody } from './request.ts';
@@ -93,11 +93,13 @@ export function publicApp({ baseUrl, openapi, llms, agentCard, docs, metrics, re
     throw new Failure('not_found');
   });
   const refuse: ErrorRequestHandler = (error, request, response, _next) => {
-    const context = { baseUrl, requestId: contextOf(request).requestId, resource: '', tokenSent: false };
+    const { requestId, record } = contextOf(request);
     // express refuses a path with a broken escape by an error of its own, which has a status.
     const unreadable = !(error instanceof Failure) && statusOf(error) === 400;
     const failure = unreadable ? new Failure('not_found') : asFailure(error);
-    sendProblem(request, response, failure, context);
+    // What is nobody's mistake but ours has a cause, which is for the log.
+    if (failure.status >= 500) noteRefusal(record, failure);
+    sendProblem(request, response, failure, { baseUrl, requestId, resource: '', tokenSent: false });
   };
   app.use(refuse);
   return app;

@@ -7,8 +7,9 @@ import type { RequestRecord } from '../rest/rest.ts';
 type Entry = Readonly<Record<string, unknown>> & { readonly status: number };
 
 /**
- * One line for each request, socket and end of a socket. Over MCP a call that failed is an answer of status 200. Who could
- * not say who they are have nothing but the address that they came `from`.
+ * One line for each request, socket and end of a socket. Over MCP a call that failed is an answer of status 200. Whoever was
+ * refused before it was known who they are has nothing but the address that they came `from`, and every sign-in tells it,
+ * too: what failed from there stands beside what then succeeded.
  */
 export const teller = (log: Logger) => {
   const audits = auditLog(log);
@@ -21,11 +22,12 @@ export const teller = (log: Logger) => {
     const failed = entry.status === 500 || code === 'internal';
     const level = failed ? 'error' : entry.status === 503 || cause !== undefined ? 'warn' : 'info';
     const audited = auditOf({ code, does });
+    const unknown = audited && audited.decision !== 'allowed' && credential === undefined;
     const who = {
       ...(credential !== undefined && { credential }),
       ...(consent !== undefined && { consent }),
       ...(code !== undefined && { code }),
-      ...(audited?.audit === 'authentication' && audited.decision !== 'allowed' && { source: from() }),
+      ...((audited?.audit === 'authentication' || unknown) && { source: from() }),
       ...audit,
       ...audited,
     };

@@ -18,7 +18,8 @@ const isLoopback = proxyAddr.compile('loopback');
 
 /**
  * Whether Host is a name of loopback. A page whose name was rebound to 127.0.0.1 calls us by that name (checks, MC-04), and
- * a proxy on this machine by the one that the world has for us.
+ * a proxy on this machine by the one that the world has for us where it passes Host on. nginx does not by default: it names
+ * where it connects to, and cannot be told from a caller on this machine.
  */
 export const calledLoopback = ({ headers: { host = '' } }: IncomingMessage): boolean =>
   /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i.test(host);
@@ -31,7 +32,7 @@ export function openAllowed(
   allowed: readonly string[],
   trusted: readonly string[],
 ): (request: IncomingMessage) => boolean {
-  const permits = proxyAddr.compile(['loopback', ...allowed]);
+  const permits = proxyAddr.compile([...allowed]);
   const trust = proxyAddr.compile([...trusted]);
   return (request) => {
     const peer = request.socket.remoteAddress;
@@ -40,7 +41,9 @@ export function openAllowed(
     // proxy-addr reads X-Forwarded-For alone: of another header the proxy itself would be the source.
     if (passedOn && (request.headers['x-forwarded-for'] === undefined || !trust(peer, 0))) return false;
     const source = proxyAddr(request, trust);
-    return permits(source, 0) && (calledLoopback(request) || !isLoopback(source, 0));
+    // A proxy elsewhere that names loopback means its own machine, or says what a client has claimed.
+    if (isLoopback(source, 0)) return isLoopback(peer, 0) && calledLoopback(request);
+    return permits(source, 0);
   };
 }
 

@@ -26,8 +26,12 @@ export function mcpPrompts(prompts: readonly Prompt[], registry: Registry) {
 
     async get(exchange: Exchange, name: string, values: Readonly<Record<string, unknown>>) {
       const authority = await exchange.admit();
-      const prompt = prompts.find((one) => one.name === name && usable(one, authority));
-      if (!prompt) throw unusable('prompt');
+      const prompt = prompts.find((one) => one.name === name);
+      if (!prompt || !usable(prompt, authority)) {
+        // For the log only: whoever asks cannot tell them apart.
+        if (prompt) exchange.failed = new Failure('not_permitted');
+        throw unusable('prompt');
+      }
       const parsed = prompt.input.safeParse(values);
       if (!parsed.success) throw invalidParams(refusalOf(inputErrors(undefined, parsed.error, values)));
       const lacking = prompt.lacking(parsed.data);

@@ -188,6 +188,9 @@ async function guarded(visit: Visit, context: OAuthContext, run: () => Promise<v
     const refusal = asOAuthError(error);
     visit.record.code = refusal.code;
     visit.record.cause = refusal.details.cause;
+    // No client of ours, or none that is sent back there: whoever tries that on the page is told of as by a form.
+    if (context.known('redirectUri') === undefined && refusal.code === 'invalid_request')
+      visit.record.does ??= 'authorization';
     audit(visit, context);
     // A form that is not ours, or that was changed, is nothing the client has to be told. Nor is what keeps a person from
     // signing in, who would be thrown out of it.

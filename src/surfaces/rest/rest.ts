@@ -5,7 +5,7 @@ import type { Authority } from '../../core/authority.ts';
 import type { Surface } from '../../core/calls.ts';
 import { Failure } from '../../core/failures.ts';
 import type { Tool } from '../../core/tool.ts';
-import type { AuditKind } from '../../gateway/audit.ts';
+import { type AuditKind, doesOf } from '../../gateway/audit.ts';
 import { asFailure, type Corridor, type Outcome } from '../../gateway/call.ts';
 import type { QuotaState } from '../../gateway/quota.ts';
 import type { OperationState } from '../../gateway/writes.ts';
@@ -66,12 +66,13 @@ export function noteActor(record: RequestRecord, { credentialId, consentId }: Au
   if (consentId !== null) record.consent = consentId;
 }
 
-export function noteRefusal(record: RequestRecord, { code, details }: Failure): void {
+export function noteRefusal(record: RequestRecord, failure: Failure): void {
+  const { code, details } = failure;
   record.code = code;
   record.cause = details.cause;
   // Whose token it was that is no good any more.
   if (details.credential !== undefined) record.credential ??= details.credential;
-  if (details.outside) record.does = 'authorization';
+  record.does = doesOf(failure, record.does);
 }
 
 /**

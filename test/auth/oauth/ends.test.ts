@@ -382,6 +382,31 @@ describe('TN-05 in a stream of requests with access tokens', () => {
   });
 });
 
+it('where a backup was put back, nothing that was used up since is good once more', async () => {
+  const { sql } = pair.database;
+  const client = await newClient(a);
+  const [one, waiting] = [await family(a, client), await pending(a, client)];
+  const left = await session(a, one.person);
+  // A backup is made here. What comes after it is used up, and lost.
+  expect((await token(a, client, refreshing(one.refresh))).status).toBe(200);
+  expect((await token(a, client, waiting.exchange)).status).toBe(200);
+  await sql`DELETE FROM gateway.refresh_token WHERE consent_id = ${waiting.consent} OR (consent_id = ${one.consent} AND used_at IS NULL)`;
+  await sql`UPDATE gateway.refresh_token SET used_at = NULL WHERE consent_id = ${one.consent}`;
+  await sql`DELETE FROM gateway.token WHERE consent_id = ${waiting.consent}`;
+  await sql`UPDATE gateway.consent SET code_used_at = NULL WHERE id = ${waiting.consent}`;
+  const [live] = await sql<{ n: number }[]>`
+    SELECT count(*)::integer AS n FROM gateway.consent WHERE revoked_at IS NULL AND expires_at > now()`;
+
+  expect(await document('restored', '--yes')).toMatchObject({ consents: live?.n });
+  for (const fields of [refreshing(one.refresh), waiting.exchange])
+    expect(await refusal(b, client, fields)).toBe('invalid_grant');
+  await dead(one.access);
+  // Whoever had signed out since is not signed in.
+  const query = formOf(request(client, pkce(), { resource: RESOURCE.rest }));
+  const page = await a.ask(`/oauth/authorize?${query}`, { headers: { cookie: left }, unchecked: true });
+  expect(page.text).toMatch(/type="password"/);
+});
+
 it('in the end no token of a dead consent lives', async () => {
   expect(await orphans(pair.database)).toEqual([]);
 });
