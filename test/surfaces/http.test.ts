@@ -418,13 +418,23 @@ describe('HT-05 slow clients', () => {
     await sleep(300);
     const began = performance.now();
     const closed = server.close();
-    await expect(statusOf(server.port, '/livez', {})).rejects.toThrow('ECONNREFUSED');
+    await expect.poll(() => statusOf(server.port, '/livez', {}).catch(String), { interval: 5 }).toMatch('ECONNREFUSED');
     release();
     const { text } = await underWay;
     expect(parse(text).headers.get('connection')).toBe('close');
     expect((await idle).closed).toBe(true);
     await closed;
     expect(performance.now() - began).toBeLessThan(2_000);
+  });
+
+  it('F-18 leaving: who has connected and was not accepted yet is answered, not reset', async () => {
+    const server = await serverWith(PATIENT);
+    // The kernel has all of them before Node looks at the first one.
+    const connecting = Array.from({ length: 20 }, () => raw(server.port, head(WEBSITES), { patience: 5_000 }));
+    await server.leave();
+    const answers = await Promise.all(connecting);
+    expect(answers.map(({ text }) => parse(text).status)).toEqual(Array(20).fill(200));
+    await expect(statusOf(server.port, '/livez', {})).rejects.toThrow('ECONNREFUSED');
   });
 });
 

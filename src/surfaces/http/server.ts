@@ -15,6 +15,7 @@ import type { Observer } from '../../core/calls.ts';
 import type { Failure } from '../../core/failures.ts';
 import { noteRefusal, type RequestRecord, type RestContext, type RestHandler } from '../rest/rest.ts';
 import { withoutOffer } from './offer.ts';
+import { queueEmpty } from './queue.ts';
 import { endedCall, newRequestId, since, teller } from './records.ts';
 import { HSTS, problem, SECURITY_HEADERS, UPGRADE_REQUIRED } from './reply.ts';
 import { openSource, openTrust } from './source.ts';
@@ -278,13 +279,17 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     });
   });
   const address = server.address();
-  let stopped: Promise<void> | undefined;
-  const stopListening = (): Promise<void> => {
+  const stop = async (): Promise<void> => {
     closing = true;
     // Otherwise a connection would stay open after the reply under way on it, until it is cut off.
     for (const response of open) if (!response.headersSent) response.setHeader('Connection', 'close');
+    await queueEmpty(server);
     // http's own close() cuts idle connections at once, and no longer looks for slow ones.
-    stopped ??= new Promise((resolve) => void NetServer.prototype.close.call(server, () => resolve()));
+    await new Promise<void>((resolve) => void NetServer.prototype.close.call(server, () => resolve()));
+  };
+  let stopped: Promise<void> | undefined;
+  const stopListening = (): Promise<void> => {
+    stopped ??= stop();
     return stopped;
   };
   return {
