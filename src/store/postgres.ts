@@ -161,12 +161,12 @@ export function openDatabase(options: ConnectOptions): Database {
   };
 
   /**
-   * A connection, and for how many milliseconds the caller goes on waiting: half of its time at the least, so that under
-   * lasting overload nobody is begun who has just been turned away.
+   * A connection, and for how many milliseconds the caller goes on waiting: a second at the least, or half of a shorter
+   * time, so that under lasting overload nobody is begun who has just been turned away.
    */
   const turn = async (): Promise<readonly [postgres.Sql, number]> => {
     const began = performance.now();
-    const used = await connections.wait(limit / 2, () => late(QUEUED));
+    const used = await connections.wait(Math.max(limit / 2, limit - 1_000), () => late(QUEUED));
     return [used, Math.max(1, began + limit - performance.now())];
   };
 

@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { ImportBusy, type ImportResult, importFiles, importRecords } from '../../src/import/import.ts';
 import { takeRun } from '../../src/import/run.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
+import { times } from '../support/form.ts';
 import { compileImporter, desk, dump, ndjson, shuffled, temporary } from './import.support.ts';
 
 const folder = temporary();
@@ -67,17 +68,18 @@ const snapshots = ['conversation', 'operator', 'queue', 'visitor', 'website'].ma
 
 test('killed again and again, a resumed import ends like one that was never interrupted', async () => {
   const places: string[] = [];
-  // Reading, between steps, in the middle of a type: twelve kills, each further on than the one before.
-  for (let i = 1; i <= 12; i++) places.push(await killed((_, count) => count >= 1 + Math.floor(i / 3)));
+  // Reading, between steps, in the middle of a type: each kill further on than the one before.
+  const kills = times(6, 12);
+  for (let i = 1; i <= kills; i++) places.push(await killed((_, count) => count >= 1 + Math.floor((i * 4) / kills)));
   const result = await importFiles(store.db, { files: [path], resume: true });
-  expect(new Set(places).size, places.join(', ')).toBeGreaterThan(6);
+  expect(new Set(places).size, places.join(', ')).toBeGreaterThan(kills / 2);
   expect(await dump(store.sql)).toEqual(whole.content);
   expect(result).toEqual(whole.result);
   expect(await events()).toEqual([...snapshots, ...snapshots]);
 }, 120_000);
 
 test('killed at any moment, also in the middle of a statement', async () => {
-  for (let i = 0; i < 8; i++) await killed(() => true, 1 + Math.random() * 250);
+  for (let i = 0; i < times(4, 8); i++) await killed(() => true, 1 + Math.random() * 250);
   await importFiles(store.db, { files: [path], resume: true });
   expect(await dump(store.sql)).toEqual(whole.content);
   // A kill between the end of a run and its last report makes the next one begin anew: nothing is told twice even so.

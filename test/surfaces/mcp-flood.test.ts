@@ -11,6 +11,7 @@ import { packageRoot } from '../../src/package.ts';
 import { collecting, held, type Started, start } from '../bench/processes.ts';
 import { issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
+import { times } from '../support/form.ts';
 import { freePort } from '../support/port.ts';
 import { type McpOptions, post } from './mcp.support.ts';
 
@@ -18,7 +19,7 @@ import { type McpOptions, post } from './mcp.support.ts';
  * MC-08: ten thousand bad requests on kept-alive connections. Each has the answer that is documented for it, and the
  * server is no larger after them than before: measured on `gateway serve`, compiled, in a process of its own.
  */
-const REQUESTS = 10_000;
+const REQUESTS = times(4_000, 10_000);
 const CONNECTIONS = 16;
 const MB = 20;
 
@@ -257,7 +258,7 @@ async function flood(requests: readonly Bad[]): Promise<{ wrong: string[]; kinds
   return { wrong, kinds };
 }
 
-it('MC-08 10,000 bad requests: each its documented answer, no 5xx, none hangs, no growth', async () => {
+it(`MC-08 ${REQUESTS} bad requests: each its documented answer, no 5xx, none hangs, no growth`, async () => {
   const warm = fc.sample(malformed, { seed: seed + 1, numRuns: 3_000 });
   const requests = fc.sample(malformed, { seed, numRuns: REQUESTS });
   expect((await flood(warm)).wrong.slice(0, 5)).toEqual([]);

@@ -28,6 +28,7 @@ import {
 import { SUBSCRIPTION_WRITES, type SubscriptionWrite, WRITES } from '../auth/expected-writes.ts';
 import { plantReceipt, receiptId, World, webId } from '../auth/world.ts';
 import { addDispositions } from '../auth/writes.support.ts';
+import { times } from '../support/form.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { initializeParams, rpc } from './mcp.support.ts';
 import { freshKey } from './wire.support.ts';
@@ -154,7 +155,7 @@ describe('MC-10 lists are what can be used', () => {
     }),
     websites: fc.subarray([WEB, webId(1, 2)], { minLength: 1 }),
   });
-  const drawn = fc.sample(credentials, { numRuns: 24, seed: 20_261_121 });
+  const drawn = fc.sample(credentials, { numRuns: times(12, 24), seed: 20_261_121 });
 
   it('MC-10 tools: for random credentials listed is callable, and unlisted is -32602', async () => {
     const listedOnce = new Set<string>();

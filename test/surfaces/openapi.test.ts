@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FAILURE_CODES, statusOf } from '../../src/core/failures.ts';
 import { packageRoot } from '../../src/package.ts';
 import { BASE_URL, openTestGateway, type TestGateway } from '../support/gateway.ts';
+import { compileAnswers } from '../support/oracle.ts';
 
 interface Schema {
   readonly type?: string;
@@ -325,6 +326,13 @@ describe('the served OpenAPI document', () => {
       for (const code of ['idempotency_key_required', 'invalid_idempotency_key', 'invalid_json', 'body_too_large'])
         expect(codesOf(operation, '400'), name).toContain(code);
     }
+  });
+
+  it('has a schema that a validator takes for every answer with a body', () => {
+    const bodies = operations.flatMap(({ operation: { responses } }) =>
+      Object.values(responses).flatMap(({ content }) => Object.keys(content ?? {})),
+    );
+    expect(compileAnswers(document)).toBe(bodies.length);
   });
 
   it('has closed objects, bounded lists and no empty schema in any answer', () => {
