@@ -1,15 +1,13 @@
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { address, checkAddress, refusedPort } from './address.ts';
 import { openIdentityProvider } from './auth/identity-provider.ts';
 import type { Keyring } from './auth/keys.ts';
 import { openOAuth } from './auth/oauth/services.ts';
 import type { CommandContext } from './cli/context.ts';
 import { isEmpty, loadDemo } from './cli/demo.ts';
-import { Refused } from './cli/output.ts';
 import type { Config } from './config.ts';
 import { sql } from './core/sql.ts';
 import { openRealtime } from './events/realtime/realtime.ts';
@@ -61,7 +59,7 @@ export async function serve(context: CommandContext, options: { demo: boolean; w
   const { log, flush } = openLog(config.logLevel);
   const supervises = options.workers > 1 && !worker;
   // What the settings get wrong is refused before anything is opened.
-  if (!worker) await freeAddress(config);
+  if (!worker) await checkAddress(config);
   const keys = await openKeys(config);
   const tracing = supervises ? undefined : await openTracing(config, log);
   const store = await openStore({
@@ -107,7 +105,7 @@ interface Serving {
 
 /** The port is chosen once, before workers would each choose their own. */
 async function serveByWorkers({ config, log, stop, ready }: Serving, count: number): Promise<void> {
-  const { port, baseUrl } = await freeAddress(config);
+  const { port, baseUrl } = await address(config);
   await superviseWorkers({
     count,
     env: { PORT: `${port}`, GATEWAY_BASE_URL: baseUrl },
@@ -231,24 +229,6 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
   await Promise.all([rounds.stop(), journals.stop()]);
 }
 
-/** Where to listen and what clients call it; PORT=0 asks the system for a free port, which the address has to name. */
-async function address({ host, port, baseUrl }: Config): Promise<{ port: number; baseUrl: string }> {
-  return port === 0 ? freeAddress({ host, port, baseUrl }) : { port, baseUrl };
-}
-
-/** The same of a port that nobody listens on; Refused where it may not be had. */
-async function freeAddress({ host, port, baseUrl }: Pick<Config, 'host' | 'port' | 'baseUrl'>) {
-  const probe = createServer();
-  probe.listen(port, host);
-  await once(probe, 'listening').catch((error: unknown) => {
-    throw refusedPort(error, host, port) ?? error;
-  });
-  const free = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  const chosen = typeof free === 'object' && free ? free.port : 0;
-  return { port: chosen, baseUrl: baseUrl.replace(/:0$/, `:${chosen}`) };
-}
-
 async function answers({ db }: Store, stopping: AbortSignal): Promise<boolean> {
   if (stopping.aborted) return false;
   return db.query(sql`SELECT 1`).then(
@@ -271,15 +251,4 @@ async function prepareDemo(store: Store, dataDir: string): Promise<DemoAccess | 
   const access = { token: demo.full.token, website: demo.website_ids[0] ?? '' };
   await writeFile(file, `${JSON.stringify(access)}\n`, { mode: 0o600 });
   return access;
-}
-
-function refusedPort(error: unknown, host: string, port: number): Refused | undefined {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === 'EADDRINUSE') return new Refused(`Port ${port} on ${host} is in use. Choose another with PORT.`);
-  if (code === 'EACCES') return new Refused(`Port ${port} may not be opened by this user. Choose another with PORT.`);
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN' || code === 'EAFNOSUPPORT')
-    return new Refused(
-      `HOST ${host} is not an address of this machine. Choose one that is, or 0.0.0.0 for all of them.`,
-    );
-  return undefined;
 }

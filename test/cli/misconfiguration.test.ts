@@ -25,22 +25,28 @@ const nowhere = join(base, 'nowhere.pem');
 /** Listens and counts: where DATABASE_URL leads. */
 let server: Server;
 let visits = 0;
-/** In use: by that server. */
-let port = 0;
 let database = '';
+/** Of a port that is in use. */
+let other: Server;
+let port = 0;
+const listening = async (one: Server): Promise<number> => {
+  one.listen(0, '127.0.0.1');
+  await once(one, 'listening');
+  const address = one.address();
+  return typeof address === 'object' && address ? address.port : 0;
+};
 beforeAll(async () => {
   server = createServer((socket) => {
     visits++;
     socket.destroy();
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  port = typeof address === 'object' && address ? address.port : 0;
-  database = `postgres://gateway@127.0.0.1:${port}/gateway`;
+  database = `postgres://gateway@127.0.0.1:${await listening(server)}/gateway`;
+  other = createServer((socket) => void socket.on('error', () => socket.destroy()));
+  port = await listening(other);
 });
 afterAll(() => {
   server.close();
+  other.close();
   rmSync(base, { recursive: true, force: true });
 });
 afterEach(() => {

@@ -175,6 +175,34 @@ it(`F-18 ${RESTARTS} rolling restarts of two replicas under load: no request fai
   expect(stored.map(({ text }) => text)).toEqual([...notes].sort());
 }, 240_000);
 
+it('F-18 who asks while a replica starts is refused or answered, and never cut off', async () => {
+  const port = await freePort();
+  const seen = new Map<unknown, number>();
+  let starting = false;
+  const asker = async (): Promise<void> => {
+    while (starting) {
+      const what = await exchange(port, kindOf(0), false).then(
+        ([status]) => status,
+        (error: unknown) => (error instanceof Error && 'code' in error ? error.code : error),
+      );
+      seen.set(what, (seen.get(what) ?? 0) + 1);
+    }
+  };
+  // A port that was listened on for a moment before the store was opened cut somebody off in one start of three.
+  for (let round = 0; round < times(3, 10); round++) {
+    starting = true;
+    seen.delete(200);
+    const askers = Array.from({ length: 16 }, asker);
+    const replica = await start(port);
+    await expect.poll(() => seen.get(200), { timeout: 10_000 }).toBeGreaterThan(16);
+    starting = false;
+    await Promise.all(askers);
+    await replica.end();
+  }
+  expect([...seen.keys()].sort()).toEqual([200, 'ECONNREFUSED']);
+  expect(seen.get('ECONNREFUSED')).toBeGreaterThan(100);
+}, 60_000);
+
 it('F-18 who has a connection open may ask once more, and is told to go; a second SIGTERM ends it at once', async () => {
   const [replica] = replicas;
   const port = ports[0] ?? 0;
