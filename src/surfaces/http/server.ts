@@ -7,7 +7,6 @@ import {
   STATUS_CODES,
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { Server as NetServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -15,7 +14,7 @@ import type { Observer } from '../../core/calls.ts';
 import type { Failure } from '../../core/failures.ts';
 import { noteRefusal, type RequestRecord, type RestContext, type RestHandler } from '../rest/rest.ts';
 import { withoutOffer } from './offer.ts';
-import { queueEmpty } from './queue.ts';
+import { stopListening } from './queue.ts';
 import { endedCall, newRequestId, since, teller } from './records.ts';
 import { HSTS, problem, SECURITY_HEADERS, UPGRADE_REQUIRED } from './reply.ts';
 import { openSource, openTrust } from './source.ts';
@@ -283,20 +282,18 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     closing = true;
     // Otherwise a connection would stay open after the reply under way on it, until it is cut off.
     for (const response of open) if (!response.headersSent) response.setHeader('Connection', 'close');
-    await queueEmpty(server);
-    // http's own close() cuts idle connections at once, and no longer looks for slow ones.
-    await new Promise<void>((resolve) => void NetServer.prototype.close.call(server, () => resolve()));
+    await stopListening(server);
   };
   let stopped: Promise<void> | undefined;
-  const stopListening = (): Promise<void> => {
+  const stopOnce = (): Promise<void> => {
     stopped ??= stop();
     return stopped;
   };
   return {
     port: typeof address === 'object' && address ? address.port : options.port,
-    leave: () => Promise.race([stopListening(), pause(LULL, undefined, { ref: false })]),
+    leave: () => Promise.race([stopOnce(), pause(LULL, undefined, { ref: false })]),
     close: async () => {
-      const all = stopListening();
+      const all = stopOnce();
       server.closeIdleConnections();
       const cut = setTimeout(() => server.closeAllConnections(), SHUTDOWN).unref();
       await all;
