@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -11,12 +10,13 @@ import { migrate } from '../../src/store/migrate.ts';
 import { type Database, openDatabase, StoreUnreachable } from '../../src/store/postgres.ts';
 import { doctor } from '../support/audit.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
+import { scratch } from '../support/scratch.ts';
 
 /**
  * The driver's open bugs (CONTRIBUTING.md, decision 4) must not end the process, commit half a write or poison what
  * comes after a reconnect: proved by killing backends and the whole server under load, on a server of this file's own.
  */
-const dataDir = mkdtempSync(join(tmpdir(), 'gateway-faults-'));
+const dataDir = scratch('faults');
 let store: EmbeddedStore;
 let db: Database;
 let gateway: TestGateway;

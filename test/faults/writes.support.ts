@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -14,6 +13,7 @@ import { openDatabase } from '../../src/store/postgres.ts';
 import { type Command, detection, note, plan, restOf, type WriteName } from '../ledger/commands.ts';
 import { issue } from '../support/credentials.ts';
 import { openProxy, type WireProxy } from '../support/pgwire.ts';
+import { scratch } from '../support/scratch.ts';
 
 /** What one attempt was told. `lost`: no answer, and nothing is known. */
 export type Told =
@@ -76,7 +76,7 @@ const PATIENCE = 10_000;
  * unique constraint and is written by triggers in the effect's own transaction, so that it would hold a double.
  */
 export async function openFaultWorld(most: number): Promise<FaultWorld> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'gateway-writes-'));
+  const dataDir = scratch('writes');
   const store = await openEmbedded({ dataDir, log: () => undefined });
   const target = { host: store.host, port: store.port, database: DATABASE, username: 'postgres' };
   const db = openDatabase({ target, connections: 2, statementTimeout: 60_000, name: 'setup' });

@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, chownSync, cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import postgres from 'postgres';
 import { type Binaries, findBinaries } from '../../src/store/embedded/binaries.ts';
 import { freePort } from './port.ts';
+import { scratch } from './scratch.ts';
 
 /** A PostgreSQL server of a test's own on TCP, whose superuser needs no password, and replicas of it that stream. */
 export interface Cluster {
@@ -47,7 +47,7 @@ export const closeClusters = async (): Promise<void> => {
 };
 
 export async function openCluster(): Promise<Cluster> {
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-cluster-'));
+  const folder = scratch('cluster');
   chmodSync(folder, 0o755);
   const binaries = await findBinaries({
     dataDir: folder,
@@ -111,7 +111,7 @@ async function serve(folder: string, binaries: Binaries): Promise<Cluster> {
       return pool;
     },
     replica: async () => {
-      const other = mkdtempSync(join(tmpdir(), 'gateway-cluster-'));
+      const other = scratch('cluster');
       chmodSync(other, 0o755);
       await backup({ data, to: join(other, 'data'), primary: url('postgres'), port });
       return serve(other, binaries);

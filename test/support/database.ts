@@ -20,7 +20,7 @@ export async function freshDatabase(template: 'empty' | 'demo' = 'empty'): Promi
   const name = `t_${randomBytes(6).toString('hex')}`;
   const options = { host, port, username: 'postgres', max: 3, onnotice: () => undefined };
   const admin = postgres({ ...options, database: 'postgres', max: 1 });
-  await admin.unsafe(`CREATE DATABASE ${name} TEMPLATE ${template}_template`);
+  await admin.unsafe(`CREATE DATABASE ${name} TEMPLATE ${template}_template STRATEGY FILE_COPY`);
   const target = { host, port, database: name, username: 'postgres' };
   const db = openDatabase({ target, connections: 4, statementTimeout: 5_000, name: 'test' });
   const sql = postgres({ ...options, database: name });

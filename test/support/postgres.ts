@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import postgres from 'postgres';
 import type { TestProject } from 'vitest/node';
 import { demoRecords } from '../../src/import/demo/index.ts';
@@ -8,6 +6,7 @@ import { importRecords } from '../../src/import/import.ts';
 import { openEmbedded } from '../../src/store/embedded.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { openDatabase } from '../../src/store/postgres.ts';
+import { scratch } from './scratch.ts';
 
 /** Where the suite's PostgreSQL listens: a superuser without password behind a 0700 socket folder. */
 export interface TestServer {
@@ -30,7 +29,7 @@ export const DEMO_NOW = '2026-11-15T12:00:00.000Z';
  * on PATH. Test files clone one of two template databases: `empty_template`, migrated, and `demo_template`.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'gateway-test-'));
+  const dataDir = scratch('test');
   const binaries = process.env['TEST_POSTGRES'] === 'path' ? 'path' : 'embedded';
   const store = await openEmbedded({ dataDir, binaries, log: () => undefined });
   const { host, port, version } = store;
