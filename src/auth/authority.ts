@@ -16,16 +16,27 @@ export interface Authorities {
   fresh(bearer: string, resource: Resource): Promise<Authority>;
 }
 
-const REMEMBERED = 10_000;
+/** In each of two generations. */
+const REMEMBERED = 5_000;
 
 export function openAuthorities(db: Database): Authorities {
-  // Insertion order is age of use: the first key is the one unused longest.
-  const remembered = new Map<string, Authority>();
+  // Who is not asked for while a whole generation comes is forgotten. A Map whose keys were moved to its end with each
+  // call kept what it held from being collected young (surfaces/http/under-way.ts).
+  let remembered = new Map<string, Authority>();
+  let before = new Map<string, Authority>();
+  const remember = (key: string, authority: Authority): void => {
+    if (remembered.size >= REMEMBERED) {
+      before = remembered;
+      remembered = new Map();
+    }
+    remembered.set(key, authority);
+  };
 
   const fresh = async (bearer: string, resource: Resource): Promise<Authority> => {
     const digest = digestOf(bearer);
     const key = digest.toString('base64');
     remembered.delete(key);
+    before.delete(key);
     const found = await loadAuthority(db, digest).catch((cause: unknown) => {
       throw cause instanceof StoreUnreachable ? new Failure('authority_unavailable', { cause, retryAfter: 1 }) : cause;
     });
@@ -34,8 +45,7 @@ export function openAuthorities(db: Database): Authorities {
       const { credentialId: credential } = found.authority;
       throw new Failure(found.state === 'expired' ? 'token_expired' : 'token_revoked', { credential });
     }
-    remembered.set(key, found.authority);
-    if (remembered.size > REMEMBERED) remembered.delete(remembered.keys().next().value ?? key);
+    remember(key, found.authority);
     return bound(found.authority, resource);
   };
 
@@ -43,10 +53,10 @@ export function openAuthorities(db: Database): Authorities {
     async resolve(bearer, resource) {
       if (bearer === undefined || !isBearer(bearer)) throw new Failure('unauthenticated');
       const key = digestOf(bearer).toString('base64');
-      const authority = remembered.get(key);
+      const kept = remembered.get(key);
+      const authority = kept ?? before.get(key);
       if (!authority) return { authority: await fresh(bearer, resource), fresh: true };
-      remembered.delete(key);
-      remembered.set(key, authority);
+      if (!kept) remember(key, authority);
       return { authority: bound(authority, resource), fresh: false };
     },
     fresh,

@@ -38,7 +38,7 @@ interface Kept {
 export class Quota {
   readonly #db: Database;
   readonly #leases = new Map<string, Lease>();
-  readonly #asking = new Map<string, Promise<Lease | null>>();
+  readonly #asking = new Map<string, Promise<Lease | null> | undefined>();
   readonly #kept = new Map<string, Kept>();
   #refusals = 0;
 
@@ -61,7 +61,7 @@ export class Quota {
         lease.unspent -= due;
         return due;
       }
-      const waiting = this.#asking.has(app);
+      const waiting = this.#asking.get(app) !== undefined;
       const fresh = await this.#asked(app, cost);
       if (waiting) continue; // what another call asked for is shared out among those who waited
       if (!fresh) throw new Failure('unauthenticated');
@@ -97,7 +97,8 @@ export class Quota {
   #asked(app: string, cost: number): Promise<Lease | null> {
     const before = this.#asking.get(app);
     if (before) return before;
-    const asking = this.#ask(app, cost).finally(() => this.#asking.delete(app));
+    // The key stays: a Map that is added to and deleted from with each call keeps what it held (surfaces/http/under-way.ts).
+    const asking = this.#ask(app, cost).finally(() => this.#asking.set(app, undefined));
     this.#asking.set(app, asking);
     return asking;
   }

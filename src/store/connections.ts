@@ -3,6 +3,7 @@ import type postgres from 'postgres';
 interface Connection {
   readonly driver: postgres.Sql;
   readonly madeAt: number;
+  busy: boolean;
   /** When its last statement ended. */
   givenAt: number;
 }
@@ -27,8 +28,10 @@ export class Connections {
   readonly #size: number;
   /** The last one used is the next one used: it knows the statements best. */
   readonly #idle: Connection[] = [];
-  readonly #busy = new Map<postgres.Sql, Connection>();
-  readonly #waiting = new Set<Waiting>();
+  /** All of them. Whether one is busy stands in it: a Map of those that are keeps garbage (surfaces/http/under-way.ts). */
+  readonly #living = new Map<postgres.Sql, Connection>();
+  /** In the order of asking. */
+  readonly #waiting: Waiting[] = [];
   #restingUntil = 0;
   #closed = false;
 
@@ -42,7 +45,7 @@ export class Connections {
   take(): postgres.Sql | undefined {
     if (this.#closed) throw ended();
     const connection = this.#idle.pop() ?? this.#made();
-    if (connection) this.#busy.set(connection.driver, connection);
+    if (connection) connection.busy = true;
     return connection?.driver;
   }
 
@@ -51,7 +54,8 @@ export class Connections {
     return new Promise((resolve, reject) => {
       const over = (): void => {
         clearTimeout(timer);
-        this.#waiting.delete(waiting);
+        const at = this.#waiting.indexOf(waiting); // mostly the first
+        if (at >= 0) this.#waiting.splice(at, 1);
       };
       const waiting: Waiting = {
         resolve: (driver) => {
@@ -65,64 +69,75 @@ export class Connections {
       };
       // An answer that lies in the socket of a busy process is read first.
       const timer = setTimeout(() => setImmediate(() => waiting.reject(late())), milliseconds);
-      this.#waiting.add(waiting);
+      this.#waiting.push(waiting);
     });
   }
 
   /** Its statement has ended. */
   give(driver: postgres.Sql): void {
-    const connection = this.#busy.get(driver);
-    if (!connection) return;
-    this.#busy.delete(driver);
+    const connection = this.#living.get(driver);
+    if (!connection?.busy) return;
+    connection.busy = false;
     connection.givenAt = performance.now();
-    if (this.#closed || connection.givenAt - connection.madeAt > LIFETIME) end(driver);
+    if (this.#closed || connection.givenAt - connection.madeAt > LIFETIME) this.#end(driver);
     else this.#idle.push(connection);
     this.#next();
   }
 
   /** It was lost, and is not used again; nor are those that have nothing to do, if they have answered nothing `since`. */
   lose(driver: postgres.Sql, since = Number.POSITIVE_INFINITY): void {
-    if (!this.#busy.delete(driver)) return;
-    end(driver);
+    if (!this.#living.get(driver)?.busy) return;
+    this.#end(driver);
     const [kept, lost] = [
       this.#idle.filter(({ givenAt }) => givenAt >= since),
       this.#idle.filter(({ givenAt }) => givenAt < since),
     ];
     this.#idle.splice(0, this.#idle.length, ...kept);
-    for (const one of lost) end(one.driver);
+    for (const one of lost) this.#end(one.driver);
     this.#next();
   }
 
   /** None came about: for so many milliseconds no other is tried. Returns whether there are others. */
   rest(driver: postgres.Sql, milliseconds: number): boolean {
-    if (this.#busy.delete(driver)) end(driver);
+    if (this.#living.get(driver)?.busy) this.#end(driver);
     this.#restingUntil = performance.now() + milliseconds;
     setTimeout(() => this.#next(), milliseconds + 1).unref();
-    return this.#busy.size + this.#idle.length > 0;
+    return this.#living.size > 0;
   }
 
   /** Whoever waits for a connection is told why there will be none. */
   refuse(error: Error): void {
-    for (const waiting of this.#waiting) waiting.reject(error);
+    for (const waiting of [...this.#waiting]) waiting.reject(error);
   }
 
   /** What runs has `seconds` to end. */
   async close(seconds: number): Promise<void> {
     this.#closed = true;
     this.refuse(ended());
-    const idle = this.#idle.splice(0).map(({ driver }) => driver);
-    await Promise.all([...idle, ...this.#busy.keys()].map((driver) => driver.end({ timeout: seconds })));
+    this.#idle.splice(0);
+    const living = [...this.#living.keys()];
+    this.#living.clear();
+    await Promise.all(living.map((driver) => driver.end({ timeout: seconds })));
   }
 
   #made(): Connection | undefined {
     const now = performance.now();
-    if (this.#busy.size >= this.#size || now < this.#restingUntil) return undefined;
-    return { driver: this.#connect(), madeAt: now, givenAt: now };
+    if (this.#living.size - this.#idle.length >= this.#size || now < this.#restingUntil) return undefined;
+    const connection = { driver: this.#connect(), madeAt: now, busy: true, givenAt: now };
+    this.#living.set(connection.driver, connection);
+    return connection;
+  }
+
+  /** Nothing runs on it that anybody waits for, and it has nothing left to say. */
+  #end(driver: postgres.Sql): void {
+    this.#living.delete(driver);
+    void driver.end({ timeout: 0 }).catch(() => undefined);
   }
 
   #next(): void {
-    for (const first of this.#closed ? [] : this.#waiting) {
-      const driver = this.take();
+    while (!this.#closed) {
+      const [first] = this.#waiting;
+      const driver = first && this.take();
       if (!driver) return;
       first.resolve(driver);
     }
@@ -130,6 +145,3 @@ export class Connections {
 }
 
 const ended = (): Error => Object.assign(new Error('the pool has ended'), { code: 'CONNECTION_ENDED' });
-
-/** Nothing runs on it that anybody waits for, and it has nothing left to say. */
-const end = (driver: postgres.Sql): void => void driver.end({ timeout: 0 }).catch(() => undefined);

@@ -18,6 +18,7 @@ import { stopListening } from './queue.ts';
 import { endedCall, newRequestId, since, teller } from './records.ts';
 import { HSTS, problem, SECURITY_HEADERS, UPGRADE_REQUIRED } from './reply.ts';
 import { openSource, openTrust } from './source.ts';
+import { UnderWay } from './under-way.ts';
 
 export interface ServerOptions {
   readonly host: string;
@@ -94,7 +95,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const settings = { ...(options.timeouts ?? TIMEOUTS), requireHostHeader: false };
   const server: Server = tls ? createTlsServer({ ...settings, ...tls }) : createServer(settings);
   server.timeout = settings.timeout;
-  const open = new Set<ServerResponse>();
+  const open = new UnderWay<ServerResponse>();
   /** Requests that were refused while their body was waited for. */
   const cutOff = new WeakMap<
     ServerResponse,
@@ -119,7 +120,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const record: RequestRecord = {};
     const began = performance.now();
     const from = cameFrom(request);
-    open.add(response);
+    const over = open.add(response);
     contexts.set(request, { requestId, record });
     for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value ?? '');
     if (tls) for (const [name, value] of Object.entries(HSTS)) response.setHeader(name, value ?? '');
@@ -128,7 +129,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const trace = traceOf(request);
     let work: boolean | Promise<void> = false;
     response.on('close', () => {
-      open.delete(response);
+      over();
       const ms = since(began);
       const unfinished = !response.writableFinished;
       const told = (): void => {
@@ -203,7 +204,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     reply(socket, { body, headers: status === 405 ? { Allow: 'GET, HEAD' } : {} });
   };
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    const here = [...open].filter((response) => response.socket === socket);
+    const here = open.all().filter((response) => response.socket === socket);
     // A 400 in the midst of a reply, or in place of the reply to a whole request before it, would be misread.
     const answering = here.some((response) => response.headersSent || response.req.complete);
     if (error.code === 'ECONNRESET' || !socket.writable || answering) socket.destroy();
@@ -213,7 +214,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   if (upgrade)
     server.on('upgrade', (request, socket, head) => {
       // One that came behind a request under way would be answered before it.
-      if ([...open].some(({ req }) => req.socket === socket)) {
+      if (open.all().some(({ req }) => req.socket === socket)) {
         socket.destroy();
         return;
       }
@@ -281,7 +282,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const stop = async (): Promise<void> => {
     closing = true;
     // Otherwise a connection would stay open after the reply under way on it, until it is cut off.
-    for (const response of open) if (!response.headersSent) response.setHeader('Connection', 'close');
+    for (const response of open.all()) if (!response.headersSent) response.setHeader('Connection', 'close');
     await stopListening(server);
   };
   let stopped: Promise<void> | undefined;
