@@ -8,7 +8,7 @@ import type { Config } from './config.ts';
 
 type Place = Pick<Config, 'host' | 'port' | 'baseUrl'>;
 
-/** Milliseconds in which somebody who listens here takes a connection, or has so many waiting that he takes none. */
+/** Milliseconds in which somebody who listens here takes a connection; who does not is found by `listen`. */
 const TAKEN = 1_000;
 
 /**
@@ -19,8 +19,9 @@ export async function checkAddress({ host, port }: Place): Promise<void> {
   try {
     if (port === 0) await chosenPort(host);
     else {
-      await mayBind(host, port);
-      if (await isTaken(host, port)) throw Object.assign(new Error('taken'), { code: 'EADDRINUSE' });
+      const { address, family } = await lookup(host);
+      await mayBind(address, family, port);
+      if (await isTaken(address, port)) throw Object.assign(new Error('taken'), { code: 'EADDRINUSE' });
     }
   } catch (error) {
     throw refusedPort(error, host, port) ?? error;
@@ -55,28 +56,32 @@ async function chosenPort(host: string): Promise<number> {
   return typeof free === 'object' && free ? free.port : 0;
 }
 
+/** What a UDP socket is refused for the same reasons as a TCP one; what else it is refused, `listen` will tell. */
+const FOREIGN: readonly unknown[] = ['EADDRNOTAVAIL', 'EAFNOSUPPORT'];
+/** Ports of the system, which not every user may have. */
+const PRIVILEGED = 1_024;
+
 /** Rejects where that address is not this machine's or the port not this user's: a UDP socket tells without a client. */
-async function mayBind(host: string, port: number): Promise<void> {
-  const { family, address } = await lookup(host);
+async function mayBind(address: string, family: number, port: number): Promise<void> {
   const probe = createSocket(family === 6 ? 'udp6' : 'udp4');
   try {
     probe.bind({ port, address, exclusive: true });
     await once(probe, 'listening');
   } catch (error) {
-    // Somebody has the UDP port of that number, which is another one.
-    if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error;
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (FOREIGN.includes(code) || (code === 'EACCES' && port < PRIVILEGED)) throw error;
   } finally {
     probe.close();
   }
 }
 
-/** Whether somebody listens there. */
+/** Whether somebody takes connections there. Of `0.0.0.0` and `::` the loopback is asked, no other address. */
 async function isTaken(host: string, port: number): Promise<boolean> {
   const probe = connect({ host, port });
   try {
     await Promise.race([once(probe, 'connect'), pause(TAKEN, undefined, { ref: false })]);
     // A port that the system gives to clients, too, may be connected to itself.
-    return probe.localPort !== port;
+    return !probe.connecting && probe.localPort !== port;
   } catch {
     return false; // refused: nobody does
   } finally {

@@ -17,7 +17,7 @@ export interface Authorities {
 }
 
 /** In each of two generations. */
-const REMEMBERED = 5_000;
+const REMEMBERED = 10_000;
 
 export function openAuthorities(db: Database): Authorities {
   // Who is not asked for while a whole generation comes is forgotten. A Map whose keys were moved to its end with each
@@ -25,7 +25,7 @@ export function openAuthorities(db: Database): Authorities {
   let remembered = new Map<string, Authority>();
   let before = new Map<string, Authority>();
   const remember = (key: string, authority: Authority): void => {
-    if (remembered.size >= REMEMBERED) {
+    if (remembered.size >= REMEMBERED && !remembered.has(key)) {
       before = remembered;
       remembered = new Map();
     }

@@ -79,7 +79,7 @@ export class Connections {
     if (!connection?.busy) return;
     connection.busy = false;
     connection.givenAt = performance.now();
-    if (this.#closed || connection.givenAt - connection.madeAt > LIFETIME) this.#end(driver);
+    if (connection.givenAt - connection.madeAt > LIFETIME) this.#end(driver);
     else this.#idle.push(connection);
     this.#next();
   }

@@ -161,12 +161,13 @@ export function openDatabase(options: ConnectOptions): Database {
   };
 
   /**
-   * A connection, and for how many milliseconds the caller goes on waiting: a second at the least, or half of a shorter
-   * time, so that under lasting overload nobody is begun who has just been turned away.
+   * A connection, and for how many milliseconds the caller goes on waiting: a quarter of the time, a second at the least,
+   * but half of a short one, so that under lasting overload nobody is begun who has just been turned away.
    */
   const turn = async (): Promise<readonly [postgres.Sql, number]> => {
     const began = performance.now();
-    const used = await connections.wait(Math.max(limit / 2, limit - 1_000), () => late(QUEUED));
+    const own = Math.min(limit / 2, Math.max(1_000, limit / 4));
+    const used = await connections.wait(limit - own, () => late(QUEUED));
     return [used, Math.max(1, began + limit - performance.now())];
   };
 

@@ -189,7 +189,7 @@ it('F-18 who asks while a replica starts is refused or answered, and never cut o
     }
   };
   // A port that was listened on for a moment before the store was opened cut somebody off in one start of three.
-  for (let round = 0; round < times(3, 10); round++) {
+  for (let round = 0; round < times(6, 12); round++) {
     starting = true;
     seen.delete(200);
     const askers = Array.from({ length: 16 }, asker);

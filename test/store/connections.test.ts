@@ -26,10 +26,10 @@ afterAll(async () => {
 
 const NAME = 'pool-under-test';
 const STATEMENT_TIMEOUT = 500;
-function open(connections: number, username = 'postgres'): Database {
+function open(connections: number, username = 'postgres', statementTimeout = STATEMENT_TIMEOUT): Database {
   const { host, port, name } = database;
   const target = { host, port, database: name, username };
-  const db = openDatabase({ target, connections, statementTimeout: STATEMENT_TIMEOUT, name: NAME });
+  const db = openDatabase({ target, connections, statementTimeout, name: NAME });
   opened.push(db);
   return db;
 }
@@ -90,6 +90,14 @@ it('who had no turn in time is told so, and was never begun', async () => {
   // The connection was given up for none of them.
   await db.query(note(9));
   expect(await backends()).toHaveLength(1);
+});
+
+it('of three seconds two may pass in line: who waits longer than half of his time is served still', async () => {
+  const db = open(1, 'postgres', 2_500);
+  const first = db.read(sleep(1.75));
+  await db.query(note(1));
+  await first;
+  expect(await noted()).toEqual([1]);
 });
 
 it('connections that the server has ended meanwhile are not met by the next write', async () => {
