@@ -19,9 +19,9 @@ export async function checkAddress({ host, port }: Place): Promise<void> {
   try {
     if (port === 0) await chosenPort(host);
     else {
-      const { address, family } = await lookup(host);
-      await mayBind(address, family, port);
-      if (await isTaken(address, port)) throw Object.assign(new Error('taken'), { code: 'EADDRINUSE' });
+      const own = await lookup(host);
+      await mayBind(own.address, own.family, port);
+      if (await isTaken(own.address, port)) throw Object.assign(new Error('taken'), { code: 'EADDRINUSE' });
     }
   } catch (error) {
     throw refusedPort(error, host, port) ?? error;
@@ -62,10 +62,10 @@ const FOREIGN: readonly unknown[] = ['EADDRNOTAVAIL', 'EAFNOSUPPORT'];
 const PRIVILEGED = 1_024;
 
 /** Rejects where that address is not this machine's or the port not this user's: a UDP socket tells without a client. */
-async function mayBind(address: string, family: number, port: number): Promise<void> {
+async function mayBind(host: string, family: number, port: number): Promise<void> {
   const probe = createSocket(family === 6 ? 'udp6' : 'udp4');
   try {
-    probe.bind({ port, address, exclusive: true });
+    probe.bind({ port, address: host, exclusive: true });
     await once(probe, 'listening');
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;

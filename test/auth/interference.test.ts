@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CONTRACT_SKILLS } from '../laws/contract.ts';
 import { LONG, times } from '../support/form.ts';
 import { type Answer, openTestGateway, type TestGateway } from '../support/gateway.ts';
+import { once } from '../support/once.ts';
 import { rpc as a2a, work } from '../surfaces/a2a.support.ts';
 import { argumentsOf, rpc as mcp } from '../surfaces/mcp.support.ts';
 import { ALL_SCOPES, DIMENSIONS, nameOf, OPERATIONS, type Operation, pathOf } from './expected.ts';
@@ -179,14 +180,6 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-/** Once, whichever test comes first. */
-function once(add: () => Promise<void>): () => Promise<void> {
-  let added: Promise<void> | undefined;
-  return () => {
-    added ??= add();
-    return added;
-  };
-}
 const addForeign = once(async () => {
   await world.organization(2);
   for (const site of [1, 2]) {

@@ -2,6 +2,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { expect } from 'vitest';
 import type { Answer } from './gateway.ts';
+import { once } from './once.ts';
 
 interface Operation {
   readonly pattern: RegExp;
@@ -101,14 +102,6 @@ function compile(document: object, ajv: Ajv2020): Operation[] {
       ]),
     ),
   }));
-}
-
-function once<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
-  };
 }
 
 type Responses = Record<string, { content?: Record<string, unknown> }>;

@@ -335,6 +335,15 @@ describe('the served OpenAPI document', () => {
     expect(compileAnswers(document)).toBe(bodies.length);
   });
 
+  it('is what every test holds an answer to: one that is otherwise does not pass', async () => {
+    const answer = await gateway.ask('/api/v1/websites', { token: (await gateway.issue()).token });
+    const check = (changed: object) => (): void => gateway.check('GET', '/api/v1/websites', { ...answer, ...changed });
+    expect(check({})).not.toThrow();
+    expect(check({ body: { ...answer.body, more: 1 } })).toThrow('does not conform');
+    expect(check({ body: {} })).toThrow('does not conform');
+    expect(check({ status: 418 })).toThrow('is not documented');
+  });
+
   it('has closed objects, bounded lists and no empty schema in any answer', () => {
     let nodes = 0;
     const walk = (schema: Schema, where: string): void => {

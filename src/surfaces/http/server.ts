@@ -279,22 +279,19 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     });
   });
   const address = server.address();
-  const stop = async (): Promise<void> => {
+  let stopped: Promise<void> | undefined;
+  const stop = (): Promise<void> => {
     closing = true;
     // Otherwise a connection would stay open after the reply under way on it, until it is cut off.
     for (const response of open.all()) if (!response.headersSent) response.setHeader('Connection', 'close');
-    await stopListening(server);
-  };
-  let stopped: Promise<void> | undefined;
-  const stopOnce = (): Promise<void> => {
-    stopped ??= stop();
+    stopped ??= stopListening(server);
     return stopped;
   };
   return {
     port: typeof address === 'object' && address ? address.port : options.port,
-    leave: () => Promise.race([stopOnce(), pause(LULL, undefined, { ref: false })]),
+    leave: () => Promise.race([stop(), pause(LULL, undefined, { ref: false })]),
     close: async () => {
-      const all = stopOnce();
+      const all = stop();
       server.closeIdleConnections();
       const cut = setTimeout(() => server.closeAllConnections(), SHUTDOWN).unref();
       await all;
