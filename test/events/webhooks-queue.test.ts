@@ -158,16 +158,20 @@ describe('bounds', () => {
     await database.sql`
       INSERT INTO gateway.webhook_delivery (endpoint_id, event_id, tenant, site, position, event_type, occurred_at, recorded_at, due_at)
       SELECT e.id, 'evt_' || encode(sha256(convert_to(i::text, 'UTF8')), 'hex'), 1, 1, i, 'visitor.changed', now(), now(), now()
-        FROM gateway.webhook_endpoint e CROSS JOIN generate_series(1, 600) AS i`;
+        FROM gateway.webhook_endpoint e CROSS JOIN generate_series(1, 200) AS i`;
     await database.sql`UPDATE gateway.credential SET revoked_at = now() WHERE id = ${credential}`;
     const eventKey = await openLedgerKey(database.db)();
     const first = await claimDeliveries(database.db, { eventKey, seats: 512, schedule: SCHEDULE });
-    const left = await queued(database);
-    expect(left).toBeLessThan(60_000);
+    let left = await queued(database);
+    expect(left).toBeLessThan(20_000);
     expect(left).toBeGreaterThan(0);
     expect(first).toEqual({ claims: [], more: true });
-    for (let n = 0; n < 40 && (await queued(database)) > 0; n++) await claim();
-    expect(await queued(database)).toBe(0);
+    while (left > 0) {
+      const before = left;
+      expect(await claim()).toEqual([]);
+      left = await queued(database);
+      expect(left).toBeLessThan(before);
+    }
   }, 60_000);
 
   it('a thousand receipts of a held family leave the others their place', async () => {
@@ -340,7 +344,11 @@ describe('locks', () => {
 
   it('a replay looks for its receipt before it holds the endpoint', async () => {
     const { id } = await addEndpoint(database, credential, receiver.url, { site: '2' });
+    // After those of another website, and read from one end to the other, as planners do with a journal that they hold for small: the
+    // event ids of its own website alone are made.
+    await tell(database, 500);
     await tell(database, 10, 'visitor.changed', '2');
+    await database.sql`ALTER FUNCTION gateway.replay_webhooks SET enable_indexscan = off SET enable_bitmapscan = off`;
     const [{ position } = {}] =
       await database.sql`SELECT position FROM gateway.journal_head WHERE (tenant, site) = (1, 2)`;
     const event = eventId(await openLedgerKey(database.db)(), 'web_1_2', Number(position));
@@ -356,6 +364,7 @@ describe('locks', () => {
         expect(await done).toMatchObject({ found: 1, queued: 1 });
       },
     );
+    await database.sql`ALTER FUNCTION gateway.replay_webhooks RESET ALL`;
   });
 
   it('an update that waited for a round drops what that has queued', async () => {
