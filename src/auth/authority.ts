@@ -35,13 +35,14 @@ export function openAuthorities(db: Database): Authorities {
   const fresh = async (bearer: string, resource: Resource): Promise<Authority> => {
     const digest = digestOf(bearer);
     const key = digest.toString('base64');
-    remembered.delete(key);
-    before.delete(key);
-    const found = await loadAuthority(db, digest).catch((cause: unknown) => {
+    const kept = remembered.get(key) ?? before.get(key);
+    const found = await loadAuthority(db, digest, kept).catch((cause: unknown) => {
       throw cause instanceof StoreUnreachable ? new Failure('authority_unavailable', { cause, retryAfter: 1 }) : cause;
     });
-    if (!found) throw new Failure('unauthenticated');
-    if (found.state !== 'valid') {
+    if (found?.state !== 'valid') {
+      remembered.delete(key);
+      before.delete(key);
+      if (!found) throw new Failure('unauthenticated');
       const { credentialId: credential } = found.authority;
       throw new Failure(found.state === 'expired' ? 'token_expired' : 'token_revoked', { credential });
     }

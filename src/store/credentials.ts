@@ -27,10 +27,17 @@ interface AuthorityRow {
   consent_id: string | null;
 }
 
-/** The authority behind a token's digest as it stands now; `null` when no token has that digest. One statement. */
+/** Of what row an authority was made. */
+const madeOf = new WeakMap<Authority, string>();
+
+/**
+ * The authority behind a token's digest as it stands now; `null` when no token has that digest. One statement. Where that
+ * is what `before` was made of, it is that very object: what is worked out from it is kept with it (store/projection.ts).
+ */
 export async function loadAuthority(
   db: Database,
   digest: Uint8Array,
+  before?: Authority,
 ): Promise<{ state: TokenState; authority: Authority } | null> {
   const [row] = await db.read<AuthorityRow>(sql`
     SELECT CASE WHEN t.revoked_at IS NOT NULL OR c.revoked_at IS NOT NULL THEN 'revoked'
@@ -49,28 +56,33 @@ export async function loadAuthority(
       JOIN platform.organization o ON o.tenant = a.tenant
      WHERE t.digest = ${digest}`);
   if (!row) return null;
+  const text = JSON.stringify(row);
+  if (before && madeOf.get(before) === text) return { state: row.state, authority: before };
+  const authority = authorityOf(row, digest);
+  madeOf.set(authority, text);
+  return { state: row.state, authority };
+}
+
+function authorityOf(row: AuthorityRow, digest: Uint8Array): Authority {
   const websites = row.sites.map((site) => websiteKey(row.tenant, site));
   return {
-    state: row.state,
-    authority: {
-      digest,
-      credentialId: row.id,
-      revision: row.revision,
-      audience: row.audience,
-      consentId: row.consent_id,
-      environment: row.environment,
-      organizationId: row.organization_id,
-      appId: row.app_id,
-      installationId: row.installation_id,
-      scopes: new Set(row.scopes),
-      dataAccess: new Set(row.data_access),
-      websites: new Map(websites.map((website) => [website.id, website])),
-      restrictions: {
-        ...(row.channel_ids && { channel_ids: row.channel_ids }),
-        ...(row.team_ids && { team_ids: row.team_ids }),
-        ...(row.subsite_ids && { subsite_ids: row.subsite_ids }),
-      },
-      expiresAt: Math.floor(row.expires_at.getTime() / 1000),
+    digest,
+    credentialId: row.id,
+    revision: row.revision,
+    audience: row.audience,
+    consentId: row.consent_id,
+    environment: row.environment,
+    organizationId: row.organization_id,
+    appId: row.app_id,
+    installationId: row.installation_id,
+    scopes: new Set(row.scopes),
+    dataAccess: new Set(row.data_access),
+    websites: new Map(websites.map((website) => [website.id, website])),
+    restrictions: {
+      ...(row.channel_ids && { channel_ids: row.channel_ids }),
+      ...(row.team_ids && { team_ids: row.team_ids }),
+      ...(row.subsite_ids && { subsite_ids: row.subsite_ids }),
     },
+    expiresAt: Math.floor(row.expires_at.getTime() / 1000),
   };
 }

@@ -48,15 +48,28 @@ export interface Columns<Name extends string> {
 }
 
 // An authority lives as long as it is remembered; its columns of a view are the same for every call.
+/** Of so many websites: an authority may hold thousands. */
+const WEBSITES = 50;
 const known = new WeakMap<View, WeakMap<Authority, Map<string, Columns<string>>>>();
 
+/** What stands under a key, made where there is nothing yet. */
+function kept<Key, Value>(
+  all: { get(key: Key): Value | undefined; set(key: Key, value: Value): unknown },
+  key: Key,
+  make: () => Value,
+): Value {
+  const before = all.get(key);
+  if (before !== undefined) return before;
+  const made = make();
+  all.set(key, made);
+  return made;
+}
+
 export function projectionOf<Name extends string>({ authority, website }: Reader, view: View<Name>): Columns<Name> {
-  const ofView = known.get(view) ?? new WeakMap<Authority, Map<string, Columns<string>>>();
-  known.set(view, ofView);
-  const ofReader = ofView.get(authority) ?? new Map<string, Columns<string>>();
-  ofView.set(authority, ofReader);
-  const columns = ofReader.get(website.id) ?? columnsOf({ authority, website }, view);
-  ofReader.set(website.id, columns);
+  const ofView = kept(known, view, () => new WeakMap<Authority, Map<string, Columns<string>>>());
+  const ofReader = kept(ofView, authority, () => new Map<string, Columns<string>>());
+  if (ofReader.size >= WEBSITES && !ofReader.has(website.id)) ofReader.clear();
+  const columns = kept(ofReader, website.id, () => columnsOf({ authority, website }, view));
   return columns as Columns<Name>; // the outer key is this very view
 }
 
