@@ -6,7 +6,7 @@ import { holds, type Requirement } from '../core/scopes.ts';
 import type { BytesRequest, CallContext, GatewayFacts, Tool } from '../core/tool.ts';
 import { type Session, StaleAuthority } from '../store/guard.ts';
 import { type Database, isUnavailable } from '../store/postgres.ts';
-import type { ReadSession } from '../store/read.ts';
+import { SessionOn } from '../store/read.ts';
 import { openReads } from '../store/reads.ts';
 import type { Replica } from '../store/replica.ts';
 import { parseInput, websiteOf } from './asked.ts';
@@ -212,17 +212,7 @@ export class Corridor {
         if (applies && !holds(authority, condition)) throw notPermitted(tool, authority, condition);
       }
       const website = websiteOf(tool, input, authority);
-      const session: ReadSession = {
-        db: this.#options.db,
-        authority,
-        website,
-        get verified() {
-          return state.verified;
-        },
-        set verified(value) {
-          state.verified = value;
-        },
-      };
+      const session = new SessionOn(state, this.#options.db, website);
       const write = { session, tool, key: keyOf(call), ifMatch: ifMatchOf(call), origin: originOf(call), input };
       const tell = (told: OperationState): void => {
         operation = told;

@@ -1,9 +1,10 @@
 import postgres from 'postgres';
 import { parse } from 'postgres-array';
-import { compile, type Fragment, type Value } from '../core/sql.ts';
+import type { Fragment } from '../core/sql.ts';
 import { Connections } from './connections.ts';
 import { type Heard, type Listening, listenOn } from './listen.ts';
 import { sessionSettings } from './session-settings.ts';
+import { collecting, openStatements, type Sent } from './statement.ts';
 
 /**
  * The door to PostgreSQL. Every call is ONE statement: `postgres` 3.4.9 can commit the rest of a transaction on a
@@ -78,48 +79,6 @@ function socketOf(address: string): { host?: string } {
 /** int4[], text[] and int8[]: members arrive as text, as int8 does anyway. */
 const ARRAYS = [1007, 1009, 1016];
 
-const isList = (value: Value): value is readonly (string | number | null)[] => Array.isArray(value);
-
-/** An array travels as PostgreSQL's array literal, and the statement says of what. */
-const parameter = (value: Value): string | number | boolean | null | Date | Uint8Array =>
-  isList(value)
-    ? `{${value.map((one) => (one === null ? 'NULL' : `"${String(one).replace(/["\\]/g, '\\$&')}"`)).join(',')}}`
-    : value;
-
-/**
- * Rows on their way from the driver, given out once. V8 makes a closure that is assigned to a property where it is written
- * in the old generation, and the driver's `Query` makes two of them, so that a statement's results would outlive it until
- * the next major collection: of 52 MB of rows 34 grew old, and with rows that are taken out of its reach 1.7.
- */
-function collecting<Row>(): { readonly add: (row: Row) => void; readonly taken: () => Row[] } {
-  let rows: Row[] = [];
-  return {
-    add: (row) => {
-      rows.push(row);
-    },
-    taken: () => {
-      const all = rows;
-      rows = [];
-      return all;
-    },
-  };
-}
-
-/** The same string for the same text: what the driver keeps of a statement (as above) has none of its own. */
-function sharing(): { readonly one: (text: string) => string } {
-  const all = new Map<string, string>();
-  return {
-    one: (text) => {
-      const found = all.get(text);
-      if (found !== undefined) return found;
-      if (all.size >= TEXTS) all.clear();
-      all.set(text, text);
-      return text;
-    },
-  };
-}
-const TEXTS = 2_000;
-
 export function sqlState(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
@@ -134,12 +93,6 @@ export const isUnavailable = (error: unknown): boolean =>
 /** Whether a statement that can be sent twice should be: after silence a second wait would only double the first. */
 export const mayRepeat = (error: unknown): boolean =>
   error instanceof StoreUnreachable && !WAITED.test(sqlState(error.cause));
-
-/** A statement as the driver takes it. */
-interface Sent {
-  readonly text: string;
-  readonly parameters: ReturnType<typeof parameter>[];
-}
 
 export function openDatabase(options: ConnectOptions): Database {
   const { target, direct } = options;
@@ -174,7 +127,7 @@ export function openDatabase(options: ConnectOptions): Database {
       : postgres({ ...own, ...server });
   };
   const listeners = new Set<Listening>();
-  const texts = sharing();
+  const statementOf = openStatements();
   const connections = new Connections(options.connections, connect);
   // A server that starts is not helped by a connection for each request that comes meanwhile.
   let downUntil = 0;
@@ -258,8 +211,7 @@ export function openDatabase(options: ConnectOptions): Database {
     });
 
   const query = async <Row extends object>(statement: Fragment): Promise<Row[]> => {
-    const { text, values } = compile(statement);
-    const sent = { text: texts.one(text), parameters: values.map(parameter) };
+    const sent = statementOf(statement);
     if (performance.now() < downUntil) throw new StoreUnreachable('the store could not be reached a moment ago');
     try {
       const free = connections.take();

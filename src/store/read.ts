@@ -1,4 +1,4 @@
-import { isRestricted } from '../core/authority.ts';
+import { type Authority, isRestricted } from '../core/authority.ts';
 import { Failure } from '../core/failures.ts';
 import { fitsBigint, parseId, type WebsiteKey } from '../core/ids.ts';
 import type { Page, PageRequest, Within } from '../core/reads.ts';
@@ -12,6 +12,34 @@ import { callerOf, projectionOf, type Row } from './projection.ts';
 export interface ReadSession extends Session {
   readonly db: Database;
   readonly website: WebsiteKey;
+}
+
+/**
+ * A session's way to a website's data on these connections; what a statement proves there is proved for all of it. A class:
+ * V8 keeps each object that is written with accessors as a dictionary, in the old generation (1.4 µs, and 0.1 so).
+ */
+export class SessionOn implements ReadSession {
+  readonly db: Database;
+  readonly website: WebsiteKey;
+  readonly #session: Session;
+
+  constructor(session: Session, db: Database, website: WebsiteKey) {
+    this.#session = session;
+    this.db = db;
+    this.website = website;
+  }
+
+  get authority(): Authority {
+    return this.#session.authority;
+  }
+
+  get verified(): boolean {
+    return this.#session.verified;
+  }
+
+  set verified(value: boolean) {
+    this.#session.verified = value;
+  }
 }
 
 const YES = sql`true`;

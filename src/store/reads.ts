@@ -4,23 +4,10 @@ import { readFileBytes } from './files.ts';
 import { readHealth } from './health.ts';
 import { readOperation } from './operations.ts';
 import type { Database } from './postgres.ts';
-import { type ReadSession, readOne, readPage } from './read.ts';
+import { type ReadSession, readOne, readPage, SessionOn } from './read.ts';
 import type { Replica } from './replica.ts';
 import { readReport } from './report.ts';
 import { readWebsites } from './websites.ts';
-
-/** The same session on the connections for what may take long; what a statement proves there is proved for the call. */
-const onSlow = (session: ReadSession, slow: Database): ReadSession => ({
-  db: slow,
-  authority: session.authority,
-  website: session.website,
-  get verified() {
-    return session.verified;
-  },
-  set verified(value) {
-    session.verified = value;
-  },
-});
 
 /** Binds every read to one call's authority and website. `slow` carries what may take long, `replica` what may lag. */
 export function openReads(
@@ -30,7 +17,8 @@ export function openReads(
 ): Omit<Reads, keyof SubscriptionReads> {
   return {
     one: (view, id, options) => readOne(session, view, id, options),
-    page: (view, request) => readPage(request.scans === true ? onSlow(session, slow) : session, view, request),
+    page: (view, request) =>
+      readPage(request.scans === true ? new SessionOn(session, slow, session.website) : session, view, request),
     fileBytes: (file, options) => readFileBytes(session, file, options),
     websites: () => readWebsites(session),
     operation: (id) => readOperation(session, id),
