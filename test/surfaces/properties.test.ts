@@ -171,7 +171,7 @@ describe('parsers', () => {
           token.slice(0, i),
           token.slice(0, i) + (token[i] === 'A' ? 'B' : 'A') + token.slice(i + 1),
         ])
-          if (!sameBytes(changed, token)) refused(key, list, changed);
+          refused(key, list, changed);
       }),
       { seed, numRuns: 500 },
     );
