@@ -27,6 +27,18 @@ const TOGETHER = 4;
 /** Receipts of a page (contract, Limits). */
 const PAGE = 100;
 
+interface Page {
+  readonly subscription: string;
+  readonly after: string;
+}
+
+/** Who waits for a page. */
+interface Reader {
+  readonly wanted: () => boolean;
+  readonly resolve: (page: EventPage) => void;
+  readonly reject: (error: unknown) => void;
+}
+
 /** What the sockets of a process read and store: a few reads at a time, the credentials in turn. */
 export class Pages {
   readonly keys: CursorKeys;
@@ -39,6 +51,8 @@ export class Pages {
   readonly #heads: Heads;
   readonly #acks: Acks;
   readonly #turns = new Turns(TOGETHER);
+  /** Reads whose statement has not been sent, by what they read. */
+  readonly #alike = new Map<string, Reader[]>();
 
   constructor(options: PagesOptions) {
     this.keys = options.keys;
@@ -73,14 +87,31 @@ export class Pages {
   /**
    * The page behind a cursor, which is read after it was charged: what is read is sent at once, without any wait in which
    * its authority might end. What failed costs nothing, nor does a page that holds nothing where nothing is left to look at.
+   * Who asks for the same page under the same authority before its statement is sent is given it by that statement, too.
    */
-  read(authority: Authority, page: { subscription: string; after: string }, wanted: () => boolean): Promise<EventPage> {
-    return this.#turn(
-      authority,
-      wanted,
-      () => this.#pull(authority, page),
-      (done) => done === undefined || (done.events.length === 0 && !done.has_more),
-    );
+  read(authority: Authority, page: Page, wanted: () => boolean): Promise<EventPage> {
+    return new Promise((resolve, reject) => {
+      const reader = { wanted, resolve, reject };
+      const key = keyOf(authority, page);
+      const alike = this.#alike.get(key);
+      if (alike) {
+        alike.push(reader);
+        return;
+      }
+      const readers: Reader[] = [reader];
+      this.#alike.set(key, readers);
+      const begun = (): void => void this.#alike.delete(key);
+      this.#turns
+        .take(
+          authority.credentialId,
+          () => readers.some((one) => one.wanted()),
+          () => this.#together(authority, page, { readers, begun }),
+        )
+        .catch((error: unknown) => {
+          begun();
+          for (const one of readers) one.reject(error);
+        });
+    });
   }
 
   ack(ack: Ack): Promise<boolean> {
@@ -120,31 +151,51 @@ export class Pages {
     };
   }
 
-  #pull(authority: Authority, { subscription, after }: { subscription: string; after: string }): Promise<EventPage> {
+  /** Each of them pays; `readers` may grow until `begun` is called. */
+  async #together(
+    authority: Authority,
+    page: Page,
+    { readers, begun }: { readonly readers: readonly Reader[]; readonly begun: () => void },
+  ): Promise<void> {
+    const paid: { readonly reader: Reader; readonly units: number }[] = [];
+    for (const reader of readers) {
+      if (!reader.wanted()) reader.reject(new Failure('service_unavailable'));
+      else {
+        const [charged] = await Promise.allSettled([this.#charge(authority)]);
+        if (charged.status === 'fulfilled') paid.push({ reader, units: charged.value });
+        else reader.reject(charged.reason);
+      }
+    }
+    begun();
+    if (paid.length === 0) return;
+    const [pulled] = await Promise.allSettled([this.#pull(authority, page)]);
+    const free = pulled.status === 'rejected' || (pulled.value.events.length === 0 && !pulled.value.has_more);
+    for (const { reader, units } of paid) {
+      if (free) this.#refund(authority, units);
+      if (pulled.status === 'fulfilled') reader.resolve(pulled.value);
+      else reader.reject(pulled.reason);
+    }
+  }
+
+  #pull(authority: Authority, { subscription, after }: Page): Promise<EventPage> {
     const session = { db: this.#db, authority, verified: false };
     return pullPage({ session, keys: this.keys, eventKey: this.#eventKey }, { subscription, after, limit: PAGE });
   }
 
-  /**
-   * Work that costs a unit, when its turn comes. The unit is given back for what `free` says (`undefined`: it failed), and
-   * for what has to be done again under another authority.
-   */
-  #turn<T>(
-    authority: Authority,
-    wanted: () => boolean,
-    work: () => Promise<T>,
-    free: (done: T | undefined) => boolean = () => false,
-  ): Promise<T> {
+  /** Work that costs a unit, when its turn comes. The unit is given back for what has to be done again under another authority. */
+  #turn<T>(authority: Authority, wanted: () => boolean, work: () => Promise<T>): Promise<T> {
     return this.#turns.take(authority.credentialId, wanted, async () => {
       const units = await this.#charge(authority);
       try {
-        const done = await work();
-        if (free(done)) this.#refund(authority, units);
-        return done;
+        return await work();
       } catch (error) {
-        if (error instanceof StaleAuthority || free(undefined)) this.#refund(authority, units);
+        if (error instanceof StaleAuthority) this.#refund(authority, units);
         throw error;
       }
     });
   }
 }
+
+/** A text for each page that is the same for all who ask for it. */
+const keyOf = ({ digest, revision, websites }: Authority, { subscription, after }: Page): string =>
+  [Buffer.from(digest).toString('base64'), revision, subscription, after, ...websites.keys()].join(' ');
