@@ -1,7 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { compile, type Fragment } from '../../src/core/sql.ts';
 import { Turns } from '../../src/events/realtime/turns.ts';
+import type { Database } from '../../src/store/postgres.ts';
 import type { Issued } from '../support/credentials.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { connected, holder, plantWebsites } from './realtime.support.ts';
@@ -19,8 +21,8 @@ const sql = (): postgres.Sql => gateway.database.sql;
 const many = (n: number, type = 'visitor.changed'): string[] => Array.from({ length: n }, () => type);
 
 /** Units that are left in the app's bucket, but for the one that asking costs. */
-async function left({ token }: Issued): Promise<number> {
-  const { headers } = await gateway.ask('/api/v1/subscriptions', { token });
+async function left({ token }: Issued, at = gateway): Promise<number> {
+  const { headers } = await at.ask('/api/v1/subscriptions', { token });
   const [, units] = /r=(\d+)/.exec(String(headers.ratelimit)) ?? expect.fail('no RateLimit');
   return Number(units) + 1;
 }
@@ -111,13 +113,68 @@ describe('the quota', () => {
   }, 20_000);
 });
 
+describe('sockets that stream the same page', () => {
+  it('are given it by one statement, and each pays', async () => {
+    let pulls = 0;
+    const note = (statement: Fragment): Fragment => {
+      if (/s\.present/.test(compile(statement).text)) pulls++;
+      return statement;
+    };
+    const watched = (db: Database): Database => ({
+      ...db,
+      query: (statement) => db.query(note(statement)),
+      read: (statement) => db.read(note(statement)),
+    });
+    const { database } = gateway;
+    const own = await openTestGateway(
+      'empty',
+      { ...database, db: watched(database.db), close: async () => undefined },
+      undefined,
+      { check: 60_000 },
+    );
+    const rich = await holder(gateway, { perMinute: 1, burst: 1_000 });
+    const { id } = await create(gateway, rich.token, definition(['web_1_7']));
+    const clients = await Promise.all(Array.from({ length: 20 }, () => connected(own, rich.token)));
+    for (const client of clients) await client.attach(id);
+    await pause(200);
+    const before = await left(rich, own);
+    pulls = 0;
+    await append(sql(), 'web_1_7', many(3));
+    const pages = await Promise.all(clients.map((client) => client.next('page')));
+    expect(new Set(pages.map((page) => JSON.stringify(page))).size).toBe(1);
+    // The journal may be looked at twice while the page is on its way, and who looked again finds nothing.
+    expect(pulls).toBeLessThanOrEqual(3);
+    expect(before - 1 - (await left(rich, own))).toBe(20);
+    for (const client of clients) client.end();
+    await own.close();
+  });
+
+  it('where the quota is enough for some of them, those are', async () => {
+    const poor = await holder(gateway, { perMinute: 1, burst: 60 });
+    const { id } = await create(gateway, poor.token, definition(['web_1_8']));
+    const clients = await Promise.all(Array.from({ length: 8 }, () => connected(gateway, poor.token)));
+    for (const client of clients) await client.attach(id);
+    while ((await left(poor)) > 4) await gateway.ask('/api/v1/subscriptions', { token: poor.token });
+    const units = (await left(poor)) - 1;
+    await append(sql(), 'web_1_8', many(1));
+    // Who is closed is given no page.
+    const told = await Promise.allSettled(clients.map((client) => client.next('page')));
+    expect(told.filter(({ status }) => status === 'fulfilled')).toHaveLength(units);
+    expect(clients.flatMap(({ frames }) => frames.filter(({ code }) => code === 'quota_exceeded'))).toHaveLength(
+      8 - units,
+    );
+    for (const client of clients) client.end();
+  });
+});
+
 it('F-13 what waits for its quota is read after that: nothing is sent that a revocation has overtaken', async () => {
   for (let round = 0; round < 3; round++) {
     const own = await holder(gateway);
     const website = `web_1_${3 + round}`;
     const { id } = await create(gateway, own.token, definition([website]));
-    const client = await connected(gateway, own.token);
-    await client.attach(id);
+    // Two, which are given the page together.
+    const clients = [await connected(gateway, own.token), await connected(gateway, own.token)];
+    for (const client of clients) await client.attach(id);
     await pause(2_500); // what was leased of the quota has lapsed
     await sql().begin(async (tx) => {
       await tx`SELECT 1 FROM gateway.quota WHERE app_id = ${own.app} FOR UPDATE`;
@@ -125,7 +182,9 @@ it('F-13 what waits for its quota is read after that: nothing is sent that a rev
       await pause(300);
       await sql()`UPDATE gateway.credential SET revoked_at = now() WHERE id = ${own.credential}`;
     });
-    expect(await client.closed).toBe(4401);
-    expect(client.frames.filter(({ type }) => type === 'page')).toEqual([]);
+    for (const client of clients) {
+      expect(await client.closed).toBe(4401);
+      expect(client.frames.filter(({ type }) => type === 'page')).toEqual([]);
+    }
   }
 }, 30_000);
