@@ -169,6 +169,11 @@ describe('files', () => {
       [/catch\s*(\(\w+\))?\s*\{\s*\}/, 'swallows an error'],
       [/z\.toJSONSchema/, 'converts schemas', /src\/core\/json-schema|src\/import\/records/],
       [/Math\.random/, 'unsafe randomness'],
+      [
+        /^\s*[\w#.?[\]]+[.\]][#\w]* (\?\?)?= (async )?(\(.*\)(: .*)? =>|\w+ =>|function)/m,
+        'makes a closure that V8 keeps (decision 79), and more often than once',
+        /src\/surfaces\/mcp\/rpc/,
+      ],
     ];
     let read = 0;
     for (const folder of ['src', 'tools']) {
