@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Authority, Resource } from '../core/authority.ts';
 import { websiteKey } from '../core/ids.ts';
 import type { DataAccess, Scope } from '../core/scopes.ts';
@@ -27,7 +28,7 @@ interface AuthorityRow {
   consent_id: string | null;
 }
 
-/** Of what row an authority was made. */
+/** SHA-256 of the row that an authority was made of. */
 const madeOf = new WeakMap<Authority, string>();
 
 /**
@@ -56,10 +57,10 @@ export async function loadAuthority(
       JOIN platform.organization o ON o.tenant = a.tenant
      WHERE t.digest = ${digest}`);
   if (!row) return null;
-  const text = JSON.stringify(row);
-  if (before && madeOf.get(before) === text) return { state: row.state, authority: before };
+  const made = createHash('sha256').update(JSON.stringify(row)).digest('base64');
+  if (before && madeOf.get(before) === made) return { state: row.state, authority: before };
   const authority = authorityOf(row, digest);
-  madeOf.set(authority, text);
+  madeOf.set(authority, made);
   return { state: row.state, authority };
 }
 

@@ -204,6 +204,7 @@ export function openDatabase(options: ConnectOptions): Database {
         },
         (error: unknown) => {
           ended();
+          rows.taken();
           reject(error);
           giveBack(used, error);
         },

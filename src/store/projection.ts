@@ -47,9 +47,9 @@ export interface Columns<Name extends string> {
   build(row: Row): Projection<Name>;
 }
 
-// An authority lives as long as it is remembered; its columns of a view are the same for every call.
-/** Of so many websites: an authority may hold thousands. */
+/** Websites of an authority whose columns are kept for a view; it may hold thousands. */
 const WEBSITES = 50;
+// An authority lives as long as it is remembered; its columns of a view are the same for every call.
 const known = new WeakMap<View, WeakMap<Authority, Map<string, Columns<string>>>>();
 
 /** What stands under a key, made where there is nothing yet. */

@@ -352,7 +352,7 @@ describe('locks', () => {
     const [{ position } = {}] =
       await database.sql`SELECT position FROM gateway.journal_head WHERE (tenant, site) = (1, 2)`;
     const event = eventId(await openLedgerKey(database.db)(), 'web_1_2', Number(position));
-    await replaced(
+    const slowly = replaced(
       'gateway.event_id',
       (now) => now.replace('SELECT ', "SELECT CASE WHEN pg_sleep(0.04)::text = '' THEN '' END || "),
       async () => {
@@ -364,7 +364,7 @@ describe('locks', () => {
         expect(await done).toMatchObject({ found: 1, queued: 1 });
       },
     );
-    await database.sql`ALTER FUNCTION gateway.replay_webhooks RESET ALL`;
+    await slowly.finally(() => database.sql`ALTER FUNCTION gateway.replay_webhooks RESET ALL`);
   });
 
   it('an update that waited for a round drops what that has queued', async () => {

@@ -264,19 +264,22 @@ const slowest = (trials: readonly Trial[]): number =>
 
 /** `n` times, and on while it is not `enough`: on a slow machine few writes are made meanwhile. */
 const repeat = async (n: number, fault: () => Promise<unknown>, enough = (): boolean => true): Promise<void> => {
-  for (let i = 0; i < n || !enough(); i++) await fault();
+  for (let i = 0; i < n || !enough(); i++) {
+    if (i >= n * 20) throw new Error(`too few writes beside ${i} faults`);
+    await fault();
+  }
 };
 
 describe('under load', () => {
   it('F-02 replicas killed at random: nothing lost, nothing doubled', { timeout: LIMIT }, async () => {
     const began = performance.now();
-    await under((made) => repeat(LONG ? 30 : 4, faults.kill, () => made.length > 20));
+    await under((writes) => repeat(LONG ? 30 : 4, faults.kill, () => writes.length > 20));
     await balance('F-02', began);
   });
 
   it('F-04 backends ended: all of a write or nothing', { timeout: LIMIT }, async () => {
     const began = performance.now();
-    const made = await under((so) => repeat(LONG ? 200 : 50, faults.terminate, () => so.length > 30), 8, 20);
+    const made = await under((writes) => repeat(LONG ? 200 : 50, faults.terminate, () => writes.length > 30), 8, 20);
     expect(slowest(made)).toBeLessThan(8_000);
     await balance('F-04', began);
   });
@@ -284,7 +287,7 @@ describe('under load', () => {
   it('F-05 the server crashes: used again without a restart of a replica', { timeout: LIMIT }, async () => {
     const began = performance.now();
     const pids = slots.map(({ pid }) => pid);
-    const made = await under((so) => repeat(LONG ? 20 : 4, faults.crash, () => so.length > 30), 8, 30);
+    const made = await under((writes) => repeat(LONG ? 20 : 4, faults.crash, () => writes.length > 30), 8, 30);
     expect(slots.map(({ pid }) => pid)).toEqual(pids);
     expect(slowest(made)).toBeLessThan(10_000);
     await balance('F-05', began);
@@ -298,7 +301,7 @@ describe('under load', () => {
     for (const setting of ['', `default_transaction_isolation = 'serializable'`, `lock_timeout = '15ms'`]) {
       if (setting) await world.sql.unsafe(`ALTER DATABASE ${DATABASE} SET ${setting}`);
       await world.sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'gateway%'`;
-      await under((made) => repeat(LONG ? 100 : 20, faults.deadlock, () => made.length > 10), 12, 0);
+      await under((writes) => repeat(LONG ? 100 : 20, faults.deadlock, () => writes.length > 10), 12, 0);
       await world.sql.unsafe(`ALTER DATABASE ${DATABASE} RESET ALL`);
     }
     await world.sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'gateway%'`;

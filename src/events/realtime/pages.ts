@@ -51,8 +51,8 @@ export class Pages {
   readonly #heads: Heads;
   readonly #acks: Acks;
   readonly #turns = new Turns(TOGETHER);
-  /** Reads whose statement has not been sent, by what they read. */
-  readonly #alike = new Map<string, Reader[]>();
+  /** Who waits for a page whose turn has not come, by `keyOf`. */
+  readonly #waiting = new Map<string, Reader[]>();
 
   constructor(options: PagesOptions) {
     this.keys = options.keys;
@@ -87,30 +87,34 @@ export class Pages {
   /**
    * The page behind a cursor, which is read after it was charged: what is read is sent at once, without any wait in which
    * its authority might end. What failed costs nothing, nor does a page that holds nothing where nothing is left to look at.
-   * Who asks for the same page under the same authority before its statement is sent is given it by that statement, too.
+   * Who asks for the same page under the same authority while that waits for its turn is given it, too, and pays, too.
    */
   read(authority: Authority, page: Page, wanted: () => boolean): Promise<EventPage> {
     return new Promise((resolve, reject) => {
       const reader = { wanted, resolve, reject };
       const key = keyOf(authority, page);
-      const alike = this.#alike.get(key);
-      if (alike) {
-        alike.push(reader);
+      const waiting = this.#waiting.get(key);
+      // What nobody wants any more is dropped, or has been.
+      if (waiting?.some((one) => one.wanted())) {
+        waiting.push(reader);
         return;
       }
       const readers: Reader[] = [reader];
-      this.#alike.set(key, readers);
-      const begun = (): void => void this.#alike.delete(key);
-      this.#turns
-        .take(
-          authority.credentialId,
-          () => readers.some((one) => one.wanted()),
-          () => this.#together(authority, page, { readers, begun }),
-        )
-        .catch((error: unknown) => {
-          begun();
-          for (const one of readers) one.reject(error);
-        });
+      this.#waiting.set(key, readers);
+      const close = (): void => {
+        if (this.#waiting.get(key) === readers) this.#waiting.delete(key);
+      };
+      const wantedStill = (): boolean => readers.some((one) => one.wanted());
+      const work = async (): Promise<void> => {
+        // Who is told of a change is told in the same turn of the event loop as all others, and asks in it.
+        await Promise.resolve();
+        close();
+        await this.#together(authority, page, readers);
+      };
+      this.#turns.take(authority.credentialId, wantedStill, work).catch((error: unknown) => {
+        close();
+        for (const one of readers) one.reject(error);
+      });
     });
   }
 
@@ -151,30 +155,28 @@ export class Pages {
     };
   }
 
-  /** Each of them pays; `readers` may grow until `begun` is called. */
-  async #together(
-    authority: Authority,
-    page: Page,
-    { readers, begun }: { readonly readers: readonly Reader[]; readonly begun: () => void },
-  ): Promise<void> {
-    const paid: { readonly reader: Reader; readonly units: number }[] = [];
-    for (const reader of readers) {
-      if (!reader.wanted()) reader.reject(new Failure('service_unavailable'));
-      else {
-        const [charged] = await Promise.allSettled([this.#charge(authority)]);
-        if (charged.status === 'fulfilled') paid.push({ reader, units: charged.value });
-        else reader.reject(charged.reason);
+  /** Each of them pays for itself, and only who has paid and still wants it is given the page. */
+  async #together(authority: Authority, page: Page, readers: readonly Reader[]): Promise<void> {
+    const asked = readers.filter(({ wanted }) => wanted());
+    const charges = await Promise.allSettled(asked.map(() => this.#charge(authority)));
+    const paid = asked.flatMap((reader, i) => {
+      const charged = charges[i];
+      if (charged?.status !== 'fulfilled') reader.reject(charged?.reason);
+      else if (reader.wanted()) return [{ reader, units: charged.value }];
+      else this.#refund(authority, charged.value);
+      return [];
+    });
+    if (paid.length > 0) {
+      const [pulled] = await Promise.allSettled([this.#pull(authority, page)]);
+      const free = pulled.status === 'rejected' || (pulled.value.events.length === 0 && !pulled.value.has_more);
+      for (const { reader, units } of paid) {
+        if (free) this.#refund(authority, units);
+        if (pulled.status === 'fulfilled') reader.resolve(pulled.value);
+        else reader.reject(pulled.reason);
       }
     }
-    begun();
-    if (paid.length === 0) return;
-    const [pulled] = await Promise.allSettled([this.#pull(authority, page)]);
-    const free = pulled.status === 'rejected' || (pulled.value.events.length === 0 && !pulled.value.has_more);
-    for (const { reader, units } of paid) {
-      if (free) this.#refund(authority, units);
-      if (pulled.status === 'fulfilled') reader.resolve(pulled.value);
-      else reader.reject(pulled.reason);
-    }
+    // Nobody waits for these.
+    for (const { reject } of readers) reject(new Failure('service_unavailable'));
   }
 
   #pull(authority: Authority, { subscription, after }: Page): Promise<EventPage> {
@@ -196,6 +198,9 @@ export class Pages {
   }
 }
 
-/** A text for each page that is the same for all who ask for it. */
+/**
+ * The same for two only where each would be given the very same page: what a token is bound to never changes, whatever
+ * changes its credential raises the revision, and a session may have fewer websites than both. No part can hold a space.
+ */
 const keyOf = ({ digest, revision, websites }: Authority, { subscription, after }: Page): string =>
   [Buffer.from(digest).toString('base64'), revision, subscription, after, ...websites.keys()].join(' ');
