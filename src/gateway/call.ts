@@ -147,7 +147,7 @@ export class Corridor {
         authority = session.authority;
         return this.#attempt(call, session, charge);
       });
-      return { ...ran, ...(authority && { authority, quota: this.quotaOf(authority) }) };
+      return authority ? Object.assign(ran, { authority, quota: this.quotaOf(authority) }) : ran;
     } catch (error) {
       const failure = asFailure(error);
       if (failure.status === 401) return { failure };
@@ -218,14 +218,19 @@ export class Corridor {
         operation = told;
       };
       const { ledger, subscriptions, realtime } = this.#options;
+      // Not by a literal that begins with a spread: of objects of closures that takes 8 µs, this 0.5, and it leaves maps
+      // and tables in the old generation (decision 79).
       const context: CallContext<unknown> = {
         input,
         authority,
-        read: { ...openReads(session, this.#options.slow, this.#options.replica), ...subscriptions.reads(session) },
+        read: Object.assign(
+          openReads(session, this.#options.slow, this.#options.replica),
+          subscriptions.reads(session),
+        ),
         gateway: this.facts(authority),
         write:
           tool.effect === 'write'
-            ? { ...ledger.writes(write, tell), ...subscriptions.writes(write, tell), ...realtime.writes(write) }
+            ? Object.assign(ledger.writes(write, tell), subscriptions.writes(write, tell), realtime.writes(write))
             : undefined,
       };
       if (call.bytes && tool.bytes) return { bytes: await tool.bytes(context, call.bytes) };
