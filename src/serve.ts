@@ -61,7 +61,7 @@ const HEAP_GROWTH = '--heap-growing-percent=30';
  * than one worker, in processes that share the port.
  */
 export async function serve(context: CommandContext, options: { demo: boolean; workers: number }): Promise<void> {
-  setFlagsFromString(HEAP_GROWTH);
+  if (!process.execArgv.some((flag) => flag.startsWith('--heap-growing-percent'))) setFlagsFromString(HEAP_GROWTH);
   const { config, out } = context;
   const worker = isWorker();
   const { log, flush } = openLog(config.logLevel);

@@ -155,13 +155,14 @@ export class Pages {
     };
   }
 
-  /** Each of them pays for itself, and only who has paid and still wants it is given the page. */
+  /** Each of them pays for itself, and only who has paid and still wants it is given the page, or all where it is free. */
   async #together(authority: Authority, page: Page, readers: readonly Reader[]): Promise<void> {
     const asked = readers.filter(({ wanted }) => wanted());
     const charges = await Promise.allSettled(asked.map(() => this.#charge(authority)));
+    const refused: { readonly reader: Reader; readonly reason: unknown }[] = [];
     const paid = asked.flatMap((reader, i) => {
       const charged = charges[i];
-      if (charged?.status !== 'fulfilled') reader.reject(charged?.reason);
+      if (charged?.status !== 'fulfilled') refused.push({ reader, reason: charged?.reason });
       else if (reader.wanted()) return [{ reader, units: charged.value }];
       else this.#refund(authority, charged.value);
       return [];
@@ -174,7 +175,9 @@ export class Pages {
         if (pulled.status === 'fulfilled') reader.resolve(pulled.value);
         else reader.reject(pulled.reason);
       }
+      if (free && pulled.status === 'fulfilled') for (const { reader } of refused) reader.resolve(pulled.value);
     }
+    for (const { reader, reason } of refused) reader.reject(reason);
     // Nobody waits for these.
     for (const { reject } of readers) reject(new Failure('service_unavailable'));
   }
