@@ -26,8 +26,8 @@ const CONNECTIONS = 32;
 const SOCKETS = 10;
 /** More than the tasks of a long run need at 100 in 15 minutes each. */
 const INSTALLATIONS = 400;
-/** Seconds at full speed: before anything is measured, since memory grows for a minute, and to find the rate. Memory here is a quarter slower in some seconds. */
-const WARM_UP = 45;
+/** Seconds at full speed: before anything is measured, since memory grows for two minutes, and to find the rate. Memory here is a quarter slower in some seconds. */
+const WARM_UP = 90;
 const CAPACITY = 30;
 
 const { values: options } = parseArgs({
