@@ -10,8 +10,8 @@ const SHORT = 0.02;
 const PATIENCE = 900;
 
 /**
- * Stops listening in a moment in which the kernel holds no connection that `server` has not accepted, or after 900 ms, before anything else is stopped (server.ts, LULL):
- * those are open to their clients, which may have sent a request, and are reset with the listening socket (checks, F-18).
+ * Stops listening in a moment in which the kernel holds no connection that `server` has not accepted, or after 900 ms, before
+ * anything else is stopped (server.ts, LULL): those are open to their clients, which may have sent a request, and are reset with the listening socket (checks, F-18).
  * Node accepts one a turn of its event loop. What connects between its last look and the end is lost still. At 600
  * connections a second 12 were reset in 30 stops where turns of 0.2 ms counted as quiet and nothing was rehearsed, and
  * none in 30 with this. Resolves when all have ended.

@@ -6,7 +6,7 @@ interface Place<T> {
 /**
  * What comes and goes with every request, in no order. A Set of few members makes a new table every few changes, and V8
  * keeps a pointer from each to its successor: one dead table that has grown old kept all later ones and what they held
- * from being collected young (with 441 steps a second 12 MB of garbage grew old each second, 27 KB a step).
+ * from being collected young (sixteen clients with one token: 52 MB grew old in ten seconds, and 7 with this).
  */
 export class UnderWay<T> {
   readonly #places: Place<T>[] = [];
