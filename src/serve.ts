@@ -35,7 +35,7 @@ import { a2aSurface } from './surfaces/a2a/a2a.ts';
 import { agentCard } from './surfaces/a2a/card.ts';
 import { docsPages } from './surfaces/docs/docs.ts';
 import { publicApp } from './surfaces/http/app.ts';
-import { startServer } from './surfaces/http/server.ts';
+import { type RunningServer, startServer } from './surfaces/http/server.ts';
 import { openAllowed, openSource } from './surfaces/http/source.ts';
 import { llms } from './surfaces/llms/llms.ts';
 import { mcpSurface } from './surfaces/mcp/mcp.ts';
@@ -167,10 +167,12 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
     ...streaming(corridor),
     onError: (error) => log.warn({ err: error }, 'a stream failed and is tried again'),
   });
+  let running: RunningServer | undefined;
   const metrics = openMetrics({
     version: packageVersion,
     pools: store.pools,
     sockets: () => realtime.size,
+    held: () => running?.held() ?? { connections: 0, requests: 0, waiting: 0, unread: 0 },
     replica: store.replica?.current,
     quotaRefusals: () => corridor.quotaRefusals,
   });
@@ -181,6 +183,7 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
   const server = await startServer({
     host: config.host,
     port,
+    baseUrl,
     tls: config.tls,
     log,
     handlers: [
@@ -193,7 +196,7 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
         provider,
       ),
     ],
-    upgrade: realtimeSurface(realtime, baseUrl),
+    upgrade: realtimeSurface(realtime),
     observer: { ended: metrics.ended, trace: tracing?.trace },
     trustedProxies: config.trustedProxies,
     otherwise: publicApp({
@@ -212,6 +215,7 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
   }).catch((error: unknown) => {
     throw refusedPort(error, config.host, config.port) ?? error;
   });
+  running = server;
   const rounds = startUpkeep({
     db: store.slow,
     registry,

@@ -2,11 +2,23 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { EndedCall } from '../core/calls.ts';
 import type { Pool } from '../store/watched.ts';
 
+/** What clients hold of the HTTP server (surfaces/http/server.ts). */
+export interface Held {
+  readonly connections: number;
+  /** Requests that were begun and have not ended. */
+  readonly requests: number;
+  /** Requests that wait behind another one on their connection. */
+  readonly waiting: number;
+  /** Bytes of replies of more than 16 KiB that were not taken yet. */
+  readonly unread: number;
+}
+
 /** What a process knows of itself when it is asked. */
 export interface Sources {
   readonly version: string;
   readonly pools: readonly Pool[];
   readonly sockets: () => number;
+  readonly held: () => Held;
   /** Whether reports are read from a replica now, where there is one. */
   readonly replica?: (() => boolean) | undefined;
   /** Ever. */
@@ -29,7 +41,7 @@ export const METRICS_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 /** Seconds: a warm read takes 1 ms, a task is waited for half a minute. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-export function openMetrics({ version, pools, sockets, replica, quotaRefusals }: Sources): Metrics {
+export function openMetrics({ version, pools, sockets, held, replica, quotaRefusals }: Sources): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -64,6 +76,21 @@ export function openMetrics({ version, pools, sockets, replica, quotaRefusals }:
       this.set(sockets());
     },
   });
+  for (const [name, help, value] of [
+    ['gateway_http_connections', 'Connections of clients open, realtime sockets among them.', (all) => all.connections],
+    ['gateway_http_requests', 'Requests under way.', (all) => all.requests],
+    ['gateway_http_requests_waiting', 'Requests behind another one on their connection.', (all) => all.waiting],
+    ['gateway_http_unread_bytes', 'Bytes of replies that were not taken yet.', (all) => all.unread],
+  ] satisfies [name: string, help: string, value: (all: Held) => number][]) {
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(value(held()));
+      },
+    });
+  }
   if (replica)
     new Gauge({
       name: 'gateway_replica_current',

@@ -51,6 +51,7 @@ afterEach(async () => {
 const serverAt = (baseUrl: string, at: IdentityProvider): Promise<RunningServer> =>
   startServer({
     host: '127.0.0.1',
+    baseUrl: 'http://127.0.0.1:8787',
     port: 0,
     tls: undefined,
     log: pino({ level: 'trace', base: null }, { write: (line: string) => void log.push(line) }),

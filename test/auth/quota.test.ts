@@ -49,6 +49,7 @@ async function fresh(db: Database = database.db): Promise<Asking> {
   });
   const server = await startServer({
     host: '127.0.0.1',
+    baseUrl: BASE_URL,
     port: 0,
     tls: undefined,
     log: pino({ level: 'silent' }),

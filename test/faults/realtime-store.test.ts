@@ -54,12 +54,13 @@ async function opened(timings: Partial<Timings>): Promise<{ realtime: Realtime; 
   });
   const server = await startServer({
     host: '127.0.0.1',
+    baseUrl: BASE_URL,
     port: 0,
     tls: undefined,
     log: pino({ level: 'silent' }),
     handlers: [],
     otherwise: (_, response) => void response.end(),
-    upgrade: realtimeSurface(realtime, BASE_URL),
+    upgrade: realtimeSurface(realtime),
   });
   ends.push(() => Promise.all([realtime.stop(), server.close()]));
   return { realtime, port: server.port };

@@ -138,6 +138,8 @@ describe('/metrics', () => {
     expect(sumOf(series, 'gateway_request_duration_seconds_sum', labels)).toBeLessThan(3);
     for (const [name, value] of [
       ['gateway_realtime_sockets', 0],
+      ['gateway_http_requests_waiting', 0],
+      ['gateway_http_unread_bytes', 0],
       ['gateway_store_up', 1],
       ['gateway_operations_unsettled', 0],
       ['gateway_journal_receipts_owed', 0],
@@ -259,7 +261,8 @@ it('those who scrape at once share one answer, and one that failed is not kept',
 });
 
 it('tells whether reports are read from the replica, where there is one', async () => {
-  const sources = { version: '1', pools: [], sockets: () => 0, quotaRefusals: () => 0 };
+  const held = { connections: 0, requests: 0, waiting: 0, unread: 0 };
+  const sources = { version: '1', pools: [], sockets: () => 0, held: () => held, quotaRefusals: () => 0 };
   expect(await openMetrics(sources).text()).not.toContain('gateway_replica_current');
   let current = true;
   const metrics = openMetrics({ ...sources, replica: () => current });
@@ -392,6 +395,7 @@ describe('traces', () => {
     for (const trustedProxies of [undefined, ['10.0.0.0/8'], ['127.0.0.1']]) {
       const server = await startServer({
         host: '127.0.0.1',
+        baseUrl: 'http://127.0.0.1:8787',
         port: 0,
         tls: undefined,
         log: pino({ level: 'silent' }),

@@ -104,6 +104,7 @@ export async function openTestGateway(
   const document = openapi(registry, BASE_URL);
   const server = await startServer({
     host: '127.0.0.1',
+    baseUrl: BASE_URL,
     port: 0,
     tls: undefined,
     log: lines,
@@ -113,7 +114,7 @@ export async function openTestGateway(
       restSurface(corridor, BASE_URL),
       oauthSurface(openOAuth({ baseUrl: BASE_URL, db: own.db, skillScopes: skills.scopes }), openSource([])),
     ],
-    upgrade: realtimeSurface(realtime, BASE_URL),
+    upgrade: realtimeSurface(realtime),
     otherwise: publicApp({
       baseUrl: BASE_URL,
       openapi: document,

@@ -16,8 +16,8 @@ import { a2aSurface } from '../../src/surfaces/a2a/a2a.ts';
 import { agentCard } from '../../src/surfaces/a2a/card.ts';
 import { a2aClients } from '../../src/surfaces/docs/clients.ts';
 import { publicApp } from '../../src/surfaces/http/app.ts';
+import type { RequestHandler } from '../../src/surfaces/http/records.ts';
 import { type RunningServer, startServer } from '../../src/surfaces/http/server.ts';
-import type { RestHandler } from '../../src/surfaces/rest/rest.ts';
 import { openTasks, type Tasks } from '../../src/tasks/tasks.ts';
 import { CANARY, DAY, World, webId } from '../auth/world.ts';
 import { CONTRACT_SKILLS } from '../laws/contract.ts';
@@ -242,7 +242,7 @@ describe('the SDK’s own client', () => {
 
   /** A gateway known by the address it is reached at, as any real one is. */
   beforeAll(async () => {
-    const handlers: RestHandler[] = [];
+    const handlers: RequestHandler[] = [];
     const skills = await loadSkills(gateway.corridor.registry);
     const { db } = gateway.database;
     tasks = openTasks({
@@ -253,6 +253,7 @@ describe('the SDK’s own client', () => {
     let app: ReturnType<typeof publicApp> | undefined;
     server = await startServer({
       host: '127.0.0.1',
+      baseUrl: 'http://127.0.0.1:8787',
       port: 0,
       tls: undefined,
       log: pino({ level: 'silent' }),

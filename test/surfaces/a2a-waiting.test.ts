@@ -34,6 +34,7 @@ async function hasty() {
   const tasks = openTasks({ db, corridor: gateway.corridor, onError });
   const server = await startServer({
     host: '127.0.0.1',
+    baseUrl: BASE_URL,
     port: 0,
     tls: undefined,
     log: pino({ level: 'silent' }),
@@ -45,6 +46,7 @@ async function hasty() {
       keepAliveTimeout: 10_000,
       connectionsCheckingInterval: 2_000,
       timeout: 500,
+      reply: 30_000,
     },
   });
   return { port: server.port, close: () => Promise.all([server.close(), tasks.stop()]) };

@@ -29,6 +29,7 @@ beforeAll(async () => {
   registry = await loadTools();
   server = await startServer({
     host: '127.0.0.1',
+    baseUrl: BASE_URL,
     port: 0,
     tls: undefined,
     log: pino({ level: 'silent' }),

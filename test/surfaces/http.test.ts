@@ -5,9 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { publicApp } from '../../src/surfaces/http/app.ts';
+import type { RequestHandler } from '../../src/surfaces/http/records.ts';
 import { type RunningServer, startServer, type Timeouts } from '../../src/surfaces/http/server.ts';
 import { openapi } from '../../src/surfaces/openapi/openapi.ts';
-import { type RestHandler, restSurface } from '../../src/surfaces/rest/rest.ts';
+import { restSurface } from '../../src/surfaces/rest/rest.ts';
 import { BASE_URL, openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { bytesOf, type Example, examples, parse, raw, requestOf, WEB, withQuery, writer } from './wire.support.ts';
 
@@ -28,9 +29,10 @@ afterAll(async () => {
 });
 
 /** Another server over the same corridor, with time-outs that a test can wait for. */
-async function serverWith(timeouts: Timeouts, first: readonly RestHandler[] = []): Promise<RunningServer> {
+async function serverWith(timeouts: Timeouts, first: readonly RequestHandler[] = []): Promise<RunningServer> {
   const server = await startServer({
     host: '127.0.0.1',
+    baseUrl: BASE_URL,
     port: 0,
     tls: undefined,
     log: pino({ level: 'silent' }),
@@ -52,6 +54,7 @@ const PATIENT: Timeouts = {
   keepAliveTimeout: 30_000,
   connectionsCheckingInterval: 2_000,
   timeout: 20_000,
+  reply: 30_000,
 };
 
 const head = (line: string, ...fields: string[]): string =>
@@ -324,6 +327,7 @@ const SHORT: Timeouts = {
   keepAliveTimeout: 500,
   connectionsCheckingInterval: 100,
   timeout: 1_500,
+  reply: 2_500,
 };
 
 describe('HT-05 slow clients', () => {
@@ -361,7 +365,7 @@ describe('HT-05 slow clients', () => {
   it('F-17 readers that take nothing are cut off, and what they hold is bounded', async () => {
     // 48 MiB a reply: two do not fit into what may be held at once.
     const body = Buffer.alloc(48 * 1024 * 1024, 120);
-    const large: RestHandler = (request, response) => {
+    const large: RequestHandler = (request, response) => {
       if (request.url !== '/large') return false;
       response.end(body);
       return true;
@@ -407,7 +411,7 @@ describe('HT-05 slow clients', () => {
     const held = new Promise<void>((resolve) => {
       release = resolve;
     });
-    const slow: RestHandler = (request, response) => {
+    const slow: RequestHandler = (request, response) => {
       if (request.url !== '/held') return false;
       void held.then(() => response.end('done'));
       return true;

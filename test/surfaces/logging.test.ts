@@ -32,6 +32,7 @@ const serverOver = (
   startServer({
     ...(timeouts && { timeouts }),
     host: '127.0.0.1',
+    baseUrl: BASE_URL,
     port: 0,
     tls: undefined,
     log,
@@ -395,7 +396,12 @@ describe('F-25 a log that nobody reads', () => {
 it('a request whose body never comes is told of once, under the id that it was answered with', async () => {
   const log = pino(logSettings('trace'), { write: (line) => void lines.push(line) });
   const checking = { headersTimeout: 200, requestTimeout: 300, connectionsCheckingInterval: 50 };
-  const impatient = await serverOver(gateway.corridor, log, { ...checking, keepAliveTimeout: 500, timeout: 5_000 });
+  const impatient = await serverOver(gateway.corridor, log, {
+    ...checking,
+    keepAliveTimeout: 500,
+    timeout: 5_000,
+    reply: 30_000,
+  });
   const note = calls.find(({ tool }) => tool.name === 'visitor_note_add') ?? expect.fail('no example');
   const fields = ['Host: a', `Authorization: Bearer ${token}`, 'Content-Type: application/json', 'Content-Length: 900'];
   const bytes = [`POST ${note.url} HTTP/1.1`, ...fields, '', '{'].join('\r\n');

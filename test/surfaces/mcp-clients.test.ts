@@ -15,9 +15,9 @@ import type { Tool } from '../../src/core/tool.ts';
 import type { Corridor } from '../../src/gateway/call.ts';
 import { loadPrompts, loadResources } from '../../src/gateway/load.ts';
 import { openGateway } from '../../src/gateway/open.ts';
+import type { RequestHandler } from '../../src/surfaces/http/records.ts';
 import { startServer } from '../../src/surfaces/http/server.ts';
 import { mcpSurface } from '../../src/surfaces/mcp/mcp.ts';
-import type { RestHandler } from '../../src/surfaces/rest/rest.ts';
 import { nameOf, OPERATIONS, pathOf } from '../auth/expected.ts';
 import { WRITES } from '../auth/expected-writes.ts';
 import { CANARY, plantReceipt, receiptId, World, webId } from '../auth/world.ts';
@@ -54,9 +54,10 @@ async function serve(baseUrl?: string): Promise<Served> {
     onDefect: (tool, error) => defects.push(`${tool.name} ${String(error)}`),
   });
   // The port is known only once the server listens.
-  const handlers: RestHandler[] = [];
+  const handlers: RequestHandler[] = [];
   const server = await startServer({
     host: '127.0.0.1',
+    baseUrl: 'http://127.0.0.1:8787',
     port: 0,
     tls: undefined,
     log: pino({ level: 'silent' }),

@@ -99,7 +99,7 @@ describe('PD-01 problem details', () => {
       const { request_id, ...rest } = JSON.parse(body);
       expect(request_id).toBe(headers.get('x-request-id'));
       const code = status === 405 ? 'method_not_allowed' : 'invalid_request';
-      expect(rest).toEqual({ type: `/problems/${code}`, title: expect.any(String), status, code });
+      expect(rest).toEqual({ type: `${BASE_URL}/problems/${code}`, title: expect.any(String), status, code });
     }
   });
 
@@ -363,6 +363,7 @@ describe('PD-04 headers that go with a status', () => {
     });
     const server = await startServer({
       host: '127.0.0.1',
+      baseUrl: BASE_URL,
       port: 0,
       tls: undefined,
       log: pino({ level: 'silent' }),

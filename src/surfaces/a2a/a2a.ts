@@ -9,6 +9,7 @@ import { asFailure, type Corridor } from '../../gateway/call.ts';
 import type { QuotaState } from '../../gateway/quota.ts';
 import { newTaskId } from '../../tasks/tasks.ts';
 import { BODY_LIMIT, readBody, requireJson } from '../http/body.ts';
+import { noteActor, noteRefusal, type RequestHandler } from '../http/records.ts';
 import { rateLimit, send, sendProblem } from '../http/reply.ts';
 import { bearerOf, refuseAmbiguous } from '../http/request.ts';
 import {
@@ -19,7 +20,6 @@ import {
   RpcError,
   readMessage,
 } from '../jsonrpc/envelope.ts';
-import { noteActor, noteRefusal, type RestHandler } from '../rest/rest.ts';
 import { type Exchange, requestHandler, type Services } from './handler.ts';
 import { checkedParams } from './params.ts';
 import { complete, faultOf, type RpcFault } from './refusals.ts';
@@ -40,7 +40,7 @@ type Answer = { readonly result: unknown } | { readonly error: RpcFault };
  * The A2A endpoint: version 1.0, JSON-RPC over POST (contract, A2A endpoint). This gate decides what is a message and
  * whose; the SDK behind it decodes and dispatches. Its order: method, address, headers, bearer, body, version, params.
  */
-export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOptions): RestHandler {
+export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOptions): RequestHandler {
   const resource = metadataUri(baseUrl, 'a2a');
 
   return (request, response, { requestId, record }) => {

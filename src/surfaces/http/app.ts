@@ -2,11 +2,11 @@ import type { IncomingMessage } from 'node:http';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import { Failure } from '../../core/failures.ts';
 import { asFailure } from '../../gateway/call.ts';
-import { noteRefusal, type RequestRecord } from '../rest/rest.ts';
 import { type Document, document, sendDocument } from './document.ts';
+import { contextOf } from './exchange.ts';
+import { noteRefusal, type RequestRecord } from './records.ts';
 import { send, sendProblem } from './reply.ts';
 import { refuseAmbiguous, refuseBody } from './request.ts';
-import { contextOf } from './server.ts';
 
 export interface AppOptions {
   readonly baseUrl: string;

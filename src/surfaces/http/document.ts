@@ -42,10 +42,8 @@ export function sendDocument(request: IncomingMessage, response: ServerResponse,
     response.writeHead(304, headers).end();
     return;
   }
-  send(request, response, 200, one.type, body, {
-    ...headers,
-    ...(coding === 'gzip' && { 'Content-Encoding': coding }),
-  });
+  const all = { ...headers, ...(coding === 'gzip' && { 'Content-Encoding': coding }) };
+  send(request, response, 200, one.type, body, all, { shared: true });
 }
 
 /** Whether If-None-Match names the tag: the weak comparison (RFC 9110, section 13.1.2). */

@@ -1,6 +1,7 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { type Failure, titleOf } from '../../core/failures.ts';
 import type { QuotaState } from '../../gateway/quota.ts';
+import { exchangeOf } from './exchange.ts';
 
 /** Headers of every reply (checks, HT-01). */
 export const SECURITY_HEADERS: OutgoingHttpHeaders = {
@@ -25,6 +26,10 @@ export function rateLimit(quota: QuotaState | undefined): OutgoingHttpHeaders {
   };
 }
 
+/**
+ * Sends a reply. Throws `quota_exceeded` or `service_unavailable` where too much is unread already (unread.ts). `shared`: all
+ * callers are given this same buffer.
+ */
 export function send(
   request: IncomingMessage,
   response: ServerResponse,
@@ -32,11 +37,16 @@ export function send(
   type: string,
   body: string | Uint8Array,
   headers: OutgoingHttpHeaders = {},
+  { shared = false }: { readonly shared?: boolean } = {},
 ): void {
-  // Someone who has gone, or a reply that is already under way: nothing can be said any more.
-  if (response.headersSent || response.destroyed) return;
-  response.writeHead(status, { ...headers, 'Content-Type': type, 'Content-Length': Buffer.byteLength(body) });
-  response.end(request.method === 'HEAD' ? undefined : body);
+  const exchange = exchangeOf(request);
+  // The client has gone, or has been answered: nothing can be said any more.
+  if (response.headersSent || response.destroyed || exchange?.cut) return;
+  const length = Buffer.byteLength(body);
+  const bare = request.method === 'HEAD';
+  if (!shared && !bare) exchange?.hold(length);
+  response.writeHead(status, { ...headers, 'Content-Type': type, 'Content-Length': length });
+  response.end(bare ? undefined : body);
 }
 
 /** 204, which has neither body nor length (RFC 9110, section 8.6). */

@@ -48,7 +48,7 @@ export function openAllowed(
 }
 
 /** Whether a request was passed on by one of the `trusted` proxies itself: what else it says of its way is believed, too. */
-export function openTrust(trusted: readonly string[]): (request: IncomingMessage) => boolean {
+export function openTrust(trusted: readonly string[]): (request: Pick<IncomingMessage, 'socket'>) => boolean {
   const trust = proxyAddr.compile([...trusted]);
   return ({ socket: { remoteAddress } }) => remoteAddress !== undefined && trust(remoteAddress, 0);
 }

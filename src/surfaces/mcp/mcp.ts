@@ -4,11 +4,11 @@ import { metadataUri } from '../../auth/oauth/metadata.ts';
 import { Failure } from '../../core/failures.ts';
 import { asFailure, type Corridor } from '../../gateway/call.ts';
 import { BODY_LIMIT, readBody, requireJson } from '../http/body.ts';
+import { noteCall, noteRefusal, type RequestHandler } from '../http/records.ts';
 import { rateLimit, send, sendProblem } from '../http/reply.ts';
 import { bearerOf, refuseAmbiguous } from '../http/request.ts';
 import { calledLoopback } from '../http/source.ts';
 import { INVALID_REQUEST, PARSE_ERROR, type RequestId, RpcError, readMessage } from '../jsonrpc/envelope.ts';
-import { noteCall, noteRefusal, type RestHandler } from '../rest/rest.ts';
 import { Exchange } from './exchange.ts';
 import { openRpc, type RpcOptions } from './rpc.ts';
 import { ASSUMED, type Version, versionOf } from './versions.ts';
@@ -25,7 +25,7 @@ export type McpOptions = Omit<RpcOptions, 'registry'>;
  * is a message; the SDK behind it decides what a message means. Its order: origin, method, query, headers, body, and
  * whatever is refused there or answered, the bearer is proved first.
  */
-export function mcpSurface(corridor: Corridor, options: McpOptions): RestHandler {
+export function mcpSurface(corridor: Corridor, options: McpOptions): RequestHandler {
   const dispatch = openRpc({ ...options, registry: corridor.registry });
   const own = new URL(options.baseUrl);
   const resource = metadataUri(options.baseUrl, 'mcp');
@@ -89,6 +89,7 @@ export function mcpSurface(corridor: Corridor, options: McpOptions): RestHandler
       }
       try {
         const outcome = await dispatch(message.method, message.params, current);
+        noteCall(record, current);
         reply(200, { jsonrpc: '2.0', id: message.id, ...outcome });
         if ('error' in outcome) record.code = String(outcome.error.code);
       } catch (error) {

@@ -7,10 +7,10 @@ import { metadataDocuments } from '../../auth/oauth/metadata.ts';
 import { signInWith } from '../../auth/sign-in.ts';
 import { Failure } from '../../core/failures.ts';
 import { packageRoot } from '../../package.ts';
+import type { RequestContext, RequestHandler } from '../http/records.ts';
 import { send, sendProblem } from '../http/reply.ts';
 import { refuseAmbiguous, refuseBody } from '../http/request.ts';
 import type { Source } from '../http/source.ts';
-import type { RestContext, RestHandler } from '../rest/rest.ts';
 import {
   leaveForIdentity,
   type PageServices,
@@ -27,7 +27,12 @@ import { errorPage } from './pages/views.ts';
 import { answerToken, asOAuthError, refuse } from './token.ts';
 
 type Wire = ConstructorParameters<typeof Visit>[2];
-type Answer = (request: IncomingMessage, response: ServerResponse, context: RestContext, wire: Wire) => Promise<void>;
+type Answer = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  context: RequestContext,
+  wire: Wire,
+) => Promise<void>;
 
 interface Route {
   readonly method: 'GET' | 'POST';
@@ -38,7 +43,7 @@ interface Route {
 }
 
 /** The authorization server: metadata, token and revocation endpoint, sign-in and consent (contract, Authentication). */
-export function oauthSurface(services: Services, source: Source, provider?: IdentityProvider): RestHandler {
+export function oauthSurface(services: Services, source: Source, provider?: IdentityProvider): RequestHandler {
   const { baseUrl } = services;
   const pages: PageServices = { ...services, identity: provider?.name };
   const css = readFileSync(new URL('src/surfaces/oauth/oauth.css', packageRoot), 'utf8');
@@ -151,7 +156,7 @@ function refusal(
   { operation, kind }: Route,
   request: IncomingMessage,
   response: ServerResponse,
-  { requestId, record }: RestContext,
+  { requestId, record }: RequestContext,
   baseUrl: string,
 ): void {
   const wrongMethod = error instanceof Failure && error.code === 'method_not_allowed';

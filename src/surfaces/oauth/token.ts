@@ -8,8 +8,8 @@ import { proveAgain } from '../../auth/oauth/rules/client-authentication.ts';
 import { Failure } from '../../core/failures.ts';
 import { asFailure } from '../../gateway/call.ts';
 import { readBody } from '../http/body.ts';
+import type { RequestRecord } from '../http/records.ts';
 import { send } from '../http/reply.ts';
-import type { RequestRecord } from '../rest/rest.ts';
 
 /** Bytes of a form: room for some 700 websites, of which a consent or a token names those that it is for. */
 export const FORM_LIMIT = 16_384;

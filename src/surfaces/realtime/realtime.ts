@@ -6,10 +6,11 @@ import { PROTOCOL } from '../../core/realtime.ts';
 import type { Admitted, Realtime } from '../../events/realtime/realtime.ts';
 import type { Wire } from '../../events/realtime/wire.ts';
 import { asFailure } from '../../gateway/call.ts';
+import { Door } from '../http/door.ts';
 import { parseJson } from '../http/json.ts';
+import { noteActor, type RequestRecord } from '../http/records.ts';
 import { refuseAmbiguous, refuseOrigins } from '../http/request.ts';
-import type { UpgradeHandler } from '../http/server.ts';
-import { noteActor, type RequestRecord } from '../rest/rest.ts';
+import type { UpgradeHandler } from '../http/upgrade.ts';
 
 const PATH = /^\/api\/v1\/realtime\/sessions\/([^/?]+)\/socket(\?.*)?$/;
 const SESSION = /^rts_[a-f0-9]{32}$/;
@@ -28,8 +29,8 @@ const LIMITS = {
   maxPendingAutoPongs: 128,
   closeTimeout: 2_000,
 };
-/** Upgrades that are looked at at the same time; each is up to three statements. */
-const UPGRADES = 64;
+/** Upgrades that are looked at at the same time, and of one network; each is up to three statements. */
+const UPGRADES = { inAll: 64, perNetwork: 32 };
 
 /** Sockets of a process: each is a descriptor and some 50 KB. */
 const SOCKETS = 10_000;
@@ -38,7 +39,7 @@ const SOCKETS = 10_000;
  * The WebSocket of the realtime operations (contract, Realtime; decisions, section 14). Everything is checked before the
  * handshake and refused over HTTP; a refusal leaves the ticket as it is.
  */
-export function realtimeSurface(realtime: Realtime, baseUrl: string): UpgradeHandler {
+export function realtimeSurface(realtime: Realtime): UpgradeHandler {
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -47,10 +48,18 @@ export function realtimeSurface(realtime: Realtime, baseUrl: string): UpgradeHan
     ...LIMITS,
   });
   let upgrading = 0;
+  const door = new Door(UPGRADES.perNetwork);
 
-  const admitted = async (request: IncomingMessage, session: string, record: RequestRecord): Promise<Admitted> => {
+  const admitted = async (
+    request: IncomingMessage,
+    session: string,
+    record: RequestRecord,
+    from: string,
+  ): Promise<Admitted> => {
     const { origin, ticket } = readHandshake(request, record);
-    if (upgrading >= UPGRADES || realtime.size >= SOCKETS) throw new Failure('service_unavailable', { retryAfter: 1 });
+    const full = upgrading >= UPGRADES.inAll || realtime.size >= SOCKETS;
+    const leave = full ? undefined : door.enter(from);
+    if (!leave) throw new Failure('service_unavailable', { retryAfter: 1 });
     upgrading++;
     try {
       const digest = createHash('sha256').update(ticket).digest();
@@ -63,25 +72,21 @@ export function realtimeSurface(realtime: Realtime, baseUrl: string): UpgradeHan
       return found;
     } finally {
       upgrading--;
+      leave();
     }
   };
 
-  return (request, socket, head, { refuse, accepted, record }) => {
-    const [, session, query] = PATH.exec(request.url ?? '') ?? [];
-    const wanted = request.headers.upgrade?.toLowerCase() === 'websocket' && request.method === 'GET';
-    if (session === undefined || !wanted) return false;
-    record.surface = 'realtime';
-    record.operation = 'realtime_socket';
+  return (request, socket, head, { refuse, accepted, record, from }) => {
+    const [, session = '', query] = PATH.exec(request.url ?? '') ?? [];
     const open = async (): Promise<void> => {
       if (query !== undefined) throw new Failure('unsupported_parameter');
-      const found = await admitted(request, session, record);
+      const found = await admitted(request, session, record, from);
       noteActor(record, found.authority);
       // Of whom has gone meanwhile there would be no word: the library drops the connection.
       if (!socket.readable || !socket.writable) throw new Failure('invalid_request');
       server.handleUpgrade(request, socket, head, (opened) => serve(realtime, found, opened, accepted()));
     };
-    open().catch((error: unknown) => refuse(asFailure(error), baseUrl));
-    return true;
+    open().catch((error: unknown) => refuse(asFailure(error)));
   };
 }
 

@@ -1,15 +1,13 @@
-import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import accepts from 'accepts';
 import { metadataUri } from '../../auth/oauth/metadata.ts';
-import type { Authority } from '../../core/authority.ts';
-import type { Surface } from '../../core/calls.ts';
 import { Failure } from '../../core/failures.ts';
 import type { Tool } from '../../core/tool.ts';
-import { type AuditKind, doesOf } from '../../gateway/audit.ts';
 import { asFailure, type Corridor, type Outcome } from '../../gateway/call.ts';
 import type { QuotaState } from '../../gateway/quota.ts';
 import type { OperationState } from '../../gateway/writes.ts';
 import { readJson } from '../http/body.ts';
+import { noteActor, noteCall, noteRefusal, type RequestHandler } from '../http/records.ts';
 import { rateLimit, send, sendNothing, sendProblem } from '../http/reply.ts';
 import { bearerOf, refuseAmbiguous, refuseBody, refuseOrigins } from '../http/request.ts';
 import { bytesHeaders, readConditions } from './bytes.ts';
@@ -18,73 +16,13 @@ import { routesOf } from './routes.ts';
 
 const JSON_TYPE = 'application/json';
 const BYTES_TYPE = 'application/octet-stream';
-/** A page of messages can reach 10 MB; readers that take nothing must not fill the memory before they are cut off. */
-const HELD = 64 * 1024 * 1024;
-
-/** What the log says of a request: never a path, a query or a value. */
-export interface RequestRecord {
-  /** Whose it is; `public` where nobody says so. */
-  surface?: Surface;
-  operation?: string;
-  code?: string;
-  credential?: string;
-  /** By which a person let the caller act. */
-  consent?: string;
-  cause?: unknown;
-  /** What the audit calls it where nothing stops it (checks, LG-02). */
-  does?: AuditKind | undefined;
-  /** Further ids of who did something to what. */
-  audit?: Readonly<Record<string, string | boolean>>;
-}
-
-export interface RestContext {
-  readonly requestId: string;
-  readonly record: RequestRecord;
-}
-
-/** False: the path is not its own. A promise is the end of its work, which the answer may come before. */
-export type RestHandler = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  context: RestContext,
-) => boolean | Promise<void>;
-
-/** Who called, and what a write is known by: what every surface notes of a call. */
-export function noteCall(
-  record: RequestRecord,
-  {
-    authority,
-    operation,
-  }: { readonly authority?: Authority | undefined; readonly operation?: OperationState | undefined },
-): void {
-  if (authority) noteActor(record, authority);
-  if (operation) record.audit = { operation_id: operation.id, ...(operation.replayed && { replayed: true }) };
-}
-
-export function noteActor(record: RequestRecord, { credentialId, consentId }: Authority): void {
-  record.credential = credentialId;
-  if (consentId !== null) record.consent = consentId;
-}
-
-export function noteRefusal(record: RequestRecord, failure: Failure): void {
-  const { code, details } = failure;
-  record.code = code;
-  record.cause = details.cause;
-  // Whose token it was that is no good any more.
-  if (details.credential !== undefined) record.credential ??= details.credential;
-  record.does = doesOf(failure, record.does);
-}
-
 /**
  * The REST facade: every tool of the registry under its path. Returns whether the path is one of ours, so that the
  * application behind it answers the others.
  */
-export function restSurface(corridor: Corridor, baseUrl: string): RestHandler {
+export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler {
   const find = routesOf(corridor.registry);
   const resource = metadataUri(baseUrl, 'rest');
-
-  // Bytes of replies that their readers have not taken yet, of all requests together.
-  let held = 0;
 
   return (request, response, { requestId, record }) => {
     const url = request.url ?? '';
@@ -137,28 +75,18 @@ export function restSurface(corridor: Corridor, baseUrl: string): RestHandler {
       noteCall(record, outcome);
       render(tool, outcome);
     };
-    const reply = (status: number, type: string, body: string | Uint8Array, headers: OutgoingHttpHeaders): void => {
-      if (response.destroyed) return;
-      const length = Buffer.byteLength(body);
-      if (held > 0 && held + length > HELD) {
-        refuse(new Failure('service_unavailable', { retryAfter: 1 }), headers);
-        return;
-      }
-      held += length;
-      response.once('close', () => {
-        held -= length;
-      });
-      send(request, response, status, type, body, headers);
-    };
     const render = (tool: Tool, outcome: Outcome): void => {
       const headers = { ...rateLimit(outcome.quota), ...operationHeaders(outcome.operation) };
       if ('failure' in outcome) refuse(outcome.failure, headers);
       else if ('bytes' in outcome) {
         const status = outcome.bytes.size === 0 ? 200 : 206;
-        reply(status, BYTES_TYPE, outcome.bytes.bytes, { ...headers, ...bytesHeaders(outcome.bytes) });
+        const all = { ...headers, ...bytesHeaders(outcome.bytes) };
+        send(request, response, status, BYTES_TYPE, outcome.bytes.bytes, all);
       } else if (tool.status === 204) sendNothing(response, headers);
-      else
-        reply(tool.status, JSON_TYPE, JSON.stringify(outcome.body), { ...headers, ...described(tool, outcome.body) });
+      else {
+        const all = { ...headers, ...described(tool, outcome.body) };
+        send(request, response, tool.status, JSON_TYPE, JSON.stringify(outcome.body), all);
+      }
     };
     return answer().catch((error: unknown) => refuse(asFailure(error), rateLimit(quota)));
   };

@@ -12,11 +12,12 @@ import { openOAuth } from '../../../src/auth/oauth/services.ts';
 import type { Scope } from '../../../src/core/scopes.ts';
 import { loadPrompts, loadResources } from '../../../src/gateway/load.ts';
 import { openGateway } from '../../../src/gateway/open.ts';
+import type { RequestHandler } from '../../../src/surfaces/http/records.ts';
 import { type RunningServer, startServer } from '../../../src/surfaces/http/server.ts';
 import { openSource } from '../../../src/surfaces/http/source.ts';
 import { mcpSurface } from '../../../src/surfaces/mcp/mcp.ts';
 import { oauthSurface } from '../../../src/surfaces/oauth/oauth.ts';
-import { type RestHandler, restSurface } from '../../../src/surfaces/rest/rest.ts';
+import { restSurface } from '../../../src/surfaces/rest/rest.ts';
 import { issue } from '../../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
 import { KEYS } from '../../support/keys.ts';
@@ -51,10 +52,11 @@ beforeAll(async () => {
     checkEvery: 1,
     onDefect: unexpected,
   });
-  const handlers: RestHandler[] = [];
+  const handlers: RequestHandler[] = [];
   // The port is known only once the server listens.
   server = await startServer({
     host: '127.0.0.1',
+    baseUrl: 'http://127.0.0.1:8787',
     port: 0,
     tls: undefined,
     log: pino({ level: 'silent' }),

@@ -1,0 +1,24 @@
+import { type OutgoingHttpHeaders, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+
+/** Milliseconds that a client has to take a reply on a connection that HTTP has let go. */
+const LINGER = 2_000;
+
+/** Writes a problem where there is no response object (not HTTP, or an upgrade), and ends the connection. */
+export function replyRaw(socket: Duplex, body: Readonly<Record<string, unknown>>, headers: OutgoingHttpHeaders): void {
+  const text = JSON.stringify(body);
+  const all = {
+    'X-Request-Id': String(body['request_id']),
+    'Content-Type': 'application/problem+json',
+    'Content-Length': Buffer.byteLength(text),
+    Connection: 'close',
+    ...headers,
+  };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  const status = Number(body['status']);
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${text}`);
+  // Node's own time-outs may be off by now. A client that neither reads nor closes must not keep the connection.
+  socket.resume();
+  const end = setTimeout(() => socket.destroy(), LINGER).unref();
+  socket.once('close', () => clearTimeout(end));
+}
