@@ -398,6 +398,27 @@ describe('HT-05 slow clients', () => {
     for (const bytes of taken) expect(bytes).toBeLessThan(body.length);
   });
 
+  it('F-17 a reply is taken within a time, however steadily its reader sips', async () => {
+    const large: RequestHandler = (request, response) => {
+      if (request.url !== '/large') return false;
+      response.end(Buffer.alloc(48 * 1024 * 1024, 120));
+      return true;
+    };
+    const { port, held } = await serverWith(SHORT, [large]);
+    const socket = connect({ host: '127.0.0.1', port });
+    socket.on('error', () => undefined); // being cut off is what is waited for
+    socket.pause();
+    socket.write(head('GET /large HTTP/1.1'));
+    // More often than any time-out of a socket on which nothing moves.
+    const sipping = setInterval(() => socket.read(300_000), 20);
+    await expect.poll(() => held().requests).toBe(1);
+    const began = performance.now();
+    await expect.poll(() => held().requests, { timeout: 8_000 }).toBe(0);
+    expect(performance.now() - began).toBeGreaterThan(1_500);
+    clearInterval(sipping);
+    socket.destroy();
+  });
+
   it('HT-05 an idle connection is closed after the keep-alive time, a working one is not', async () => {
     const { port } = await serverWith(SHORT);
     const { closed, ms, text } = await raw(port, head(WEBSITES), { patience: 6_000 });

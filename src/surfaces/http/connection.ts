@@ -36,6 +36,8 @@ export class Connection {
   }
 
   add(request: IncomingMessage, response: ServerResponse): void {
+    // The rest of what was read before the connection was cut.
+    if (this.#socket.destroyed) return;
     if (!this.#current) this.#begin(request, response);
     else if (this.#waiting.length < PIPELINED) this.#waiting.push([request, response]);
     else this.cut();

@@ -80,6 +80,11 @@ export class Exchange implements RequestContext {
     else answer();
   }
 
+  /** Nobody is there to be answered any more. Node does not say so of every response (connection.ts). */
+  get over(): boolean {
+    return this.#over;
+  }
+
   /** Counts bytes of the reply as unread until the end. Throws `quota_exceeded` or `service_unavailable` where they are too many. */
   hold(bytes: number): void {
     this.#share = this.record.app ?? this.#from();

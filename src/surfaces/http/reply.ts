@@ -41,7 +41,7 @@ export function send(
 ): void {
   const exchange = exchangeOf(request);
   // The client has gone, or has been answered: nothing can be said any more.
-  if (response.headersSent || response.destroyed || exchange?.cut) return;
+  if (response.headersSent || response.destroyed || exchange?.over || exchange?.cut) return;
   const length = Buffer.byteLength(body);
   const bare = request.method === 'HEAD';
   if (!shared && !bare) exchange?.hold(length);

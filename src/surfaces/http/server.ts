@@ -189,9 +189,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   if (options.upgrade) {
     const take = upgrades(options.upgrade, serving, baseUrl, () => closing);
     server.on('upgrade', (request, socket, head) => {
-      // An upgrade behind a request under way would be answered before it.
+      // An upgrade behind a request under way would be answered before it. Nor is what follows too many fields believed.
       if (open.get(socket)?.current) socket.destroy();
-      else take(request, socket, head);
+      else take(request, socket, head, refusalOf(request));
     });
   }
   const checking = setInterval(() => {

@@ -45,8 +45,8 @@ export function upgrades(
   { tell, observer, headers, from: fromOf, trace: traceOf }: Serving,
   baseUrl: string,
   closing: () => boolean,
-): (request: IncomingMessage, socket: Duplex, head: Buffer) => void {
-  return (request, socket, head) => {
+): (request: IncomingMessage, socket: Duplex, head: Buffer, refusal: Failure | undefined) => void {
+  return (request, socket, head, refusal) => {
     const requestId = newRequestId();
     const record: RequestRecord = { surface: 'realtime', operation: 'realtime_socket' };
     const began = performance.now();
@@ -89,7 +89,8 @@ export function upgrades(
         );
     };
     const run = (): void => {
-      if (closing()) refuse(new Failure('service_unavailable', { retryAfter: 1 }));
+      if (refusal) refuse(refusal);
+      else if (closing()) refuse(new Failure('service_unavailable', { retryAfter: 1 }));
       else if (request.method !== 'GET') refuse(new Failure('method_not_allowed', { allow: ['GET', 'HEAD'] }));
       else if (request.headers.upgrade?.toLowerCase() !== 'websocket') refuse(new Failure('upgrade_required'));
       else handler(request, socket, head, { refuse, accepted, record, from: from() });
