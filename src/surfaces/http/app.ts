@@ -30,7 +30,7 @@ export interface MetricsPage {
   text(): Promise<string>;
 }
 
-const REFUSED_METRICS: RequestRecord = { operation: 'metrics', code: 'not_found', does: 'authorization' };
+const REFUSED_METRICS: RequestRecord = { code: 'not_found', does: 'authorization' };
 
 /** Everything that is not an operation of the registry: public documents and probes. */
 export function publicApp({ baseUrl, openapi, llms, agentCard, docs, metrics, ready }: AppOptions): Express {
@@ -54,9 +54,11 @@ export function publicApp({ baseUrl, openapi, llms, agentCard, docs, metrics, re
 
   const documents = ['/livez', '/readyz', ...(metrics ? ['/metrics'] : []), ...texts.keys()];
   app.all('/metrics', (request, _response, next) => {
-    // Whoever may not read them does not learn that they are here.
+    // A caller who may not read them does not learn that they are here.
+    const { record } = contextOf(request);
+    if (metrics) record.operation = 'metrics';
     if (!metrics?.permitted(request)) {
-      if (metrics) Object.assign(contextOf(request).record, REFUSED_METRICS);
+      if (metrics) Object.assign(record, REFUSED_METRICS);
       throw new Failure('not_found');
     }
     next();
