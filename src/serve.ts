@@ -180,6 +180,7 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
   const ofProcesses = isWorker() ? sharing(joinGroup(metrics, uncollected(log)), 0) : sharing(metrics.text);
   const ofStore = openStoreGauges(store.db);
   const provider = config.identity && openIdentityProvider(config.identity);
+  const answering = answers(store);
   const server = await startServer({
     host: config.host,
     port,
@@ -210,7 +211,7 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
         permitted: openAllowed(config.metricsAllowed, config.trustedProxies),
         text: async () => (await Promise.all([ofProcesses(), ofStore()])).join(''),
       },
-      ready: () => answers(store, stop),
+      ready: async () => !stop.aborted && (await answering()) && !stop.aborted,
     }),
   }).catch((error: unknown) => {
     throw refusedPort(error, config.host, config.port) ?? error;
@@ -241,13 +242,16 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
   await Promise.all([rounds.stop(), journals.stop()]);
 }
 
-async function answers({ db }: Store, stopping: AbortSignal): Promise<boolean> {
-  if (stopping.aborted) return false;
-  return db.query(sql`SELECT 1`).then(
-    () => true,
-    () => false,
+/** Whether the store answers: at most four questions a second, since anybody may ask. */
+const answers = ({ db }: Store): (() => Promise<boolean>) =>
+  sharing(
+    () =>
+      db.query(sql`SELECT 1`).then(
+        () => true,
+        () => false,
+      ),
+    250,
   );
-}
 
 const tokenFile = (dataDir: string): string => join(dataDir, 'demo-token.json');
 

@@ -5,8 +5,8 @@ const KEPT = 1_000;
  * Who asks while `work` is under way, or within a second of its answer, has that answer: many who scrape cost no more than
  * one. What fails is tried again by the next who asks. `kept` in place of the second, where another keeps it already.
  */
-export function sharing(work: () => Promise<string>, kept = KEPT): () => Promise<string> {
-  let last: { readonly answer: Promise<string>; until: number } | undefined;
+export function sharing<T>(work: () => Promise<T>, kept = KEPT): () => Promise<T> {
+  let last: { readonly answer: Promise<T>; until: number } | undefined;
   return () => {
     if (last && performance.now() < last.until) return last.answer;
     const mine = { answer: work(), until: Number.POSITIVE_INFINITY };

@@ -24,8 +24,12 @@ export function readBody(request: IncomingMessage, response: ServerResponse, lim
       else parts.push(part);
     });
     request.on('end', () => resolve(parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts)));
-    // Nobody is there to be answered; the promise must not stay open for ever. Node reports every aborted request so.
-    request.on('error', () => reject(new Failure('invalid_request')));
+    // Nobody is there to be answered, and the promise must not stay open for ever. A request that was destroyed before this
+    // emits nothing more; one that ended well has been resolved.
+    const gone = (): void => reject(new Failure('invalid_request'));
+    request.on('error', gone);
+    request.on('close', gone);
+    if (request.destroyed) gone();
   });
 }
 
