@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Authority, Resource } from '../core/authority.ts';
 import { websiteKey } from '../core/ids.ts';
-import type { DataAccess, Scope } from '../core/scopes.ts';
-import { sql } from '../core/sql.ts';
+import type { DataAccess, Restriction, Scope } from '../core/scopes.ts';
+import { type Fragment, raw, sql } from '../core/sql.ts';
 import type { Database } from './postgres.ts';
 
 /** Why a token that the store knows is of no use. */
@@ -32,6 +32,16 @@ interface AuthorityRow {
 const madeOf = new WeakMap<Authority, string>();
 
 /**
+ * Restrictions of a dimension that the credential `c` has now and the consent `n` was given under: what both let through.
+ * What a consent holds never changes, so that a revision of the credential and a token still prove an authority.
+ */
+const both = (dimension: Restriction): Fragment => {
+  const [now, then] = [sql`c.${raw(dimension)}`, sql`n.${raw(dimension)}`];
+  return sql`CASE WHEN ${then} IS NULL THEN ${now} WHEN ${now} IS NULL THEN ${then}
+                  ELSE ARRAY(SELECT r FROM unnest(${now}) AS r WHERE r = ANY(${then})) END AS ${raw(dimension)}`;
+};
+
+/**
  * The authority behind a token's digest as it stands now; `null` when no token has that digest. One statement. Where that
  * is what `before` was made of, it is that very object: what is worked out from it is kept with it (store/projection.ts).
  */
@@ -44,7 +54,9 @@ export async function loadAuthority(
     SELECT CASE WHEN t.revoked_at IS NOT NULL OR c.revoked_at IS NOT NULL THEN 'revoked'
                 WHEN t.expires_at <= now() OR c.expires_at <= now() THEN 'expired' ELSE 'valid' END AS state,
            c.id, c.revision, c.environment, o.public_id AS organization_id, a.id AS app_id, i.id AS installation_id,
-           a.tenant, c.data_access, c.channel_ids, c.team_ids, c.subsite_ids, t.audience, t.consent_id,
+           a.tenant, t.audience, t.consent_id,
+           ARRAY(SELECT f FROM unnest(c.data_access) AS f WHERE t.consent_id IS NULL OR f = ANY(n.data_access)) AS data_access,
+           ${both('channel_ids')}, ${both('team_ids')}, ${both('subsite_ids')},
            least(t.expires_at, c.expires_at) AS expires_at,
            -- What a token was given when its credential held more is not held any more.
            ARRAY(SELECT s FROM unnest(c.scopes) AS s WHERE t.scopes IS NULL OR s = ANY(t.scopes)) AS scopes,
@@ -55,6 +67,7 @@ export async function loadAuthority(
       JOIN gateway.installation i ON i.id = c.installation_id
       JOIN gateway.app a ON a.id = i.app_id
       JOIN platform.organization o ON o.tenant = a.tenant
+      LEFT JOIN gateway.consent n ON n.id = t.consent_id
      WHERE t.digest = ${digest}`);
   if (!row) return null;
   const made = createHash('sha256').update(JSON.stringify(row)).digest('base64');

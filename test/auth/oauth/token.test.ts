@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OAuthContext, type OAuthRequest } from '../../../src/auth/oauth/context.ts';
 import { clientAuthentication } from '../../../src/auth/oauth/rules/client-authentication.ts';
-import { Throttle } from '../../../src/auth/throttle.ts';
+import { Bucket, Throttle } from '../../../src/auth/throttle.ts';
 import { digestOf, newSecret, wellFormed } from '../../../src/auth/tokens.ts';
 import { SCOPES, type Scope } from '../../../src/core/scopes.ts';
 import type { Client } from '../../../src/store/oauth.ts';
@@ -629,6 +629,7 @@ describe('secrets', () => {
       baseUrl: BASE_URL,
       failures,
       lookups: new Throttle({ perMinute: 6, burst: 6 }),
+      strangers: new Bucket({ perMinute: 6, burst: 6 }),
       skillScopes: [],
       db: gateway.database.db,
       clients: {
