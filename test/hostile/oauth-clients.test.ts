@@ -85,6 +85,15 @@ describe('RL-03 failed client authentication by ids that the caller makes up', (
     expect(statements).toBe(looked);
   }, 60_000);
 
+  it('RL-03 three hundred at once are looked up no more than three hundred in turn', async () => {
+    const { port } = await fresh();
+    const began = performance.now();
+    const each = await Promise.all(Array.from({ length: 300 }, () => flood(port, ['127.0.0.7'], stranger, 1)));
+    const looked = each.reduce((sum, one) => sum + one.looked, 0);
+    expect(looked).toBeLessThanOrEqual(ADDRESS + PROCESS + Math.ceil(((performance.now() - began) / 1_000) * 6));
+    expect(looked + each.reduce((sum, one) => sum + one.slow, 0)).toBe(300);
+  }, 60_000);
+
   it('RL-03 the look-ups beyond the buckets of addresses are one budget, however many addresses use it', async () => {
     const { port } = await fresh();
     const addresses = ['127.0.0.2', '127.0.0.3', '127.0.0.4'];
