@@ -1,6 +1,6 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
-import PQueue from 'p-queue';
 import { Failure } from '../core/failures.ts';
+import { NoTurn, Turns } from './turns.ts';
 
 /**
  * Passwords of people (issue 5). scrypt with 32 MiB and three lanes, of the strength that OWASP names; stored as a PHC
@@ -15,7 +15,7 @@ const HASH = 32;
 
 /** At most 2 at a time: one takes 0.3 s of a core and 32 MiB, and the requests of everybody else want the other one. */
 const AT_ONCE = 2;
-/** Those who wait behind them wait 3 s at most; whoever comes then is told to come again. */
+/** Those who wait behind them wait 3 s at most; whoever comes then is told to come again, or the source with the most is. */
 const WAITING = 16;
 const RETRY_AFTER = 3;
 
@@ -27,7 +27,9 @@ interface Parts {
   readonly hash: Buffer;
 }
 
-const queue = new PQueue({ concurrency: AT_ONCE });
+const turns = new Turns({ atOnce: AT_ONCE, waiting: WAITING });
+/** Of an operator at the command line, which has a process of its own. */
+const OPERATOR = '';
 
 /** Whether the text may become a password: 12 to 256 characters after normalisation. */
 export function isPassword(password: string): boolean {
@@ -38,7 +40,7 @@ export function isPassword(password: string): boolean {
 /** What is stored of a password: `$scrypt$ln=15,r=8,p=3$salt$hash`. Throws `service_unavailable` when too many wait. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT);
-  const hash = await derive(password, { ...COST, salt });
+  const hash = await derive(password, { ...COST, salt }, OPERATOR);
   return `$scrypt$ln=${COST.ln},r=${COST.r},p=${COST.p}$${b64(salt)}$${b64(hash)}`;
 }
 
@@ -46,13 +48,13 @@ export async function hashPassword(password: string): Promise<string> {
 const DUMMY: Parts = { ...COST, salt: Buffer.alloc(SALT, 'nobody'), hash: Buffer.alloc(HASH, 'nobody') };
 
 /**
- * Whether the password is the one behind the PHC string; with null it is not, after the same work. Throws
- * `service_unavailable` when too many wait.
+ * Whether the password is the one behind the PHC string; with null it is not, after the same work. Sources take
+ * turns. Throws `service_unavailable` when too many wait.
  */
-export async function verifyPassword(password: string, phc: string | null): Promise<boolean> {
+export async function verifyPassword(password: string, phc: string | null, source = OPERATOR): Promise<boolean> {
   const stored = phc === null ? undefined : parse(phc);
   const { hash } = stored ?? DUMMY;
-  const equal = timingSafeEqual(await derive(password, stored ?? DUMMY), hash);
+  const equal = timingSafeEqual(await derive(password, stored ?? DUMMY, source), hash);
   return equal && stored !== undefined;
 }
 
@@ -73,15 +75,15 @@ function parse(phc: string): Parts | undefined {
 /** Base64 without padding, as PHC strings have it. */
 const b64 = (bytes: Buffer): string => bytes.toString('base64').replace(/=+$/, '');
 
-function derive(password: string, { ln, r, p, salt }: Omit<Parts, 'hash'>): Promise<Buffer> {
-  if (queue.size >= WAITING) throw new Failure('service_unavailable', { retryAfter: RETRY_AFTER });
+function derive(password: string, { ln, r, p, salt }: Omit<Parts, 'hash'>, source: string): Promise<Buffer> {
   const N = 2 ** ln;
   // The default bound of node:crypto is exactly what the work itself needs, and leaves nothing for the rest.
   const options = { N, r, p, maxmem: 2 * 128 * N * r };
-  return queue.add(
-    () =>
-      new Promise<Buffer>((resolve, reject) => {
-        scrypt(password.normalize('NFKC'), salt, HASH, options, (error, key) => (error ? reject(error) : resolve(key)));
-      }),
-  );
+  const work = (): Promise<Buffer> =>
+    new Promise((resolve, reject) => {
+      scrypt(password.normalize('NFKC'), salt, HASH, options, (error, key) => (error ? reject(error) : resolve(key)));
+    });
+  return turns.run(source, work).catch((error: unknown) => {
+    throw error instanceof NoTurn ? new Failure('service_unavailable', { retryAfter: RETRY_AFTER }) : error;
+  });
 }

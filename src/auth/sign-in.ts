@@ -7,7 +7,7 @@ import {
   createSession,
   endSession,
   forgetAttempt,
-  forgetFailures,
+  rememberSignIn,
   type SignInLimits,
 } from '../store/sessions.ts';
 import { networkOf } from './network.ts';
@@ -17,7 +17,10 @@ import { digestOf, newSecret } from './tokens.ts';
 /** Seconds that a session lasts: long enough to read a consent page, and then to read another one. */
 export const SESSION_SECONDS = 3600;
 
-/** What a person may do wrong from one address in a quarter of an hour. It is no matter to whoever is at another one. */
+/**
+ * What a person may do wrong from one address in a quarter of an hour. It is no matter to whoever is at another one. Over all
+ * addresses an account has 50, but for those where the person has signed in before (0022_sign_in_places.sql).
+ */
 const LIMITS: SignInLimits = { window: 900, perAccount: 5, perSource: 20 };
 
 /** `session` is the secret; `person` the id of whose it is. */
@@ -37,11 +40,14 @@ export async function signIn(
 ): Promise<SignedIn> {
   const { tenant, password } = attempt;
   const email = emailOf(attempt.email);
-  const begun = await beginSignIn(db, { source: networkOf(attempt.source), account: accountOf(tenant, email) }, LIMITS);
+  const source = networkOf(attempt.source);
+  const begun = await beginSignIn(db, { source, account: accountOf(tenant, email) }, LIMITS);
   if ('wait' in begun) return { refused: 'throttled', retryAfter: begun.wait };
-  const session = await verified(db, { tenant, email, password }).catch((error: unknown) => taken(db, begun, error));
+  const session = await verified(db, { tenant, email, password, source }).catch((error: unknown) =>
+    taken(db, begun, error),
+  );
   if (session === undefined) return { refused: 'credentials' };
-  await forgetFailures(db, begun);
+  await rememberSignIn(db, begun);
   return session;
 }
 
@@ -54,11 +60,11 @@ async function taken(db: Database, begun: Attempt, error: unknown): Promise<neve
 
 async function verified(
   db: Database,
-  { tenant, email, password }: { tenant: string; email: string; password: string },
+  { tenant, email, password, source }: { tenant: string; email: string; password: string; source: string },
 ): Promise<Session | undefined> {
   const person = await findForSignIn(db, { tenant, email });
   const stored = person?.password ?? null;
-  const right = await verifyPassword(password, stored);
+  const right = await verifyPassword(password, stored, source);
   if (!right || stored === null || !person?.may_consent) return undefined;
   return openSession(db, person.id, stored);
 }

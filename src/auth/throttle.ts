@@ -1,39 +1,75 @@
 import { networkOf } from './network.ts';
 
-/**
- * Failed attempts by address: `burst` at once, then `perMinute` (decisions, section 21: 60 a minute on /oauth/token). In
- * memory of this replica: it bounds work, while secrets of 256 bits need no lock-out. Nothing valid counts, so nobody can
- * use it up for another address.
- */
-export class Throttle {
-  readonly #perMinute: number;
-  readonly #burst: number;
-  readonly #buckets = new Map<string, { left: number; at: number }>();
+export interface Rate {
+  readonly perMinute: number;
+  /** At once. */
+  readonly burst: number;
+}
 
-  constructor({ perMinute, burst }: { perMinute: number; burst: number }) {
-    this.#perMinute = perMinute;
-    this.#burst = burst;
+/** A budget in memory of this process. */
+export class Bucket {
+  readonly #rate: Rate;
+  #left: number;
+  #at = performance.now();
+
+  constructor(rate: Rate) {
+    this.#rate = rate;
+    this.#left = rate.burst;
   }
 
-  /** Seconds until the address may fail again; 0: now. */
+  /** Seconds until there is something to take; 0: now. */
+  wait(): number {
+    const left = this.#refill();
+    return left >= 1 ? 0 : Math.max(1, Math.ceil(((1 - left) * 60) / this.#rate.perMinute));
+  }
+
+  take(): void {
+    this.#left = Math.max(0, this.#refill() - 1);
+  }
+
+  giveBack(): void {
+    this.#left = Math.min(this.#rate.burst, this.#refill() + 1);
+  }
+
+  #refill(): number {
+    const now = performance.now();
+    this.#left = Math.min(this.#rate.burst, this.#left + ((now - this.#at) / 60_000) * this.#rate.perMinute);
+    this.#at = now;
+    return this.#left;
+  }
+}
+
+/**
+ * Failed attempts by network (decisions, section 21: 60 a minute on /oauth/token), or by a name that the store has
+ * confirmed: never by what a caller makes up. In memory of this replica: it bounds work, while secrets of 256 bits need no
+ * lock-out.
+ */
+export class Throttle {
+  readonly #rate: Rate;
+  readonly #buckets = new Map<string, Bucket>();
+
+  constructor(rate: Rate) {
+    this.#rate = rate;
+  }
+
+  /** Seconds until the next attempt may fail; 0: now. */
   wait(source: string): number {
-    const left = this.#left(networkOf(source));
-    return left >= 1 ? 0 : Math.max(1, Math.ceil(((1 - left) * 60) / this.#perMinute));
+    return this.#buckets.get(networkOf(source))?.wait() ?? 0;
   }
 
   failed(source: string): void {
     const network = networkOf(source);
-    const left = this.#left(network);
+    const bucket = this.#buckets.get(network) ?? new Bucket(this.#rate);
+    bucket.take();
     this.#buckets.delete(network);
-    this.#buckets.set(network, { left: Math.max(0, left - 1), at: performance.now() });
-    // The address that failed longest ago is the first to be forgotten.
+    this.#buckets.set(network, bucket);
+    // The network that failed longest ago is the first to be forgotten.
     if (this.#buckets.size > SOURCES) this.#buckets.delete(this.#buckets.keys().next().value ?? '');
   }
 
-  #left(network: string): number {
-    const bucket = this.#buckets.get(network);
-    if (!bucket) return this.#burst;
-    return Math.min(this.#burst, bucket.left + ((performance.now() - bucket.at) / 60_000) * this.#perMinute);
+  /** Takes back what was counted as failed before its outcome was known. */
+  succeeded(source: string): void {
+    this.#buckets.get(networkOf(source))?.giveBack();
   }
 }
 

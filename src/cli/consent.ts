@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { type ConsentRecord, listConsents, revokeConsent } from '../store/consents.ts';
 import type { Run } from './context.ts';
 import { credential } from './credential.ts';
+import { restrictionsOf } from './credential-view.ts';
 import { Refused, table } from './output.ts';
 import { organization, person } from './references.ts';
 import { plain, time } from './text.ts';
@@ -60,6 +61,8 @@ const document = (record: ConsentRecord): object => ({
   resource: record.resource,
   scopes: record.scopes,
   website_ids: record.website_ids,
+  data_access: record.data_access,
+  restrictions: restrictionsOf(record),
   renewable: record.renewable,
   state: record.state,
   because: record.because,

@@ -6,7 +6,16 @@ import { facts, plain, time } from './text.ts';
 
 const websiteIds = ({ tenant, sites }: CredentialRecord): string[] => sites.map((site) => `web_${tenant}_${site}`);
 
-/** A credential as every command reports it. `restrictions` is as in the API: an absent dimension is unrestricted. */
+type Restricted = Pick<CredentialRecord, 'channel_ids' | 'team_ids' | 'subsite_ids'>;
+
+/** As in the API: an absent dimension is unrestricted. */
+export const restrictionsOf = ({ channel_ids, team_ids, subsite_ids }: Restricted): object => ({
+  ...(channel_ids && { channel_ids }),
+  ...(team_ids && { team_ids }),
+  ...(subsite_ids && { subsite_ids }),
+});
+
+/** A credential as every command reports it. */
 export const credentialDocument = (record: CredentialRecord): object => ({
   credential_id: record.id,
   installation_id: record.installation_id,
@@ -17,11 +26,7 @@ export const credentialDocument = (record: CredentialRecord): object => ({
   website_ids: websiteIds(record),
   scopes: record.scopes,
   data_access: record.data_access,
-  restrictions: {
-    ...(record.channel_ids && { channel_ids: record.channel_ids }),
-    ...(record.team_ids && { team_ids: record.team_ids }),
-    ...(record.subsite_ids && { subsite_ids: record.subsite_ids }),
-  },
+  restrictions: restrictionsOf(record),
   callbacks: record.callbacks,
   origins: record.origins,
   revision: record.revision,

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { newId } from '../auth/issue.ts';
 import { emailOf } from '../auth/sign-in.ts';
+import { listConsents } from '../store/consents.ts';
 import {
   disablePerson,
   enablePerson,
@@ -153,9 +154,10 @@ function roleCommand(group: Command, register: Run): void {
 function passwordCommand(group: Command, register: Run): void {
   const command = named(group, 'password', 'set a person’s password, asked for on a terminal; it ends their sessions')
     .option('--password-stdin', 'take the password, 12 to 256 characters, from standard input')
-    .option('--no-password', 'take it away: the person signs in at the identity provider');
+    .option('--no-password', 'take it away: the person signs in at the identity provider')
+    .option('--end-consents', 'end what the person has permitted apps to do, too');
   register(command, async ({ out, store }) => {
-    const given = command.opts<PasswordOptions>();
+    const given = command.opts<PasswordOptions & { endConsents?: boolean }>();
     refuseNobody(command);
     refuseBoth(command, given);
     const { db } = await store();
@@ -164,12 +166,24 @@ function passwordCommand(group: Command, register: Run): void {
     if (password === undefined && given.password) {
       throw new Refused('Nobody is there to be asked: give --password-stdin, or --no-password.');
     }
-    const changed = present(await setPassword(db, id, password ?? null));
-    out.result(document(changed), personText(changed));
+    const { endConsents = false } = given;
+    const { person: changed, ended } = present(await setPassword(db, id, password ?? null, { endConsents }));
+    const active = (await listConsents(db, { person: id })).filter(({ state }) => state === 'active').length;
+    out.result(
+      { ...document(changed), consents_active: active, consents_ended: ended },
+      personText(changed, [['consents', consentsText(id, active, endConsents ? ended : undefined)]]),
+    );
   });
 }
 
-function present(record: PersonRecord | undefined): PersonRecord {
+/** What the person has permitted goes on unless it is ended: an app does not know the password. */
+function consentsText(id: string, active: number, ended: number | undefined): string {
+  if (ended !== undefined) return `${ended} ended, ${active} active`;
+  if (active === 0) return 'none is active';
+  return `${active} active: \`gateway consent list --person ${id}\` shows them, \`gateway consent revoke CNS\` ends one, and this command with --end-consents all`;
+}
+
+function present<T>(record: T | undefined): T {
   if (!record) throw new Refused('The person has just been removed.');
   return record;
 }
@@ -195,7 +209,7 @@ const document = (record: PersonRecord): object => ({
 const signsIn = ({ password, identity }: PersonRecord): string =>
   [...(password ? ['password'] : []), ...(identity || !password ? ['identity provider'] : [])].join(', ');
 
-const personText = (record: PersonRecord): string =>
+const personText = (record: PersonRecord, more: readonly (readonly [string, string])[] = []): string =>
   facts([
     ['person', `${record.id}, ${record.state}`],
     ['e-mail', plain(record.email)],
@@ -203,6 +217,7 @@ const personText = (record: PersonRecord): string =>
     ['role', record.role === 'operator' ? 'operator (may not consent)' : record.role],
     ['signs in by', signsIn(record)],
     ...(record.disabled_at ? [['disabled', time(record.disabled_at)] as const] : []),
+    ...more,
   ]);
 
 const personTable = (records: readonly PersonRecord[]): string =>

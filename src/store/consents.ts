@@ -1,5 +1,5 @@
 import type { Resource } from '../core/authority.ts';
-import type { Scope } from '../core/scopes.ts';
+import type { DataAccess, Scope } from '../core/scopes.ts';
 import { empty, type Fragment, sql } from '../core/sql.ts';
 import type { Database } from './postgres.ts';
 
@@ -15,6 +15,11 @@ export interface ConsentRecord {
   readonly resource: Resource;
   readonly scopes: Scope[];
   readonly website_ids: string[];
+  /** Flags and restrictions of the credential when the consent was given: its tokens have those that are left of them. */
+  readonly data_access: DataAccess[];
+  readonly channel_ids: string[] | null;
+  readonly team_ids: string[] | null;
+  readonly subsite_ids: string[] | null;
   readonly renewable: boolean;
   readonly created_at: Date;
   readonly expires_at: Date;
@@ -36,7 +41,7 @@ const view = (where: Fragment = empty): Fragment => sql`
     FROM (
       SELECT c.id, c.credential_id, a.id AS app_id, a.name AS app_name, o.public_id AS organization_id, c.person_id, p.email,
              c.audience AS resource, c.scopes, ARRAY(SELECT 'web_' || a.tenant || '_' || s FROM unnest(c.sites) AS s) AS website_ids,
-             c.renewable, c.created_at, c.expires_at, c.revoked_at, c.revoked_because,
+             c.data_access, c.channel_ids, c.team_ids, c.subsite_ids, c.renewable, c.created_at, c.expires_at, c.revoked_at, c.revoked_because,
              CASE WHEN c.expires_at <= now() THEN 'time' WHEN k.expires_at <= now() THEN 'credential_expired'
                   WHEN CASE WHEN c.code_used_at IS NULL THEN c.code_expires_at <= now() ELSE NOT (
                          EXISTS (SELECT FROM gateway.token t WHERE t.consent_id = c.id AND t.revoked_at IS NULL AND t.expires_at > now())

@@ -23,6 +23,11 @@ interface AuthorityRow {
   channel_ids: string[] | null;
   team_ids: string[] | null;
   subsite_ids: string[] | null;
+  /** Of the consent, as it was given; null where there is none. */
+  given_data_access: DataAccess[] | null;
+  given_channel_ids: string[] | null;
+  given_team_ids: string[] | null;
+  given_subsite_ids: string[] | null;
   expires_at: Date;
   audience: Resource | null;
   consent_id: string | null;
@@ -45,6 +50,8 @@ export async function loadAuthority(
                 WHEN t.expires_at <= now() OR c.expires_at <= now() THEN 'expired' ELSE 'valid' END AS state,
            c.id, c.revision, c.environment, o.public_id AS organization_id, a.id AS app_id, i.id AS installation_id,
            a.tenant, c.data_access, c.channel_ids, c.team_ids, c.subsite_ids, t.audience, t.consent_id,
+           n.data_access AS given_data_access, n.channel_ids AS given_channel_ids, n.team_ids AS given_team_ids,
+           n.subsite_ids AS given_subsite_ids,
            least(t.expires_at, c.expires_at) AS expires_at,
            -- What a token was given when its credential held more is not held any more.
            ARRAY(SELECT s FROM unnest(c.scopes) AS s WHERE t.scopes IS NULL OR s = ANY(t.scopes)) AS scopes,
@@ -55,6 +62,7 @@ export async function loadAuthority(
       JOIN gateway.installation i ON i.id = c.installation_id
       JOIN gateway.app a ON a.id = i.app_id
       JOIN platform.organization o ON o.tenant = a.tenant
+      LEFT JOIN gateway.consent n ON n.id = t.consent_id
      WHERE t.digest = ${digest}`);
   if (!row) return null;
   const made = createHash('sha256').update(JSON.stringify(row)).digest('base64');
@@ -64,8 +72,20 @@ export async function loadAuthority(
   return { state: row.state, authority };
 }
 
+/** Restrictions that both let through: null lets everything through, an empty list nothing. */
+const both = (now: string[] | null, given: string[] | null): string[] | null =>
+  now && given ? now.filter((id) => given.includes(id)) : (now ?? given);
+
+/**
+ * What a consent holds never changes after it was given, so that a token and a revision of its credential prove an authority
+ * (store/guard.ts).
+ */
 function authorityOf(row: AuthorityRow, digest: Uint8Array): Authority {
   const websites = row.sites.map((site) => websiteKey(row.tenant, site));
+  const given = row.consent_id === null ? row.data_access : (row.given_data_access ?? []);
+  const channels = both(row.channel_ids, row.given_channel_ids);
+  const teams = both(row.team_ids, row.given_team_ids);
+  const subsites = both(row.subsite_ids, row.given_subsite_ids);
   return {
     digest,
     credentialId: row.id,
@@ -77,12 +97,12 @@ function authorityOf(row: AuthorityRow, digest: Uint8Array): Authority {
     appId: row.app_id,
     installationId: row.installation_id,
     scopes: new Set(row.scopes),
-    dataAccess: new Set(row.data_access),
+    dataAccess: new Set(row.data_access.filter((flag) => given.includes(flag))),
     websites: new Map(websites.map((website) => [website.id, website])),
     restrictions: {
-      ...(row.channel_ids && { channel_ids: row.channel_ids }),
-      ...(row.team_ids && { team_ids: row.team_ids }),
-      ...(row.subsite_ids && { subsite_ids: row.subsite_ids }),
+      ...(channels && { channel_ids: channels }),
+      ...(teams && { team_ids: teams }),
+      ...(subsites && { subsite_ids: subsites }),
     },
     expiresAt: Math.floor(row.expires_at.getTime() / 1000),
   };

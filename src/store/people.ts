@@ -73,9 +73,21 @@ export const enablePerson = (db: Database, id: string): Promise<PersonRecord | u
 export const setRole = (db: Database, id: string, role: Role): Promise<PersonRecord | undefined> =>
   change(db, id, sql`role = ${role}`);
 
-/** Null: no sign-in with a password any more. A change ends the person's sessions. */
-export const setPassword = (db: Database, id: string, password: string | null): Promise<PersonRecord | undefined> =>
-  change(db, id, sql`password = ${password}`);
+/**
+ * Null: no sign-in with a password any more. A change ends the person's sessions, and their consents where that is wanted;
+ * `ended`: how many that were active.
+ */
+export async function setPassword(
+  db: Database,
+  id: string,
+  password: string | null,
+  { endConsents = false }: { endConsents?: boolean } = {},
+): Promise<{ person: PersonRecord; ended: number } | undefined> {
+  const [row] = await db.query<{ ended: number | null }>(sql`
+    SELECT gateway.set_password(${id}::text, ${password}::text, ${endConsents}::boolean) AS ended`);
+  const [person] = await readPeople(db, { id });
+  return person && row && row.ended !== null ? { person, ended: row.ended } : undefined;
+}
 
 async function change(db: Database, id: string, to: Fragment): Promise<PersonRecord | undefined> {
   const [row] = await db.query<PersonRecord>(sql`

@@ -10,10 +10,13 @@ export interface Person {
   readonly role: Exclude<Role, 'operator'>;
 }
 
+/** Of one person at a time. */
+const SESSIONS = 20;
+
 /**
  * Makes a session of so many seconds, and says whether it did: not when the person has been disabled meanwhile, has lost
  * the role, or has another password than the one that was verified. The share lock makes the session and such a change
- * come one after the other.
+ * come one after the other. A person has twenty at most: the oldest make room.
  */
 export async function createSession(
   db: Database,
@@ -28,6 +31,10 @@ export async function createSession(
     ), who AS (
       SELECT p.id FROM gateway.person p
        WHERE p.id = ${person} AND ${mayConsent} AND (${password}::text IS NULL OR p.password = ${password}) FOR SHARE
+    ), oldest AS (
+      DELETE FROM gateway.session WHERE digest IN (
+        SELECT s.digest FROM who JOIN gateway.session s ON s.person_id = who.id
+         ORDER BY s.created_at DESC OFFSET ${SESSIONS - 1}::integer)
     )
     INSERT INTO gateway.session (digest, person_id, expires_at)
     SELECT ${digest}::bytea, who.id, now() + make_interval(secs => ${seconds}::double precision) FROM who
@@ -66,7 +73,7 @@ export interface Attempt {
   readonly recorded: string;
 }
 
-/** Lets an attempt to sign in through, or tells how many seconds to wait (0007_sign_in.sql). */
+/** Lets an attempt to sign in through, or tells how many seconds to wait (0022_sign_in_places.sql). */
 export async function beginSignIn(
   db: Database,
   { source, account }: { source: string; account: Uint8Array },
@@ -86,7 +93,15 @@ export async function forgetAttempt(db: Database, { source, account, recorded }:
      WHERE source = ${source} AND account = ${account} AND at = ${recorded}::text::timestamptz`);
 }
 
-/** Forgets what failed from this source for this account: the one who signs in has shown who it was. */
-export async function forgetFailures(db: Database, { source, account }: Attempt): Promise<void> {
-  await db.query(sql`DELETE FROM gateway.sign_in_failure WHERE source = ${source} AND account = ${account}`);
+/**
+ * Forgets what failed from this source for this account, because the one who signs in has shown who it was, and remembers
+ * that the account is at home here.
+ */
+export async function rememberSignIn(db: Database, { source, account }: Attempt): Promise<void> {
+  await db.query(sql`
+    WITH forgotten AS (
+      DELETE FROM gateway.sign_in_failure WHERE source = ${source} AND account = ${account}
+    )
+    INSERT INTO gateway.sign_in_place (place) VALUES (gateway.sign_in_place(${source}::text, ${account}::bytea))
+    ON CONFLICT (place) DO UPDATE SET seen_at = now()`);
 }

@@ -271,7 +271,8 @@ describe('sign-in', () => {
     work.until = new Promise((resolve) => {
       release = resolve;
     });
-    const busy = Array.from({ length: 18 }, () => verifyPassword(WRONG, null));
+    // Of one source they would make room for another.
+    const busy = Array.from({ length: 18 }, (_, n) => verifyPassword(WRONG, null, `198.51.100.${n}`));
     const turnedAway = attempt('ada@example.org', RIGHT);
     await expect
       .soft(Promise.race([turnedAway, new Promise((resolve) => setTimeout(resolve, 5_000, 'waits'))]))

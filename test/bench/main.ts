@@ -13,7 +13,7 @@ import { openDatabase } from '../../src/store/postgres.ts';
 import { issue } from '../support/credentials.ts';
 import { journal } from './journal.ts';
 import { mapAuthors, websitesForNotes } from './notes.ts';
-import { benchClient } from './oauth.ts';
+import { benchClients } from './oauth.ts';
 import { type Started, start } from './processes.ts';
 import { pulls } from './pulls.ts';
 import { realtime } from './realtime.ts';
@@ -53,7 +53,7 @@ const print = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
 
-/** Requests of tasks so far. */
+/** Requests of tasks and for tokens so far. */
 let turn = 0;
 
 /** One kind of request; with a body, a POST to the MCP endpoint or `writes`, in turn, with a new key each time. */
@@ -66,6 +66,8 @@ interface Target {
   readonly headers?: Readonly<Record<string, string>>;
   /** Installations in whose name tasks are started, in turn: one may have 100 at a time, five of them running. */
   readonly installations?: readonly string[];
+  /** Who asks, in turn. */
+  readonly authorizations?: readonly string[];
 }
 
 interface Shot {
@@ -74,7 +76,7 @@ interface Shot {
 }
 
 async function shoot(
-  { port, path, body, writes, installations, headers }: Target,
+  { port, path, body, writes, installations, authorizations, headers }: Target,
   token: string,
   seconds: number,
 ): Promise<Shot> {
@@ -108,6 +110,16 @@ async function shoot(
               'a2a-version': '1.0',
               authorization: `Bearer ${installations[turn++ % installations.length]}`,
             },
+          }),
+        },
+      ],
+    }),
+    ...(authorizations && {
+      requests: [
+        {
+          setupRequest: (request) => ({
+            ...request,
+            headers: { ...request.headers, authorization: authorizations[turn++ % authorizations.length] },
           }),
         },
       ],
@@ -161,6 +173,9 @@ const call = (name: string, input: object): string =>
 
 /** More than the tasks of all rounds need at 100 each. */
 const INSTALLATIONS = 600;
+
+/** At 60 tokens a minute for each, more than twice what all rounds ask for. */
+const CLIENTS = 2_000;
 
 /** Tokens of as many installations, of one app: what is compared is not the leasing of quotas. */
 async function tokensOf(sql: postgres.Sql, count: number): Promise<string[]> {
@@ -232,9 +247,9 @@ async function run(): Promise<void> {
     ];
     const contactId = `ctc_1_1_${contact?.['id']}`;
     const contactPath = `/api/v1/contacts/${contactId}`;
-    const client = await benchClient(sql, credential, OURS);
-    await measure('client credentials token', { port: OURS, path: '/oauth/token', ...client.request });
-    const headers = { authorization: `Bearer ${await client.accessToken()}` };
+    const { request, authorizations, accessToken } = await benchClients(sql, CLIENTS, OURS);
+    const headers = { authorization: `Bearer ${await accessToken()}` };
+    await measure('client credentials token', { port: OURS, path: '/oauth/token', ...request, authorizations });
     const [ours] = both(contactPath);
     await compare('contact, access token', { ...ours, headers }, ours, token, 'ours with an installation token');
     await compare('contact by id', ...both(contactPath), token);

@@ -1,30 +1,39 @@
 import type postgres from 'postgres';
 import { digestOf, newSecret } from '../../src/auth/tokens.ts';
+import { issue } from '../support/credentials.ts';
 
-/** What an OAuth client of the bench sends. */
-export interface BenchClient {
-  /** A token request: a POST with this body and these headers. */
+/** OAuth clients of the bench. */
+export interface BenchClients {
+  /** A token request, but for who asks. */
   readonly request: { readonly body: string; readonly headers: Readonly<Record<string, string>> };
-  /** An access token for the REST interface. */
+  /** Whoever asks, one after the other: a credential is given 60 tokens a minute. */
+  readonly authorizations: readonly string[];
+  /** An access token for the REST interface, of the first of them. */
   accessToken(): Promise<string>;
 }
 
-/** Gives a credential a secret and asks for tokens with it at the gateway on a port. */
-export async function benchClient(sql: postgres.Sql, credential: string, port: number): Promise<BenchClient> {
-  const secret = newSecret('secret');
-  await sql`UPDATE gateway.credential SET secret_digest = ${digestOf(secret)} WHERE id = ${credential}`;
+/** So many credentials of one app with secrets, which ask for tokens at the gateway on a port. */
+export async function benchClients(sql: postgres.Sql, count: number, port: number): Promise<BenchClients> {
+  const authorizations: string[] = [];
+  let app: string | undefined;
+  while (authorizations.length < count) {
+    const issued = await issue(sql, 1, app === undefined ? {} : { app });
+    app = issued.app;
+    const secret = newSecret('secret');
+    await sql`UPDATE gateway.credential SET secret_digest = ${digestOf(secret)} WHERE id = ${issued.credential}`;
+    authorizations.push(`Basic ${Buffer.from(`${issued.credential}:${secret}`).toString('base64')}`);
+  }
   const base = `http://127.0.0.1:${port}`;
   const request = {
     body: new URLSearchParams({ grant_type: 'client_credentials', resource: base }).toString(),
-    headers: {
-      authorization: `Basic ${Buffer.from(`${credential}:${secret}`).toString('base64')}`,
-      'content-type': 'application/x-www-form-urlencoded',
-    },
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
   };
   return {
     request,
+    authorizations,
     async accessToken() {
-      const response = await fetch(`${base}/oauth/token`, { method: 'POST', ...request });
+      const headers = { ...request.headers, authorization: authorizations[0] ?? '' };
+      const response = await fetch(`${base}/oauth/token`, { method: 'POST', body: request.body, headers });
       const { access_token } = (await response.json()) as { access_token: string }; // our own answer
       return access_token;
     },

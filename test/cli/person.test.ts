@@ -334,9 +334,12 @@ describe('consent', () => {
 
   test('list shows what was consented to, by credential, person or organization', async () => {
     const credential = await credentialId();
+    await database.sql`UPDATE gateway.credential SET data_access = '{pii}', channel_ids = '{chn_1_1_1}' WHERE id = ${credential}`;
     const [ada, grace] = [await person(), await person('grace@example.org')];
     const one = await consent(credential, ada);
     const two = await consent(await credentialId(), grace, false);
+    // What the credential holds later is no matter.
+    await database.sql`UPDATE gateway.credential SET data_access = '{message_content}', channel_ids = NULL WHERE id = ${credential}`;
     const { consents } = await document('consent', 'list', '--credential', credential);
     expect(consents).toEqual([
       {
@@ -350,6 +353,8 @@ describe('consent', () => {
         resource: 'mcp',
         scopes: ['website_read', 'reports_read'],
         website_ids: ['web_1_1', 'web_1_2'],
+        data_access: ['pii'],
+        restrictions: { channel_ids: ['chn_1_1_1'] },
         renewable: true,
         state: 'active',
         because: null,
@@ -385,6 +390,42 @@ describe('consent', () => {
       stderr: `gateway: There is no consent "${none}".\n`,
     });
     expect(await gateway('consent', 'revoke')).toMatchObject({ code: 2 });
+  });
+
+  test('another password leaves consents as they are and says how to end them, or ends them', async () => {
+    const [credential, ada, grace] = [await credentialId(), await person(), await person('grace@example.org')];
+    const planted = await Promise.all([consent(credential, ada), consent(credential, ada), consent(credential, ada)]);
+    const beside = await consent(credential, grace);
+    await document('consent', 'revoke', planted[2].id);
+    const told = await fed(PASSWORD, 'person', 'password', ada, '--password-stdin');
+    expect(told.stdout).toContain(`2 active: \`gateway consent list --person ${ada}\` shows them`);
+    expect(told.stdout).toContain('--end-consents');
+    expect(await document('person', 'password', ada, '--no-password')).toMatchObject({
+      person_id: ada,
+      password: false,
+      consents_active: 2,
+      consents_ended: 0,
+    });
+    const live = async (): Promise<number> =>
+      (
+        await database.sql`SELECT count(*)::integer AS n FROM gateway.token WHERE kind = 'access' AND revoked_at IS NULL`
+      )[0]?.['n'];
+    expect(await live()).toBe(3);
+    const ending = ['person', 'password', ada, '--no-password', '--end-consents'];
+    expect(await document(...ending)).toMatchObject({ consents_active: 0, consents_ended: 2 });
+    expect(await live()).toBe(1);
+    expect((await gateway(...ending)).stdout).toContain('0 ended, 0 active');
+    expect((await gateway('person', 'password', ada, '--no-password')).stdout).toContain('none is active');
+    const { consents } = await document('consent', 'list', '--person', ada);
+    expect((consents as Document[]).map(({ because }) => because)).toEqual(['revoked', 'revoked', 'revoked']); // its shape is tested above
+    const { consents: others } = await document('consent', 'list', '--person', grace);
+    expect(others).toMatchObject([{ consent_id: beside.id, state: 'active' }]);
+    expect(
+      await gateway('person', 'password', `prs_${'0'.repeat(32)}`, '--no-password', '--end-consents'),
+    ).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('There is no person'),
+    });
   });
 
   type End = (planted: Planted & { by: string; credential: string }) => Promise<unknown>;
@@ -543,6 +584,7 @@ test.each([
   ['person add --help', ['--organization', '--email', '--role', '--password-stdin', '--no-password', '--json']],
   ['consent --help', ['list', 'revoke']],
   ['consent list --help', ['--credential', '--person', '--organization']],
+  ['person password --help', ['--password-stdin', '--no-password', '--end-consents']],
 ])('%s', async (argv, words) => {
   const { code, stdout } = await gateway(...argv.split(' '));
   expect(code).toBe(0);

@@ -179,7 +179,7 @@ describe('CP-01: forms that are not the page’s own', () => {
   it.each(STRANGERS)('a form on %s, with the right token, is refused', async (origin) => {
     await signIn();
     const csrf = (await page.getAttribute('[name=csrf]', 'value')) ?? '';
-    expect(csrf).toMatch(/^[\w-]{43}$/);
+    expect(csrf).toMatch(/^[1-9]\d*\.[\w-]{43}$/);
     const fields = { csrf, scope: 'website_read', website_id: 'web_1_1', decision: 'approve' };
     const inputs = Object.entries(fields).map(([name, value]) => `<input name="${name}" value="${value}">`);
     for (const target of ['', ' target="_blank"', ' referrerpolicy="no-referrer"']) {

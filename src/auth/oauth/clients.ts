@@ -1,7 +1,9 @@
 import { type Client, loadClient } from '../../store/oauth.ts';
 import type { Database } from '../../store/postgres.ts';
 
-const CREDENTIAL = /^crd_[a-f0-9]{32}$/;
+/** Whether the text has the form of a credential's id. */
+export const isCredentialId = (id: string): boolean => /^crd_[a-f0-9]{32}$/.test(id);
+
 const REMEMBERED = 10_000;
 
 /**
@@ -30,7 +32,7 @@ export function openClients(db: Database): Clients {
       return client;
     },
     async fresh(id) {
-      if (!CREDENTIAL.test(id)) return undefined;
+      if (!isCredentialId(id)) return undefined;
       // What is remembered stays meanwhile: whoever asks for a client by its name alone must not make us forget it.
       const client = await loadClient(db, id);
       if (client) keep(client);

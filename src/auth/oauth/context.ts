@@ -3,7 +3,7 @@ import type { Scope } from '../../core/scopes.ts';
 import type { Client, Proved } from '../../store/oauth.ts';
 import type { Database } from '../../store/postgres.ts';
 import type { Person } from '../../store/sessions.ts';
-import type { Throttle } from '../throttle.ts';
+import type { Bucket, Throttle } from '../throttle.ts';
 import type { Clients } from './clients.ts';
 import type { Parameters } from './parameters.ts';
 
@@ -43,8 +43,10 @@ export interface Services {
   readonly clients: Clients;
   /** Failed authentications by address. */
   readonly failures: Throttle;
-  /** Clients that were looked up all the same, by credential. */
+  /** Look-ups all the same, of clients that are remembered, by credential. */
   readonly lookups: Throttle;
+  /** Look-ups all the same, of everybody else together. */
+  readonly strangers: Bucket;
   readonly skillScopes: readonly Scope[];
 }
 
@@ -67,6 +69,8 @@ export interface Facts {
   readonly state: string;
   readonly challenge: string;
   readonly person: Person;
+  /** Revision of the credential that the consent page was made of. */
+  readonly shown: number;
   readonly choice: Choice;
   /** Id of the consent that was given. */
   readonly consent: string;

@@ -12,12 +12,19 @@ const TABLE = {
   invalid_client: [401, 'The client is not known, or its HTTP Basic authentication is missing or wrong.'],
   invalid_grant: [400, 'The code or refresh token is not valid, not this client’s, or was used or ended before.'],
   invalid_scope: [400, 'The scope is malformed, or goes beyond what the credential or the consent holds.'],
-  invalid_target: [400, 'The resource is not the address of this gateway, of its MCP or of its A2A endpoint.'],
+  invalid_target: [
+    400,
+    'The resource is missing, or is not the address of this gateway, of its MCP or of its A2A endpoint.',
+  ],
   unsupported_grant_type: [400, 'The grant types are client_credentials, authorization_code and refresh_token.'],
   unsupported_response_type: [400, 'The one response type is code.'],
   access_denied: [400, 'The person did not consent.'],
   server_error: [500, 'The authorization server failed to answer. The failure has been recorded.'],
   temporarily_unavailable: [503, 'The authorization server cannot answer now. Try again in a moment.'],
+  too_many_tokens: [
+    429,
+    'The client was given 60 tokens within a minute, or 60 for one consent. Use a token until it expires. Try again after the seconds in Retry-After.',
+  ],
   slow_down: [429, 'Too many failed attempts came from this address. Try again after the time given.'],
 } as const satisfies Record<string, readonly [status: number, sentence: string]>;
 

@@ -17,6 +17,7 @@ import { resourceUri } from './metadata.ts';
 import { check } from './order.ts';
 import { proveAgain } from './rules/client-authentication.ts';
 import { requestDigest } from './rules/csrf.ts';
+import { PageOutdated } from './rules/selection.ts';
 
 /** A token response (RFC 6749, section 5.1; decisions, section 17). */
 export interface TokenResponse {
@@ -43,6 +44,7 @@ export const GRANTS = {
       const narrowed = { scopes: context.the('scopes'), sites: context.the('sites') };
       return issueAccess(context.services.db, context.the('proof'), { ...given, ...narrowed });
     });
+    if ('wait' in issued) throw new OAuthError('too_many_tokens', { retryAfter: issued.wait });
     return response(context, access, { scopes: context.the('scopes'), expires_in: issued.expires_in });
   },
 
@@ -88,15 +90,15 @@ export async function revoke(context: OAuthContext): Promise<TokenEnd | undefine
   return whileProved(context, () => endToken(context.services.db, context.the('proof'), digestOf(token)));
 }
 
-/** Records what was approved and returns the code; `undefined`: the page was out of date, or has had its answer. */
-export async function approve(context: OAuthContext, choice: Choice): Promise<string | undefined> {
+/** Records what was approved and returns the code. Throws PageOutdated. */
+export async function approve(context: OAuthContext, choice: Choice): Promise<string> {
   const code = newSecret('code');
   const client = context.the('client');
   const id = newId('cns');
   const done = await insertConsent(context.services.db, {
     id,
     credential: client.id,
-    revision: client.revision,
+    revision: context.the('shown'),
     session: digestOf(context.request.session ?? ''),
     request: requestDigest(context),
     audience: context.the('resource'),
@@ -105,7 +107,7 @@ export async function approve(context: OAuthContext, choice: Choice): Promise<st
     challenge: context.the('challenge'),
     redirectUri: context.the('redirectUri'),
   });
-  if (!done) return undefined;
+  if (!done) throw new PageOutdated();
   context.learn('consent', id);
   return code;
 }
@@ -129,8 +131,11 @@ const unlessStale = (exchanged: Exchanged): Exchanged | undefined =>
 
 function accepted(exchanged: Exchanged): Exclude<Exchanged, { refused: unknown }> {
   if (!('refused' in exchanged)) return exchanged;
-  const { refused, ended } = exchanged;
-  throw new OAuthError(refused === 'stale' ? 'temporarily_unavailable' : refused, { ended });
+  const { refused, ended, wait } = exchanged;
+  throw new OAuthError(refused === 'stale' ? 'temporarily_unavailable' : refused, {
+    ended,
+    ...(wait !== undefined && { retryAfter: wait }),
+  });
 }
 
 /** The digest of a code or refresh token; one of wrong form cannot be anybody's. */

@@ -1,13 +1,15 @@
 import type { Scope } from '../../core/scopes.ts';
 import type { Database } from '../../store/postgres.ts';
-import { Throttle } from '../throttle.ts';
+import { Bucket, Throttle } from '../throttle.ts';
 import { openClients } from './clients.ts';
 import type { Services } from './context.ts';
 
 /** Failed client authentications of one address (decisions, section 21). */
 const FAILURES = { perMinute: 60, burst: 60 };
-/** Look-ups of one credential from addresses that have failed too often. */
+/** Look-ups of one credential that is known, from addresses that have failed too often. */
 const LOOKUPS = { perMinute: 6, burst: 6 };
+/** Look-ups of all others from such addresses, in the whole process: 5 a second take a thousandth of a connection. */
+const STRANGERS = { perMinute: 300, burst: 60 };
 
 export interface OAuthOptions {
   readonly baseUrl: string;
@@ -22,4 +24,5 @@ export const openOAuth = (options: OAuthOptions): Services => ({
   clients: openClients(options.db),
   failures: new Throttle(FAILURES),
   lookups: new Throttle(LOOKUPS),
+  strangers: new Bucket(STRANGERS),
 });

@@ -6,6 +6,7 @@ import { check } from '../../auth/oauth/order.ts';
 import { readParameters } from '../../auth/oauth/parameters.ts';
 import { csrfToken } from '../../auth/oauth/rules/csrf.ts';
 import { SignInNeeded } from '../../auth/oauth/rules/person.ts';
+import { PageOutdated } from '../../auth/oauth/rules/selection.ts';
 import { SESSION_SECONDS, signIn, signOut } from '../../auth/sign-in.ts';
 import type { RequestRecord } from '../http/records.ts';
 import { send } from '../http/reply.ts';
@@ -92,7 +93,9 @@ export async function receiveSignIn(visit: Visit): Promise<void> {
     }
     visit.record.code = done.refused;
     if (done.refused === 'throttled') {
-      const problem = 'Too many attempts to sign in have failed. Wait a few minutes, then try again.';
+      const minutes = Math.ceil(done.retryAfter / 60);
+      const wait = minutes === 1 ? 'a minute' : `${minutes} minutes`;
+      const problem = `Too many attempts to sign in have failed. Wait ${wait}, then try again.`;
       showSignIn(visit, context, 429, { email, problem }, { 'Retry-After': String(done.retryAfter) });
     } else {
       const problem = 'E-mail and password do not match a person who may consent for this organization.';
@@ -115,16 +118,7 @@ export async function receiveConsent(visit: Visit): Promise<void> {
       showConsent(visit, context, `Tick at least one ${nothing === 'scope' ? 'permission' : 'website'}, or deny.`);
       return;
     }
-    const code = await approve(context, choice);
-    if (code === undefined) {
-      visit.record.code = 'answered';
-      const sentence =
-        'This request was answered before, or what it was about has changed since. Go back to the app and start again.';
-      const { requestId } = visit;
-      visit.page(409, errorPage({ title: 'This request is no longer open', sentence, requestId }));
-      return;
-    }
-    visit.redirect(callback(context, { code }));
+    visit.redirect(callback(context, { code: await approve(context, choice) }));
   });
 }
 
@@ -183,6 +177,15 @@ async function guarded(visit: Visit, context: OAuthContext, run: () => Promise<v
         audit(visit, context);
       }
       showSignIn(visit, context, 200, { email: '' });
+      return;
+    }
+    if (error instanceof PageOutdated) {
+      visit.record.code = 'answered';
+      audit(visit, context);
+      const sentence =
+        'This request was answered before, or what it was about has changed since. Go back to the app and start again.';
+      const { requestId } = visit;
+      visit.page(409, errorPage({ title: 'This request is no longer open', sentence, requestId }));
       return;
     }
     const refusal = asOAuthError(error);
@@ -253,7 +256,7 @@ function showConsent(visit: Visit, context: OAuthContext, problem?: string): voi
   const html = consentPage({
     action: `/oauth/consent?${visit.query}`,
     signOut: `/oauth/sign-out?${visit.query}`,
-    csrf: csrfToken(context),
+    csrf: csrfToken(context, client.revision),
     organization: client.organization,
     app: client.app,
     environment: client.environment,

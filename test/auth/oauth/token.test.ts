@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OAuthContext, type OAuthRequest } from '../../../src/auth/oauth/context.ts';
 import { clientAuthentication } from '../../../src/auth/oauth/rules/client-authentication.ts';
-import { Throttle } from '../../../src/auth/throttle.ts';
+import { Bucket, Throttle } from '../../../src/auth/throttle.ts';
 import { digestOf, newSecret, wellFormed } from '../../../src/auth/tokens.ts';
 import { SCOPES, type Scope } from '../../../src/core/scopes.ts';
 import type { Client } from '../../../src/store/oauth.ts';
@@ -356,8 +356,9 @@ describe('the answer', () => {
     ])
       expectRefused(await ask({ website_id }), 'invalid_scope', `${website_id}`);
     expect((await ask({ website_id: ['web_1_2', 'web_1_1'] })).status).toBe(200);
-    expectRefused(await ask({ resource: '' }), 'invalid_request', 'no resource');
-    expectRefused(await token(gateway, narrow, { grant_type: 'client_credentials' }), 'invalid_request', 'no resource');
+    expectRefused(await ask({ resource: '' }), 'invalid_target', 'no resource');
+    expectRefused(await token(gateway, narrow, { grant_type: 'client_credentials' }), 'invalid_target', 'no resource');
+    expectRefused(await ask({ resource: [RESOURCE.rest, RESOURCE.rest] }), 'invalid_request', 'two resources');
     for (const resource of [
       `${BASE_URL}/`,
       `${BASE_URL}/mcp/`,
@@ -411,6 +412,8 @@ describe('the code', () => {
       expectRefused(await token(gateway, client, { ...exchange, code_verifier }), 'invalid_request', code_verifier);
     const { code_verifier: _, ...without } = exchange;
     expectRefused(await token(gateway, client, without), 'invalid_request', 'missing');
+    const { resource: _target, ...untargeted } = exchange;
+    expectRefused(await token(gateway, client, untargeted), 'invalid_target', 'no resource');
     // Of none of these was the code asked about.
     expect((await token(gateway, client, exchange)).status).toBe(200);
     const wrong = [pkce().verifier, 'a'.repeat(43), 'a'.repeat(128), proof.challenge];
@@ -502,7 +505,7 @@ describe('the refresh token', () => {
       [client, { resource: RESOURCE.mcp }, 'invalid_target'],
       [client, { resource: RESOURCE.a2a }, 'invalid_target'],
       [client, { resource: `${BASE_URL}/` }, 'invalid_target'],
-      [client, { resource: '' }, 'invalid_request'],
+      [client, { resource: '' }, 'invalid_target'],
       [client, { scope: 'website_read contact_read' }, 'invalid_scope'],
       [client, { scope: 'contact_read' }, 'invalid_scope'],
       [client, { scope: 'website_read website_read' }, 'invalid_scope'],
@@ -629,6 +632,7 @@ describe('secrets', () => {
       baseUrl: BASE_URL,
       failures,
       lookups: new Throttle({ perMinute: 6, burst: 6 }),
+      strangers: new Bucket({ perMinute: 6, burst: 6 }),
       skillScopes: [],
       db: gateway.database.db,
       clients: {
@@ -713,12 +717,14 @@ describe('RL-03 failed client authentication', () => {
     try {
       const mine = await newClient(throttled);
       const late = await newClient(throttled);
+      const third = await newClient(throttled);
       const here = doorFrom(throttled.port, '127.0.0.1');
       const there = doorFrom(throttled.port, '127.0.0.2');
       const bad = { authorization: basic({ credential: mine.credential, secret: newSecret('secret') }) };
       expect((await token(here, mine, CREDENTIALS)).status).toBe(200);
       // What succeeds does not count.
-      for (let at = 0; at < 70; at++) expect((await token(here, mine, CREDENTIALS)).status).toBe(200);
+      for (let at = 0; at < 70; at++)
+        expect((await token(here, at % 2 === 0 ? mine : third, CREDENTIALS)).status).toBe(200);
       const began = performance.now();
       let failed = 0;
       let refused = await post(here, '/oauth/token', CREDENTIALS, bad);
@@ -766,7 +772,8 @@ describe('RL-03 failed client authentication', () => {
       expect((await token(there, late, CREDENTIALS)).status).toBe(200);
       expect((await token(here, late, CREDENTIALS)).status).toBe(200);
       // After the time told there is one more attempt.
-      const again = await post(here, '/oauth/token', CREDENTIALS, bad);
+      let again = await post(here, '/oauth/token', CREDENTIALS, bad);
+      while (again.status !== 429) again = await post(here, '/oauth/token', CREDENTIALS, bad);
       await pause(Number(again.headers['retry-after']) * 1_000 + 20);
       expectRefused(await post(here, '/oauth/token', CREDENTIALS, bad), 'invalid_client', 'after Retry-After');
     } finally {
@@ -778,8 +785,9 @@ describe('RL-03 failed client authentication', () => {
     const throttled = await openTestGateway('demo');
     try {
       const mine = await newClient(throttled);
+      const second = await newClient(throttled);
       const here = doorFrom(throttled.port);
-      expect((await token(here, mine, CREDENTIALS)).status).toBe(200);
+      for (const one of [mine, second]) expect((await token(here, one, CREDENTIALS)).status).toBe(200);
       const bad = { authorization: 'Basic x' };
       for (let at = 0; at < 62; at++) await post(here, '/oauth/token', CREDENTIALS, bad);
       let done = false;
@@ -793,7 +801,8 @@ describe('RL-03 failed client authentication', () => {
         while (!done) await post(here, '/oauth/token', CREDENTIALS, bad);
       })();
       const statuses: number[] = [];
-      for (let at = 0; at < 100; at++) statuses.push((await token(here, mine, CREDENTIALS)).status);
+      for (let at = 0; at < 100; at++)
+        statuses.push((await token(here, at % 2 === 0 ? mine : second, CREDENTIALS)).status);
       done = true;
       await Promise.all([others, flood]);
       expect(statuses.filter((status) => status !== 200)).toEqual([]);
@@ -850,9 +859,20 @@ describe('HT-02 broken in any way', () => {
           const grants = (read ?? []).filter(([name]) => name === 'grant_type').map(([, value]) => value);
           // A grant type that is none of ours is refused for that, and nothing else is looked at.
           const foreign = grants.length === 1 && grants[0] !== '' && grants[0] !== grant;
-          const outright = raw.length > 16_384 || (!foreign && !complete(read, fields()));
+          // Without a resource, and with all else, there is no target (checks, OT-11).
+          const targets = (read ?? []).filter(([name]) => name === 'resource').map(([, value]) => value);
+          const untargeted = targets.length === 0 || (targets.length === 1 && targets[0] === '');
+          const others = (read ?? []).filter(([name]) => name !== 'resource');
+          const whole = untargeted ? [...others, ['resource', 'x'] as const] : read;
+          const outright = raw.length > 16_384 || (!foreign && !(read && complete(whole, fields())));
           if (foreign && raw.length <= 16_384) expectRefused(answer, 'unsupported_grant_type', why);
-          else expectRefused(answer, outright ? 'invalid_request' : /^invalid_(request|grant|scope|target)$/, why);
+          else if (outright) expectRefused(answer, 'invalid_request', why);
+          else
+            expectRefused(
+              answer,
+              untargeted ? /^invalid_(request|target)$/ : /^invalid_(request|grant|scope|target)$/,
+              why,
+            );
           expect(answer.text, why).not.toMatch(/zzz|aaaaaaaa/);
           // A callback that is another's burns the code, as it should.
           if (answer.body.error === 'invalid_grant' && grant === 'authorization_code')

@@ -26,9 +26,10 @@ const PARAMETERS: Readonly<Record<Endpoint, Known>> = {
   identity: AUTHORIZE,
   consent: AUTHORIZE,
   token: { required: ['grant_type'] },
-  client_credentials: { required: ['grant_type', 'resource'], optional: ['scope'], repeatable: ['website_id'] },
-  authorization_code: { required: ['grant_type', 'code', 'redirect_uri', 'code_verifier', 'resource'] },
-  refresh_token: { required: ['grant_type', 'refresh_token', 'resource'], optional: ['scope'] },
+  // Without a resource there is no target: the rule of that name says so (checks, OT-11).
+  client_credentials: { required: ['grant_type'], optional: ['resource', 'scope'], repeatable: ['website_id'] },
+  authorization_code: { required: ['grant_type', 'code', 'redirect_uri', 'code_verifier'], optional: ['resource'] },
+  refresh_token: { required: ['grant_type', 'refresh_token'], optional: ['resource', 'scope'] },
   revoke: { required: ['token'], optional: ['token_type_hint'] },
 };
 

@@ -2,6 +2,11 @@ import type { Rule } from '../context.ts';
 import { OAuthError } from '../errors.ts';
 import { single } from '../parameters.ts';
 
+/** The page shows what is so no more, or has had its answer: it cannot be approved. */
+export class PageOutdated extends Error {
+  override readonly name = 'PageOutdated';
+}
+
 /**
  * What was ticked was offered: scopes that were asked for, websites of the credential (checks, CP-03). A choice without
  * a scope or a website is none yet, and the page says so.
@@ -19,6 +24,8 @@ export const selection: Rule = (context) => {
     (renewal.length === 1 && renewal[0] !== 'yes');
   if (wrong) throw new OAuthError('invalid_request', { about: 'form' });
   if (decision === 'deny') throw new OAuthError('access_denied');
+  // What the person has seen is what is consented to: flags, restrictions and all.
+  if (context.the('shown') !== context.the('client').revision) throw new PageOutdated();
   const asked = form.get('scope') ?? [];
   const named = form.get('website_id') ?? [];
   const scopes = context.the('scopes').filter((scope) => asked.includes(scope));

@@ -1,0 +1,270 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '../../src/auth/issue.ts';
+import type { DataAccess } from '../../src/core/scopes.ts';
+import { migrations } from '../../src/store/migrate.ts';
+import {
+  CALLBACK,
+  consented,
+  csrfOf,
+  formOf,
+  newClient,
+  newPerson,
+  newSession,
+  pkce,
+  post,
+  RESOURCE,
+  request,
+  SAME,
+  type TestClient,
+  token,
+} from '../auth/oauth/oauth.support.ts';
+import { issue } from '../support/credentials.ts';
+import { freshDatabase, type TestDatabase } from '../support/database.ts';
+import { openTestGateway, type TestGateway } from '../support/gateway.ts';
+import { rpc } from '../surfaces/mcp.support.ts';
+
+/** A consent is what the page showed: the credential can take from it afterwards, and add nothing. */
+const SCOPES = ['website_read', 'conversation_read', 'contact_read', 'contact_read_pii'] as const;
+const FLAGS: readonly DataAccess[] = ['pii', 'message_content', 'internal_notes'];
+const CONTACTS = '/api/v1/contacts?website_id=web_1_1&limit=100';
+type Limits = Partial<Record<'channel_ids' | 'team_ids' | 'subsite_ids', readonly string[]>>;
+type Interface = 'rest' | 'mcp';
+
+let gateway: TestGateway;
+let names: string[];
+/** Of channels with few conversations: fewer in two of them than a page holds. */
+let channels: [one: string, two: string, three: string];
+
+beforeAll(async () => {
+  gateway = await openTestGateway('demo');
+  const rows = await gateway.database.sql<{ name: string }[]>`
+    SELECT name FROM platform.contact WHERE tenant = 1 AND site = 1 AND NOT deleted AND length(name) > 8`;
+  names = rows.map(({ name }) => name);
+  expect(names.length).toBeGreaterThan(10);
+  const few = await gateway.database.sql<{ id: string }[]>`
+    SELECT 'chn_1_1_' || channel_id AS id FROM platform.conversation WHERE tenant = 1 AND site = 1 AND channel_id IS NOT NULL
+     GROUP BY channel_id ORDER BY count(*) LIMIT 3`;
+  const [one = '', two = '', three = ''] = few.map(({ id }) => id);
+  channels = [one, two, three];
+});
+afterAll(() => gateway.close());
+
+async function change(client: TestClient, flags: readonly DataAccess[], limits: Limits = {}): Promise<void> {
+  const { channel_ids = null, team_ids = null, subsite_ids = null } = limits;
+  const list = (ids: readonly string[] | null) => (ids === null ? null : [...ids]);
+  await gateway.database.sql`UPDATE gateway.credential
+    SET data_access = ${[...flags]}, channel_ids = ${list(channel_ids)}, team_ids = ${list(team_ids)},
+        subsite_ids = ${list(subsite_ids)} WHERE id = ${client.credential}`;
+}
+
+/** Reads over the interface that the token is for. */
+async function called(on: Interface, access: string, tool: string, path: string, input: object): Promise<string> {
+  if (on === 'rest') return (await gateway.ask(path, { token: access })).text;
+  return (await rpc(gateway.port, access, 'tools/call', { name: tool, arguments: input })).text;
+}
+const contacts = (on: Interface, access: string): Promise<string> =>
+  called(on, access, 'contacts_list', CONTACTS, { website_id: 'web_1_1', limit: 100 });
+const conversations = (on: Interface, access: string): Promise<string> =>
+  called(on, access, 'conversations_list', '/api/v1/conversations?website_id=web_1_1&limit=100', {
+    website_id: 'web_1_1',
+    limit: 100,
+  });
+
+/** What `gateway_context` tells of flags and restrictions. */
+async function context(on: Interface, access: string): Promise<{ flags: string[]; restrictions: Limits }> {
+  const text = await called(on, access, 'gateway_context', '/api/v1/context', {});
+  const body = JSON.parse(text);
+  const { data_access, restrictions } = on === 'rest' ? body : body.result.structuredContent.data;
+  return { flags: Object.keys(data_access).filter((flag) => data_access[flag]), restrictions };
+}
+const shown = (text: string): number => names.filter((name) => text.includes(JSON.stringify(name).slice(1, -1))).length;
+const listed = (text: string): number => new Set(text.match(/cnv_1_1_\d+/g) ?? []).size;
+
+interface Given {
+  readonly client: TestClient;
+  readonly access: string;
+  readonly refreshed: () => Promise<string>;
+}
+
+/** Asks, shows, approves and redeems, as a person's browser and an app do. */
+async function consent(on: Interface, client: TestClient, session: string): Promise<Given> {
+  const changes = { resource: RESOURCE[on], scope: SCOPES.join(' ') };
+  const { exchange } = await consented(gateway, client, {
+    session,
+    changes,
+    choice: { scope: [...SCOPES], renewal: 'yes' },
+  });
+  const granted = (await token(gateway, client, exchange)).body;
+  let { refresh_token } = granted;
+  const refreshed = async (): Promise<string> => {
+    const { body } = await token(gateway, client, {
+      grant_type: 'refresh_token',
+      refresh_token,
+      resource: RESOURCE[on],
+    });
+    ({ refresh_token } = body);
+    return body.access_token;
+  };
+  return { client, access: granted.access_token, refreshed };
+}
+
+describe.each(['rest', 'mcp'] as const)('CP-04 a consent given over the page holds what the page showed: %s', (on) => {
+  it('shown masked, widened since: neither the token nor a refreshed one sees a name; narrowed: less at once', async () => {
+    const client = await newClient(gateway, { scopes: SCOPES, dataAccess: [] });
+    const session = await newSession(gateway, client);
+    const query = formOf(request(client, pkce(), { resource: RESOURCE[on], scope: SCOPES.join(' ') }));
+    const page = await gateway.ask(`/oauth/authorize?${query}`, { unchecked: true, headers: { cookie: session } });
+    expect(page.text).toContain('Masked:');
+    const masked = await consent(on, client, session);
+    expect(shown(await contacts(on, masked.access))).toBe(0);
+
+    await change(client, FLAGS);
+    for (const access of [masked.access, await masked.refreshed(), await masked.refreshed()]) {
+      const text = await contacts(on, access);
+      expect(text).toContain('ctc_1_1_');
+      expect(shown(text)).toBe(0);
+      expect((await context(on, access)).flags).toEqual([]);
+    }
+    // The credential's own token, and a consent whose page has shown it, do.
+    const open = await consent(on, client, session);
+    expect(shown(await contacts(on, open.access))).toBeGreaterThan(5);
+    expect((await context(on, open.access)).flags.sort()).toEqual([...FLAGS].sort());
+
+    await change(client, ['message_content']);
+    for (const access of [open.access, await open.refreshed()]) {
+      expect(shown(await contacts(on, access))).toBe(0);
+      expect((await context(on, access)).flags).toEqual(['message_content']);
+    }
+    expect((await context(on, masked.access)).flags).toEqual([]);
+  });
+
+  it('restrictions of then and of now are both held, and stay when the credential is freed', async () => {
+    const [one, two, three] = channels;
+    const client = await newClient(gateway, { scopes: SCOPES, channels: [one, two] });
+    const session = await newSession(gateway, client);
+    const restricted = await consent(on, client, session);
+    const both = listed(await conversations(on, restricted.access));
+    expect(both).toBeGreaterThan(0);
+
+    await change(client, FLAGS);
+    const free = await consent(on, client, session);
+    expect(listed(await conversations(on, free.access))).toBeGreaterThan(both);
+    expect((await context(on, free.access)).restrictions).toEqual({});
+    for (const access of [restricted.access, await restricted.refreshed()]) {
+      expect(listed(await conversations(on, access))).toBe(both);
+      expect((await context(on, access)).restrictions).toEqual({ channel_ids: [one, two] });
+      // What asks for a credential without restrictions is refused, and not listed.
+      expect(shown(await contacts(on, access))).toBe(0);
+      expect(await contacts(on, access)).not.toContain('ctc_1_1_');
+    }
+    if (on === 'mcp') {
+      const tools = async ({ access }: Given): Promise<string> => (await rpc(gateway.port, access, 'tools/list')).text;
+      expect(await tools(free)).toContain('"contacts_list"');
+      expect(await tools(restricted)).not.toContain('"contacts_list"');
+    }
+
+    const [oneTeam] = await gateway.database.sql<{ id: string }[]>`
+      SELECT 'tem_1_1_' || id AS id FROM platform.team WHERE tenant = 1 AND site = 1 ORDER BY id LIMIT 1`;
+    const teams = [oneTeam?.id ?? ''];
+    await change(client, FLAGS, { channel_ids: [two, three], team_ids: teams });
+    expect((await context(on, restricted.access)).restrictions).toEqual({
+      channel_ids: [two],
+      team_ids: teams,
+    });
+    expect((await context(on, free.access)).restrictions).toEqual({
+      channel_ids: [two, three],
+      team_ids: teams,
+    });
+
+    await change(client, FLAGS, { channel_ids: [three] });
+    expect((await context(on, restricted.access)).restrictions).toEqual({ channel_ids: [] });
+    expect(listed(await conversations(on, restricted.access))).toBe(0);
+    expect(listed(await conversations(on, await restricted.refreshed()))).toBe(0);
+  });
+});
+
+describe('CP-04 a page that was shown before the credential changed', () => {
+  it.each<[string, (client: TestClient) => Promise<unknown>]>([
+    ['widened', (client) => change(client, FLAGS)],
+    ['freed of its restrictions', (client) => change(client, [])],
+    [
+      'given another website and taken one',
+      (client) => gateway.database.sql`UPDATE gateway.credential SET sites = '{2}' WHERE id = ${client.credential}`,
+    ],
+  ])('%s: it cannot be approved any more, gives no code, and can be denied', async (_, widen) => {
+    const client = await newClient(gateway, { scopes: SCOPES, dataAccess: [], channels: ['chn_1_1_1'] });
+    const cookie = await newSession(gateway, client);
+    const query = formOf(request(client, pkce()));
+    const before = await gateway.ask(`/oauth/authorize?${query}`, { unchecked: true, headers: { cookie } });
+    await widen(client);
+    const send = (csrf: string, decision: string) =>
+      post(
+        gateway,
+        `/oauth/consent?${query}`,
+        { csrf, scope: ['website_read'], website_id: ['web_1_1'], renewal: 'yes', decision },
+        { ...SAME, cookie },
+      );
+    for (const csrf of [csrfOf(before), csrfOf(before)]) {
+      const stale = await send(csrf, 'approve');
+      expect([stale.status, stale.headers.location], stale.text).toEqual([409, undefined]);
+      expect(stale.text).toContain('This request is no longer open');
+    }
+    const consents = await gateway.database.sql`SELECT FROM gateway.consent WHERE credential_id = ${client.credential}`;
+    expect(consents).toHaveLength(0);
+    // Nobody makes a page of the past one of the present.
+    const after = await gateway.ask(`/oauth/authorize?${query}`, { unchecked: true, headers: { cookie } });
+    const [now = ''] = csrfOf(after).split('.');
+    const forged = await send(csrfOf(before).replace(/^[^.]*/, now), 'approve');
+    expect([forged.status, forged.headers.location]).toEqual([400, undefined]);
+    const denied = await send(csrfOf(before), 'deny');
+    expect(denied.headers.location).toContain(`${CALLBACK}?error=access_denied`);
+  });
+});
+
+describe('consents of before the store kept what was consented to', () => {
+  let old: TestDatabase;
+  beforeAll(async () => {
+    old = await freshDatabase('empty');
+  });
+  afterAll(() => old.close());
+
+  it('have what their credential has when the store is migrated', async () => {
+    const { sql } = old;
+    const all = await migrations();
+    const at = all.findIndex(({ name }) => name.includes('consented'));
+    expect(at).toBe(19);
+    await sql.unsafe('DROP SCHEMA gateway CASCADE; DROP SCHEMA platform CASCADE');
+    for (const { text } of all.slice(0, at)) await sql.unsafe(text);
+    await sql`INSERT INTO platform.organization (tenant, external_id, name) VALUES (1, 'o', 'O')`;
+    const plain = await newClient(
+      { database: old, issue: (grant) => issue(sql, 1, grant) },
+      { dataAccess: ['pii'], websites: [] },
+    );
+    const limited = await newClient(
+      { database: old, issue: (grant) => issue(sql, 1, grant) },
+      { dataAccess: [], websites: [], channels: ['chn_1_1_1'], subsites: [] },
+    );
+    const { id: by } = await newPerson({ database: old });
+    for (const { credential } of [plain, limited]) {
+      await sql`
+        INSERT INTO gateway.consent (id, credential_id, person_id, request, audience, scopes, sites, renewable, code_digest,
+                                     code_challenge, code_expires_at, code_used_at, redirect_uri, expires_at)
+        VALUES (${newId('cns')}, ${credential}, ${by}, ${randomBytes(32)}, 'mcp', '{website_read}', '{1}', true, ${randomBytes(32)},
+                'x', now(), now(), 'https://app.example/cb', now() + interval '8 hours')`;
+    }
+    for (const { text } of all.slice(at)) await sql.unsafe(text);
+    const rows = await sql`
+      SELECT credential_id, data_access, channel_ids, team_ids, subsite_ids FROM gateway.consent ORDER BY data_access DESC`;
+    expect(rows).toEqual([
+      { credential_id: plain.credential, data_access: ['pii'], channel_ids: null, team_ids: null, subsite_ids: null },
+      {
+        credential_id: limited.credential,
+        data_access: [],
+        channel_ids: ['chn_1_1_1'],
+        team_ids: null,
+        subsite_ids: [],
+      },
+    ]);
+  });
+});
