@@ -213,12 +213,12 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
     throw refusedPort(error, config.host, config.port) ?? error;
   });
   const rounds = startUpkeep({
-    db: store.slow,
+    db: store.upkeep,
     registry,
     onError: (error) => log.warn({ err: error }, 'upkeep of the ledger failed and is tried again'),
   });
   const journals = startRounds({
-    db: store.slow,
+    db: store.upkeep,
     onError: (error) => log.warn({ err: error }, 'upkeep of the journals failed and is tried again'),
   });
   const webhooks = startWebhooks({
