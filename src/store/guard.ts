@@ -13,7 +13,10 @@ export const proof = (digest: Uint8Array | Fragment, revision: number | Fragment
  * which app the statement is run, so that no reader of data can forget it.
  */
 export const guard = (authority: Authority): Fragment =>
-  runFor(authority.appId, sql`(SELECT coalesce(${proof(authority.digest, authority.revision)}, false) AS ok) guard`);
+  runFor(
+    authority.appId,
+    sql`(SELECT coalesce(${proof(authority.digest, authority.revision)}, false) AS ok OFFSET 0) guard`,
+  );
 
 /** What a statement is proved by, one row `guard` with `ok`, and the moment that it takes for now. */
 export interface Standing {
