@@ -127,7 +127,7 @@ export class Quota {
   #asked(app: string, cost: number): Promise<Lease | null> {
     const before = this.#asking.get(app);
     if (before) return before;
-    // The key stays: a Map that is added to and deleted from with each call keeps what it held (surfaces/http/under-way.ts).
+    // The key stays: a Map that is added to and deleted from with each call keeps what it held (core/line.ts).
     const asking = this.#ask(app, cost).finally(() => this.#asking.set(app, undefined));
     this.#asking.set(app, asking);
     return asking;

@@ -40,7 +40,7 @@ export class Connections {
   readonly #size: number;
   /** The last one used is the next one used: it knows the statements best. */
   readonly #idle: Connection[] = [];
-  /** All of them. Who has one stands in it: a Map of those that are busy keeps garbage (surfaces/http/under-way.ts). */
+  /** All of them. Who has one stands in it: a Map of those that are busy keeps garbage (core/line.ts). */
   readonly #living = new Map<postgres.Sql, Connection>();
   /** The apps in turn. */
   readonly #waiting = new Line<Waiting>();
