@@ -218,12 +218,12 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
   });
   running = server;
   const rounds = startUpkeep({
-    db: store.slow,
+    db: store.upkeep,
     registry,
     onError: (error) => log.warn({ err: error }, 'upkeep of the ledger failed and is tried again'),
   });
   const journals = startRounds({
-    db: store.slow,
+    db: store.upkeep,
     onError: (error) => log.warn({ err: error }, 'upkeep of the journals failed and is tried again'),
   });
   const webhooks = startWebhooks({

@@ -27,3 +27,14 @@ export interface CallTrace {
   run<T>(work: () => T): T;
   end(call: EndedCall): void;
 }
+
+/** What clients hold of an HTTP server now. */
+export interface Held {
+  readonly connections: number;
+  /** Requests that were begun and have not ended. */
+  readonly requests: number;
+  /** Requests that wait behind another one on their connection. */
+  readonly waiting: number;
+  /** Bytes of replies of more than 16 KiB that were not taken yet. */
+  readonly unread: number;
+}

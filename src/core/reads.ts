@@ -18,8 +18,11 @@ export interface PageRequest {
   /** `id`: by native id, in the view's order unless `direction` turns it; `updated_asc`: oldest change first. */
   readonly direction?: 'asc' | 'desc' | undefined;
   readonly by?: 'id' | 'updated_at';
-  /** The rows are looked for without an index: not among the fast reads. */
-  readonly scans?: boolean;
+  /**
+   * A condition that no index answers. It is asked of a bounded number of rows, not among the fast reads: the page may hold
+   * fewer rows than `limit`, even none, and have a cursor.
+   */
+  readonly search?: Fragment | undefined;
 }
 
 export interface Page<Name extends string> {

@@ -9,14 +9,18 @@ export class Fragment {
   constructor(
     readonly texts: readonly string[],
     readonly values: readonly Value[],
+    /** The app that it is run for. Connections are shared out by it; `undefined`: the gateway's own work. */
+    readonly app?: string,
   ) {}
 }
 
 export function sql(strings: TemplateStringsArray, ...parts: readonly (Value | Fragment)[]): Fragment {
   const texts = [strings[0] ?? ''];
   const values: Value[] = [];
+  let app: string | undefined;
   parts.forEach((part, i) => {
     if (part instanceof Fragment) {
+      app ??= part.app;
       texts[texts.length - 1] += part.texts[0] ?? '';
       texts.push(...part.texts.slice(1));
       values.push(...part.values);
@@ -26,8 +30,11 @@ export function sql(strings: TemplateStringsArray, ...parts: readonly (Value | F
     }
     texts[texts.length - 1] += strings[i + 1] ?? '';
   });
-  return new Fragment(texts, values);
+  return new Fragment(texts, values, app);
 }
+
+/** The same SQL, run for an app. A guard does this, so every statement that it is a part of is its app's. */
+export const runFor = (app: string, { texts, values }: Fragment): Fragment => new Fragment(texts, values, app);
 
 /** Text of our own (a column, a table): never anything that came from a caller. */
 export const raw = (text: string): Fragment => new Fragment([text], []);

@@ -27,6 +27,8 @@ export interface Caller {
   permitted(dimension: Restriction): readonly string[] | undefined;
   /** Whether a restriction permits the id in a column. */
   permits(dimension: Restriction, column: string): Fragment;
+  /** Bytes of the longest text that is wanted, as it is stored; `undefined`: all of them are. */
+  readonly longest?: number | undefined;
 }
 
 /** SQL of one value. */
@@ -56,6 +58,8 @@ export interface ViewDeclaration<Name extends string> {
   readonly reachable?: (caller: Caller) => Fragment;
   /** Rows that belong to a record of another view, by that view's name; `id` is its native id. */
   readonly within?: Readonly<Record<string, (id: string, website: WebsiteKey) => Fragment>>;
+  /** The column of a long text: pages end by the bytes of these, too, and it is selected by `weighedText` alone. */
+  readonly weight?: string;
   readonly fields: Readonly<Record<string, Field>>;
 }
 
@@ -114,10 +118,15 @@ export const count = (expression: string | Expression, description: string, opti
   field(z.int().min(0).describe(description), [expression], ([value]) => Number(value), options);
 
 /** Text of at most `max` UTF-16 units; longer text is cut at a character. */
-export const text = (expression: string, max: number, description: string, options?: Options): Field =>
+export const text = (expression: string | Expression, max: number, description: string, options?: Options): Field =>
   field(z.string().max(max).describe(description), [expression], ([value]) => clip(value, max), options);
 
-export const nullableText = (expression: string, max: number, description: string, options?: Options): Field =>
+export const nullableText = (
+  expression: string | Expression,
+  max: number,
+  description: string,
+  options?: Options,
+): Field =>
   field(
     z.string().max(max).nullable().describe(description),
     [expression],
@@ -128,10 +137,18 @@ export const nullableText = (expression: string, max: number, description: strin
 /** Long text travels from the store cut to `max` + 1 characters, which is enough to know whether it was cut. */
 export const longText = (expression: string, max: number): string => `left(${expression}, ${max + 1})`;
 
-export const truncated = (expression: string, max: number, options?: Options): Field =>
+/** The same of a column of a view that weighs its rows (`weight`), null where the text is longer than is wanted. */
+export const weighedText =
+  (column: string, max: number, when = 'true'): Expression =>
+  ({ longest }) => {
+    const wanted = longest === undefined ? when : `${when} AND octet_length(${column}) <= ${longest}`;
+    return raw(`CASE WHEN ${wanted} THEN ${longText(column, max)} END`);
+  };
+
+export const truncated = (expression: string | Expression, max: number, options?: Options): Field =>
   field(
     z.boolean().describe(`Whether the text was cut to ${max} UTF-16 code units.`),
-    [longText(expression, max)],
+    [expression],
     ([value]) => typeof value === 'string' && value.length > max,
     options,
   );

@@ -72,6 +72,9 @@ export interface CorridorOptions {
   readonly onDefect: (tool: Tool, error: unknown) => void;
 }
 
+/** Bytes of a body that the cost of a call covers. */
+export const PLAIN_BYTES = 131_072;
+
 /** How often a call is begun again because its authority changed under it. */
 const ATTEMPTS = 4;
 
@@ -127,6 +130,15 @@ export class Corridor {
 
   refund(authority: Authority, units: number): void {
     this.#options.quota.refund(authority.appId, units);
+  }
+
+  /**
+   * Charges an answer's body for its bytes: the call's own cost covers PLAIN_BYTES of it, and each further PLAIN_BYTES that
+   * it begins cost a unit. The answer is made by then, so this refuses nothing: what the app has not, it owes.
+   */
+  async payFor(authority: Authority, bytes: number): Promise<void> {
+    const units = Math.ceil(bytes / PLAIN_BYTES) - 1;
+    if (units > 0) await this.#options.quota.owe(authority.appId, units);
   }
 
   /** The app's bucket as it is now, for a reply's headers. */

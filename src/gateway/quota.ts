@@ -1,6 +1,6 @@
 import { Failure } from '../core/failures.ts';
-import { type Database, StoreUnreachable } from '../store/postgres.ts';
-import { type Grant, seeQuota, takeQuota, takesNoWrites } from '../store/quota.ts';
+import { type Database, isUnavailable, StoreUnreachable } from '../store/postgres.ts';
+import { type Grant, oweQuota, seeQuota, takeQuota, takesNoWrites } from '../store/quota.ts';
 
 /** State of an app's bucket as the RateLimit headers tell it (draft-ietf-httpapi-ratelimit-headers-10). */
 export interface QuotaState {
@@ -40,6 +40,8 @@ export class Quota {
   readonly #leases = new Map<string, Lease>();
   readonly #asking = new Map<string, Promise<Lease | null> | undefined>();
   readonly #kept = new Map<string, Kept>();
+  /** Units of an app that its bucket has not been told of yet. */
+  readonly #owed = new Map<string, number>();
   #refusals = 0;
 
   constructor(db: Database) {
@@ -80,6 +82,34 @@ export class Quota {
     if (lease) lease.unspent = Math.min(lease.held, lease.unspent + cost);
   }
 
+  /**
+   * Takes units for work that is done, and never refuses: what is leased here, and the rest from the bucket, which may then
+   * hold less than nothing. The app's next calls wait until that is filled up again, on whatever replica they come.
+   */
+  async owe(app: string, units: number): Promise<void> {
+    const lease = this.#leases.get(app);
+    const here = lease && performance.now() < lease.until ? Math.min(lease.unspent, units) : 0;
+    if (lease) lease.unspent -= here;
+    if (here === units) return;
+    this.#owed.set(app, (this.#owed.get(app) ?? 0) + units - here);
+    await this.#settle(app);
+  }
+
+  /** Tells the bucket what is owed. Where the store cannot take it now, it is told before the next lease. */
+  async #settle(app: string): Promise<void> {
+    const units = this.#owed.get(app) ?? 0;
+    if (units === 0) return;
+    this.#owed.set(app, 0);
+    try {
+      await oweQuota(this.#db, app, units);
+      const lease = this.#leases.get(app);
+      if (lease) lease.remaining -= units;
+    } catch (error) {
+      this.#owed.set(app, (this.#owed.get(app) ?? 0) + units);
+      if (!isUnavailable(error)) throw error;
+    }
+  }
+
   /** Charges that were refused here, ever. */
   get refusals(): number {
     return this.#refusals;
@@ -97,13 +127,14 @@ export class Quota {
   #asked(app: string, cost: number): Promise<Lease | null> {
     const before = this.#asking.get(app);
     if (before) return before;
-    // The key stays: a Map that is added to and deleted from with each call keeps what it held (surfaces/http/under-way.ts).
+    // The key stays: a Map that is added to and deleted from with each call keeps what it held (core/line.ts).
     const asking = this.#ask(app, cost).finally(() => this.#asking.set(app, undefined));
     this.#asking.set(app, asking);
     return asking;
   }
 
   async #ask(app: string, cost: number): Promise<Lease | null> {
+    await this.#settle(app);
     const began = performance.now();
     const last = this.#leases.get(app);
     const { held = 0, unspent = 0, grantedIn: heldIn = '0' } = last ?? {};
@@ -157,7 +188,8 @@ export class Quota {
     const { per_minute, burst } = bucket;
     const now = performance.now();
     const { tokens, at } = this.#kept.get(app) ?? { tokens: bucket.remaining, at: now };
-    const left = Math.min(burst, tokens + ((now - at) * per_minute) / 60_000);
+    const left = Math.min(burst, tokens + ((now - at) * per_minute) / 60_000) - (this.#owed.get(app) ?? 0);
+    this.#owed.set(app, 0);
     const granted = left >= Math.min(need, burst) ? Math.min(want, Math.floor(left)) : 0;
     const remaining = left - granted;
     this.#kept.set(app, { tokens: remaining, at: now });

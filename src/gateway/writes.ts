@@ -134,7 +134,7 @@ export class Ledger {
     // A batch asks once what its callers may see: those with restrictions, each in a lane of its own.
     const own = isRestricted(authority) ? ` ${authority.credentialId} ${authority.revision}` : '';
     const lane = `${website.id} ${command.operation}${own}`;
-    let entry = await this.#lanes.add({ lane, group: website.id }, { kind, keyed });
+    let entry = await this.#lanes.add({ lane, group: website.id, app: authority.appId }, { kind, keyed });
     if (entry.state === 'reserved' && remote) {
       const work = { operationId, website: website.id, author: entry.author, command };
       const { epoch } = entry;

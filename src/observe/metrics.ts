@@ -1,17 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { EndedCall } from '../core/calls.ts';
+import type { EndedCall, Held } from '../core/calls.ts';
 import type { Pool } from '../store/watched.ts';
-
-/** What clients hold of the HTTP server (surfaces/http/server.ts). */
-export interface Held {
-  readonly connections: number;
-  /** Requests that were begun and have not ended. */
-  readonly requests: number;
-  /** Requests that wait behind another one on their connection. */
-  readonly waiting: number;
-  /** Bytes of replies of more than 16 KiB that were not taken yet. */
-  readonly unread: number;
-}
 
 /** What a process knows of itself when it is asked. */
 export interface Sources {

@@ -1,37 +1,49 @@
 import type postgres from 'postgres';
+import { Line } from '../core/line.ts';
 
 interface Connection {
   readonly driver: postgres.Sql;
   readonly madeAt: number;
-  busy: boolean;
+  /** The app that has it, OWN for the gateway itself; `undefined`: nobody. */
+  app: string | undefined;
   /** When its last statement ended. */
   givenAt: number;
 }
 
 /** One statement that has no connection yet. */
 interface Waiting {
+  readonly app: string;
   readonly resolve: (driver: postgres.Sql) => void;
   readonly reject: (error: Error) => void;
 }
 
 /** Milliseconds after which a connection is made anew, when it has nothing to do: a backend only grows. */
 const LIFETIME = 45 * 60_000;
+/** Statements of one app that may wait, for each connection of the pool. */
+const WAITING = 128;
+
+/** Whose statements they are that no app has asked for: sign-in, webhooks, look-ups of tokens, upkeep, the command line. */
+export const OWN = '';
 
 /**
  * The connections of a pool, each of them a driver's own pool of one, and one statement at a time on each. The driver's
  * pool sends a statement after another one that has not been answered, where it waits for that one's locks; it looks for a
  * connection in a list that grows by one with each statement until all connections are busy at once (22 µs a statement
  * after 120,000); and what it keeps of a connection that was lost reaches the next one in its place.
+ *
+ * Apps share them: a connection that is free goes to the apps that wait in turn, and an app has at most half of them at a
+ * time, rounded up. The gateway's own statements take turns as one more app does, but may have all: each is a look-up by
+ * keys, and the command line has nobody beside it.
  */
 export class Connections {
   readonly #connect: () => postgres.Sql;
   readonly #size: number;
   /** The last one used is the next one used: it knows the statements best. */
   readonly #idle: Connection[] = [];
-  /** All of them. Whether one is busy stands in it: a Map of those that are keeps garbage (surfaces/http/under-way.ts). */
+  /** All of them. Who has one stands in it: a Map of those that are busy keeps garbage (core/line.ts). */
   readonly #living = new Map<postgres.Sql, Connection>();
-  /** In the order of asking. */
-  readonly #waiting: Waiting[] = [];
+  /** The apps in turn. */
+  readonly #waiting = new Line<Waiting>();
   #restingUntil = 0;
   #closed = false;
 
@@ -41,23 +53,23 @@ export class Connections {
     this.#connect = connect;
   }
 
-  /** A connection that has nothing to do; `undefined`: there is none now. Throws CONNECTION_ENDED after `close`. */
-  take(): postgres.Sql | undefined {
+  /** A connection that has nothing to do; `undefined`: none for this app now. Throws CONNECTION_ENDED after `close`. */
+  take(app: string): postgres.Sql | undefined {
     if (this.#closed) throw ended();
-    const connection = this.#idle.pop() ?? this.#made();
-    if (connection) connection.busy = true;
-    return connection?.driver;
+    if (!this.#may(app)) return undefined;
+    return this.#room ? this.#given(app) : undefined;
   }
 
-  /** The next one that has nothing to do, in the order of asking; rejects with `late` after so many milliseconds. */
-  wait(milliseconds: number, late: () => Error): Promise<postgres.Sql> {
+  /** The next one when it is this app's turn; rejects with `late` after so many milliseconds, or at once in a full line. */
+  wait(app: string, milliseconds: number, late: () => Error): Promise<postgres.Sql> {
+    if (this.#waiting.of(app) >= WAITING * this.#size) return Promise.reject(late());
     return new Promise((resolve, reject) => {
       const over = (): void => {
         clearTimeout(timer);
-        const at = this.#waiting.indexOf(waiting); // mostly the first
-        if (at >= 0) this.#waiting.splice(at, 1);
+        this.#waiting.remove(app, waiting);
       };
       const waiting: Waiting = {
+        app,
         resolve: (driver) => {
           over();
           resolve(driver);
@@ -69,15 +81,15 @@ export class Connections {
       };
       // An answer that lies in the socket of a busy process is read first.
       const timer = setTimeout(() => setImmediate(() => waiting.reject(late())), milliseconds);
-      this.#waiting.push(waiting);
+      this.#waiting.add(app, waiting);
     });
   }
 
   /** Its statement has ended. */
   give(driver: postgres.Sql): void {
     const connection = this.#living.get(driver);
-    if (!connection?.busy) return;
-    connection.busy = false;
+    if (connection?.app === undefined) return;
+    connection.app = undefined;
     connection.givenAt = performance.now();
     if (connection.givenAt - connection.madeAt > LIFETIME) this.#end(driver);
     else this.#idle.push(connection);
@@ -86,7 +98,7 @@ export class Connections {
 
   /** It was lost, and is not used again; nor are those that have nothing to do, if they have answered nothing `since`. */
   lose(driver: postgres.Sql, since = Number.POSITIVE_INFINITY): void {
-    if (!this.#living.get(driver)?.busy) return;
+    if (this.#living.get(driver)?.app === undefined) return;
     this.#end(driver);
     const [kept, lost] = [
       this.#idle.filter(({ givenAt }) => givenAt >= since),
@@ -99,7 +111,7 @@ export class Connections {
 
   /** None came about: for so many milliseconds no other is tried. Returns whether there are others. */
   rest(driver: postgres.Sql, milliseconds: number): boolean {
-    if (this.#living.get(driver)?.busy) this.#end(driver);
+    if (this.#living.get(driver)?.app !== undefined) this.#end(driver);
     this.#restingUntil = performance.now() + milliseconds;
     setTimeout(() => this.#next(), milliseconds + 1).unref();
     return this.#living.size > 0;
@@ -107,7 +119,7 @@ export class Connections {
 
   /** Whoever waits for a connection is told why there will be none. */
   refuse(error: Error): void {
-    for (const waiting of [...this.#waiting]) waiting.reject(error);
+    for (const waiting of this.#waiting.all()) waiting.reject(error);
   }
 
   /** What runs has `seconds` to end. */
@@ -120,10 +132,21 @@ export class Connections {
     await Promise.all(living.map((driver) => driver.end({ timeout: seconds })));
   }
 
-  #made(): Connection | undefined {
+  /** Whether one is idle or can be made. */
+  get #room(): boolean {
+    if (this.#idle.length > 0) return true;
+    return this.#living.size < this.#size && performance.now() >= this.#restingUntil;
+  }
+
+  #given(app: string): postgres.Sql {
+    const connection = this.#idle.pop() ?? this.#made();
+    connection.app = app;
+    return connection.driver;
+  }
+
+  #made(): Connection {
     const now = performance.now();
-    if (this.#living.size - this.#idle.length >= this.#size || now < this.#restingUntil) return undefined;
-    const connection = { driver: this.#connect(), madeAt: now, busy: true, givenAt: now };
+    const connection = { driver: this.#connect(), madeAt: now, app: undefined, givenAt: now };
     this.#living.set(connection.driver, connection);
     return connection;
   }
@@ -134,12 +157,19 @@ export class Connections {
     void driver.end({ timeout: 0 }).catch(() => undefined);
   }
 
+  /** Whether the app has less than its share. */
+  #may(app: string): boolean {
+    if (app === OWN) return true;
+    let held = 0;
+    for (const connection of this.#living.values()) if (connection.app === app) held++;
+    return held < Math.ceil(this.#size / 2);
+  }
+
   #next(): void {
-    while (!this.#closed) {
-      const [first] = this.#waiting;
-      const driver = first && this.take();
-      if (!driver) return;
-      first.resolve(driver);
+    while (!this.#closed && this.#room) {
+      const first = this.#waiting.next((app) => this.#may(app));
+      if (!first) return;
+      first.resolve(this.#given(first.app));
     }
   }
 }

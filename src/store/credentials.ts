@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Authority, Resource } from '../core/authority.ts';
 import { websiteKey } from '../core/ids.ts';
 import type { DataAccess, Scope } from '../core/scopes.ts';
-import { sql } from '../core/sql.ts';
+import { runFor, sql } from '../core/sql.ts';
 import type { Database } from './postgres.ts';
 
 /** Why a token that the store knows is of no use. */
@@ -45,7 +45,7 @@ export async function loadAuthority(
   digest: Uint8Array,
   before?: Authority,
 ): Promise<{ state: TokenState; authority: Authority } | null> {
-  const [row] = await db.read<AuthorityRow>(sql`
+  const statement = sql`
     SELECT CASE WHEN t.revoked_at IS NOT NULL OR c.revoked_at IS NOT NULL THEN 'revoked'
                 WHEN t.expires_at <= now() OR c.expires_at <= now() THEN 'expired' ELSE 'valid' END AS state,
            c.id, c.revision, c.environment, o.public_id AS organization_id, a.id AS app_id, i.id AS installation_id,
@@ -63,7 +63,8 @@ export async function loadAuthority(
       JOIN gateway.app a ON a.id = i.app_id
       JOIN platform.organization o ON o.tenant = a.tenant
       LEFT JOIN gateway.consent n ON n.id = t.consent_id
-     WHERE t.digest = ${digest}`);
+     WHERE t.digest = ${digest}`;
+  const [row] = await db.read<AuthorityRow>(before ? runFor(before.appId, statement) : statement);
   if (!row) return null;
   const made = createHash('sha256').update(JSON.stringify(row)).digest('base64');
   if (before && madeOf.get(before) === made) return { state: row.state, authority: before };

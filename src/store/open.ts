@@ -10,8 +10,10 @@ export { StoreUnavailable } from './embedded.ts';
 export interface Store {
   /** Fast reads, and writes that wait for nobody. */
   readonly db: Database;
-  /** Reports, imports and whatever else may take long: on connections of its own, made at first use. */
+  /** Reports, searches, imports and whatever else may take long: on connections of its own, made at first use. */
   readonly slow: Database;
+  /** What the gateway does by itself, in rounds: on a connection of its own, so that it and callers never wait for each other. */
+  readonly upkeep: Database;
   /** One connection each, for writes, which may wait for rows and then never stand before a read. */
   readonly writers: readonly [Database, ...Database[]];
   /**
@@ -54,6 +56,8 @@ const FAST_TIMEOUT = 2_500;
 // A write may have waited for its turn before (gateway/writes.ts).
 const WRITE_TIMEOUT = 1_500;
 const SLOW_TIMEOUT = 15_000;
+/** Connections for slow reads: an app has at most two of them (store/connections.ts), so one is left for the others. */
+const SLOW = 3;
 
 /**
  * Opens the store, DATABASE_URL before the embedded PostgreSQL, at the current schema. Throws
@@ -85,7 +89,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   };
   const db = connect(options.connections, options.statementTimeout ?? FAST_TIMEOUT, '');
   const slowTimeout = Math.max(SLOW_TIMEOUT, options.statementTimeout ?? 0);
-  const slow = connect(2, slowTimeout, '-slow');
+  const slow = connect(SLOW, slowTimeout, '-slow');
+  const upkeep = connect(1, slowTimeout, '-upkeep');
   const writer = (): Database => connect(1, options.statementTimeout ?? WRITE_TIMEOUT, '-writes', true);
   const task = (part: string): Database => connect(1, options.statementTimeout ?? FAST_TIMEOUT, part, true);
   const tasks = { begins: task('-tasks'), ends: task('-ends') };
@@ -94,7 +99,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   let replica: Replica | undefined;
   const close = async (): Promise<void> => {
     await replica?.close();
-    await Promise.all([db, slow, tasks.begins, tasks.ends, ...writers].map((one) => one.close()));
+    await Promise.all([db, slow, upkeep, tasks.begins, tasks.ends, ...writers].map((one) => one.close()));
     await embedded?.stop();
   };
   // A pooler has no session that a migration could rely on.
@@ -120,7 +125,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
         watch(opened, 'replica', connections, options.onStatement);
       replica = await openReplica({ url: replicaUrl, primary: db, name, log, watch: count });
     }
-    return { db, slow, writers, tasks, replica, embedded, version, pools, close };
+    return { db, slow, upkeep, writers, tasks, replica, embedded, version, pools, close };
   } catch (error) {
     await close();
     throw error;

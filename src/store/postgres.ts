@@ -1,7 +1,7 @@
 import postgres from 'postgres';
 import { parse } from 'postgres-array';
 import type { Fragment } from '../core/sql.ts';
-import { Connections } from './connections.ts';
+import { Connections, OWN } from './connections.ts';
 import { type Heard, type Listening, listenOn } from './listen.ts';
 import { sessionSettings } from './session-settings.ts';
 import { collecting, openStatements, type Sent } from './statement.ts';
@@ -12,7 +12,7 @@ import { collecting, openStatements, type Sent } from './statement.ts';
  * there is no transaction, no reserved connection and no COPY anywhere; a statement is PostgreSQL's own atomic unit.
  */
 export interface Database {
-  /** Runs one statement, prepared once a connection. */
+  /** Runs one statement, prepared once a connection. The app that it is run for has its turn, and its share of connections. */
   query<Row extends object>(statement: Fragment): Promise<Row[]>;
   /**
    * The same for a statement that changes nothing: where the connection is lost it is sent once more, since one loss says
@@ -158,10 +158,10 @@ export function openDatabase(options: ConnectOptions): Database {
    * A connection, and for how many milliseconds the caller goes on waiting: a quarter of the time, a second at the least,
    * but half of a short one, so that under lasting overload nobody is begun who has just been turned away.
    */
-  const turn = async (): Promise<readonly [postgres.Sql, number]> => {
+  const turn = async (app: string): Promise<readonly [postgres.Sql, number]> => {
     const began = performance.now();
     const own = Math.min(limit / 2, Math.max(1_000, limit / 4));
-    const used = await connections.wait(limit - own, () => late(QUEUED));
+    const used = await connections.wait(app, limit - own, () => late(QUEUED));
     return [used, Math.max(1, began + limit - performance.now())];
   };
 
@@ -213,10 +213,11 @@ export function openDatabase(options: ConnectOptions): Database {
 
   const query = async <Row extends object>(statement: Fragment): Promise<Row[]> => {
     const sent = statementOf(statement);
+    const { app = OWN } = statement;
     if (performance.now() < downUntil) throw new StoreUnreachable('the store could not be reached a moment ago');
     try {
-      const free = connections.take();
-      const [used, left] = free ? [free, limit] : await turn();
+      const free = connections.take(app);
+      const [used, left] = free ? [free, limit] : await turn(app);
       return await inTime(used, left, sent);
     } catch (error) {
       throw asOurs(error);
@@ -235,7 +236,7 @@ export function openDatabase(options: ConnectOptions): Database {
     },
     async script(text) {
       try {
-        const used = connections.take() ?? (await turn())[0];
+        const used = connections.take(OWN) ?? (await turn(OWN))[0];
         await used
           .unsafe(text)
           .simple()

@@ -18,8 +18,8 @@ export function permitted(authority: Authority, website: WebsiteKey, dimension: 
   return ids?.flatMap((id) => (id?.website === website.id ? [id.native] : []));
 }
 
-/** What an expression of a view may ask about the session's caller. */
-export function callerOf({ authority, website }: Reader): Caller {
+/** What an expression of a view may ask about the session's caller, and how long a text is wanted. */
+export function callerOf({ authority, website }: Reader, longest?: number): Caller {
   const permits = (dimension: Restriction, column: string): Fragment => {
     const ids = permitted(authority, website, dimension);
     return ids ? sql`${raw(column)} = ANY(${ids}::bigint[])` : YES;
@@ -28,6 +28,7 @@ export function callerOf({ authority, website }: Reader): Caller {
     grants: authority,
     permitted: (dimension) => permitted(authority, website, dimension),
     permits,
+    longest,
     // Every dimension must permit the row; a row without a channel, team or subsite is not permitted in it.
     allowed: (alias) => {
       const conditions = RESTRICTIONS.flatMap((dimension) =>
@@ -47,7 +48,7 @@ export interface Columns<Name extends string> {
   build(row: Row): Projection<Name>;
 }
 
-/** Websites of an authority whose columns are kept for a view; it may hold thousands. */
+/** Column lists of an authority that are kept for a view; it may hold thousands of websites. */
 const WEBSITES = 50;
 // An authority lives as long as it is remembered; its columns of a view are the same for every call.
 const known = new WeakMap<View, WeakMap<Authority, Map<string, Columns<string>>>>();
@@ -65,11 +66,17 @@ function kept<Key, Value>(
   return made;
 }
 
-export function projectionOf<Name extends string>({ authority, website }: Reader, view: View<Name>): Columns<Name> {
+/** `longest`: without texts of more bytes than that. */
+export function projectionOf<Name extends string>(
+  { authority, website }: Reader,
+  view: View<Name>,
+  longest?: number,
+): Columns<Name> {
   const ofView = kept(known, view, () => new WeakMap<Authority, Map<string, Columns<string>>>());
   const ofReader = kept(ofView, authority, () => new Map<string, Columns<string>>());
-  if (ofReader.size >= WEBSITES && !ofReader.has(website.id)) ofReader.clear();
-  const columns = kept(ofReader, website.id, () => columnsOf({ authority, website }, view));
+  const key = longest === undefined ? website.id : `${website.id} ${longest}`;
+  if (ofReader.size >= WEBSITES && !ofReader.has(key)) ofReader.clear();
+  const columns = kept(ofReader, key, () => columnsOf({ authority, website }, view, longest));
   return columns as Columns<Name>; // the outer key is this very view
 }
 
@@ -80,10 +87,10 @@ interface Member {
   readonly from: readonly string[];
 }
 
-function columnsOf<Name extends string>(reader: Reader, view: View<Name>): Columns<Name> {
+function columnsOf<Name extends string>(reader: Reader, view: View<Name>, longest?: number): Columns<Name> {
   const names = new Map<string, string>();
   const selected: Fragment[] = [];
-  const caller = callerOf(reader);
+  const caller = callerOf(reader, longest);
   const nameOf = (expression: Expression): string => {
     const fragment = typeof expression === 'function' ? expression(caller) : expression;
     const key = JSON.stringify([fragment.texts, fragment.values]);

@@ -1,4 +1,4 @@
-import { sql } from '../core/sql.ts';
+import { runFor, sql } from '../core/sql.ts';
 import { type Database, sqlState } from './postgres.ts';
 
 export interface Grant {
@@ -16,10 +16,16 @@ export async function takeQuota(
   app: string,
   ask: { need: number; want: number; held: number; unspent: number; heldIn: string; windowSeconds: number },
 ): Promise<Grant | null> {
-  const [grant] = await db.query<Grant>(sql`
+  const statement = sql`
     SELECT * FROM gateway.take_quota(${app}, ${ask.need}, ${ask.want}, ${ask.held}, ${ask.unspent},
-                                     ${ask.heldIn}, ${ask.windowSeconds}::float8 * interval '1 second')`);
+                                     ${ask.heldIn}, ${ask.windowSeconds}::float8 * interval '1 second')`;
+  const [grant] = await db.query<Grant>(runFor(app, statement));
   return grant ?? null;
+}
+
+/** Takes units that were not leased, also where the bucket has none: what it lacks then is the app's debt. */
+export async function oweQuota(db: Database, app: string, units: number): Promise<void> {
+  await db.query(runFor(app, sql`UPDATE gateway.quota SET tokens = tokens - ${units}::integer WHERE app_id = ${app}`));
 }
 
 /** Whether the store answers but takes no writes: it was made read-only, or its disk is full. */
@@ -30,10 +36,11 @@ export async function seeQuota(
   db: Database,
   app: string,
 ): Promise<Pick<Grant, 'remaining' | 'per_minute' | 'burst'> | null> {
-  const [bucket] = await db.read<Pick<Grant, 'remaining' | 'per_minute' | 'burst'>>(sql`
+  const statement = sql`
     SELECT a.quota_per_minute AS per_minute, a.burst,
            least(a.burst, coalesce(q.tokens + extract(epoch FROM clock_timestamp() - q.at) * a.quota_per_minute / 60.0,
                                    a.burst))::float8 AS remaining
-      FROM gateway.app a LEFT JOIN gateway.quota q ON q.app_id = a.id WHERE a.id = ${app}`);
+      FROM gateway.app a LEFT JOIN gateway.quota q ON q.app_id = a.id WHERE a.id = ${app}`;
+  const [bucket] = await db.read<Pick<Grant, 'remaining' | 'per_minute' | 'burst'>>(runFor(app, statement));
   return bucket ?? null;
 }

@@ -3,8 +3,9 @@ import type { Reads } from '../core/reads.ts';
 import { readFileBytes } from './files.ts';
 import { readHealth } from './health.ts';
 import { readOperation } from './operations.ts';
+import { readPage } from './page.ts';
 import type { Database } from './postgres.ts';
-import { type ReadSession, readOne, readPage, SessionOn } from './read.ts';
+import { type ReadSession, readOne, SessionOn } from './read.ts';
 import type { Replica } from './replica.ts';
 import { readReport } from './report.ts';
 import { readWebsites } from './websites.ts';
@@ -18,7 +19,7 @@ export function openReads(
   return {
     one: (view, id, options) => readOne(session, view, id, options),
     page: (view, request) =>
-      readPage(request.scans === true ? new SessionOn(session, slow, session.website) : session, view, request),
+      readPage(request.search ? new SessionOn(session, slow, session.website) : session, view, request),
     fileBytes: (file, options) => readFileBytes(session, file, options),
     websites: () => readWebsites(session),
     operation: (id) => readOperation(session, id),

@@ -1,5 +1,5 @@
 import { Failure, type FailureCode } from '../core/failures.ts';
-import { type Fragment, sql } from '../core/sql.ts';
+import { type Fragment, runFor, sql } from '../core/sql.ts';
 import { StaleAuthority } from './guard.ts';
 import { type Database, mayRepeat, sqlState } from './postgres.ts';
 import type { ReadSession } from './read.ts';
@@ -16,7 +16,8 @@ const STALE = 'GW401';
 async function write<Done>(session: Caller, call: Fragment): Promise<Done> {
   for (let attempt = 1; ; attempt++) {
     try {
-      const [row] = await session.db.query<{ answer: Answer<Done> }>(sql`SELECT ${call} AS answer`);
+      const statement = runFor(session.authority.appId, sql`SELECT ${call} AS answer`);
+      const [row] = await session.db.query<{ answer: Answer<Done> }>(statement);
       session.verified = true;
       if (!row) throw new StaleAuthority();
       if ('refused' in row.answer) throw new Failure(row.answer.refused);
@@ -194,15 +195,14 @@ export async function storeAcks(db: Database, acks: readonly Ack[]): Promise<Rea
 
 /** The cursor last acknowledged in the session of that revision of a subscription. */
 export async function readAck(
-  db: Database,
+  { db, authority }: Pick<Caller, 'db' | 'authority'>,
   session: string,
   subscription: string,
   revision: number,
 ): Promise<string | undefined> {
-  const [row] = await db.read<{ cursor: string }>(
-    sql`SELECT cursor FROM gateway.realtime_ack
-         WHERE session_id = ${session} AND subscription_id = ${subscription} AND revision = ${revision}`,
-  );
+  const statement = sql`SELECT cursor FROM gateway.realtime_ack
+         WHERE session_id = ${session} AND subscription_id = ${subscription} AND revision = ${revision}`;
+  const [row] = await db.read<{ cursor: string }>(runFor(authority.appId, statement));
   return row?.cursor;
 }
 

@@ -36,7 +36,8 @@ export interface ReplicaOptions {
   readonly watch?: (db: Database, connections: number) => Database;
 }
 
-const CONNECTIONS = 2;
+/** An app has at most two of them (store/connections.ts). */
+const CONNECTIONS = 3;
 const LAG = 10_000;
 const EVERY = 1_000;
 const REST = 30_000;

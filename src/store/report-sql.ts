@@ -1,7 +1,7 @@
 import type { Authority } from '../core/authority.ts';
 import type { WebsiteKey } from '../core/ids.ts';
 import { both, DIRECTORY, type Grants, holds, MSG, PII } from '../core/scopes.ts';
-import { empty, type Fragment, raw, sql } from '../core/sql.ts';
+import { empty, type Fragment, raw, runFor, sql } from '../core/sql.ts';
 import { LABEL, LABELS } from '../views/report.ts';
 import type { Period } from '../views/report-range.ts';
 import { guard, type Standing } from './guard.ts';
@@ -104,7 +104,8 @@ export function reportStatement(
   const { content, language, operators } = seenBy(authority);
   const { tenant, site } = website;
   const { now } = standing;
-  return sql`r.* FROM ${standing.guard} LEFT JOIN LATERAL (
+  // Also where it is a replica that answers, which has another guard.
+  const statement = sql`r.* FROM ${standing.guard} LEFT JOIN LATERAL (
   WITH period AS MATERIALIZED (
     SELECT name, time_zone, bucket_time_zone, zone, ${days(period)}
       FROM (SELECT w.name, w.time_zone, b.bucket_time_zone, z.zone, (${now} AT TIME ZONE z.zone)::date AS today
@@ -170,4 +171,5 @@ export function reportStatement(
          ${when(content, CONTENT_SERIES)}
     FROM period p CROSS JOIN headline CROSS JOIN metrics ${when(content, sql`CROSS JOIN classified`)}
 ) r ON true`;
+  return runFor(authority.appId, statement);
 }

@@ -1,5 +1,5 @@
 import type { Authority } from '../core/authority.ts';
-import { empty, type Fragment, join, raw, sql } from '../core/sql.ts';
+import { empty, type Fragment, join, raw, runFor, sql } from '../core/sql.ts';
 import { guard, type Session, StaleAuthority } from './guard.ts';
 import { type Database, mayRepeat } from './postgres.ts';
 import { guarded } from './read.ts';
@@ -77,7 +77,9 @@ export async function acceptTask(db: Database, session: Session, task: Accepting
         ${task.owner}, ${task.lostAs}, ${lifetime}, ${lease}, ${UNEXPIRED}, ${RUNNING},
         ${task.start}) a`;
   const [row] = await repeated(() =>
-    db.query<TaskRow & { verdict: Accepted['verdict'] | 'stale'; retryAfter: number | null }>(statement),
+    db.query<TaskRow & { verdict: Accepted['verdict'] | 'stale'; retryAfter: number | null }>(
+      runFor(authority.appId, statement),
+    ),
   );
   if (!row) throw new Error('accept_task gave no verdict');
   if (row.verdict === 'stale') throw new StaleAuthority();
@@ -87,9 +89,16 @@ export async function acceptTask(db: Database, session: Session, task: Accepting
 }
 
 /** Starts waiting tasks of `owner`, at most `seats`, as far as the installation's places go. */
-export const startTasks = (db: Database, installation: string, owner: string, seats: number): Promise<TaskRow[]> =>
-  db.query<TaskRow>(sql`
-    SELECT ${columns('s')} FROM gateway.start_tasks(${installation}, ${owner}, ${lease}, ${RUNNING}, ${seats}) s`);
+export const startTasks = (
+  db: Database,
+  { appId, installationId }: Pick<Authority, 'appId' | 'installationId'>,
+  owner: string,
+  seats: number,
+): Promise<TaskRow[]> => {
+  const statement = sql`
+    SELECT ${columns('s')} FROM gateway.start_tasks(${installationId}, ${owner}, ${lease}, ${RUNNING}, ${seats}) s`;
+  return db.query<TaskRow>(runFor(appId, statement));
+};
 
 /** How a run ended: with the artifact as JSON text, or with a failure's code. */
 export type RunEnd = { readonly artifact: string } | { readonly failure: string };
@@ -109,7 +118,7 @@ export async function endTask(
   const statement = sql`
     SELECT ${columns('e')} FROM gateway.end_task(
       ${id}, ${authority.digest}, ${authority.revision}, ${artifact}::text::json, ${failure}) e WHERE e.id IS NOT NULL`;
-  const [row] = await repeated(() => db.query<TaskRow>(statement));
+  const [row] = await repeated(() => db.query<TaskRow>(runFor(authority.appId, statement)));
   return row;
 }
 
@@ -119,14 +128,14 @@ export async function cancelTask(
   session: Session,
   id: string,
 ): Promise<{ canceled: boolean; task: TaskRow } | undefined> {
-  const { digest, revision, credentialId } = session.authority;
+  const { appId, digest, revision, credentialId } = session.authority;
   const statement = sql`
     SELECT c.proved, c.canceled, ${columns('(c.task)', raw('(c.task).artifact'))}
       FROM gateway.cancel_task(${id}, ${credentialId}, ${digest}, ${revision}) c`;
   let attempts = 0;
   const [row] = await repeated(() => {
     attempts++;
-    return db.query<TaskRow & { proved: boolean; canceled: boolean }>(statement);
+    return db.query<TaskRow & { proved: boolean; canceled: boolean }>(runFor(appId, statement));
   });
   if (row?.proved !== true) throw new StaleAuthority();
   session.verified = true;

@@ -9,7 +9,7 @@ import { type Accepted, type Accepting, acceptTask, endTask, type RunEnd, type T
 const BATCH = 32;
 /** Milliseconds that a task waits where no batch moves. */
 const PATIENCE = 1_000;
-/** One batch under way: what comes meanwhile goes together in the next one. */
+/** One batch under way: what comes meanwhile goes together in the next one, the apps in turn. */
 const LANE = { lane: '', group: '' };
 
 /** Tasks that wait for a batch; what the runner holds, and those whose quota came at the same moment. */
@@ -64,13 +64,13 @@ export class Batches {
 
   /** As acceptTask. */
   async accept(session: Session, task: Accepting): Promise<Accepted> {
-    const accepted = await this.#acceptances.add(LANE, { session, task });
+    const accepted = await this.#acceptances.add({ ...LANE, app: session.authority.appId }, { session, task });
     return accepted === 'alone' ? acceptTask(this.#db, session, task) : accepted;
   }
 
   /** As endTask. */
   async end(authority: Authority, id: string, end: RunEnd): Promise<TaskRow | undefined> {
-    const row = await this.#ends.add(LANE, { authority, id, end });
+    const row = await this.#ends.add({ ...LANE, app: authority.appId }, { authority, id, end });
     return row === 'alone' ? endTask(this.#db, authority, id, end) : row;
   }
 }

@@ -16,6 +16,7 @@ import {
 } from '../store/tasks.ts';
 import type { Batches } from './batches.ts';
 import { pauseUpTo } from './pause.ts';
+import { type Held, placesFor, RUNNING_HERE, roomFor, waitingApps } from './places.ts';
 
 /** A task that this process accepts, and the arguments that it alone has. */
 export interface Work {
@@ -27,6 +28,8 @@ export interface Work {
   readonly input: Readonly<Record<string, unknown>>;
   /** Of the skill's writes: the same for the same message. */
   readonly idempotencyKey: string;
+  /** Whether it is to be started with its acceptance. */
+  readonly starts: boolean;
 }
 
 /** A call of a task's run, and how it ended. */
@@ -38,8 +41,8 @@ export interface RunCall extends Pick<Work, 'id' | 'requestId' | 'authority'> {
 /** How a task has ended here, and under whose authority; `undefined`: it has ended elsewhere, or is gone. */
 export type Ended = { readonly row: TaskRow; readonly body: unknown; readonly authority: Authority } | undefined;
 
-interface Job extends Work {
-  state: 'accepting' | 'waiting' | 'running';
+interface Job extends Work, Held {
+  state: Held['state'];
   readonly ended: Promise<Ended>;
   finish(ended: Ended): void;
 }
@@ -51,12 +54,10 @@ export interface RunnerOptions {
   readonly owner: string;
   readonly onError: (error: unknown) => void;
   readonly onCall?: (call: RunCall) => void;
-  /** Tasks whose arguments a process keeps in memory, up to 64 KiB each; 1,000 where absent. */
+  /** Tasks whose arguments a process keeps in memory, up to 64 KiB each; 1,000 where absent. Of one app half of them. */
   readonly held?: number;
 }
 
-/** Tasks that a process runs at the same time, whatever the number of installations. */
-const RUNNING_HERE = 32;
 const HELD = 1_000;
 /** Contract, Limits. */
 const ARTIFACT_BYTES = 131_072;
@@ -78,6 +79,10 @@ export class Runner {
   readonly #acceptances = new Set<Promise<unknown>>();
   /** Acceptances that were not answered, and until when their statement may still be committed. */
   readonly #unanswered = new Map<string, number>();
+  /** Whose run has not ended, also where the task was dropped. */
+  readonly #running: Job[] = [];
+  /** Apps in the order in which they had their turns to start tasks. */
+  #served: string[] = [];
   readonly #renewal: NodeJS.Timeout;
   readonly #attempts: NodeJS.Timeout;
   #starting: Promise<void> | undefined;
@@ -97,15 +102,11 @@ export class Runner {
     this.#attempts = setInterval(() => this.#start(), EVERY).unref();
   }
 
-  /** Whether the arguments of one more task can be kept. */
-  get room(): boolean {
-    return this.#jobs.size < (this.#options.held ?? HELD);
-  }
+  /** Whether the arguments of one more task of an app can be kept. */
+  room = (app: string): boolean => roomFor(app, this.#jobs, this.#options.held ?? HELD);
 
-  /** Places free in this process. */
-  get seats(): number {
-    return Math.max(0, RUNNING_HERE - this.#queue.pending - this.#queue.size);
-  }
+  /** Places of this process that are free for an app. */
+  places = (app: string): number => placesFor(app, this.#running, this.#jobs.values());
 
   /**
    * Takes a task while it is accepted: as soon as its row is there it may be started with others that wait, which may be
@@ -196,25 +197,37 @@ export class Runner {
   }
 
   async #startWaiting(): Promise<void> {
-    const waiting = [...this.#jobs.values()].filter(({ state }) => state === 'waiting');
-    for (const installation of new Set(waiting.map(({ authority }) => authority.installationId))) {
-      if (this.seats === 0) return;
-      const rows = await startTasks(this.#options.db, installation, this.#options.owner, this.seats);
-      for (const { id } of rows) this.#run(this.#jobs.get(id));
+    const waiting = waitingApps(this.#jobs.values());
+    // The app that was served last comes last: the first of them would take each place that comes free.
+    this.#served = this.#served.filter((app) => waiting.has(app));
+    for (const app of new Set([...waiting.keys()].filter((one) => !this.#served.includes(one)).concat(this.#served))) {
+      let started = 0;
+      for (const installation of waiting.get(app)?.values() ?? []) {
+        const places = this.places(app);
+        if (places === 0) break;
+        const rows = await startTasks(this.#options.db, installation, this.#options.owner, places);
+        for (const { id } of rows) this.#run(this.#jobs.get(id));
+        started += rows.length;
+      }
+      if (started > 0) this.#served = [...this.#served.filter((one) => one !== app), app];
     }
   }
 
   #run(job: Job | undefined): void {
     if (!job || job.state === 'running') return;
     job.state = 'running';
+    this.#running.push(job);
     this.#queue
       .add(async () => {
         const result = await this.#result(job);
         const row = await this.#end(job, result.end);
         this.#forget(job.id, row && { row, body: result.body, authority: job.authority });
-        this.#start();
       })
-      .catch(this.#options.onError);
+      .catch(this.#options.onError)
+      .finally(() => {
+        this.#running.splice(this.#running.indexOf(job), 1);
+        this.#start();
+      });
   }
 
   async #result(job: Job): Promise<{ end: RunEnd; body?: unknown }> {

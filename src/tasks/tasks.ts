@@ -108,7 +108,7 @@ export interface TasksOptions {
   readonly onCall?: (call: RunCall) => void;
   /** Milliseconds that a caller waits for the end of its task; PATIENCE where absent. */
   readonly patience?: number;
-  /** Tasks whose arguments the process keeps in memory; 1,000 where absent. */
+  /** Tasks whose arguments the process keeps in memory; 1,000 where absent. Of one app half of them. */
   readonly held?: number;
 }
 
@@ -136,7 +136,7 @@ export function openTasks(options: TasksOptions): Tasks {
     const fingerprint = hmac(key, stringify({ skill: skill.name, input }) ?? '');
     let paid: number;
     try {
-      if (!runner.room) throw new Failure('service_unavailable', { retryAfter: 1 });
+      if (!runner.room(authority.appId)) throw new Failure('service_unavailable', { retryAfter: 1 });
       paid = await corridor.charge(authority, COST);
     } catch (error) {
       // A message that was accepted before needs neither.
@@ -146,7 +146,10 @@ export function openTasks(options: TasksOptions): Tasks {
     }
     let accepted: Accepted | undefined;
     try {
-      const work = { id, requestId, bearer, authority, skill, input, idempotencyKey: `a2a-${message.toString('hex')}` };
+      // Without a wait the answer says `submitted`, and it is true.
+      const starts = wait && runner.places(authority.appId) > 0;
+      const idempotencyKey = `a2a-${message.toString('hex')}`;
+      const work = { id, requestId, bearer, authority, skill, input, idempotencyKey, starts };
       accepted = await runner.accept(work, () =>
         batches.accept(session, {
           id,
@@ -158,8 +161,7 @@ export function openTasks(options: TasksOptions): Tasks {
           websiteId: websiteOf(skill, input),
           owner,
           lostAs: writes(skill) ? 'outcome_unknown' : 'interrupted',
-          // Without a wait the answer says `submitted`, and it is true.
-          start: wait && runner.seats > 0,
+          start: starts,
         }),
       );
     } finally {

@@ -54,17 +54,20 @@ export const DispositionView = f.defineView({
   },
 });
 
+const content = f.weighedText('sr.content', CONTENT);
+
 export const SavedResponseView = f.defineView({
   name: 'SavedResponse',
   table: 'platform.saved_response',
   alias: 'sr',
   id: 'plain',
   visible: raw(`sr.scope = 'global'`),
+  weight: 'sr.content',
   fields: {
     id: f.derived(PlainId, ['sr.id'], ([id]) => String(id)),
     label: f.text('sr.label', LABEL, 'What operators see.'),
-    content: f.text(f.longText('sr.content', CONTENT), CONTENT, 'The prepared answer.'),
-    content_truncated: f.truncated('sr.content', CONTENT),
+    content: f.text(content, CONTENT, 'The prepared answer.'),
+    content_truncated: f.truncated(content, CONTENT),
     category_name: f.text('sr.category_name', LABEL, 'Heading it stands under.'),
     shortcut: f.nullableText('sr.shortcut', 120, 'What operators type for it.'),
     platform_id: f.column(

@@ -35,6 +35,7 @@ async function left({ token }: Issued, at = gateway): Promise<number> {
 describe('turns', () => {
   it('go round the credentials, however much one of them has, a few at a time', async () => {
     const turns = new Turns(2);
+    const one = (name: string) => ({ appId: name, credentialId: name });
     const done: string[] = [];
     let [now, most] = [0, 0];
     const work = (name: string) => async (): Promise<void> => {
@@ -43,10 +44,10 @@ describe('turns', () => {
       now--;
       done.push(name);
     };
-    const all = Array.from({ length: 100 }, () => turns.take('greedy', () => true, work('greedy')));
+    const all = Array.from({ length: 100 }, () => turns.take(one('greedy'), () => true, work('greedy')));
     await pause(5);
     const before = done.length;
-    all.push(...['one', 'two', 'one'].map((name) => turns.take(name, () => true, work(name))));
+    all.push(...['one', 'two', 'one'].map((name) => turns.take(one(name), () => true, work(name))));
     await Promise.all(all);
     expect(most).toBe(2);
     expect(done).toHaveLength(103);
@@ -58,22 +59,23 @@ describe('turns', () => {
 
   it('pass over what nobody wants any more, and survive what fails', async () => {
     const turns = new Turns(1);
+    const a = { appId: 'a', credentialId: 'a' };
     let wanted = true;
     let ran = 0;
     const first = turns.take(
-      'a',
+      a,
       () => wanted,
       () => pause(20).then(() => Promise.reject(new Error('failed'))),
     );
     const dropped = Array.from({ length: 50 }, () =>
       turns.take(
-        'a',
+        a,
         () => wanted,
         async () => void ran++,
       ),
     );
     const last = turns.take(
-      'a',
+      a,
       () => true,
       async () => 'done',
     );

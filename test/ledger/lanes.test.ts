@@ -50,7 +50,9 @@ it('answers each item once, from its own run and after it; a lane runs one at a 
         const answers = await Promise.all(
           arrivals.map(async ({ lane, pause: ms, fails }, item) => {
             for (let i = 0; i < item % 3; i++) await pause(ms);
-            const answer = await lanes.add({ lane: `lane ${lane}`, group: `group ${lane % 2}` }, item).catch(String);
+            const answer = await lanes
+              .add({ lane: `lane ${lane}`, group: `group ${lane % 2}`, app: `app ${lane % 3}` }, item)
+              .catch(String);
             const run = ended.find(({ items }) => items.includes(item));
             expect(run, 'answered before its run had ended').toBeDefined();
             const whole = (run?.items.length ?? 0) % 5 === 4;
@@ -68,7 +70,7 @@ it('answers each item once, from its own run and after it; a lane runs one at a 
   );
 });
 
-const place = { lane: 'one', group: 'one' };
+const place = { lane: 'one', group: 'one', app: 'one' };
 
 it('gathers what comes while a run is under way, and waits for nobody', async () => {
   const runs: number[] = [];
@@ -108,7 +110,7 @@ it('turns away whom nothing moves for, and who finds the line full: 503 with Ret
   await expect(others[LENGTH]).rejects.toMatchObject(refused);
   expect(performance.now() - began).toBeLessThan(40);
   // Somebody of another website has a slot of his own meanwhile.
-  const other = lanes.add({ lane: 'other', group: 'other' }, 1_000);
+  const other = lanes.add({ lane: 'other', group: 'other', app: 'other' }, 1_000);
   for (const one of others) await expect(one).rejects.toMatchObject(refused);
   release();
   expect([await first, await other]).toEqual([0, 1_000]);

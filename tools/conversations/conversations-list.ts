@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ChannelId, ContactId, OperatorId, SubsiteId, TeamId } from '../../src/core/ids.ts';
 import { both, DIRECTORY, MSG, PII } from '../../src/core/scopes.ts';
 import { coverage, data, defineTool, inWebsite, listOf, NextCursor } from '../../src/core/tool.ts';
-import { byConversation, ConversationView, PLATFORMS, STATUSES } from '../../src/views/conversation.ts';
+import { byConversation, bySubject, ConversationView, PLATFORMS, STATUSES } from '../../src/views/conversation.ts';
 
 // PostgreSQL has no year 0, and reads no more than so many digits.
 const Moment = z.iso
@@ -31,7 +31,14 @@ export default defineTool({
     query: {
       ...inWebsite,
       contact_id: ContactId.schema.optional().describe('Only conversations with this contact.'),
-      query: z.string().min(1).max(200).optional().describe('Part of the subject, case-insensitive, no wildcards.'),
+      query: z
+        .string()
+        .min(1)
+        .max(200)
+        .optional()
+        .describe(
+          'Part of the subject, case-insensitive, no wildcards. A search looks at a part of the website at a time: a page may hold few or no conversations while next_cursor is not null. Go on until it is null.',
+        ),
       status: z
         .string()
         .regex(new RegExp(`^(${STATUSES.join('|')})(,(${STATUSES.join('|')})){0,6}$`))
@@ -60,7 +67,7 @@ export default defineTool({
       cursor: input.cursor,
       limit: input.limit,
       by: input.order === 'updated_asc' ? 'updated_at' : 'id',
-      scans: input.query !== undefined,
+      search: input.query === undefined ? undefined : bySubject(input.query),
     });
     return { data: { conversations: rows, next_cursor, coverage: 'persisted_conversations' } };
   },

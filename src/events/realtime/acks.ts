@@ -1,3 +1,4 @@
+import { Line } from '../../core/line.ts';
 import type { Database } from '../../store/postgres.ts';
 import { type Ack, storeAcks } from '../../store/realtime.ts';
 
@@ -10,10 +11,10 @@ interface Waiting {
   readonly failed: (error: unknown) => void;
 }
 
-/** Stores acknowledgements, those that come while a statement is under way together with the next one. */
+/** Stores acknowledgements, those that come while a statement is under way together with the next one, the apps in turn. */
 export class Acks {
   readonly #db: Database;
-  #waiting: Waiting[] = [];
+  readonly #waiting = new Line<Waiting>();
   #under = false;
 
   constructor(db: Database) {
@@ -21,17 +22,17 @@ export class Acks {
   }
 
   /** Whether it was stored; not where the session's socket is another one by now, or the session is gone. */
-  store(ack: Ack): Promise<boolean> {
+  store(app: string, ack: Ack): Promise<boolean> {
     return new Promise((done, failed) => {
-      this.#waiting.push({ ack, done, failed });
+      this.#waiting.add(app, { ack, done, failed });
       if (!this.#under) void this.#run();
     });
   }
 
   async #run(): Promise<void> {
     this.#under = true;
-    while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, MOST);
+    while (!this.#waiting.empty) {
+      const batch = this.#waiting.take(MOST);
       const [result] = await Promise.allSettled([
         storeAcks(
           this.#db,

@@ -229,7 +229,7 @@ export class Connection implements Watched {
     attachment.acking = true;
     try {
       const { revision } = attachment;
-      const stored = await this.#start.pages.ack({ ...this.#held, subscription, revision, cursor });
+      const stored = await this.#start.pages.ack(this.#authority, { ...this.#held, subscription, revision, cursor });
       if (this.#stale(attachment)) return;
       // The session is gone, or another socket's: the next check says which.
       if (!stored) return;

@@ -22,7 +22,7 @@ export interface PagesOptions extends HeadsOptions {
   readonly authority: (authority: Authority) => Promise<Authority | undefined>;
 }
 
-/** Reads for sockets at the same time: what else the process answers has to get its turn. */
+/** Reads for sockets at the same time, one of them kept for another app: what else the process answers has to get its turn. */
 const TOGETHER = 4;
 /** Receipts of a page (contract, Limits). */
 const PAGE = 100;
@@ -39,7 +39,7 @@ interface Reader {
   readonly reject: (error: unknown) => void;
 }
 
-/** What the sockets of a process read and store: a few reads at a time, the credentials in turn. */
+/** What the sockets of a process read and store: a few reads at a time, the apps in turn. */
 export class Pages {
   readonly keys: CursorKeys;
   readonly authority: PagesOptions['authority'];
@@ -50,7 +50,7 @@ export class Pages {
   readonly #refund: PagesOptions['refund'];
   readonly #heads: Heads;
   readonly #acks: Acks;
-  readonly #turns = new Turns(TOGETHER);
+  readonly #turns = new Turns(TOGETHER, TOGETHER - 1);
   /** Who waits for a page whose turn has not come, by `keyOf`. */
   readonly #waiting = new Map<string, Reader[]>();
 
@@ -111,15 +111,15 @@ export class Pages {
         close();
         await this.#together(authority, page, readers);
       };
-      this.#turns.take(authority.credentialId, wantedStill, work).catch((error: unknown) => {
+      this.#turns.take(authority, wantedStill, work).catch((error: unknown) => {
         close();
         for (const one of readers) one.reject(error);
       });
     });
   }
 
-  ack(ack: Ack): Promise<boolean> {
-    return this.#acks.store(ack);
+  ack({ appId }: Authority, ack: Ack): Promise<boolean> {
+    return this.#acks.store(appId, ack);
   }
 
   /** Tells of each change on these websites, until what it returns is called. */
@@ -144,7 +144,7 @@ export class Pages {
   ): Promise<{ revision: number; cursor: string }> {
     const row = await readSubscription({ db: this.#db, authority, verified: false }, subscription);
     const { revision } = row;
-    const kept = after ?? (await readAck(this.#db, session, subscription, revision));
+    const kept = after ?? (await readAck({ db: this.#db, authority }, session, subscription, revision));
     if (after !== undefined && readCursor(this.keys, after) === undefined) throw new Failure('invalid_cursor');
     const ids = new Map([...authority.websites.values()].map(({ id, site }) => [site, id]));
     const { credentialId: credential, environment } = authority;
@@ -189,7 +189,7 @@ export class Pages {
 
   /** Work that costs a unit, when its turn comes. The unit is given back for what has to be done again under another authority. */
   #turn<T>(authority: Authority, wanted: () => boolean, work: () => Promise<T>): Promise<T> {
-    return this.#turns.take(authority.credentialId, wanted, async () => {
+    return this.#turns.take(authority, wanted, async () => {
       const units = await this.#charge(authority);
       try {
         return await work();

@@ -1,0 +1,42 @@
+import type { Authority } from '../core/authority.ts';
+
+/** A task that a process holds. */
+export interface Held {
+  readonly authority: Authority;
+  readonly state: 'accepting' | 'waiting' | 'running';
+  /** Whether it is to be started with its acceptance, in a place that is kept for it. */
+  readonly starts: boolean;
+}
+
+/** Tasks that a process runs at the same time, whatever the number of installations; of one app at most half of them. */
+export const RUNNING_HERE = 32;
+
+/** Places of the process that are free for an app, where `running` are under way, also those that were dropped meanwhile. */
+export function placesFor(app: string, running: readonly Held[], held: Iterable<Held>): number {
+  let [all, own] = [0, 0];
+  const seat = ({ authority }: Held): void => {
+    all++;
+    if (authority.appId === app) own++;
+  };
+  running.forEach(seat);
+  for (const one of held) if (one.state === 'accepting' && one.starts) seat(one);
+  return Math.max(0, Math.min(RUNNING_HERE - all, RUNNING_HERE / 2 - own));
+}
+
+/** Whether one more task of an app can be kept, where the process keeps `most` and half of them for one app. */
+export function roomFor(app: string, held: ReadonlyMap<string, Held>, most: number): boolean {
+  let own = 0;
+  for (const { authority } of held.values()) if (authority.appId === app) own++;
+  return held.size < most && own < Math.ceil(most / 2);
+}
+
+/** Apps whose tasks wait, with an authority of each of their installations. */
+export function waitingApps(held: Iterable<Held>): Map<string, Map<string, Authority>> {
+  const apps = new Map<string, Map<string, Authority>>();
+  for (const { state, authority } of held) {
+    if (state !== 'waiting') continue;
+    const installations = apps.get(authority.appId) ?? new Map<string, Authority>();
+    apps.set(authority.appId, installations.set(authority.installationId, authority));
+  }
+  return apps;
+}

@@ -1,0 +1,121 @@
+import { Agent, request } from 'node:http';
+import type postgres from 'postgres';
+
+/** An organization with one website. Its triggers do not run: what they would keep is written here. */
+export async function plant(sql: postgres.Sql, tenant: number, conversations: number): Promise<void> {
+  await sql.begin(async (one) => {
+    await one.unsafe(`
+      SET LOCAL session_replication_role = replica;
+      INSERT INTO platform.organization (tenant, external_id, name) VALUES (${tenant}, 'o${tenant}', 'Organization');
+      INSERT INTO platform.website (tenant, site, external_id, name, time_zone) VALUES (${tenant}, 1, 's${tenant}', 'Site', 'UTC');
+      INSERT INTO platform.conversation (tenant, site, id, external_id, status, platform, language, subject, created_at,
+          updated_at, ai_involved, ai_customer_facing, message_count, last_message_at, first_visitor_at, first_reply_at)
+        SELECT ${tenant}, 1, n, 'k' || n, 'closed', 'chat', 'en', 'Question about order ' || n,
+               now() - n * interval '20 days' / ${conversations}, now() - n * interval '20 days' / ${conversations},
+               true, true, 2, now(), now(), now()
+          FROM generate_series(1, ${conversations}) n;
+      INSERT INTO platform.ai_result (tenant, site, id, external_id, conversation_id, topics, sentiment, confidence, resolution)
+        SELECT ${tenant}, 1, n, 'r' || n, n, ARRAY['topic ' || n % 30, 'topic ' || n % 7], 0.5, 0.5, 'resolved'
+          FROM generate_series(1, ${conversations}) n;`);
+  });
+}
+
+/** A conversation of `messages` messages, each `bytes` long, and a file of ten chunks. Native ids count from `base`. */
+export async function plantLong(
+  sql: postgres.Sql,
+  { tenant, base, messages, bytes }: { tenant: number; base: number; messages: number; bytes: number },
+): Promise<void> {
+  await sql.begin(async (one) => {
+    await one.unsafe(`
+      SET LOCAL session_replication_role = replica;
+      INSERT INTO platform.conversation (tenant, site, id, external_id, status, platform, created_at, updated_at)
+        VALUES (${tenant}, 1, ${base}, 'long${base}', 'closed', 'chat', now() - interval '30 days', now() - interval '30 days');
+      INSERT INTO platform.message (tenant, site, id, external_id, conversation_id, author_type, visibility, kind, text, created_at)
+        SELECT ${tenant}, 1, ${base} + n, 'long${base}-' || n, ${base}, 'visitor', 'public', 'text',
+               (SELECT left(string_agg(md5(n || '-' || g), ''), ${bytes}) FROM generate_series(1, ${bytes} / 32 + 1) g), now()
+          FROM generate_series(1, ${messages}) n;
+      INSERT INTO platform.file (tenant, site, id, external_id, conversation_id, message_id, name, media_type, size, version, created_at)
+        VALUES (${tenant}, 1, ${base}, 'f${base}', ${base}, ${base} + 1, 'a.bin', 'application/octet-stream', 655360, repeat('a', 16), now());
+      INSERT INTO platform.file_chunk SELECT ${tenant}, 1, ${base}, n, decode(repeat('00ff', 32768), 'hex') FROM generate_series(0, 9) n;`);
+  });
+}
+
+export interface Shot {
+  readonly status: number;
+  readonly ms: number;
+}
+
+/** Clients of one token that ask without a pause until `stop`. */
+export class Clients {
+  readonly #url: string;
+  readonly #token: string;
+  readonly #agent = new Agent({ keepAlive: true });
+  readonly #under: Promise<void>[] = [];
+  #stopped = false;
+
+  constructor(url: string, token: string) {
+    this.#url = url;
+    this.#token = token;
+  }
+
+  /** `count` of them; every answer goes into the list that is returned. */
+  start(count: number, next: () => { readonly path: string; readonly body?: string }): Shot[] {
+    const shots: Shot[] = [];
+    const run = async (): Promise<void> => {
+      while (!this.#stopped) shots.push(await this.#ask(next()));
+    };
+    for (let n = 0; n < count; n++) this.#under.push(run());
+    return shots;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await Promise.all(this.#under);
+    this.#agent.destroy();
+  }
+
+  /** Waits for no answer. */
+  async leave(): Promise<void> {
+    this.#stopped = true;
+    this.#agent.destroy();
+    await Promise.all(this.#under);
+  }
+
+  #ask({ path, body }: { readonly path: string; readonly body?: string }): Promise<Shot> {
+    const began = performance.now();
+    const headers = {
+      authorization: `Bearer ${this.#token}`,
+      ...(body !== undefined && {
+        'content-type': 'application/json',
+        'content-length': String(Buffer.byteLength(body)),
+        'a2a-version': '1.0',
+      }),
+    };
+    return new Promise((resolve, reject) => {
+      const failed = (error: Error): void => (this.#stopped ? resolve({ status: 0, ms: 0 }) : reject(error));
+      const sent = request(
+        new URL(path, this.#url),
+        { method: body === undefined ? 'GET' : 'POST', headers, agent: this.#agent },
+        (response) => {
+          response.on('error', failed);
+          response.on('end', () => resolve({ status: response.statusCode ?? 0, ms: performance.now() - began }));
+          response.resume();
+        },
+      );
+      sent.on('error', failed);
+      sent.end(body);
+    });
+  }
+}
+
+/** The share `q` of all shots took no longer than this, in milliseconds. */
+export function quantile(shots: readonly Shot[], q: number): number {
+  const all = shots.map(({ ms }) => ms).sort((a, b) => a - b);
+  return all[Math.min(all.length - 1, Math.floor(all.length * q))] ?? 0;
+}
+
+export const counted = (shots: readonly Shot[]): Record<string, number> => {
+  const counts: Record<string, number> = {};
+  for (const { status } of shots) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+};

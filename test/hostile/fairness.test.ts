@@ -1,0 +1,91 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { issue } from '../support/credentials.ts';
+import { freshDatabase, type TestDatabase } from '../support/database.ts';
+import { times } from '../support/form.ts';
+import { type Replica, startReplica } from '../support/replica.ts';
+import { work } from '../surfaces/a2a.support.ts';
+import { Clients, counted, plant, plantLong, quantile, type Shot } from './fairness.support.ts';
+
+/**
+ * One app at full quota makes the dearest calls that it may, and starves nobody: a served gateway in a process of its own,
+ * with the pools that it has in production.
+ */
+const VICTIMS = 5;
+const CONVERSATIONS = times(40_000, 400_000);
+const SECONDS = times(5, 60);
+const LONG_ONES = 900_000;
+
+let database: TestDatabase;
+let gateway: Replica;
+
+beforeAll(async () => {
+  database = await freshDatabase('empty');
+  const { sql, host, port, name } = database;
+  await plant(sql, 1, CONVERSATIONS);
+  await plantLong(sql, { tenant: 1, base: LONG_ONES, messages: 100, bytes: 32_768 });
+  for (let tenant = 2; tenant < 2 + VICTIMS; tenant++) await plant(sql, tenant, 200);
+  await sql`ANALYZE`;
+  gateway = await startReplica({ databaseUrl: `postgres://postgres@${encodeURIComponent(host)}:${port}/${name}` });
+}, 240_000);
+afterAll(async () => {
+  await gateway.kill9();
+  await database.close();
+});
+
+const report = (tenant: number, days: string): string =>
+  `/api/v1/analytics/ai-conversations/summary?website_id=web_${tenant}_1&range=${days}`;
+
+/** Everything dear, by one app: searches that find nothing, reports, long texts, chunks of files, tasks that report. */
+async function attack(): Promise<Clients> {
+  const { token } = await issue(database.sql, 1);
+  const clients = new Clients(gateway.url, token);
+  const dates = `date&start=${new Date(Date.now() - 29 * 86_400_000).toISOString().slice(0, 10)}&end=${new Date().toISOString().slice(0, 10)}`;
+  clients.start(40, () => ({ path: report(1, dates) }));
+  clients.start(20, () => ({ path: '/api/v1/conversations?website_id=web_1_1&query=nowhere' }));
+  clients.start(2, () => ({ path: `/api/v1/conversations/cnv_1_1_${LONG_ONES}/messages?limit=100` }));
+  clients.start(2, () => ({ path: `/api/v1/files/fil_1_1_${LONG_ONES}/content?chunk=1` }));
+  clients.start(4, () => ({
+    path: '/a2a',
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'SendMessage',
+      params: work('support_insights', { website_id: 'web_1_1', range: 'last-7-days' }),
+    }),
+  }));
+  return clients;
+}
+
+it('an app at full quota with the dearest calls leaves others their fast reads and their reports', async () => {
+  const victims = await Promise.all(
+    Array.from({ length: VICTIMS }, async (_, n) => {
+      const tenant = n + 2;
+      const { token } = await issue(database.sql, tenant);
+      return { tenant, clients: new Clients(gateway.url, token) };
+    }),
+  );
+  const attacker = await attack();
+  await pause(1_000);
+  const reads: Shot[][] = [];
+  const reports: Shot[][] = [];
+  for (const { tenant, clients } of victims) {
+    let turn = 0;
+    reads.push(clients.start(1, () => ({ path: `/api/v1/conversations/cnv_${tenant}_1_${1 + (turn++ % 200)}` })));
+    reports.push(clients.start(1, () => ({ path: report(tenant, 'last-7-days') })));
+  }
+  await pause(SECONDS * 1_000);
+  await Promise.all(victims.map(({ clients }) => clients.stop()));
+  await attacker.leave();
+  const [fast, slow] = [reads.flat(), reports.flat()];
+  console.info(
+    `fairness: reads ${fast.length} ${JSON.stringify(counted(fast))} p50 ${quantile(fast, 0.5).toFixed()} p99 ${quantile(fast, 0.99).toFixed()} ms, ` +
+      `reports ${slow.length} ${JSON.stringify(counted(slow))} p50 ${quantile(slow, 0.5).toFixed()} p99 ${quantile(slow, 0.99).toFixed()} ms`,
+  );
+  expect(Object.keys(counted([...fast, ...slow]))).toEqual(['200']);
+  expect(quantile(fast, 0.99)).toBeLessThan(1_000);
+  expect(quantile(slow, 0.99)).toBeLessThan(5_000);
+  // It is no silence that was measured: each of them was answered.
+  for (const shots of [...reads, ...reports]) expect(shots.length).toBeGreaterThan(0);
+  expect(fast.length).toBeGreaterThan(VICTIMS * SECONDS);
+}, 240_000);

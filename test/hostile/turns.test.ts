@@ -1,0 +1,236 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import type { Authority } from '../../src/core/authority.ts';
+import { Line } from '../../src/core/line.ts';
+import { compile, type Fragment, runFor, sql } from '../../src/core/sql.ts';
+import { Turns } from '../../src/events/realtime/turns.ts';
+import { Lanes } from '../../src/gateway/lanes.ts';
+import { openGateway } from '../../src/gateway/open.ts';
+import { type Database, openDatabase, StoreUnreachable, sqlState } from '../../src/store/postgres.ts';
+import { type Held, placesFor, RUNNING_HERE, roomFor } from '../../src/tasks/places.ts';
+import { OPERATIONS, pathOf } from '../auth/expected.ts';
+import { World, webId } from '../auth/world.ts';
+import { freshDatabase, type TestDatabase } from '../support/database.ts';
+import { openTestGateway } from '../support/gateway.ts';
+import { KEYS } from '../support/keys.ts';
+import { argumentsOf } from '../surfaces/mcp.support.ts';
+
+/** Whatever callers share is shared out by app: nobody has all of it, and nobody is passed over. */
+let database: TestDatabase;
+const opened: Database[] = [];
+beforeAll(async () => {
+  database = await freshDatabase();
+});
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((db) => db.close()));
+});
+afterAll(() => database.close());
+
+function pool(connections: number, statementTimeout = 5_000): Database {
+  const { host, port, name } = database;
+  const db = openDatabase({
+    target: { host, port, database: name, username: 'postgres' },
+    connections,
+    statementTimeout,
+    name: 'turns',
+  });
+  opened.push(db);
+  return db;
+}
+const asleep = (app: string, seconds: number): Fragment => runFor(app, sql`SELECT pg_sleep(${seconds})`);
+
+it.each([
+  [2, 1],
+  [3, 2],
+  [4, 2],
+  [8, 4],
+])('of %i connections an app has at most %i, and another has the rest at once', async (size, most) => {
+  const db = pool(size);
+  await Promise.all(Array.from({ length: size }, (_, n) => db.query(asleep(`app ${n}`, 0.05))));
+  const greedy = Array.from({ length: size * 2 }, () => db.query(asleep('greedy', 0.7)));
+  await pause(100);
+  const [held] = await database.sql<{ n: number }[]>`SELECT count(*)::integer AS n FROM pg_stat_activity
+    WHERE application_name = 'turns' AND datname = ${database.name} AND state = 'active'`;
+  expect(held?.n).toBe(most);
+  const began = performance.now();
+  await Promise.all(Array.from({ length: size - most }, (_, n) => db.query(asleep(`other ${n}`, 0))));
+  expect(performance.now() - began).toBeLessThan(500);
+  await Promise.all(greedy);
+});
+
+it('a connection that is free goes to the apps in turn, and within an app to the first', async () => {
+  const db = pool(1);
+  const order: string[] = [];
+  const ask = (app: string, n: number): Promise<unknown> =>
+    db.query(asleep(app, 0.01)).then(() => order.push(`${app}${n}`));
+  const all = Array.from({ length: 20 }, (_, n) => ask('a', n));
+  all.push(ask('b', 0), ask('c', 0), ask('b', 1));
+  await Promise.all(all);
+  // The first has the connection already.
+  expect(order.slice(0, 7)).toEqual(['a0', 'a1', 'b0', 'c0', 'a2', 'b1', 'a3']);
+  expect(order.filter((one) => one.startsWith('a'))).toEqual(Array.from({ length: 20 }, (_, n) => `a${n}`));
+});
+
+it('the line of an app is bounded, and a full one turns away its own statements alone', async () => {
+  const db = pool(1, 20_000);
+  const held = db.query(asleep('greedy', 0.5));
+  const results = await Promise.all([
+    held.then(() => 'held'),
+    ...Array.from({ length: 140 }, () =>
+      db.query(runFor('greedy', sql`SELECT 1`)).then(
+        () => 'done',
+        (error: unknown) => (error instanceof StoreUnreachable ? sqlState(error.cause) : 'other'),
+      ),
+    ),
+    db.query(runFor('victim', sql`SELECT 1`)).then(() => 'victim'),
+  ]);
+  const count = (of: string): number => results.filter((one) => one === of).length;
+  expect([count('held'), count('done'), count('EBUSY'), count('victim')]).toEqual([1, 128, 12, 1]);
+});
+
+it('every statement of a call is run for the app of its caller', async () => {
+  const gateway = await openTestGateway('empty');
+  await new World(gateway.database.sql).whole();
+  const own = gateway.database.db;
+  const nobodys = new Set<string>();
+  const apps = new Set<string | undefined>();
+  const spied = (statement: Fragment): Fragment => {
+    apps.add(statement.app);
+    if (statement.app === undefined) nobodys.add(compile(statement).text.replace(/\s+/g, ' ').slice(0, 60));
+    return statement;
+  };
+  const db: Database = {
+    ...own,
+    query: (statement) => own.query(spied(statement)),
+    read: (statement) => own.read(spied(statement)),
+  };
+  const corridor = await openGateway({
+    store: { db, slow: db },
+    keys: KEYS,
+    checkEvery: 1,
+    onDefect: (tool) => expect.fail(tool.name),
+  });
+  const { token, app } = await gateway.issue({ authors: ['opr_1_1_1'] });
+  const authority = await corridor.prove(token, 'rest');
+  nobodys.clear();
+  apps.clear();
+  let calls = 0;
+  for (const operation of OPERATIONS) {
+    const tool = corridor.registry.get(operation.tool) ?? expect.fail(operation.tool);
+    // Writes go in batches, on connections that the lanes share out.
+    if (tool.effect === 'write' && tool.idempotency === 'required') continue;
+    const input = argumentsOf(tool, pathOf(operation, webId(1, 1)));
+    await corridor.call({ tool, resource: 'rest', bearer: token, input, origin: 'https://nowhere.example' });
+    calls++;
+  }
+  await corridor.payFor(authority, 100 * 131_072);
+  expect(calls).toBeGreaterThan(40);
+  expect([...nobodys]).toEqual([]);
+  expect([...apps]).toEqual([app]);
+  await gateway.close();
+});
+
+it('one app with many websites leaves a slot of the writers, and its turn, to others', async () => {
+  const SLOTS = 4;
+  let [now, most] = [0, 0];
+  const order: string[] = [];
+  const lanes = new Lanes<string, string>({
+    slots: SLOTS,
+    patience: 5_000,
+    run: async (items) => {
+      const greedy = items[0]?.startsWith('greedy') === true;
+      if (greedy) most = Math.max(most, ++now);
+      await pause(20);
+      if (greedy) now--;
+      order.push(items[0] ?? '');
+      return items;
+    },
+  });
+  const add = (app: string, site: number): Promise<string> =>
+    lanes.add({ lane: `${app} ${site}`, group: `${app} ${site}`, app }, `${app} ${site}`);
+  const all = Array.from({ length: 40 }, (_, site) => add('greedy', site));
+  await pause(50);
+  const before = order.length;
+  await add('victim', 1);
+  expect(order.length - before).toBeLessThanOrEqual(SLOTS);
+  await Promise.all(all);
+  expect(most).toBe(SLOTS - 1);
+});
+
+it('a batch of one lane takes the apps in turn, and an app’s line is its own', async () => {
+  const runs: string[][] = [];
+  const lanes = new Lanes<string, string>({
+    slots: 1,
+    batch: 4,
+    length: 10,
+    patience: 5_000,
+    run: async (items) => {
+      runs.push([...items]);
+      await pause(10);
+      return items;
+    },
+  });
+  const add = (app: string, item: string): Promise<string> => lanes.add({ lane: '', group: '', app }, item);
+  const greedy = Array.from({ length: 12 }, (_, n) => add('greedy', `g${n}`).catch(() => 'full'));
+  const [first, second] = await Promise.all([add('one', 'one'), add('two', 'two'), ...greedy]);
+  expect([first, second]).toEqual(['one', 'two']);
+  // The first of all runs by itself; ten more of the same app may wait.
+  expect(runs.slice(0, 2)).toEqual([['g0'], ['g1', 'one', 'two', 'g2']]);
+  expect((await Promise.all(greedy)).filter((answer) => answer === 'full')).toHaveLength(1);
+});
+
+it('realtime reads take the apps in turn, then their credentials, and one app leaves a place free', async () => {
+  const turns = new Turns(4, 3);
+  const done: string[] = [];
+  let [now, most] = [0, 0];
+  const take = (appId: string, credentialId: string, ms: number): Promise<void> =>
+    turns.take(
+      { appId, credentialId },
+      () => true,
+      async () => {
+        if (appId === 'greedy') most = Math.max(most, ++now);
+        await pause(ms);
+        if (appId === 'greedy') now--;
+        done.push(`${appId} ${credentialId}`);
+      },
+    );
+  const all = Array.from({ length: 60 }, (_, n) => take('greedy', `c${n % 30}`, 10));
+  all.push(take('greedy', 'late', 10));
+  await pause(25);
+  const before = done.length;
+  await take('victim', 'c', 0);
+  expect(done.length - before).toBeLessThanOrEqual(4);
+  await Promise.all(all);
+  expect(most).toBe(3);
+  // A round of the thirty others comes before it, and not their second one.
+  expect(done.indexOf('greedy late')).toBeLessThan(36);
+});
+
+it('an app has half of the places for tasks, whatever was dropped of what runs, and half of what is kept', () => {
+  const held = (appId: string, state: Held['state'], starts = false): Held => ({
+    authority: { appId } as Authority, // the app is all that places look at
+    state,
+    starts,
+  });
+  const many = (n: number, one: Held): Held[] => Array.from({ length: n }, () => one);
+  const half = RUNNING_HERE / 2;
+  expect(placesFor('a', [], [])).toBe(half);
+  // Sixteen that still run though they were canceled, and sixteen that are being accepted.
+  expect(placesFor('a', many(half, held('a', 'running')), [])).toBe(0);
+  expect(placesFor('a', [], many(half, held('a', 'accepting', true)))).toBe(0);
+  expect(placesFor('a', [], many(half, held('a', 'accepting')))).toBe(half);
+  expect(placesFor('b', many(half, held('a', 'running')), [])).toBe(half);
+  expect(placesFor('c', many(RUNNING_HERE, held('a', 'running')), [])).toBe(0);
+  const kept = new Map(many(500, held('a', 'waiting')).map((one, n) => [`${n}`, one]));
+  expect([roomFor('a', kept, 1_000), roomFor('b', kept, 1_000), roomFor('b', kept, 500)]).toEqual([false, true, false]);
+});
+
+it('a line forgets what was taken out of it', () => {
+  const line = new Line<number>();
+  for (const n of [1, 2, 3]) line.add('a', n);
+  line.add('b', 4);
+  expect([line.remove('a', 2), line.remove('a', 2), line.remove('c', 1)]).toEqual([true, false, false]);
+  expect([line.of('a'), line.of('b'), line.empty]).toEqual([2, 1, false]);
+  expect(line.next((group) => group === 'b')).toBe(4);
+  expect([line.take(9), line.empty, line.next()]).toEqual([[1, 3], true, undefined]);
+});
