@@ -200,7 +200,7 @@ export function openDatabase(options: ConnectOptions): Database {
         () => {
           ended();
           resolve(rows.taken());
-          connections.give(used);
+          connections.give(used, prepare ? text : undefined);
         },
         (error: unknown) => {
           ended();

@@ -49,6 +49,16 @@ export class Exchange {
     return authority;
   }
 
+  /** The JSON of an answer's body, charged for its bytes. */
+  async text(body: unknown): Promise<string> {
+    const text = JSON.stringify(body);
+    if (this.authority) {
+      await this.corridor.payFor(this.authority, Buffer.byteLength(text));
+      this.quota = this.corridor.quotaOf(this.authority);
+    }
+    return text;
+  }
+
   /** Calls an operation; throws what has to be an HTTP status: a bearer that is no good. */
   async call(name: string, input: Readonly<Record<string, unknown>>, headers: Headers = {}): Promise<Called> {
     const tool = this.corridor.registry.get(name);

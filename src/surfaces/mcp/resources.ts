@@ -68,7 +68,8 @@ export function mcpResources(resources: readonly Resource[], registry: Registry)
         if (!input) continue;
         const outcome = await exchange.call(resource.tool, input);
         if ('body' in outcome) {
-          const text = resource.text?.(outcome.body) ?? JSON.stringify(outcome.body);
+          const json = await exchange.text(outcome.body);
+          const text = resource.text?.(outcome.body) ?? json;
           return { contents: [{ uri, mimeType: resource.mimeType, text }] };
         }
         // What is refused for its address or its reader is an error of the parameters; anything else is a status.

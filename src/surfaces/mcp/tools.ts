@@ -34,7 +34,7 @@ export function mcpTools(registry: Registry) {
         throw unusable('tool');
       }
       const outcome = await exchange.call(name, ...argumentsOf(tool, input));
-      if ('body' in outcome) return success(tool, outcome.body, outcome.operation);
+      if ('body' in outcome) return success(tool, outcome.body, await exchange.text(outcome.body), outcome.operation);
       const { failure, operation } = outcome;
       // Input that does not fit, and a tool that is not in the credential's list, are errors of the protocol.
       if (failure.status === 400) throw invalidParams(failure);
@@ -67,9 +67,9 @@ function argumentsOf(
 /** What is no text can be no header: the corridor refuses the empty one in its turn. */
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-function success(tool: Tool, body: unknown, operation: OperationState | undefined): ToolResult {
+function success(tool: Tool, body: unknown, text: string, operation: OperationState | undefined): ToolResult {
   return {
-    content: [{ type: 'text', text: JSON.stringify(body) }],
+    content: [{ type: 'text', text }],
     structuredContent: { data: body, ...(operation && { operation_id: operation.id }) },
     isError: false,
     ...(tool.untrusted.length > 0 && { _meta: { 'gateway/untrusted_fields': tool.untrusted } }),

@@ -73,10 +73,14 @@ export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler
         ...(wantsBytes && conditions && { bytes: conditions.bytes }),
       });
       noteCall(record, outcome);
-      render(tool, outcome);
+      await render(tool, outcome);
     };
-    const render = (tool: Tool, outcome: Outcome): void => {
-      const headers = { ...rateLimit(outcome.quota), ...operationHeaders(outcome.operation) };
+    const render = async (tool: Tool, outcome: Outcome): Promise<void> => {
+      const body = 'body' in outcome && tool.status !== 204 ? JSON.stringify(outcome.body) : '';
+      const { authority } = outcome;
+      if (authority) await corridor.payFor(authority, Buffer.byteLength(body));
+      const state = authority ? corridor.quotaOf(authority) : outcome.quota;
+      const headers = { ...rateLimit(state), ...operationHeaders(outcome.operation) };
       if ('failure' in outcome) refuse(outcome.failure, headers);
       else if ('bytes' in outcome) {
         const status = outcome.bytes.size === 0 ? 200 : 206;
@@ -85,7 +89,7 @@ export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler
       } else if (tool.status === 204) sendNothing(response, headers);
       else {
         const all = { ...headers, ...described(tool, outcome.body) };
-        send(request, response, tool.status, JSON_TYPE, JSON.stringify(outcome.body), all);
+        send(request, response, tool.status, JSON_TYPE, body, all);
       }
     };
     return answer().catch((error: unknown) => refuse(asFailure(error), rateLimit(quota)));
