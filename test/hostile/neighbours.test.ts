@@ -1,10 +1,20 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, lstatSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { openEmbedded } from '../../src/store/embedded.ts';
 import { Bench, isRoot, nobody, postmasterPid, query } from '../store/embedded.support.ts';
+import { startReplica } from '../support/replica.ts';
 
 /** Other processes on the host, and the store that the gateway runs itself. */
 let bench: Bench;
@@ -150,5 +160,22 @@ describe.runIf(isRoot)('the embedded PostgreSQL of root', () => {
       await child.stop();
       expect(program.startsWith(temporary), program).toBe(used);
     }
+  });
+
+  it('is told of in the log of `serve`, which writes its token through no link', async () => {
+    const dataDir = ofNobody();
+    const target = join(bench.base, 'of-root-too');
+    writeFileSync(target, 'mine', { mode: 0o644 });
+    symlinkSync(target, join(dataDir, 'demo-token.json'));
+    chmodSync(dataDir, 0o755);
+    const replica = await startReplica({ databaseUrl: '', env: { GATEWAY_DATA_DIR: dataDir, LOG_LEVEL: 'info' } });
+    expect(readFileSync(target, 'utf8')).toBe('mine');
+    expect(lstatSync(join(dataDir, 'demo-token.json')).mode & 0o177777).toBe(0o100600);
+    expect(await others(dataDir)).toEqual(REFUSED);
+    expect(replica.log()).toMatch(
+      /"level":"?(warn|40)"?.*PostgreSQL runs as the user nobody, .*useradd --system postgres/,
+    );
+    expect(replica.log()).toMatch(/was open to other users \(mode 0755\): its mode is 0700 now/);
+    await replica.end();
   });
 });
