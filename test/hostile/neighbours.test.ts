@@ -103,17 +103,22 @@ describe.runIf(isRoot)('the embedded PostgreSQL of root', () => {
     expect(await own(dataDir)).toEqual(LET_IN);
   });
 
-  it('lets in a gateway of the server’s user beside it while both run, and not when that has gone', async () => {
+  it('lets in a gateway of the server’s user while both run, and not when that has gone', async () => {
     const dataDir = ofNobody();
-    const roots = await bench.open(dataDir);
     chownSync(dataDir, nobody.uid, nobody.gid);
     const theirs = await bench.start(dataDir, { user: nobody });
-    expect(theirs.said).toMatchObject({ adopted: true });
-    expect(await own(dataDir)).toEqual(LET_IN);
-    await theirs.stop();
-    await roots.stop();
-    await bench.open(dataDir);
+    expect(theirs.said).toMatchObject({ adopted: false });
+    const roots = await bench.open(dataDir);
+    expect(await Promise.all([own(dataDir), others(dataDir)])).toEqual([LET_IN, LET_IN]);
+    await Promise.all([theirs.stop(), roots.stop()]);
+    const alone = await bench.open(dataDir);
     expect(await others(dataDir)).toEqual(REFUSED);
+    // It lets itself in where it comes second.
+    const later = await bench.start(dataDir, { user: nobody });
+    expect(later.said).toMatchObject({ adopted: true });
+    expect(await Promise.all([own(dataDir), others(dataDir)])).toEqual([LET_IN, LET_IN]);
+    await later.stop();
+    await alone.stop();
   });
 
   it('goes on under a uid that has no name', async () => {
