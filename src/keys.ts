@@ -4,7 +4,7 @@ import { link, readFile, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Keyring, parseKeys } from './auth/keys.ts';
 import { type Config, ConfigError } from './config.ts';
-import { makeFolder } from './store/embedded/cluster.ts';
+import { closeToOthers, makeFolder, type Told } from './store/embedded/data-folder.ts';
 
 const FILE = 'keys';
 
@@ -12,11 +12,16 @@ const FILE = 'keys';
  * The keys of GATEWAY_KEYS; without the setting, one that is made at the first start and kept in the data directory,
  * mode 0600. Replicas on several machines need the setting: with keys of their own they refuse each other's cursors.
  */
-export async function openKeys({ keys, dataDir }: Pick<Config, 'keys' | 'dataDir'>): Promise<Keyring> {
+export async function openKeys(
+  { keys, dataDir, databaseUrl }: Pick<Config, 'keys' | 'dataDir' | 'databaseUrl'>,
+  told?: Told,
+): Promise<Keyring> {
   if (keys) return new Keyring(keys);
   const path = join(dataDir, FILE);
   const kept = parseKeys((await readFile(path, 'utf8').catch(() => made(dataDir, path))).trim());
   if (!kept) throw new ConfigError(`The file ${FILE} in GATEWAY_DATA_DIR must hold kid:BASE64 of 32 bytes.`);
+  // The embedded store closes its folder itself.
+  if (told && databaseUrl !== undefined) closeToOthers(dataDir, told);
   return new Keyring(kept);
 }
 
@@ -42,7 +47,7 @@ async function made(dataDir: string, path: string): Promise<string> {
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   try {
     makeFolder(dataDir);
-    await writeFile(draft, `1:${randomBytes(32).toString('base64')}\n`, { mode: 0o600 });
+    await writeFile(draft, `1:${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
   } catch (cause) {
     throw new ConfigError('GATEWAY_DATA_DIR must be a folder that this user may write, or GATEWAY_KEYS be given.', {
       cause,

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
@@ -68,7 +68,11 @@ export async function serve(context: CommandContext, options: { demo: boolean; w
   const supervises = options.workers > 1 && !worker;
   // What the settings get wrong is refused before anything is opened.
   if (!worker) await checkAddress(config);
-  const keys = await openKeys(config);
+  const told = {
+    log: (message: string): void => log.info(message),
+    warn: worker ? undefined : (message: string): void => log.warn(message),
+  };
+  const keys = await openKeys(config, told);
   const tracing = supervises ? undefined : await openTracing(config, log);
   const store = await openStore({
     databaseUrl: config.databaseUrl,
@@ -77,7 +81,7 @@ export async function serve(context: CommandContext, options: { demo: boolean; w
     dataDir: config.dataDir,
     connections: supervises ? 1 : config.dbConnections,
     onStatement: tracing?.onStatement,
-    log: (message) => log.info(message),
+    ...told,
   });
   const stop = stopSignal();
   try {
@@ -265,6 +269,8 @@ async function prepareDemo(store: Store, dataDir: string): Promise<DemoAccess | 
   if (!(await isEmpty(store.db))) return undefined;
   const demo = await loadDemo(store, {});
   const access = { token: demo.full.token, website: demo.website_ids[0] ?? '' };
-  await writeFile(file, `${JSON.stringify(access)}\n`, { mode: 0o600 });
+  // A new file: one that lies there may be open to others, or a link.
+  await rm(file, { force: true });
+  await writeFile(file, `${JSON.stringify(access)}\n`, { mode: 0o600, flag: 'wx' });
   return access;
 }

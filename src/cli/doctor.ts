@@ -37,9 +37,11 @@ interface Finding {
 
 type Check = (db: Database) => Promise<Finding[]>;
 
-/** `gateway doctor`: audits the store and changes nothing; exit code 1 with findings. */
+/** `gateway doctor`: audits the store and changes nothing; exit code 1 with an error, 0 with warnings only. */
 export function doctorCommand(program: Command, register: Run): void {
-  const command = program.command('doctor').description('audit the store; exit code 1 with findings');
+  const command = program
+    .command('doctor')
+    .description('audit the store; exit code 1 with an error, 0 with warnings only');
   register(command, async ({ out, store, config }) => {
     const place = existingStore(config);
     const { db } = await store({ migrates: false });
@@ -50,7 +52,7 @@ export function doctorCommand(program: Command, register: Run): void {
         ? `${CHECKS.length} checks of ${place}, no findings.`
         : `Findings in ${place}:\n\n${findingsTable(findings)}`,
     );
-    if (findings.length > 0) process.exitCode = 1;
+    if (findings.some(({ severity }) => severity === 'error')) process.exitCode = 1;
   });
 }
 

@@ -3,11 +3,13 @@ import { join, resolve } from 'node:path';
 
 import postgres from 'postgres';
 
+import { admit, ourName } from './embedded/admission.ts';
 import { findBinaries } from './embedded/binaries.ts';
-import { clusterExists, makeCluster, prepareDataDir, superuser } from './embedded/cluster.ts';
-import { accountFor, hand, ownerOf } from './embedded/identity.ts';
+import { clusterExists, makeCluster, superuser } from './embedded/cluster.ts';
+import { closeToOthers, prepareDataDir, type Told } from './embedded/data-folder.ts';
+import { type Account, accountFor, hand, ownerOf } from './embedded/identity.ts';
 import { type Lock, lock } from './embedded/locks.ts';
-import { livingPostmaster, port, startOrAdopt, stopPostmaster } from './embedded/postmaster.ts';
+import { livingPostmaster, port, reload, startOrAdopt, stopPostmaster } from './embedded/postmaster.ts';
 import { StoreUnavailable } from './embedded/unavailable.ts';
 import { watch } from './embedded/watch.ts';
 
@@ -31,6 +33,12 @@ export interface EmbeddedStore {
   stop(): Promise<void>;
 }
 
+export interface EmbeddedOptions extends Told {
+  readonly dataDir: string;
+  /** Forces where the binaries come from. */
+  readonly binaries?: 'embedded' | 'path';
+}
+
 const database = 'gateway';
 
 /** Longest path of a socket, less one for the closing zero. */
@@ -43,12 +51,7 @@ const patience = 150;
  * Opens the store in `<dataDir>/postgres`: makes the cluster at the first start, adopts a running server, else starts
  * one. Any number of processes may do so at the same moment. Throws StoreUnavailable.
  */
-export async function openEmbedded(options: {
-  dataDir: string;
-  log: (message: string) => void;
-  /** Forces where the binaries come from. */
-  binaries?: 'embedded' | 'path';
-}): Promise<EmbeddedStore> {
+export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedStore> {
   if (process.platform !== 'linux') {
     throw new StoreUnavailable('The embedded store runs on Linux only: set DATABASE_URL to a PostgreSQL server.');
   }
@@ -60,18 +63,23 @@ export async function openEmbedded(options: {
 async function open(
   dataDir: string,
   guard: Lock,
-  { log, binaries: want }: { log: (message: string) => void; binaries?: 'embedded' | 'path' },
+  { log, warn, binaries: want }: EmbeddedOptions,
 ): Promise<EmbeddedStore> {
   const cluster = join(dataDir, 'postgres');
   const account = accountFor(cluster);
   const binaries = await findBinaries({ dataDir, account, want, log });
+  // The server's user has to get to a copy of its programs that lies there.
+  closeToOthers(dataDir, { log, warn }, binaries.bin.startsWith(`${dataDir}/`) ? 0o711 : 0o700);
+  warnOfSharedUser(cluster, account, warn);
   if (!clusterExists(cluster, binaries)) {
     log(`making a database in ${cluster} with PostgreSQL ${binaries.version}`);
     await makeCluster(cluster, { binaries, account, guard: guard.fd });
   } else if (account && ownerOf(cluster) === 0) {
     hand(cluster, account, { deep: true });
   }
+  const changed = admit(cluster, { binaries, account, keep: livingPostmaster(cluster) !== undefined });
   const { adopted } = await startOrAdopt(cluster, { binaries, account, log });
+  if (adopted && changed) reload(cluster);
   const holder = await hold(dataDir);
   const socket = socketFolder(cluster);
   try {
@@ -102,6 +110,18 @@ async function open(
     await stopUnlessHeld(dataDir, cluster, log);
     throw error;
   }
+}
+
+/** Its other processes are kept from the socket, and not from the files. */
+function warnOfSharedUser(cluster: string, account: Account | undefined, warn: Told['warn']): void {
+  if ((account?.name ?? ourName()) !== 'nobody') return;
+  const mend = account
+    ? `stop the gateway, make a user (useradd --system postgres), give it the files (chown -R postgres ${cluster})`
+    : 'run the gateway as a user of its own, which owns its data folder,';
+  warn?.(
+    'PostgreSQL runs as the user nobody, and every other program that does can read and change the files of the database: ' +
+      `${mend} and start again, or set DATABASE_URL`,
+  );
 }
 
 /** A socket's path has to be short. A descriptor of ours names a folder in few bytes, however deep it lies. */

@@ -49,6 +49,8 @@ export interface StoreOptions {
   /** Told of every statement, for traces. */
   readonly onStatement?: OnStatement | undefined;
   readonly log: (message: string) => void;
+  /** Told what an operator has to mend. */
+  readonly warn?: ((message: string) => void) | undefined;
 }
 
 // With the grace of a silent server, a request has its 503 within 3 s (checks, F-06).
@@ -64,8 +66,17 @@ const SLOW = 3;
  * StoreUnavailable with a sentence for the operator.
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const { databaseUrl, setting = 'DATABASE_URL', directUrl, replicaUrl, dataDir, log, name = 'gateway' } = options;
-  const embedded = databaseUrl === undefined ? await openEmbedded({ dataDir, log }) : undefined;
+  const {
+    databaseUrl,
+    setting = 'DATABASE_URL',
+    directUrl,
+    replicaUrl,
+    dataDir,
+    log,
+    warn,
+    name = 'gateway',
+  } = options;
+  const embedded = databaseUrl === undefined ? await openEmbedded({ dataDir, log, warn }) : undefined;
   const target: ConnectOptions['target'] = embedded
     ? { host: embedded.host, port: embedded.port, database: embedded.database, username: embedded.username }
     : (databaseUrl ?? '');

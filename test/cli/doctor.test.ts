@@ -23,7 +23,7 @@ async function findings(): Promise<{ code: number; findings: unknown }> {
 }
 
 const finding = (check: string, severity: string, count: number, detail: string) => ({
-  code: 1,
+  code: severity === 'error' ? 1 : 0,
   findings: [{ check, severity, count, detail: expect.stringContaining(detail) }],
 });
 
@@ -322,4 +322,19 @@ test('imports', async () => {
   expect(await findings()).toMatchObject({ code: 0 });
   await database.sql`UPDATE gateway.import_run SET lease_until = now() - interval '1 minute'`;
   expect(await findings()).toEqual(finding('imports', 'warning', 1, '--resume'));
+});
+
+test('warnings are listed, and only an error makes it exit with 1', async () => {
+  await database.sql`UPDATE gateway.credential SET sites = sites || 77 WHERE id = ${restricted}`;
+  const warned = await gateway('doctor');
+  expect(warned.code).toBe(0);
+  expect(warned.stdout).toMatch(/^websites +warning +1 +credentials that grant/m);
+  await database.sql`UPDATE platform.native_id SET last = 1 WHERE site = 1 AND kind = 'contact'`;
+  const { code, stdout } = await gateway('doctor');
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^numbers +error/m);
+  expect(stdout).toMatch(/^websites +warning/m);
+  expect((await gateway('doctor', '--help')).stdout.replace(/\s+/g, ' ')).toContain(
+    'exit code 1 with an error, 0 with warnings only',
+  );
 });

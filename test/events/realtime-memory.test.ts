@@ -15,6 +15,7 @@ function deaf(pages: Partial<Pages> = {}) {
       told.frames.push(JSON.parse(text).type);
     },
     ping: () => undefined,
+    deafen: () => undefined,
     get buffered() {
       return told.buffered;
     },

@@ -1,4 +1,4 @@
-/** Frames and pings at once, and a second on end (checks, WS-04). */
+/** Frames, pings and pongs at once, and a second on end (checks, WS-04). */
 const BURST = 100;
 const RATE = 20;
 
@@ -7,7 +7,7 @@ export class Allowance {
   #left = BURST;
   #at = performance.now();
 
-  /** One frame or ping; whether it was allowed. */
+  /** One frame, ping or pong; whether it was allowed. */
   spend(): boolean {
     const now = performance.now();
     this.#left = Math.min(BURST, this.#left + ((now - this.#at) / 1000) * RATE) - 1;

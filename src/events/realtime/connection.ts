@@ -42,6 +42,8 @@ export class Connection implements Watched {
   ended: End | undefined;
   #heardAt = performance.now();
   #pingedAt = performance.now();
+  /** Whether a pong may answer our last ping. */
+  #pinged = false;
   readonly #allowance = new Allowance();
 
   constructor(start: Start) {
@@ -65,15 +67,19 @@ export class Connection implements Watched {
     return this.#authority.revision;
   }
 
-  /** Something came that is no frame: a pong, or a ping, which counts. */
-  heard(counts = false): void {
+  /** A ping or a pong of the protocol. Only the pong that answers our own ping is free. */
+  heard(what: 'ping' | 'pong'): void {
     this.#heardAt = performance.now();
-    if (counts) this.#spend();
+    if (what === 'pong' && this.#pinged) this.#pinged = false;
+    else this.#spend();
   }
 
   /** A text frame's JSON; `undefined` where it was none. */
   receive(value: unknown): void {
-    if (this.ended !== undefined) return;
+    if (this.ended !== undefined) {
+      this.#spend();
+      return;
+    }
     this.#heardAt = performance.now();
     const frame = readFrame(value);
     // Pages, which are paid for, set the pace of their acknowledgements.
@@ -112,6 +118,7 @@ export class Connection implements Watched {
     }
     if (now - this.#pingedAt >= timings.heartbeat) {
       this.#pingedAt = now;
+      this.#pinged = true;
       wire.ping();
     }
     for (const attachment of this.#attached.values()) {
@@ -297,10 +304,11 @@ export class Connection implements Watched {
     return this.ended !== undefined || this.#attached.get(attachment.subscription) !== attachment;
   }
 
-  /** One frame or ping of the client's; whether it may be answered. */
+  /** One frame, ping or pong of the client's; whether it may be answered. A client that sends too many is not read any more. */
   #spend(): boolean {
     if (this.#allowance.spend()) return true;
     this.close('flood');
+    this.#start.wire.deafen();
     return false;
   }
 

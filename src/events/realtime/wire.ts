@@ -8,6 +8,8 @@ export interface Wire {
   readonly buffered: number;
   /** Says why and closes; the socket is cut where the client does not answer that. */
   close(code: number, reason: string): void;
+  /** Reads nothing more. After `close`, the socket is cut when the time for an answer is over. */
+  deafen(): void;
   /** Cuts at once. */
   cut(): void;
 }

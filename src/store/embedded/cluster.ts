@@ -1,8 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import {
-  accessSync,
   closeSync,
-  constants,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -12,7 +10,7 @@ import {
   rmSync,
   statSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 
 import type { Binaries } from './binaries.ts';
 import { type Account, hand } from './identity.ts';
@@ -26,30 +24,6 @@ export const superuser = 'postgres';
 export const inheritedFolder = '/proc/self/fd/4';
 
 const unfinished = 'postgres.init-';
-
-/** Makes the data folder (mode 0700) if absent and proves that we may write in it. */
-export function prepareDataDir(dataDir: string): void {
-  try {
-    makeFolder(dataDir);
-    accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
-  } catch (error) {
-    throw new StoreUnavailable(
-      `The data folder ${dataDir} cannot be made or written (${errorCode(error) ?? 'unknown error'}): give this user ` +
-        'write permission there, choose another folder with GATEWAY_DATA_DIR, or set DATABASE_URL.',
-    );
-  }
-}
-
-/** Folder by folder: Node's own recursive mkdir never ends below /proc. */
-export function makeFolder(folder: string): void {
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
-  makeFolder(dirname(folder));
-  try {
-    mkdirSync(folder, { mode: 0o700 });
-  } catch (error) {
-    if (errorCode(error) !== 'EEXIST' || !statSync(folder).isDirectory()) throw error; // else another process was first
-  }
-}
 
 /** Is there a cluster? Refuses a folder that is not one, or one that another major version made. */
 export function clusterExists(cluster: string, { major, version }: Binaries): boolean {
@@ -95,11 +69,10 @@ export async function makeCluster(
   if (account) hand(fresh, account);
   const folder = openSync(fresh, 'r');
   try {
-    // Trust is sound here: the only way in is a socket inside this folder, which is 0700 and the server user's own.
     const locale = binaries.major >= 17 ? ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'] : [];
     const { status, stderr } = await run(
       join(binaries.bin, 'initdb'),
-      ['-D', inheritedFolder, '-U', superuser, '--auth=trust', '--data-checksums', '--no-instructions'].concat(
+      ['-D', inheritedFolder, '-U', superuser, '--auth=reject', '--data-checksums', '--no-instructions'].concat(
         ['--encoding=UTF8', '--locale=C.UTF-8'],
         locale,
       ),

@@ -8,6 +8,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -50,7 +51,7 @@ export async function copyForOthers(
   const us = process.geteuid?.() ?? 0;
   const places = [
     join(dataDir, name),
-    ...[tmpdir(), '/tmp', '/var/tmp'].map((place) => join(place, `gateway-${us}-${name}`)),
+    ...[tmpdir(), '/tmp', '/var/tmp'].filter(keeps).map((place) => join(place, `gateway-${us}-${name}`)),
   ];
   for (const place of places) {
     if (!(await canEnter(dirname(place), account))) continue;
@@ -72,6 +73,13 @@ export async function copyForOthers(
     if (intact(place, native, us)) return join(place, 'native');
   }
   return undefined;
+}
+
+/** Whether nobody else can put something in the place of our folder: it takes the sticky bit where others may write. */
+function keeps(folder: string): boolean {
+  const stat = statSync(folder, { throwIfNoEntry: false });
+  const ours = stat && [0, process.geteuid?.()].includes(stat.uid);
+  return ours === true && ((stat.mode & 0o022) === 0 || (stat.mode & 0o1000) !== 0);
 }
 
 async function canEnter(folder: string, account: Account | undefined): Promise<boolean> {

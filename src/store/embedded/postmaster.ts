@@ -23,6 +23,9 @@ const settings = {
   unix_socket_directories: '.',
   unix_socket_permissions: '0700',
   port: String(port),
+  // Who may connect is in these (admission.ts), whatever the files of the cluster name.
+  hba_file: `${inheritedFolder}/pg_hba.conf`,
+  ident_file: `${inheritedFolder}/pg_ident.conf`,
   cluster_name: 'gateway',
   max_connections: '100',
   shared_buffers: '128MB',
@@ -85,6 +88,12 @@ export async function stopPostmaster(cluster: string, log: (message: string) => 
     }
     log(`PostgreSQL (process ${pid}) did not stop within ${stopLimit} s of ${signal}`);
   }
+}
+
+/** Has the running server read again who may connect: whoever connects from now on meets that. */
+export function reload(cluster: string): void {
+  const pid = livingPostmaster(cluster);
+  if (pid !== undefined) send(pid, 'SIGHUP');
 }
 
 /** Starts one; false when leftovers of an earlier one were in its way, which end by themselves. */
@@ -196,7 +205,7 @@ function pidFile(cluster: string): { pid: number; state: string | undefined } | 
   }
 }
 
-function send(pid: number, signal: 'SIGINT' | 'SIGQUIT'): void {
+function send(pid: number, signal: 'SIGINT' | 'SIGQUIT' | 'SIGHUP'): void {
   try {
     process.kill(pid, signal);
   } catch (error) {

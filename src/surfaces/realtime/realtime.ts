@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { Failure } from '../../core/failures.ts';
 import { PROTOCOL } from '../../core/realtime.ts';
@@ -84,7 +85,9 @@ export function realtimeSurface(realtime: Realtime): UpgradeHandler {
       noteActor(record, found.authority);
       // Of whom has gone meanwhile there would be no word: the library drops the connection.
       if (!socket.readable || !socket.writable) throw new Failure('invalid_request');
-      server.handleUpgrade(request, socket, head, (opened) => serve(realtime, found, opened, accepted()));
+      server.handleUpgrade(request, socket, head, (opened) =>
+        serve(realtime, found, { opened, socket, closed: accepted() }),
+      );
     };
     open().catch((error: unknown) => refuse(asFailure(error)));
   };
@@ -112,12 +115,15 @@ function readHandshake(request: IncomingMessage, record: RequestRecord): { origi
   return { origin, ticket };
 }
 
-function serve(
-  realtime: Realtime,
-  found: Admitted,
-  opened: WebSocket,
-  closed: (end: { code: number; cause: string }) => void,
-): void {
+interface Opened {
+  readonly opened: WebSocket;
+  /** Below it. */
+  readonly socket: Duplex;
+  /** Is told of the end. */
+  readonly closed: (end: { code: number; cause: string }) => void;
+}
+
+function serve(realtime: Realtime, found: Admitted, { opened, socket, closed }: Opened): void {
   const wire: Wire = {
     send: (text) => opened.send(text),
     ping: () => opened.ping(),
@@ -125,18 +131,25 @@ function serve(
       return opened.bufferedAmount;
     },
     close: (code, reason) => opened.close(code, reason),
+    deafen: () => opened.pause(),
     cut: () => opened.terminate(),
   };
   const connection = realtime.connect(found, wire);
   opened.on('message', (bytes, isBinary) => {
-    const value = isBinary || !Buffer.isBuffer(bytes) ? undefined : parseJson(bytes);
+    const unread = connection.ended !== undefined || isBinary || !Buffer.isBuffer(bytes);
+    const value = unread ? undefined : parseJson(bytes);
     connection.receive(value?.value);
   });
-  opened.on('ping', () => connection.heard(true));
-  opened.on('pong', () => connection.heard());
+  opened.on('ping', () => connection.heard('ping'));
+  opened.on('pong', () => connection.heard('pong'));
   opened.on('close', (code) => {
     connection.end('client');
     closed({ code, cause: connection.ended ?? '' });
+  });
+  // The client has closed its half. ws closes ours behind what is left to send, and waits for a client that does not read.
+  socket.once('end', () => {
+    connection.end('client');
+    setTimeout(wire.cut, LIMITS.closeTimeout).unref();
   });
   // A frame that breaks the protocol: ws answers it with the close code of RFC 6455.
   opened.on('error', () => connection.end('protocol'));

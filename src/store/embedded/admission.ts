@@ -1,0 +1,75 @@
+import { closeSync, fchownSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+
+import type { Binaries } from './binaries.ts';
+import type { Account } from './identity.ts';
+import { errorCode } from './unavailable.ts';
+
+const MAP = 'gateway';
+const HEAD = '# Written by the gateway at each start.\n';
+
+/**
+ * Writes who may connect to the cluster: root, and the user that this process runs as. PostgreSQL asks the kernel who is at
+ * the other end of its socket, since whoever shares the server's own user reaches that past the closed folder. With `keep`,
+ * where the server runs, who was let in before still is. Whether that changed anything.
+ */
+export function admit(
+  cluster: string,
+  { binaries, account, keep }: { binaries: Binaries; account: Account | undefined; keep: boolean },
+): boolean {
+  const identities = join(cluster, 'pg_ident.conf');
+  const us = ourName();
+  const names = new Set(['root', ...(us === undefined ? [] : [us]), ...(keep ? admitted(identities) : [])]);
+  // PostgreSQL 15 cannot say "every role": there it is the two that a gateway connects as.
+  const roles = binaries.major >= 16 ? ['all'] : ['gateway', 'postgres'];
+  const lines = [...names].flatMap((name) => roles.map((role) => `${MAP} "${name}" ${role}\n`));
+  // A user without a name cannot be told from others by it. Then it is the server's user, too, and owns the folder.
+  const method = us === undefined ? 'trust' : `peer map=${MAP}`;
+  const changed = [
+    replace(identities, HEAD + lines.join(''), account),
+    replace(join(cluster, 'pg_hba.conf'), `${HEAD}local all all ${method}\n`, account),
+  ];
+  return changed.includes(true);
+}
+
+/** As PostgreSQL looks it up; a container may run as a user without an entry. */
+export function ourName(): string | undefined {
+  try {
+    return userInfo().username;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Who was let in at an earlier start. */
+function admitted(identities: string): string[] {
+  const text = read(identities);
+  if (text?.startsWith(HEAD) !== true) return [];
+  return [...text.matchAll(/^\w+ "(.+)" /gm)].map(([, name = '']) => name);
+}
+
+/** Puts a new file in the place of one, which may be a link that the server's user has made. Whether they differ. */
+function replace(path: string, text: string, account: Account | undefined): boolean {
+  if (read(path) === text) return false;
+  const draft = `${path}.new`;
+  rmSync(draft, { force: true });
+  const file = openSync(draft, 'wx', 0o600);
+  try {
+    writeSync(file, text);
+    if (account) fchownSync(file, account.uid, account.gid);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(draft, path);
+  return true;
+}
+
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,75 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import {
+  Client,
+  connected,
+  frame,
+  handshake,
+  holder,
+  newTicket,
+  openSession,
+  plantWebsites,
+  Raw,
+} from '../events/realtime.support.ts';
+import { append, create, definition } from '../events/subscriptions.support.ts';
+import { openTestGateway, type TestGateway } from '../support/gateway.ts';
+
+let gateway: TestGateway;
+let token: string;
+beforeAll(async () => {
+  gateway = await openTestGateway('empty', undefined, undefined, { check: 100 });
+  await plantWebsites(gateway.database.sql, 1);
+  ({ token } = await holder(gateway));
+});
+afterAll(() => gateway.close());
+
+const PAGES = 20;
+/** What the kernel takes for a client that does not read (4 MiB on Linux), and half of what the gateway keeps for it. */
+const KERNEL = 4.1 * 2 ** 20;
+const OURS = 0.5 * 2 ** 20;
+
+/** Whether this process, which serves, holds its end of a connection: its inode stands in the kernel's table then. */
+function held(client: number): boolean {
+  const end = (port: number): string => `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  return readFileSync('/proc/self/net/tcp', 'utf8')
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/))
+    .some(([, from, to, ...rest]) => from?.endsWith(end(gateway.port)) && to?.endsWith(end(client)) && rest[6] !== '0');
+}
+
+it('WS-06 a client that closes its half and does not read is let go, also where another socket takes its place', async () => {
+  const session = await openSession(gateway, token);
+  const raw = new Raw(gateway.port);
+  expect(await raw.upgrade(handshake(session))).toBe(101);
+  for (let i = 0; i < PAGES; i++) await append(gateway.database.sql, 'web_1_1', Array(100).fill('visitor.changed'));
+  const subscriptions: string[] = [];
+  for (let i = 0; i < 20; i++) subscriptions.push((await create(gateway, token, definition(['web_1_1']))).id);
+  // It acknowledges pages that it has not read, with the cursors of another socket that has the same ones, until some wait here.
+  raw.socket.pause();
+  const say = (value: object): void => void raw.socket.write(frame(0x81, Buffer.from(JSON.stringify(value))));
+  const twin = await connected(gateway, token);
+  for (const subscription_id of subscriptions) {
+    say({ type: 'attach', id: 1, subscription_id });
+    twin.send({ type: 'attach', id: 1, subscription_id });
+  }
+  for (let sent = 0; ; ) {
+    const page = await twin.next('page', 15_000);
+    sent += JSON.stringify(page).length;
+    if (sent > KERNEL + OURS) break;
+    await pause(10);
+    say({ type: 'ack', subscription_id: page.subscription_id, cursor: page.next_cursor });
+    twin.ack(page);
+  }
+  twin.end();
+  await expect.poll(() => gateway.realtime.size).toBe(1);
+  const { localPort = 0 } = raw.socket;
+  raw.socket.end();
+  await pause(100);
+  const next = new Client(gateway.port, { ...session, ticket: await newTicket(gateway, token, session.session_id) });
+  await next.next('ready');
+  expect(held(localPort)).toBe(true);
+  await expect.poll(() => held(localPort), { timeout: 5_000 }).toBe(false);
+  next.end();
+  raw.socket.destroy();
+});
