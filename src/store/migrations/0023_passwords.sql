@@ -1,7 +1,7 @@
 -- Sets a person's password, null for none, and ends the person's consents where that is wanted. Returns how many of those that
 -- were ended were active (as src/store/consents.ts has it); null: there is no such person. The person's row is changed first:
 -- a consent that is being given has been recorded by then, and is ended too, or is never recorded, since its session is gone.
-CREATE FUNCTION gateway.set_password(p_person text, p_password text, p_end_consents boolean) RETURNS integer
+CREATE OR REPLACE FUNCTION gateway.set_password(p_person text, p_password text, p_end_consents boolean) RETURNS integer
 LANGUAGE plpgsql AS $$
 DECLARE
   active integer := 0;
