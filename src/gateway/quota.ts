@@ -134,7 +134,7 @@ export class Quota {
   }
 
   async #ask(app: string, cost: number): Promise<Lease | null> {
-    await this.#settle(app);
+    if (this.#owed.get(app)) await this.#settle(app);
     const began = performance.now();
     const last = this.#leases.get(app);
     const { held = 0, unspent = 0, grantedIn: heldIn = '0' } = last ?? {};
