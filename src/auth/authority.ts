@@ -2,6 +2,7 @@ import type { Authority, Resource } from '../core/authority.ts';
 import { Failure } from '../core/failures.ts';
 import { loadAuthority } from '../store/credentials.ts';
 import { type Database, StoreUnreachable } from '../store/postgres.ts';
+import { networkOf } from './network.ts';
 import { digestOf, isBearer } from './tokens.ts';
 
 /**
@@ -11,9 +12,13 @@ import { digestOf, isBearer } from './tokens.ts';
  */
 export interface Authorities {
   /** The authority remembered for a bearer, or a fresh one; throws the 401 of a token that is unusable on the resource. */
-  resolve(bearer: string | undefined, resource: Resource): Promise<{ authority: Authority; fresh: boolean }>;
-  /** Reads the authority anew. */
-  fresh(bearer: string, resource: Resource): Promise<Authority>;
+  resolve(
+    bearer: string | undefined,
+    resource: Resource,
+    from?: string,
+  ): Promise<{ authority: Authority; fresh: boolean }>;
+  /** Reads the authority anew. `from`: address of the caller, whose network waits in a line of its own while nobody knows the app. */
+  fresh(bearer: string, resource: Resource, from?: string): Promise<Authority>;
 }
 
 /** In each of two generations. */
@@ -21,7 +26,7 @@ const REMEMBERED = 10_000;
 
 export function openAuthorities(db: Database): Authorities {
   // Who is not asked for while a whole generation comes is forgotten. A Map whose keys were moved to its end with each
-  // call kept what it held from being collected young (surfaces/http/under-way.ts).
+  // call kept what it held from being collected young (core/line.ts).
   let remembered = new Map<string, Authority>();
   let before = new Map<string, Authority>();
   const remember = (key: string, authority: Authority): void => {
@@ -32,11 +37,11 @@ export function openAuthorities(db: Database): Authorities {
     remembered.set(key, authority);
   };
 
-  const fresh = async (bearer: string, resource: Resource): Promise<Authority> => {
+  const fresh = async (bearer: string, resource: Resource, from?: string): Promise<Authority> => {
     const digest = digestOf(bearer);
     const key = digest.toString('base64');
     const kept = remembered.get(key) ?? before.get(key);
-    const found = await loadAuthority(db, digest, kept).catch((cause: unknown) => {
+    const found = await loadAuthority(db, digest, kept, from && networkOf(from)).catch((cause: unknown) => {
       throw cause instanceof StoreUnreachable ? new Failure('authority_unavailable', { cause, retryAfter: 1 }) : cause;
     });
     if (found?.state !== 'valid') {
@@ -51,12 +56,12 @@ export function openAuthorities(db: Database): Authorities {
   };
 
   return {
-    async resolve(bearer, resource) {
+    async resolve(bearer, resource, from) {
       if (bearer === undefined || !isBearer(bearer)) throw new Failure('unauthenticated');
       const key = digestOf(bearer).toString('base64');
       const kept = remembered.get(key);
       const authority = kept ?? before.get(key);
-      if (!authority) return { authority: await fresh(bearer, resource), fresh: true };
+      if (!authority) return { authority: await fresh(bearer, resource, from), fresh: true };
       if (!kept) remember(key, authority);
       return { authority: bound(authority, resource), fresh: false };
     },

@@ -42,6 +42,7 @@ const TABLE = {
   human_consent_unsupported: [422, 'Tokens given by a person’s consent cannot do this.'],
   upgrade_required: [426, 'This address is a WebSocket: connect with version 13 of the protocol.'],
   quota_exceeded: [429, 'The app’s quota is used up. Retry after the time given.'],
+  answers_unread: [429, 'Too many bytes of earlier answers wait unread. Read those answers, then call again.'],
   task_limit: [429, 'The installation has as many unexpired tasks as it may have.'],
   internal: [500, 'The gateway failed to answer. The failure has been recorded under the request id.'],
   service_unavailable: [503, 'The service cannot answer now. Retry after the time given.'],

@@ -20,12 +20,21 @@ import type { Ledger, OperationState } from './writes.ts';
 
 export type { Session } from '../store/guard.ts';
 
+/** The request that a call came by. */
+export interface Source {
+  /** Address of the caller. */
+  readonly from: string;
+  /** Throws where the app has too many answers unread, before the call costs or does anything. */
+  room(app: string): void;
+}
+
 /** One call as a surface has read it from the wire. */
 export interface Call {
   readonly tool: Tool;
   /** The interface that was called: a token bound to another one is refused. */
   readonly resource: Resource;
   readonly bearer: string | undefined;
+  readonly source?: Source | undefined;
   /** Path and query members under their own names, already of their JSON types. */
   readonly input: Readonly<Record<string, unknown>>;
   /** Problems that the surface found while reading the input; they take their turn after the authority. */
@@ -102,8 +111,8 @@ export class Corridor {
   }
 
   /** For a request that calls no operation: proves the bearer and charges one unit. Throws the Failure of a refusal. */
-  async admit(bearer: string | undefined, resource: Resource): Promise<Admission> {
-    const authority = await this.run(bearer, resource, async (session) => session.authority);
+  async admit(bearer: string | undefined, resource: Resource, source?: Source): Promise<Admission> {
+    const authority = await this.run(bearer, resource, async (session) => session.authority, source);
     return { authority, quota: this.quotaOf(authority) };
   }
 
@@ -111,8 +120,13 @@ export class Corridor {
    * For a request that calls no operation: charges one unit and runs `work` under an authority that may be a guess still.
    * `work` is begun again where it was a wrong one, so it may change nothing before a proof.
    */
-  run<T>(bearer: string | undefined, resource: Resource, work: (session: Session) => Promise<T>): Promise<T> {
-    return this.#proved({ bearer, resource, cost: 1 }, async (session, charge) => {
+  run<T>(
+    bearer: string | undefined,
+    resource: Resource,
+    work: (session: Session) => Promise<T>,
+    source?: Source,
+  ): Promise<T> {
+    return this.#proved({ bearer, resource, cost: 1, source }, async (session, charge) => {
       await charge();
       return work(session);
     });
@@ -154,8 +168,8 @@ export class Corridor {
   async call(call: Call): Promise<Outcome> {
     let authority: Authority | undefined;
     try {
-      const { bearer, resource, cost = call.tool.cost } = call;
-      const ran = await this.#proved({ bearer, resource, cost }, (session, charge) => {
+      const { bearer, resource, cost = call.tool.cost, source } = call;
+      const ran = await this.#proved({ bearer, resource, cost, source }, (session, charge) => {
         authority = session.authority;
         return this.#attempt(call, session, charge);
       });
@@ -173,17 +187,23 @@ export class Corridor {
    * has charged is given back.
    */
   async #proved<T>(
-    { bearer, resource, cost }: { bearer: string | undefined; resource: Resource; cost: number },
+    {
+      bearer,
+      resource,
+      cost,
+      source,
+    }: { bearer: string | undefined; resource: Resource; cost: number; source: Source | undefined },
     work: (session: Session, charge: () => Promise<void>) => Promise<T>,
   ): Promise<T> {
     const { authorities, quota } = this.#options;
     let paid: { readonly app: string; readonly units: number } | undefined;
     try {
-      let { authority, fresh } = await authorities.resolve(bearer, resource);
+      let { authority, fresh } = await authorities.resolve(bearer, resource, source?.from);
       for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
         const { appId, revision, credentialId } = authority;
         const session: Session = { authority, verified: fresh };
         const charge = async (): Promise<void> => {
+          source?.room(appId);
           paid ??= { app: appId, units: await quota.charge(appId, cost) };
         };
         const [ran] = await Promise.allSettled([work(session, charge)]);

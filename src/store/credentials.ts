@@ -44,6 +44,7 @@ export async function loadAuthority(
   db: Database,
   digest: Uint8Array,
   before?: Authority,
+  network?: string,
 ): Promise<{ state: TokenState; authority: Authority } | null> {
   const statement = sql`
     SELECT CASE WHEN t.revoked_at IS NOT NULL OR c.revoked_at IS NOT NULL THEN 'revoked'
@@ -64,7 +65,9 @@ export async function loadAuthority(
       JOIN platform.organization o ON o.tenant = a.tenant
       LEFT JOIN gateway.consent n ON n.id = t.consent_id
      WHERE t.digest = ${digest}`;
-  const [row] = await db.read<AuthorityRow>(before ? runFor(before.appId, statement) : statement);
+  // A stranger's tokens are looked up in the turn of the stranger's network.
+  const turn = before?.appId ?? network;
+  const [row] = await db.read<AuthorityRow>(turn === undefined ? statement : runFor(turn, statement));
   if (!row) return null;
   const made = createHash('sha256').update(JSON.stringify(row)).digest('base64');
   if (before && madeOf.get(before) === made) return { state: row.state, authority: before };

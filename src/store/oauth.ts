@@ -1,6 +1,6 @@
 import type { Resource } from '../core/authority.ts';
 import type { DataAccess, Scope } from '../core/scopes.ts';
-import { raw, sql } from '../core/sql.ts';
+import { raw, runFor, sql } from '../core/sql.ts';
 import { mayConsent } from './people.ts';
 import type { Database } from './postgres.ts';
 
@@ -23,8 +23,12 @@ export interface Client {
 }
 
 /** The client of an active credential, as it stands now. */
-export async function loadClient(db: Database, id: string): Promise<Client | undefined> {
-  const [row] = await db.read<Client>(sql`
+/** `network`: of who asks, whose look-ups have turns of their own. */
+export async function loadClient(db: Database, id: string, network: string): Promise<Client | undefined> {
+  const [row] = await db.read<Client>(
+    runFor(
+      network,
+      sql`
     SELECT c.id, c.revision, c.environment, a.tenant, o.name AS organization, a.name AS app, c.scopes,
            c.data_access AS "dataAccess", c.callbacks, c.secret_digest AS "secretDigest",
            CASE WHEN c.old_secret_until > now() THEN c.old_secret_digest END AS "oldSecretDigest",
@@ -36,7 +40,9 @@ export async function loadClient(db: Database, id: string): Promise<Client | und
       JOIN gateway.installation i ON i.id = c.installation_id
       JOIN gateway.app a ON a.id = i.app_id
       JOIN platform.organization o ON o.tenant = a.tenant
-     WHERE c.id = ${id} AND c.revoked_at IS NULL AND c.expires_at > now()`);
+     WHERE c.id = ${id} AND c.revoked_at IS NULL AND c.expires_at > now()`,
+    ),
+  );
   return row;
 }
 

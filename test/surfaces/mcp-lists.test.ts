@@ -871,7 +871,7 @@ describe('prompts', () => {
     const without = new Registry(corridor.registry.tools.filter(({ name }) => name !== 'config_plan'));
     const prompts = mcpPrompts([configurationPreview, performanceSummary], without);
     const { token } = await gateway.issue();
-    const exchange = new Exchange(corridor, token, 'req', '2025-11-25');
+    const exchange = new Exchange(corridor, token, 'req', '2025-11-25', undefined);
     expect(names((await prompts.list(exchange)).prompts)).toEqual(['performance_summary']);
     await expect(prompts.get(exchange, 'configuration_preview', given)).rejects.toMatchObject({
       code: -32602,

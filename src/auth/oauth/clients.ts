@@ -1,5 +1,6 @@
 import { type Client, loadClient } from '../../store/oauth.ts';
 import type { Database } from '../../store/postgres.ts';
+import { networkOf } from '../network.ts';
 
 /** Whether the text has the form of a credential's id. */
 export const isCredentialId = (id: string): boolean => /^crd_[a-f0-9]{32}$/.test(id);
@@ -13,8 +14,8 @@ const REMEMBERED = 10_000;
 export interface Clients {
   /** `undefined`: nothing is remembered of that id. */
   remembered(id: string): Client | undefined;
-  /** As the store has it now; `undefined`: no active credential has that id. */
-  fresh(id: string): Promise<Client | undefined>;
+  /** As the store has it now, for a request from that address; `undefined`: no active credential has that id. */
+  fresh(id: string, from: string): Promise<Client | undefined>;
 }
 
 export function openClients(db: Database): Clients {
@@ -31,10 +32,10 @@ export function openClients(db: Database): Clients {
       if (client) keep(client);
       return client;
     },
-    async fresh(id) {
+    async fresh(id, from) {
       if (!isCredentialId(id)) return undefined;
       // What is remembered stays meanwhile: whoever asks for a client by its name alone must not make us forget it.
-      const client = await loadClient(db, id);
+      const client = await loadClient(db, id, networkOf(from));
       if (client) keep(client);
       else known.delete(id);
       return client;

@@ -3,12 +3,14 @@ import { A2AError, VersionNotSupportedError } from '@a2a-js/sdk/errors';
 import { JsonRpcTransportHandler, ServerCallContext } from '@a2a-js/sdk/server';
 import accepts from 'accepts';
 import { metadataUri } from '../../auth/oauth/metadata.ts';
+import { isBearer } from '../../auth/tokens.ts';
 import type { Authority } from '../../core/authority.ts';
 import { Failure } from '../../core/failures.ts';
 import { asFailure, type Corridor } from '../../gateway/call.ts';
 import type { QuotaState } from '../../gateway/quota.ts';
 import { newTaskId } from '../../tasks/tasks.ts';
 import { BODY_LIMIT, readBody, requireJson } from '../http/body.ts';
+import { exchangeOf } from '../http/exchange.ts';
 import { noteActor, noteRefusal, type RequestHandler } from '../http/records.ts';
 import { rateLimit, send, sendProblem } from '../http/reply.ts';
 import { bearerOf, refuseAmbiguous } from '../http/request.ts';
@@ -67,8 +69,8 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
       if (request.method !== 'POST') throw new Failure('method_not_allowed', { allow: ['POST'] });
       const version = versionOf(request, url);
       const bearer = bearerOf(request);
-      // Without a token nobody's body is waited for.
-      if (bearer === undefined) throw new Failure('unauthenticated');
+      // The body of a request without a token of ours is not waited for.
+      if (bearer === undefined || !isBearer(bearer)) throw new Failure('unauthenticated');
       // A refusal of the message waits for the proof of the bearer, which is told first.
       const read = await readRequest(request, response).then(
         (message) => ({ message }),
@@ -85,26 +87,32 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
         if (authority) noteActor(record, authority);
       };
       try {
-        const result = await corridor.run(bearer, 'a2a', async (session) => {
-          authority = session.authority;
-          if ('problem' in read) throw read.problem;
-          const { id, method, params } = read.message;
-          if (!speaks(version)) throw new VersionNotSupportedError('Only A2A version 1.0 is served here.');
-          const given = checkedParams(method, params);
-          // Tasks that are begun have the records of what they do; one that is ended has this.
-          if (method === 'CancelTask') {
-            record.operation = 'task_cancel';
-            record.does = 'write';
-          }
-          const unit = Math.ceil(60 / (corridor.quotaOf(authority)?.perMinute ?? 60));
-          const exchange: Exchange = { bearer, session, taskId, unit, signal: gone.signal, requestId };
-          const rpc = new JsonRpcTransportHandler(requestHandler(services, exchange));
-          const outcome = await rpc.handle({ jsonrpc: '2.0', id, method, params: given }, new ServerCallContext());
-          if (exchange.skill !== undefined) record.operation = exchange.skill;
-          if (exchange.canceled !== undefined) record.audit = { task: exchange.canceled };
-          if (exchange.failed !== undefined) throw exchange.failed;
-          return answerOf(outcome);
-        });
+        const result = await corridor.run(
+          bearer,
+          'a2a',
+          async (session) => {
+            authority = session.authority;
+            if ('problem' in read) throw read.problem;
+            const { id, method, params } = read.message;
+            if (!speaks(version)) throw new VersionNotSupportedError('Only A2A version 1.0 is served here.');
+            const given = checkedParams(method, params);
+            if (method === 'SendMessage' || method === 'CancelTask') record.effect = true;
+            // Tasks that are begun have the records of what they do; one that is ended has this.
+            if (method === 'CancelTask') {
+              record.operation = 'task_cancel';
+              record.does = 'write';
+            }
+            const unit = Math.ceil(60 / (corridor.quotaOf(authority)?.perMinute ?? 60));
+            const exchange: Exchange = { bearer, session, taskId, unit, signal: gone.signal, requestId };
+            const rpc = new JsonRpcTransportHandler(requestHandler(services, exchange));
+            const outcome = await rpc.handle({ jsonrpc: '2.0', id, method, params: given }, new ServerCallContext());
+            if (exchange.skill !== undefined) record.operation = exchange.skill;
+            if (exchange.canceled !== undefined) record.audit = { task: exchange.canceled };
+            if (exchange.failed !== undefined) throw exchange.failed;
+            return answerOf(outcome);
+          },
+          exchangeOf(request),
+        );
         paid();
         reply(result, idOf(read));
       } catch (error) {

@@ -42,6 +42,7 @@ const ADVICE: Readonly<Record<FailureCode, string>> = {
   adapter_not_available: 'Choose an AI feature whose type applications may run.',
   human_consent_unsupported: 'Use an installation token of your app.',
   upgrade_required: 'Open it as a WebSocket, version 13, with the subprotocols that the guide event_recovery names.',
+  answers_unread: 'Read the answers that were sent, or close their connections. Then send the request again.',
   quota_exceeded: 'Wait Retry-After seconds. The RateLimit header tells how many units are left.',
   task_limit: 'Wait Retry-After seconds: tasks expire by themselves.',
   internal: 'Try once more. If it happens again, give the request_id to the operator of the gateway.',

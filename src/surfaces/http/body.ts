@@ -1,27 +1,37 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Failure } from '../../core/failures.ts';
+import { exchangeOf } from './exchange.ts';
 import { parseJson } from './json.ts';
 
-/** The body, of at most `limit` bytes, as it was sent; throws `body_too_large` before more than that is kept. */
+/**
+ * The body, of at most `limit` bytes, as it was sent; throws `body_too_large` before more than that is kept, and `service_unavailable` where the caller's network sends too much
+ * at once.
+ */
 export function readBody(request: IncomingMessage, response: ServerResponse, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = [];
     let length = 0;
-    const tooLarge = (): void => {
+    const giveUp = (error: unknown): void => {
       // The rest is not waited for, and the connection is of no use to anybody after that.
-      response.setHeader('Connection', 'close');
+      if (!response.headersSent) response.setHeader('Connection', 'close');
       request.removeAllListeners('data').resume();
-      reject(new Failure('body_too_large'));
+      reject(error);
     };
     if (Number(request.headers['content-length'] ?? 0) > limit) {
-      tooLarge();
+      giveUp(new Failure('body_too_large'));
       return;
     }
-    if (request.headers.expect !== undefined) response.writeContinue();
+    if (request.headers.expect !== undefined && request.httpVersion === '1.1') response.writeContinue();
+    const exchange = exchangeOf(request);
     request.on('data', (part: Buffer) => {
       length += part.length;
-      if (length > limit) tooLarge();
-      else parts.push(part);
+      try {
+        if (length > limit) throw new Failure('body_too_large');
+        exchange?.receive(part.length);
+        parts.push(part);
+      } catch (error) {
+        giveUp(error);
+      }
     });
     request.on('end', () => resolve(parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts)));
     // Nobody is there to be answered, and the promise must not stay open for ever. A request that was destroyed before this

@@ -16,6 +16,7 @@ export class Connection {
   readonly #serving: Serving;
   readonly #waiting: (readonly [IncomingMessage, ServerResponse])[] = [];
   #current: Exchange | undefined;
+  #last: IncomingMessage | undefined;
 
   constructor(socket: Duplex, serving: Serving) {
     this.#socket = socket;
@@ -31,6 +32,11 @@ export class Connection {
     return this.#current;
   }
 
+  /** Bytes that cannot be read belong to a request whose reply was sent before its body had come. */
+  get answered(): boolean {
+    return this.#current === undefined && this.#last?.complete === false;
+  }
+
   get waiting(): number {
     return this.#waiting.length;
   }
@@ -40,11 +46,12 @@ export class Connection {
     if (this.#socket.destroyed) return;
     if (!this.#current) this.#begin(request, response);
     else if (this.#waiting.length < PIPELINED) this.#waiting.push([request, response]);
-    else this.cut();
+    else this.cut('too many requests pipelined');
   }
 
-  /** Disconnects the client at once. What the connection holds is given back before this returns. */
-  cut(): void {
+  /** Disconnects the client at once. What the connection holds is given back before this returns. `reason` is for the log. */
+  cut(reason?: string): void {
+    if (this.#current) this.#current.reason = reason;
     this.#socket.destroy();
     this.#waiting.splice(0);
     if (this.#current) this.#ended(this.#current);
@@ -55,12 +62,13 @@ export class Connection {
     const current = this.#current;
     if (!current?.response.writableEnded) return;
     current.repliedAt ??= now;
-    if (current.repliedAt < since) this.cut();
+    if (current.repliedAt < since) this.cut('reply not taken');
   }
 
   #begin(request: IncomingMessage, response: ServerResponse): void {
     const exchange = new Exchange(this.#serving, request, response);
     this.#current = exchange;
+    this.#last = request;
     response.once('close', () => this.#ended(exchange));
     exchange.run();
   }

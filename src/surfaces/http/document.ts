@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import accepts from 'accepts';
-import { send } from './reply.ts';
+import { send, sendNothing } from './reply.ts';
 
 /** A document that is the same for everybody, ready to be sent. */
 export interface Document {
@@ -39,7 +39,7 @@ export function sendDocument(request: IncomingMessage, response: ServerResponse,
   const { body, etag } = one.codings[coding];
   const headers = { ...one.headers, ETag: etag };
   if (names(request.headers['if-none-match'], etag)) {
-    response.writeHead(304, headers).end();
+    sendNothing(request, response, 304, headers);
     return;
   }
   const all = { ...headers, ...(coding === 'gzip' && { 'Content-Encoding': coding }) };

@@ -1,7 +1,7 @@
 import { networkOf } from '../../auth/network.ts';
 
-/** Connections in all, and of one network. A proxy in front is trusted by name and has the whole number. */
-export const CONNECTIONS = { inAll: 16_384, perNetwork: 8_192 };
+/** Connections in all, and of one network. A trusted proxy in front may have all. */
+export const CONNECTIONS = { inAll: 16_384, perNetwork: 4_096 };
 
 /** Counts open connections by the network that they come from. */
 export class Door {

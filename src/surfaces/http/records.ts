@@ -15,6 +15,8 @@ export interface RequestRecord {
   code?: string;
   /** The app whose share of unread replies the answer counts against. Not logged. */
   app?: string;
+  /** The request has changed something, so that its answer is never withheld. Not logged. */
+  effect?: boolean;
   credential?: string;
   /** The consent by which a person let the caller act. */
   consent?: string;

@@ -27,8 +27,8 @@ export function rateLimit(quota: QuotaState | undefined): OutgoingHttpHeaders {
 }
 
 /**
- * Sends a reply. Throws `quota_exceeded` or `service_unavailable` where too much is unread already (unread.ts). `shared`: all
- * callers are given this same buffer.
+ * Sends a reply. Throws `answers_unread` or `service_unavailable` where too much is unread already. `shared`: all callers are
+ * given this same buffer, so that it counts for none.
  */
 export function send(
   request: IncomingMessage,
@@ -40,8 +40,7 @@ export function send(
   { shared = false }: { readonly shared?: boolean } = {},
 ): void {
   const exchange = exchangeOf(request);
-  // The client has gone, or has been answered: nothing can be said any more.
-  if (response.headersSent || response.destroyed || exchange?.over || exchange?.cut) return;
+  if (gone(request, response)) return;
   const length = Buffer.byteLength(body);
   const bare = request.method === 'HEAD';
   if (!shared && !bare) exchange?.hold(length);
@@ -49,11 +48,19 @@ export function send(
   response.end(bare ? undefined : body);
 }
 
-/** 204, which has neither body nor length (RFC 9110, section 8.6). */
-export function sendNothing(response: ServerResponse, headers: OutgoingHttpHeaders): void {
-  if (response.headersSent || response.destroyed) return;
-  response.writeHead(204, headers).end();
+/** A reply without a body; a 204 has no length either (RFC 9110, section 8.6). */
+export function sendNothing(
+  request: IncomingMessage,
+  response: ServerResponse,
+  status: 202 | 204 | 304,
+  headers: OutgoingHttpHeaders,
+): void {
+  if (!gone(request, response)) response.writeHead(status, headers).end();
 }
+
+/** The client has gone or has been answered: nothing can be said any more. */
+const gone = (request: IncomingMessage, response: ServerResponse): boolean =>
+  exchangeOf(request)?.done ?? (response.headersSent || response.destroyed);
 
 export interface ProblemContext {
   readonly baseUrl: string;

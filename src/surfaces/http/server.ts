@@ -6,6 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Held, Observer } from '../../core/calls.ts';
 import { Failure } from '../../core/failures.ts';
+import { BUDGETS, Budget } from './budget.ts';
 import { Connection } from './connection.ts';
 import { CONNECTIONS, Door } from './door.ts';
 import type { Serving } from './exchange.ts';
@@ -14,7 +15,6 @@ import { replyRaw } from './raw-reply.ts';
 import { endedCall, newRequestId, type RequestContext, type RequestHandler, teller } from './records.ts';
 import { HSTS, SECURITY_HEADERS, sendProblem } from './reply.ts';
 import { openSource, openTrust } from './source.ts';
-import { UnreadReplies } from './unread.ts';
 import { Request, type UpgradeHandler, upgrades } from './upgrade.ts';
 
 export interface ServerOptions {
@@ -37,6 +37,7 @@ export interface ServerOptions {
   readonly timeouts?: Timeouts;
   /** Smaller numbers for tests. */
   readonly connections?: typeof CONNECTIONS;
+  readonly budgets?: typeof BUDGETS;
 }
 
 export type Timeouts = Readonly<Record<keyof typeof TIMEOUTS, number>>;
@@ -89,15 +90,19 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   server.maxHeadersCount = 0;
 
   const open = new Map<Duplex, Connection>();
-  const makeRoom = (): boolean => {
-    const since = (one: Connection): number => one.current?.heldAt ?? Number.POSITIVE_INFINITY;
+  /** Ends the oldest reply of the caller who holds most: nobody else's is ended for it. */
+  const makeRoom = (share: string): boolean => {
+    const since = ({ current }: Connection): number =>
+      current?.held?.share === share ? current.held.since : Number.POSITIVE_INFINITY;
     let oldest: Connection | undefined;
     for (const one of open.values())
       if (since(one) < (oldest ? since(oldest) : performance.now() - UNREAD)) oldest = one;
-    oldest?.cut();
+    oldest?.cut('reply not taken, and its room needed');
     return oldest !== undefined;
   };
-  const unread = new UnreadReplies(makeRoom);
+  const { budgets = BUDGETS } = options;
+  const unread = new Budget({ limits: budgets.unread, code: 'answers_unread', makeRoom });
+  const bodies = new Budget({ limits: budgets.bodies, code: 'service_unavailable' });
   let closing = false;
 
   const sourceOf = openSource(trustedProxies);
@@ -106,6 +111,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     tell: teller(log),
     observer,
     unread,
+    bodies,
     headers: { ...SECURITY_HEADERS, ...(tls && HSTS) },
     from: (request) => {
       // Asked for now: a socket that has closed tells no address that it was not asked for before.
@@ -164,9 +170,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   server.on('checkContinue', serve);
   server.on('checkExpectation', serve);
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    const current = open.get(socket)?.current;
+    const connection = open.get(socket);
+    const current = connection?.current;
     // A 400 in the midst of a reply, or in place of the reply to a whole request before it, would be misread.
-    const answering = current !== undefined && (current.response.headersSent || current.request.complete);
+    const answering =
+      connection?.answered || (current !== undefined && (current.response.headersSent || current.request.complete));
     if (error.code === 'ECONNRESET' || !socket.writable || answering) {
       socket.destroy();
       return;

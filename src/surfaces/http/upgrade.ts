@@ -6,8 +6,8 @@ import { replyRaw } from './raw-reply.ts';
 import { endedCall, newRequestId, noteRefusal, type RequestRecord, since } from './records.ts';
 import { problem, UPGRADE_REQUIRED } from './reply.ts';
 
-/** The one address that answers an upgrade (contract, Realtime). */
-const SOCKET = /^\/api\/v1\/realtime\/sessions\/[^/?]+\/socket(\?|$)/;
+/** The one address that answers an upgrade: the session's id, and the query where there is one. */
+export const SOCKET = /^\/api\/v1\/realtime\/sessions\/([^/?]+)\/socket(\?.*)?$/;
 
 /**
  * A request whose offer to upgrade counts at the address of the socket only. Everywhere else Node then serves it like any
@@ -59,7 +59,10 @@ export function upgrades(
       status,
       ms: since(began),
     });
+    let booked = false;
     const book = (status: number): void => {
+      if (booked) return;
+      booked = true;
       tell(entry(status), record, from);
       const call = endedCall(entry(status), record, false);
       observer?.ended(call);

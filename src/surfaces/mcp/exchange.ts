@@ -1,6 +1,6 @@
 import type { Authority } from '../../core/authority.ts';
 import type { Failure } from '../../core/failures.ts';
-import type { Corridor } from '../../gateway/call.ts';
+import type { Corridor, Source } from '../../gateway/call.ts';
 import type { QuotaState } from '../../gateway/quota.ts';
 import type { OperationState } from '../../gateway/writes.ts';
 import type { Version } from './versions.ts';
@@ -29,12 +29,14 @@ export class Exchange {
   operation: OperationState | undefined;
   /** Why it failed, for the log: a call that failed is an answer like any other on the wire. */
   failed: Failure | undefined;
+  #bytes = 0;
 
   constructor(
     readonly corridor: Corridor,
     readonly bearer: string | undefined,
     readonly requestId: string,
     readonly version: Version,
+    readonly source: Source | undefined,
   ) {}
 
   /**
@@ -43,20 +45,24 @@ export class Exchange {
    */
   async admit(): Promise<Authority> {
     if (this.authority) return this.authority;
-    const { authority, quota } = await this.corridor.admit(this.bearer, 'mcp');
+    const { authority, quota } = await this.corridor.admit(this.bearer, 'mcp', this.source);
     this.quota = quota;
     this.authority = authority;
     return authority;
   }
 
-  /** The JSON of an answer's body, charged for its bytes. */
-  async text(body: unknown): Promise<string> {
+  /** The JSON of an answer's body, which `pay` charges for. */
+  text(body: unknown): string {
     const text = JSON.stringify(body);
-    if (this.authority) {
-      await this.corridor.payFor(this.authority, Buffer.byteLength(text));
-      this.quota = this.corridor.quotaOf(this.authority);
-    }
+    this.#bytes += Buffer.byteLength(text);
     return text;
+  }
+
+  /** Charges the bytes of the body once, as over REST, however often the reply repeats them. */
+  async pay(): Promise<void> {
+    if (!this.authority || this.#bytes === 0) return;
+    await this.corridor.payFor(this.authority, this.#bytes);
+    this.quota = this.corridor.quotaOf(this.authority);
   }
 
   /** Calls an operation; throws what has to be an HTTP status: a bearer that is no good. */
@@ -65,7 +71,14 @@ export class Exchange {
     if (!tool) throw new Error(`no tool ${name}`);
     this.called = name;
     this.writes = tool.effect === 'write';
-    const outcome = await this.corridor.call({ tool, resource: 'mcp', bearer: this.bearer, input, ...headers });
+    const outcome = await this.corridor.call({
+      tool,
+      resource: 'mcp',
+      bearer: this.bearer,
+      source: this.source,
+      input,
+      ...headers,
+    });
     this.quota = outcome.quota;
     this.authority = outcome.authority;
     this.operation = outcome.operation;

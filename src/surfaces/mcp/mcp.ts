@@ -1,11 +1,13 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import accepts from 'accepts';
 import { metadataUri } from '../../auth/oauth/metadata.ts';
+import { isBearer } from '../../auth/tokens.ts';
 import { Failure } from '../../core/failures.ts';
 import { asFailure, type Corridor } from '../../gateway/call.ts';
 import { BODY_LIMIT, readBody, requireJson } from '../http/body.ts';
+import { exchangeOf } from '../http/exchange.ts';
 import { noteCall, noteRefusal, type RequestHandler } from '../http/records.ts';
-import { rateLimit, send, sendProblem } from '../http/reply.ts';
+import { rateLimit, send, sendNothing, sendProblem } from '../http/reply.ts';
 import { bearerOf, refuseAmbiguous } from '../http/request.ts';
 import { calledLoopback } from '../http/source.ts';
 import { INVALID_REQUEST, PARSE_ERROR, type RequestId, RpcError, readMessage } from '../jsonrpc/envelope.ts';
@@ -34,6 +36,7 @@ export function mcpSurface(corridor: Corridor, options: McpOptions): RequestHand
     const url = request.url ?? '';
     if (url !== '/mcp' && !url.startsWith('/mcp?')) return false;
     record.surface = 'mcp';
+    const source = exchangeOf(request);
     record.operation = 'mcp';
     let exchange: Exchange | undefined;
     const headers = (): OutgoingHttpHeaders => rateLimit(exchange?.quota);
@@ -62,9 +65,9 @@ export function mcpSurface(corridor: Corridor, options: McpOptions): RequestHand
       if (url !== '/mcp') throw new Failure('unsupported_parameter');
       const version = versionOf(request.headers['mcp-protocol-version'] ?? ASSUMED);
       const bearer = bearerOf(request);
-      // Without a token nobody's body is waited for.
-      if (bearer === undefined) throw new Failure('unauthenticated');
-      exchange = new Exchange(corridor, bearer, requestId, version ?? ASSUMED);
+      // The body of a request without a token of ours is not waited for.
+      if (bearer === undefined || !isBearer(bearer)) throw new Failure('unauthenticated');
+      exchange = new Exchange(corridor, bearer, requestId, version ?? ASSUMED, source);
       const current = exchange;
       /** A refusal of the message waits for the proof of the bearer. */
       const proved = async <T>(work: () => T | Promise<T>): Promise<T> => {
@@ -84,13 +87,17 @@ export function mcpSurface(corridor: Corridor, options: McpOptions): RequestHand
       });
       if (message.kind === 'notification') {
         await current.admit();
-        if (!response.destroyed) response.writeHead(202, { ...headers(), 'Content-Length': 0 }).end();
+        sendNothing(request, response, 202, { ...headers(), 'Content-Length': 0 });
         return;
       }
       try {
         const outcome = await dispatch(message.method, message.params, current);
         noteCall(record, current);
-        reply(200, { jsonrpc: '2.0', id: message.id, ...outcome });
+        if (current.writes) record.effect = true;
+        const text = JSON.stringify({ jsonrpc: '2.0', id: message.id, ...outcome });
+        source?.hold(Buffer.byteLength(text));
+        await current.pay();
+        send(request, response, 200, JSON_TYPE, text, headers());
         if ('error' in outcome) record.code = String(outcome.error.code);
       } catch (error) {
         if (!(error instanceof RpcError)) throw error;

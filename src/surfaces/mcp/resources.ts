@@ -68,7 +68,7 @@ export function mcpResources(resources: readonly Resource[], registry: Registry)
         if (!input) continue;
         const outcome = await exchange.call(resource.tool, input);
         if ('body' in outcome) {
-          const json = await exchange.text(outcome.body);
+          const json = exchange.text(outcome.body);
           const text = resource.text?.(outcome.body) ?? json;
           return { contents: [{ uri, mimeType: resource.mimeType, text }] };
         }

@@ -34,7 +34,7 @@ export function mcpTools(registry: Registry) {
         throw unusable('tool');
       }
       const outcome = await exchange.call(name, ...argumentsOf(tool, input));
-      if ('body' in outcome) return success(tool, outcome.body, await exchange.text(outcome.body), outcome.operation);
+      if ('body' in outcome) return success(tool, outcome.body, exchange.text(outcome.body), outcome.operation);
       const { failure, operation } = outcome;
       // Input that does not fit, and a tool that is not in the credential's list, are errors of the protocol.
       if (failure.status === 400) throw invalidParams(failure);

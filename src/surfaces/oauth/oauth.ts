@@ -76,7 +76,7 @@ export function oauthSurface(services: Services, source: Source, provider?: Iden
       const handlers = identityHandlers({
         baseUrl,
         provider: known,
-        tenantOf: async (client) => (await services.clients.fresh(client))?.tenant,
+        tenantOf: async (client) => (await services.clients.fresh(client, visit.wire.source))?.tenant,
         signInWith: async (vouched) => {
           const done = await signInWith(services.db, vouched);
           if ('session' in done) visit.record.audit = { person: done.person };

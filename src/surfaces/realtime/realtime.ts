@@ -7,13 +7,13 @@ import { PROTOCOL } from '../../core/realtime.ts';
 import type { Admitted, Realtime } from '../../events/realtime/realtime.ts';
 import type { Wire } from '../../events/realtime/wire.ts';
 import { asFailure } from '../../gateway/call.ts';
+import { BUDGETS, Budget } from '../http/budget.ts';
 import { Door } from '../http/door.ts';
 import { parseJson } from '../http/json.ts';
 import { noteActor, type RequestRecord } from '../http/records.ts';
 import { refuseAmbiguous, refuseOrigins } from '../http/request.ts';
-import type { UpgradeHandler } from '../http/upgrade.ts';
+import { SOCKET, type UpgradeHandler } from '../http/upgrade.ts';
 
-const PATH = /^\/api\/v1\/realtime\/sessions\/([^/?]+)\/socket(\?.*)?$/;
 const SESSION = /^rts_[a-f0-9]{32}$/;
 /** 32 bytes in base64url, in the one spelling that has no stray bits. */
 const TICKET = /^ticket\.([A-Za-z0-9_-]{42}[AEIMQUYcgkosw048])$/;
@@ -78,7 +78,7 @@ export function realtimeSurface(realtime: Realtime): UpgradeHandler {
   };
 
   return (request, socket, head, { refuse, accepted, record, from }) => {
-    const [, session = '', query] = PATH.exec(request.url ?? '') ?? [];
+    const [, session = '', query] = SOCKET.exec(request.url ?? '') ?? [];
     const open = async (): Promise<void> => {
       if (query !== undefined) throw new Failure('unsupported_parameter');
       const found = await admitted(request, session, record, from);
@@ -123,12 +123,34 @@ interface Opened {
   readonly closed: (end: { code: number; cause: string }) => void;
 }
 
+/** Bytes that wait for the sockets of an app, over all of them. */
+const waiting = new Budget({ limits: BUDGETS.sockets, code: 'answers_unread' });
+
 function serve(realtime: Realtime, found: Admitted, { opened, socket, closed }: Opened): void {
+  const share = found.authority.appId;
+  let counted = 0;
+  let over = false;
+  const count = (bytes: number): void => {
+    if (bytes < counted) waiting.release(share, counted - bytes);
+    else if (bytes > counted) {
+      try {
+        waiting.hold(share, bytes - counted);
+      } catch (error) {
+        if (!(error instanceof Failure)) throw error;
+        over = true; // the connection looks at `buffered` next, and ends
+        return;
+      }
+    }
+    counted = bytes;
+  };
   const wire: Wire = {
-    send: (text) => opened.send(text),
+    send: (text) => {
+      opened.send(text, () => over || count(opened.bufferedAmount));
+      count(opened.bufferedAmount);
+    },
     ping: () => opened.ping(),
     get buffered() {
-      return opened.bufferedAmount;
+      return over ? Number.POSITIVE_INFINITY : opened.bufferedAmount;
     },
     close: (code, reason) => opened.close(code, reason),
     deafen: () => opened.pause(),
@@ -143,6 +165,8 @@ function serve(realtime: Realtime, found: Admitted, { opened, socket, closed }: 
   opened.on('ping', () => connection.heard('ping'));
   opened.on('pong', () => connection.heard('pong'));
   opened.on('close', (code) => {
+    count(0);
+    over = true;
     connection.end('client');
     closed({ code, cause: connection.ended ?? '' });
   });

@@ -1,12 +1,14 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import accepts from 'accepts';
 import { metadataUri } from '../../auth/oauth/metadata.ts';
+import { isBearer } from '../../auth/tokens.ts';
 import { Failure } from '../../core/failures.ts';
 import type { Tool } from '../../core/tool.ts';
 import { asFailure, type Corridor, type Outcome } from '../../gateway/call.ts';
 import type { QuotaState } from '../../gateway/quota.ts';
 import type { OperationState } from '../../gateway/writes.ts';
 import { readJson } from '../http/body.ts';
+import { exchangeOf } from '../http/exchange.ts';
 import { noteActor, noteCall, noteRefusal, type RequestHandler } from '../http/records.ts';
 import { rateLimit, send, sendNothing, sendProblem } from '../http/reply.ts';
 import { bearerOf, refuseAmbiguous, refuseBody, refuseOrigins } from '../http/request.ts';
@@ -30,6 +32,7 @@ export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler
     const match = find(cut === -1 ? url : url.slice(0, cut));
     if (!match) return false;
     record.surface = 'rest';
+    const source = exchangeOf(request);
     const refuse = (failure: Failure, headers: OutgoingHttpHeaders = {}): void => {
       noteRefusal(record, failure);
       const tokenSent = request.headers.authorization !== undefined;
@@ -38,7 +41,7 @@ export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler
     let quota: QuotaState | undefined;
     /** What is wrong with a body is told, and costs, when the bearer is proved: as on MCP (CONTRIBUTING, 3 and 14). */
     const proved = async (bearer: string, problem: unknown): Promise<never> => {
-      const admission = await corridor.admit(bearer, 'rest');
+      const admission = await corridor.admit(bearer, 'rest', source);
       noteActor(record, admission.authority);
       ({ quota } = admission);
       throw problem;
@@ -47,15 +50,18 @@ export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler
       const tool = match.methods.get(request.method === 'HEAD' ? 'GET' : (request.method ?? ''));
       if (!tool) throw new Failure('method_not_allowed', { allow: allowed(match.methods) });
       record.operation = tool.name;
-      if (tool.effect === 'write') record.does = 'write';
+      if (tool.effect === 'write') {
+        record.does = 'write';
+        record.effect = true;
+      }
       if (tool.origin) refuseOrigins(request);
       refuseAmbiguous(request);
       const wantsBytes = negotiate(request, tool);
       const { input, problems } = readInput(tool, match.path, cut === -1 ? '' : url.slice(cut + 1));
       const bearer = bearerOf(request);
       if (!tool.body) refuseBody(request, response);
-      // Without a token nobody's body is waited for.
-      else if (bearer === undefined) throw new Failure('unauthenticated');
+      // The body of a request without a token of ours is not waited for.
+      else if (bearer === undefined || !isBearer(bearer)) throw new Failure('unauthenticated');
       else {
         const body = await readJson(request, response).catch((problem: unknown) => proved(bearer, problem));
         problems.push(...addBody(tool, input, body));
@@ -65,6 +71,7 @@ export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler
         tool,
         resource: 'rest',
         bearer,
+        source,
         input,
         idempotencyKey: header(request, 'idempotency-key'),
         ifMatch: header(request, 'if-match'),
@@ -78,7 +85,9 @@ export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler
     const render = async (tool: Tool, outcome: Outcome): Promise<void> => {
       const body = 'body' in outcome && tool.status !== 204 ? JSON.stringify(outcome.body) : '';
       const { authority } = outcome;
-      if (authority) await corridor.payFor(authority, Buffer.byteLength(body));
+      const bytes = Buffer.byteLength(body);
+      source?.hold(bytes);
+      if (authority) await corridor.payFor(authority, bytes);
       const state = authority ? corridor.quotaOf(authority) : outcome.quota;
       const headers = { ...rateLimit(state), ...operationHeaders(outcome.operation) };
       if ('failure' in outcome) refuse(outcome.failure, headers);
@@ -86,7 +95,7 @@ export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler
         const status = outcome.bytes.size === 0 ? 200 : 206;
         const all = { ...headers, ...bytesHeaders(outcome.bytes) };
         send(request, response, status, BYTES_TYPE, outcome.bytes.bytes, all);
-      } else if (tool.status === 204) sendNothing(response, headers);
+      } else if (tool.status === 204) sendNothing(request, response, 204, headers);
       else {
         const all = { ...headers, ...described(tool, outcome.body) };
         send(request, response, tool.status, JSON_TYPE, body, all);

@@ -61,7 +61,7 @@ async function countingProve(context: OAuthContext, given: Given | undefined, di
 }
 
 async function prove(context: OAuthContext, given: Given | undefined, digest: Buffer): Promise<void> {
-  const client = given && (await context.services.clients.fresh(given.id));
+  const client = given && (await context.services.clients.fresh(given.id, context.request.source));
   const proof = proofOf(client, digest);
   if (!client || !proof) throw new OAuthError('invalid_client');
   context.learn('client', client);

@@ -6,7 +6,7 @@ import { single } from '../parameters.ts';
 export const knownClient: Rule = async (context) => {
   const { request, services } = context;
   const id = request.parameters && single(request.parameters, 'client_id');
-  const client = id === undefined ? undefined : await services.clients.fresh(id);
+  const client = id === undefined ? undefined : await services.clients.fresh(id, request.source);
   if (!client) throw new OAuthError('invalid_request', { about: 'client_id or redirect_uri' });
   context.learn('client', client);
 };
