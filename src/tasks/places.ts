@@ -30,13 +30,12 @@ export function roomFor(app: string, held: ReadonlyMap<string, Held>, most: numb
   return held.size < most && own < Math.ceil(most / 2);
 }
 
-/** Apps whose tasks wait, with an authority of each of their installations. */
-export function waitingApps(held: Iterable<Held>): Map<string, Map<string, Authority>> {
-  const apps = new Map<string, Map<string, Authority>>();
+/** Apps whose tasks wait, with those of their installations that do. */
+export function waitingApps(held: Iterable<Held>): Map<string, Set<string>> {
+  const apps = new Map<string, Set<string>>();
   for (const { state, authority } of held) {
     if (state !== 'waiting') continue;
-    const installations = apps.get(authority.appId) ?? new Map<string, Authority>();
-    apps.set(authority.appId, installations.set(authority.installationId, authority));
+    apps.set(authority.appId, (apps.get(authority.appId) ?? new Set()).add(authority.installationId));
   }
   return apps;
 }

@@ -202,7 +202,7 @@ export class Runner {
     this.#served = this.#served.filter((app) => waiting.has(app));
     for (const app of new Set([...waiting.keys()].filter((one) => !this.#served.includes(one)).concat(this.#served))) {
       let started = 0;
-      for (const installation of waiting.get(app)?.values() ?? []) {
+      for (const installation of waiting.get(app) ?? []) {
         const places = this.places(app);
         if (places === 0) break;
         const rows = await startTasks(this.#options.db, installation, this.#options.owner, places);
