@@ -1,33 +1,28 @@
-import { once } from 'node:events';
 import { Server as NetServer } from 'node:net';
 
-/** Milliseconds of a turn of the event loop in which nothing was done: 0.008 in the middle. */
-const SHORT = 0.02;
-/**
- * Milliseconds after which one that is asked without a pause, or whose turns are all longer, stops listening all the same.
- * Beside four busy processes on two cores one had 14 turns in 300 ms, none of them quiet.
- */
+/** Milliseconds of a quiet turn of the event loop, at most: whoever connects during the last one is reset. */
+const SHORT = 0.1;
+/** Milliseconds after which a server that is never quiet stops listening all the same: before its caller goes on (server.ts). */
 const PATIENCE = 900;
 
 /**
- * Stops listening in a moment in which the kernel holds no connection that `server` has not accepted, or after 900 ms, before
- * anything else is stopped (server.ts, LULL): those are open to their clients, which may have sent a request, and are reset with the listening socket (checks, F-18).
- * Node accepts one a turn of its event loop. What connects between its last look and the end is lost still. At 600
- * connections a second 12 were reset in 30 stops where turns of 0.2 ms counted as quiet and nothing was rehearsed, and
- * none in 30 with this. Resolves when all have ended.
+ * Stops listening; resolves when all connections have ended. The kernel resets clients that it has connected and that nobody
+ * has accepted, though they may have sent a request (checks, F-18). Node accepts one client a turn, so this waits for two
+ * quiet turns in a row. What each part is worth: docs/decisions/hostile-clients-host.md.
  */
-export async function stopListening(server: NetServer): Promise<void> {
-  await rehearse().catch(() => undefined); // no more than practice, and no reason to go on listening
+export function stopListening(server: NetServer): Promise<void> {
+  // Practice: Node compiles close() at its first call, and a client may connect meanwhile.
+  new NetServer().close(() => undefined);
   let accepted = true;
   const note = (): void => {
     accepted = true;
   };
   server.on('connection', note);
-  const ended = new Promise<void>((resolve) => {
-    const began = performance.now();
-    let turn = began;
-    let quiet = 0;
-    // Runs right behind the loop's look at its sockets; only of the second turn in a row is it known that there was one.
+  const began = performance.now();
+  let turn = began;
+  let quiet = 0;
+  return new Promise((resolve) => {
+    // Runs right behind the loop's look at its sockets.
     const look = (): void => {
       const now = performance.now();
       quiet = accepted || now - turn > SHORT ? 0 : quiet + 1;
@@ -35,21 +30,12 @@ export async function stopListening(server: NetServer): Promise<void> {
         accepted = false;
         turn = now;
         setImmediate(look);
-      } else {
-        // An HTTP server's own close() cuts idle connections at once, and no longer looks for slow ones.
-        NetServer.prototype.close.call(server, () => resolve());
+        return;
       }
+      // An HTTP server's own close() would cut idle connections, and stop looking for slow ones.
+      NetServer.prototype.close.call(server, () => resolve());
+      server.off('connection', note);
     };
     look();
   });
-  await ended;
-  server.off('connection', note);
-}
-
-/** The first close takes 0.18 ms, in which somebody may connect; the second one 0.03 ms. */
-async function rehearse(): Promise<void> {
-  // In a worker, too, of this process alone.
-  const server = new NetServer().listen({ port: 0, host: '127.0.0.1', exclusive: true });
-  await once(server, 'listening');
-  await new Promise((resolve) => NetServer.prototype.close.call(server, resolve));
 }
