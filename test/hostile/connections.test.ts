@@ -83,10 +83,8 @@ describe('pipelined requests', () => {
   });
 
   it('a client that pipelines a few has its answers in their order; one that pipelines hundreds is disconnected', async () => {
-    const few = await Client.send(
-      served.port,
-      `${http('GET /livez').repeat(6)}${http('GET /x', ['Connection: close'])}`,
-    );
+    const pipeline = `${http('GET /livez').repeat(6)}${http('GET /x', ['Connection: close'])}`;
+    const few = await Client.send(served.port, pipeline, 15_000);
     expect(few.answers().map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200, 404]);
     const many = new Client(served.port);
     many.write(http('GET /livez').repeat(400));
@@ -99,10 +97,12 @@ describe('unread replies', () => {
   it('are bounded over MCP too, each app by its own share, and others are served meanwhile', async () => {
     await served.quiet();
     const before = served.rss();
-    const clients = Array.from({ length: 75 }, () => new Client(served.port));
+    // Seven pages on each connection: the kernel takes the first ones from us.
+    const page = mcp(attacker.token, 'conversation_messages', { conversation_id: long, limit: 100 });
+    const clients = Array.from({ length: 25 }, () => new Client(served.port));
     for (const client of clients) {
       client.socket.pause();
-      client.write(mcp(attacker.token, 'conversation_messages', { conversation_id: long, limit: 100 }));
+      client.write(page.repeat(7));
     }
     let most = 0;
     for (let i = 0; i < 20; i++) {
@@ -111,10 +111,11 @@ describe('unread replies', () => {
       await pause(100);
     }
     expect(most).toBeGreaterThan(1024 * 1024);
-    expect(most).toBeLessThanOrEqual(16 * 1024 * 1024 + 60_000);
+    // What calls had begun before the share was full comes on top.
+    expect(most).toBeLessThanOrEqual(20 * 1024 * 1024);
     expect(served.rss() - before).toBeLessThan(250);
     for (const client of clients) client.socket.resume();
-    await expect.poll(() => clients.every((client) => client.answers().length === 1), { timeout: 20_000 }).toBe(true);
+    await expect.poll(() => clients.every((client) => client.answers().length === 7), { timeout: 20_000 }).toBe(true);
     const statuses = clients.flatMap((client) => client.answers().map(({ status }) => status));
     expect(new Set(statuses)).toEqual(new Set([200, 429]));
     for (const client of clients) client.socket.destroy();

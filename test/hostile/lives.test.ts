@@ -82,10 +82,13 @@ const ENDS: readonly ((token: string) => string)[] = [
     ),
   (token) => http('POST /mcp', [bearer(token), JSON_TYPE, 'Content-Length: 900', 'Accept: */*']),
   () => 'GET /api/v1/websites HTTP/1.1\r\nHost: a\r\n',
+  // Answered before its body has come, which then cannot be read.
+  () => `${http('POST /nothing', ['Transfer-Encoding: chunked'])}5\r\nhello\r\nZZ\r\n`,
 ];
 
-/** One life; resolves with the answers that the client has seen. */
+/** One life; resolves with the answers that the client has seen. Throws where they are more than it has asked for. */
 async function live(random: () => number): Promise<{ status: number; id: string }[]> {
+  let asked = 0;
   const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)] ?? expect.fail('nothing to pick');
   const client = new Client(served.port);
   const { socket } = client;
@@ -95,7 +98,11 @@ async function live(random: () => number): Promise<{ status: number; id: string 
     const chance = random();
     const requests = chance < 0.7 ? 1 : chance < 0.97 ? 2 + Math.floor(random() * 5) : 12;
     let bytes = Array.from({ length: requests }, () => pick(KINDS)(caller.token)).join('');
-    if (random() < 0.12) bytes += pick(ENDS)(caller.token);
+    asked += requests;
+    if (random() < 0.12) {
+      bytes += pick(ENDS)(caller.token);
+      asked++;
+    }
     if (random() < 0.1) {
       // Written slowly, in pieces that end anywhere.
       const cut = Math.floor(random() * bytes.length);
@@ -120,7 +127,9 @@ async function live(random: () => number): Promise<{ status: number; id: string 
     await Promise.race([client.closed, pause(random() * 30)]);
     socket.destroy();
   }
-  return client.answers();
+  const answers = client.answers();
+  if (answers.length > asked) throw new Error(`${answers.length} answers to ${asked} requests: ${client.received}`);
+  return answers;
 }
 
 it(`after ${LIVES} lives of connections the budgets are empty and the books agree`, async ({ task }) => {
@@ -135,7 +144,7 @@ it(`after ${LIVES} lives of connections the budgets are empty and the books agre
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
-  await served.quiet(60);
+  await served.quiet(120);
   // Those who ask within a second share one answer.
   await pause(1_200);
   const text = await served.metrics();
@@ -164,7 +173,7 @@ it(`after ${LIVES} lives of connections the budgets are empty and the books agre
   expect(done.map(({ operation_id }) => operation_id).sort()).toHaveLength(written?.notes ?? -1);
   expect(lines.filter(({ operation }) => operation === 'visitor_note_add')).toHaveLength(audited.length);
   // The run has met what it is about.
-  expect(seen.length).toBeGreaterThan(LIVES);
+  expect(seen.length).toBeGreaterThan(LIVES / 2);
   expect(unfinished).toBeGreaterThan(LIVES / 50);
   expect(written?.notes).toBeGreaterThan(LIVES / 50);
   expect(lines.filter(({ status }) => status >= 500)).toEqual([]);
