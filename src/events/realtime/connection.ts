@@ -8,6 +8,7 @@ import { Allowance } from './allowance.ts';
 import { Attachment } from './attachment.ts';
 import { CLOSE, type CloseCause, type FrameId, LOST, readFrame, type ServerFrame } from './frames.ts';
 import type { Pages } from './pages.ts';
+import { Pulse } from './pulse.ts';
 import type { Timings, Wire } from './wire.ts';
 
 /** Bytes that may wait for a client that does not read (checks, WS-06). */
@@ -40,10 +41,7 @@ export class Connection implements Watched {
   #authority: Authority;
   /** Why it is over. */
   ended: End | undefined;
-  #heardAt = performance.now();
-  #pingedAt = performance.now();
-  /** Whether a pong may answer our last ping. */
-  #pinged = false;
+  readonly #pulse = new Pulse();
   readonly #allowance = new Allowance();
 
   constructor(start: Start) {
@@ -69,18 +67,14 @@ export class Connection implements Watched {
 
   /** A ping or a pong of the protocol. Only the pong that answers our own ping is free. */
   heard(what: 'ping' | 'pong'): void {
-    this.#heardAt = performance.now();
-    if (what === 'pong' && this.#pinged) this.#pinged = false;
-    else this.#spend();
+    this.#pulse.heard();
+    if (what === 'ping' || !this.#pulse.answered()) this.#spend();
   }
 
   /** A text frame's JSON; `undefined` where it was none. */
   receive(value: unknown): void {
-    if (this.ended !== undefined) {
-      this.#spend();
-      return;
-    }
-    this.#heardAt = performance.now();
+    if (this.ended !== undefined) return void this.#spend();
+    this.#pulse.heard();
     const frame = readFrame(value);
     // Pages, which are paid for, set the pace of their acknowledgements.
     const due = frame?.type === 'ack' && this.#attached.get(frame.subscription_id)?.awaits(frame.cursor);
@@ -111,21 +105,17 @@ export class Connection implements Watched {
   /** Whatever has waited too long, now. */
   tick(now: number): void {
     const { timings, wire } = this.#start;
-    if (now - this.#heardAt > timings.silence) {
+    const due = this.#pulse.due(now, timings);
+    if (due === 'cut') {
       this.end('silence');
       wire.cut();
       return;
     }
-    if (now - this.#pingedAt >= timings.heartbeat) {
-      this.#pingedAt = now;
-      this.#pinged = true;
-      wire.ping();
-    }
+    if (due === 'ping') wire.ping();
     for (const attachment of this.#attached.values()) {
       const { open, acking } = attachment;
       if (open && !acking && now - open.since > timings.ack) this.close('silent');
-      const due = Math.min(attachment.pausedUntil ?? Infinity, attachment.retryAt ?? Infinity);
-      if (now < due) continue;
+      if (now < Math.min(attachment.pausedUntil ?? Infinity, attachment.retryAt ?? Infinity)) continue;
       attachment.retryAt = undefined;
       void this.#read(attachment);
     }
