@@ -1,4 +1,5 @@
 import { Agent, request } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
 import type postgres from 'postgres';
 
 /** An organization with one website. Its triggers do not run: what they would keep is written here. */
@@ -45,7 +46,7 @@ export interface Shot {
   readonly ms: number;
 }
 
-/** Clients of one token that ask without a pause until `stop`. */
+/** Clients of one token that ask until `stop`. */
 export class Clients {
   readonly #url: string;
   readonly #token: string;
@@ -58,11 +59,14 @@ export class Clients {
     this.#token = token;
   }
 
-  /** `count` of them; every answer goes into the list that is returned. */
-  start(count: number, next: () => { readonly path: string; readonly body?: string }): Shot[] {
+  /** `count` of them, which rest so many milliseconds between calls; every answer goes into the list that is returned. */
+  start(count: number, next: () => { readonly path: string; readonly body?: string }, rest = 0): Shot[] {
     const shots: Shot[] = [];
     const run = async (): Promise<void> => {
-      while (!this.#stopped) shots.push(await this.#ask(next()));
+      while (!this.#stopped) {
+        shots.push(await this.#ask(next()));
+        if (rest > 0) await pause(rest);
+      }
     };
     for (let n = 0; n < count; n++) this.#under.push(run());
     return shots;

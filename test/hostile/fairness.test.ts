@@ -71,8 +71,8 @@ it('an app at full quota with the dearest calls leaves others their fast reads a
   const reports: Shot[][] = [];
   for (const { tenant, clients } of victims) {
     let turn = 0;
-    reads.push(clients.start(1, () => ({ path: `/api/v1/conversations/cnv_${tenant}_1_${1 + (turn++ % 200)}` })));
-    reports.push(clients.start(1, () => ({ path: report(tenant, 'last-7-days') })));
+    reads.push(clients.start(1, () => ({ path: `/api/v1/conversations/cnv_${tenant}_1_${1 + (turn++ % 200)}` }), 20));
+    reports.push(clients.start(1, () => ({ path: report(tenant, 'last-7-days') }), 100));
   }
   await pause(SECONDS * 1_000);
   await Promise.all(victims.map(({ clients }) => clients.stop()));
