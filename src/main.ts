@@ -4,9 +4,12 @@ import { run } from './cli/program.ts';
 
 // Loaded when asked for: the surfaces and their packages take 0.6 s, and no other command needs them.
 process.exitCode = await run(process.argv.slice(2), {
-  serve: async (context, options) => (await import('./serve.ts')).serve(context, options),
+  serve: async (context, options) => (await import('./process/serve.ts')).serve(context, options),
   generate: async ({ out }, { check }) => {
-    const [{ generate }, { loadTools }] = await Promise.all([import('./generate.ts'), import('./gateway/load.ts')]);
+    const [{ generate }, { loadTools }] = await Promise.all([
+      import('./process/generate.ts'),
+      import('./gateway/load.ts'),
+    ]);
     const differing = await generate(await loadTools(), { check });
     if (check && differing.length > 0) {
       throw new Refused(`These files differ from what \`npm run generate\` writes: ${differing.join(', ')}.`);

@@ -1,13 +1,13 @@
 import type { Authority, Resource } from '../core/authority.ts';
 import { Failure } from '../core/failures.ts';
-import { loadAuthority } from '../store/credentials.ts';
-import { type Database, StoreUnreachable } from '../store/postgres.ts';
+import { loadAuthority } from '../store/calls/authority.ts';
+import { type Database, StoreUnreachable } from '../store/driver/postgres.ts';
 import { networkOf } from './network.ts';
 import { digestOf, isBearer } from './tokens.ts';
 
 /**
  * Bearer -> Authority. What is remembered here is never believed: it only spares the first round trip. The statement
- * that reads the data proves it (store/guard.ts), and the corridor asks `fresh` before it answers anything that no
+ * that reads the data proves it (store/calls/guard.ts), and the corridor asks `fresh` before it answers anything that no
  * statement has proved.
  */
 export interface Authorities {

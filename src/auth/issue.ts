@@ -8,8 +8,8 @@ import {
   type Policy,
   readCredentials,
   rotateSecrets,
-} from '../store/administration.ts';
-import type { Database } from '../store/postgres.ts';
+} from '../store/administration/credentials.ts';
+import type { Database } from '../store/driver/postgres.ts';
 import { digestOf, newSecret } from './tokens.ts';
 
 /** A credential with its secret and token in clear: they exist here and in their owner's hands only. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { bindSubject, findBySubject, findForSignIn } from '../store/people.ts';
-import type { Database } from '../store/postgres.ts';
+import { bindSubject, findBySubject, findForSignIn } from '../store/administration/people.ts';
+import type { Database } from '../store/driver/postgres.ts';
 import {
   type Attempt,
   beginSignIn,
@@ -9,7 +9,7 @@ import {
   forgetAttempt,
   rememberSignIn,
   type SignInLimits,
-} from '../store/sessions.ts';
+} from '../store/sign-in/sessions.ts';
 import { networkOf } from './network.ts';
 import { verifyPassword } from './passwords.ts';
 import { digestOf, newSecret } from './tokens.ts';

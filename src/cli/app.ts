@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { newId } from '../auth/issue.ts';
-import { type AppRecord, insertApp, readApps, updateQuota } from '../store/apps.ts';
+import { type AppRecord, insertApp, readApps, updateQuota } from '../store/administration/apps.ts';
 import type { Run } from './context.ts';
 import { displayName, whole } from './options.ts';
 import { Refused, table } from './output.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { mapAuthor, readAuthors, unmapAuthor } from '../store/authors.ts';
-import type { Database } from '../store/postgres.ts';
+import { mapAuthor, readAuthors, unmapAuthor } from '../store/administration/authors.ts';
+import type { Database } from '../store/driver/postgres.ts';
 import type { Run } from './context.ts';
 import { credential } from './credential.ts';
 import { Refused, table } from './output.ts';

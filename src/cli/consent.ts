@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type ConsentRecord, listConsents, revokeConsent } from '../store/consents.ts';
+import { type ConsentRecord, listConsents, revokeConsent } from '../store/administration/consents.ts';
 import type { Run } from './context.ts';
 import { credential } from './credential.ts';
 import { restrictionsOf } from './credential-view.ts';

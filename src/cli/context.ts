@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { Config } from '../config.ts';
-import type { Store, StoreOptions } from '../store/open.ts';
+import type { Config } from '../config/config.ts';
+import type { Store, StoreOptions } from '../store/open/open.ts';
 import type { Output } from './output.ts';
 
 /** What a command is given: its output and, on demand, the store, closed when the command ends. */

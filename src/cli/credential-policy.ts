@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { DATA_ACCESS, type DataAccess, SCOPES, type Scope } from '../core/scopes.ts';
-import type { PolicyChanges } from '../store/administration.ts';
-import type { Database } from '../store/postgres.ts';
-import type { BelongingKind } from '../store/references.ts';
+import type { PolicyChanges } from '../store/administration/credentials.ts';
+import type { BelongingKind } from '../store/administration/references.ts';
+import type { Database } from '../store/driver/postgres.ts';
 import { callback, collect, dataAccess, lifetime, origin, scope, scopeSet } from './options.ts';
 import { belonging, websites } from './references.ts';
 

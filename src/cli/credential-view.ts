@@ -1,6 +1,6 @@
 import type { Issued } from '../auth/issue.ts';
 import { SCOPES } from '../core/scopes.ts';
-import type { CredentialRecord } from '../store/administration.ts';
+import type { CredentialRecord } from '../store/administration/credentials.ts';
 import { table } from './output.ts';
 import { facts, plain, time } from './text.ts';
 

@@ -7,8 +7,8 @@ import {
   type PolicyChanges,
   readCredentials,
   updateCredential,
-} from '../store/administration.ts';
-import type { Database } from '../store/postgres.ts';
+} from '../store/administration/credentials.ts';
+import type { Database } from '../store/driver/postgres.ts';
 import type { Run } from './context.ts';
 import {
   type Clearable,

@@ -19,10 +19,10 @@ import {
   uselessAuthors,
   wrongFiles,
   wrongTotals,
-} from '../store/audit.ts';
-import { outlivingTokens, splitFamilies, unentitledPeople } from '../store/audit-oauth.ts';
-import { lapsedDeliveries, unpermittedEndpoints } from '../store/audit-webhooks.ts';
-import type { Database } from '../store/postgres.ts';
+} from '../store/doctor/doctor.ts';
+import { outlivingTokens, splitFamilies, unentitledPeople } from '../store/doctor/oauth.ts';
+import { lapsedDeliveries, unpermittedEndpoints } from '../store/doctor/webhooks.ts';
+import type { Database } from '../store/driver/postgres.ts';
 import type { Run } from './context.ts';
 import { existingStore } from './existing-store.ts';
 import { table } from './output.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { Config } from '../config.ts';
-import { leadsTo } from '../store/place.ts';
+import type { Config } from '../config/config.ts';
+import { leadsTo } from '../store/open/server.ts';
 import { Refused } from './output.ts';
 
 /**

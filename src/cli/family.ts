@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { EVENT_FAMILIES } from '../core/events.ts';
-import { type Family, holdFamily, releaseFamily, reportGap } from '../store/journal.ts';
+import { type Family, holdFamily, releaseFamily, reportGap } from '../store/events/journal.ts';
 import type { Run } from './context.ts';
 import { website } from './references.ts';
 

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { ImportBusy, type ImportOptions, ImportRefused, type ImportResult, importFiles } from '../import/import.ts';
-import { RECORD_TYPES, type RecordType, recordJsonSchema } from '../import/records.ts';
+import { RECORD_TYPES, type RecordType, recordJsonSchema } from '../sources/files/records.ts';
+import { ImportBusy, type ImportOptions, ImportRefused, type ImportResult, importFiles } from '../sources/import.ts';
 import type { CommandContext, Run } from './context.ts';
 import { Refused, table } from './output.ts';
 import { openProgress } from './progress.ts';

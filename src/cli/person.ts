@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { newId } from '../auth/issue.ts';
 import { emailOf } from '../auth/sign-in.ts';
-import { listConsents } from '../store/consents.ts';
+import { listConsents } from '../store/administration/consents.ts';
 import {
   disablePerson,
   enablePerson,
@@ -12,8 +12,8 @@ import {
   readPeople,
   setPassword,
   setRole,
-} from '../store/people.ts';
-import type { Database } from '../store/postgres.ts';
+} from '../store/administration/people.ts';
+import type { Database } from '../store/driver/postgres.ts';
 import type { Run } from './context.ts';
 import { Refused, table } from './output.ts';
 import { type PasswordSource, pipedPassword, typedPassword } from './password.ts';

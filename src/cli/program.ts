@@ -1,8 +1,8 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
-import { ConfigError, readConfig } from '../config.ts';
-import { packageVersion } from '../package.ts';
-import { openStore, type Store, StoreUnavailable } from '../store/open.ts';
-import { StoreUnreachable, sqlState } from '../store/postgres.ts';
+import { ConfigError, readConfig } from '../config/config.ts';
+import { packageVersion } from '../config/package.ts';
+import { StoreUnreachable, sqlState } from '../store/driver/postgres.ts';
+import { openStore, type Store, StoreUnavailable } from '../store/open/open.ts';
 import { appCommands } from './app.ts';
 import { authorCommands } from './author.ts';
 import { consentCommands } from './consent.ts';

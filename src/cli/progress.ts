@@ -1,5 +1,5 @@
 import { type Options, Presets, SingleBar } from 'cli-progress';
-import type { Progress } from '../import/import.ts';
+import type { Progress } from '../sources/import.ts';
 
 /** How far long work is: a bar on a terminal, plain lines elsewhere. On standard error, beside the result. */
 export interface ProgressReport {

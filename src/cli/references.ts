@@ -1,5 +1,4 @@
-import { findPeople } from '../store/people.ts';
-import type { Database } from '../store/postgres.ts';
+import { findPeople } from '../store/administration/people.ts';
 import {
   type BelongingKind,
   type Candidate,
@@ -8,7 +7,8 @@ import {
   findInstallations,
   findOrganizations,
   findWebsites,
-} from '../store/references.ts';
+} from '../store/administration/references.ts';
+import type { Database } from '../store/driver/postgres.ts';
 import { Refused } from './output.ts';
 import { plain } from './text.ts';
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { EVENT_FAMILIES } from '../core/events.ts';
-import { endConsents } from '../store/consents.ts';
-import { leapJournals } from '../store/journal.ts';
+import { endConsents } from '../store/administration/consents.ts';
+import { leapJournals } from '../store/events/journal.ts';
 import type { Run } from './context.ts';
 import { existingStore } from './existing-store.ts';
 import { Refused } from './output.ts';

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
+import { openGivenKeys } from '../config/keys.ts';
 import { sendClaim, settlementOf } from '../events/webhooks/dispatcher.ts';
 import { senderOptions } from '../events/webhooks/sender.ts';
-import { openGivenKeys } from '../keys.ts';
-import type { Database } from '../store/postgres.ts';
-import { claimTest, type EndpointRecord } from '../store/webhook-endpoints.ts';
-import { settleDeliveries } from '../store/webhooks.ts';
+import { claimTest, type EndpointRecord } from '../store/administration/endpoints.ts';
+import type { Database } from '../store/driver/postgres.ts';
+import { settleDeliveries } from '../store/events/deliveries.ts';
 import { Refused } from './output.ts';
 
 /** Sends a test from here, as the gateway sends deliveries, and logs it with them. It is attempted once. */

@@ -1,4 +1,4 @@
-import type { DeliveryRecord, EndpointRecord } from '../store/webhook-endpoints.ts';
+import type { DeliveryRecord, EndpointRecord } from '../store/administration/endpoints.ts';
 import { table } from './output.ts';
 import { facts, plain, time } from './text.ts';
 

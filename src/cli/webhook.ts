@@ -1,13 +1,11 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { newId } from '../auth/issue.ts';
+import { openGivenKeys } from '../config/keys.ts';
 import { EVENT_FAMILIES, EVENT_TYPE } from '../core/events.ts';
 import { receiverOf } from '../events/webhooks/receivers.ts';
 import { AddressRefused, checkedAddresses, resolveName } from '../events/webhooks/resolve.ts';
 import { newWebhookSecret } from '../events/webhooks/signature.ts';
-import { openGivenKeys } from '../keys.ts';
-import type { CredentialRecord } from '../store/administration.ts';
-import { openLedgerKey } from '../store/ledger.ts';
-import type { Database } from '../store/postgres.ts';
+import type { CredentialRecord } from '../store/administration/credentials.ts';
 import {
   DELIVERY_STATUSES,
   type DeliveryStatus,
@@ -20,7 +18,9 @@ import {
   replayDeliveries,
   rotateEndpoint,
   updateEndpoint,
-} from '../store/webhook-endpoints.ts';
+} from '../store/administration/endpoints.ts';
+import { openLedgerKey } from '../store/calls/ledger.ts';
+import type { Database } from '../store/driver/postgres.ts';
 import type { CommandContext, Run } from './context.ts';
 import { credential } from './credential.ts';
 import { DAY, duration, moment } from './options.ts';

@@ -1,7 +1,7 @@
 import { type EventPage, type PullRequest, wanting } from '../core/events.ts';
 import { Failure } from '../core/failures.ts';
-import { type Scan, scanJournals } from '../store/pull.ts';
-import type { ReadSession } from '../store/read.ts';
+import type { ReadSession } from '../store/calls/read.ts';
+import { type Scan, scanJournals } from '../store/events/pull.ts';
 import { type CursorKeys, type CursorState, readCursor, writeCursor } from './cursors.ts';
 import { merge } from './merge.ts';
 import { receiptOf } from './receipts.ts';
@@ -10,7 +10,7 @@ import { receiptOf } from './receipts.ts';
 export interface PullContext {
   readonly session: Pick<ReadSession, 'db' | 'authority' | 'verified'>;
   readonly keys: CursorKeys;
-  /** The store's own key, of which event ids are made (store/ledger.ts, ledgerKey). */
+  /** The store's own key, of which event ids are made (store/calls/ledger.ts, ledgerKey). */
   readonly eventKey: () => Promise<Uint8Array>;
 }
 

@@ -1,6 +1,6 @@
-import { beatFamilies, settleAbandonedImport, trimJournals } from '../store/journal.ts';
-import type { Database } from '../store/postgres.ts';
-import { dropSessions } from '../store/realtime.ts';
+import type { Database } from '../store/driver/postgres.ts';
+import { beatFamilies, settleAbandonedImport, trimJournals } from '../store/events/journal.ts';
+import { dropSessions } from '../store/events/realtime.ts';
 
 export interface RoundsOptions {
   readonly db: Database;

@@ -4,11 +4,11 @@ import { Failure, type ParameterError } from '../core/failures.ts';
 import type { FileBytes } from '../core/reads.ts';
 import { holds, type Requirement } from '../core/scopes.ts';
 import type { BytesRequest, CallContext, GatewayFacts, Tool } from '../core/tool.ts';
-import { type Session, StaleAuthority } from '../store/guard.ts';
-import { type Database, isUnavailable } from '../store/postgres.ts';
-import { SessionOn } from '../store/read.ts';
-import { openReads } from '../store/reads.ts';
-import type { Replica } from '../store/replica.ts';
+import { type Session, StaleAuthority } from '../store/calls/guard.ts';
+import { SessionOn } from '../store/calls/read.ts';
+import { openReads } from '../store/calls/reads.ts';
+import { type Database, isUnavailable } from '../store/driver/postgres.ts';
+import type { Replica } from '../store/open/replica.ts';
 import { parseInput, websiteOf } from './asked.ts';
 import type { Guides } from './guides.ts';
 import { ifMatchOf, keyOf, originOf } from './headers.ts';
@@ -18,7 +18,7 @@ import { factsOf, lacking, mayCall, type Registry } from './registry.ts';
 import type { Subscriptions } from './subscriptions.ts';
 import type { Ledger, OperationState } from './writes.ts';
 
-export type { Session } from '../store/guard.ts';
+export type { Session } from '../store/calls/guard.ts';
 
 /** The request that a call came by. */
 export interface Source {

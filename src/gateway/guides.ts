@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { packageRoot } from '../config/package.ts';
 import type { Authority } from '../core/authority.ts';
 import { GUIDE_NAMES, type GuideName } from '../core/guides.ts';
 import { holds, type Requirement, type Scope } from '../core/scopes.ts';
-import { packageRoot } from '../package.ts';
 
 /** Which scopes, any one of them, give a guide (decisions, section 9); none: every credential has it. */
 const GIVEN_BY: Readonly<Record<GuideName, readonly Scope[]>> = {

@@ -1,6 +1,6 @@
 import { Failure } from '../core/failures.ts';
-import { type Database, isUnavailable, StoreUnreachable } from '../store/postgres.ts';
-import { type Grant, oweQuota, seeQuota, takeQuota, takesNoWrites } from '../store/quota.ts';
+import { type Grant, oweQuota, seeQuota, takeQuota, takesNoWrites } from '../store/calls/quota.ts';
+import { type Database, isUnavailable, StoreUnreachable } from '../store/driver/postgres.ts';
 
 /** State of an app's bucket as the RateLimit headers tell it (draft-ietf-httpapi-ratelimit-headers-10). */
 export interface QuotaState {

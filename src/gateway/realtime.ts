@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Authority } from '../core/authority.ts';
 import { Failure } from '../core/failures.ts';
 import { HEARTBEAT, MAX_ATTACHED, PROTOCOL, type RealtimeTicket, type RealtimeWrites } from '../core/realtime.ts';
-import { closeSession, createSession, createTicket } from '../store/realtime.ts';
+import { closeSession, createSession, createTicket } from '../store/events/realtime.ts';
 import type { Corridor } from './call.ts';
 import { mayCall } from './registry.ts';
 import type { WriteCall } from './writes.ts';

@@ -9,8 +9,8 @@ import type {
 import { Failure } from '../core/failures.ts';
 import { type CursorKeys, writeCursor } from '../events/cursors.ts';
 import { pullPage } from '../events/pull.ts';
-import type { Database } from '../store/postgres.ts';
-import type { ReadSession } from '../store/read.ts';
+import type { ReadSession } from '../store/calls/read.ts';
+import type { Database } from '../store/driver/postgres.ts';
 import {
   readSubscription,
   readSubscriptions,
@@ -19,7 +19,7 @@ import {
   type SubscriptionCommand,
   storedSubscription,
   writeSubscription,
-} from '../store/subscriptions.ts';
+} from '../store/events/subscriptions.ts';
 import { type OperationState, placeOf, type WriteCall } from './writes.ts';
 
 /** Reads and writes of subscriptions, and pulls, bound to one call (contract, Event subscriptions and events). */
@@ -28,7 +28,7 @@ export class Subscriptions {
   readonly #keys: CursorKeys;
   readonly #secret: () => Promise<Uint8Array>;
 
-  /** `writer`: writes may wait for rows; `secret`: the store's own key (store/ledger.ts, openLedgerKey). */
+  /** `writer`: writes may wait for rows; `secret`: the store's own key (store/calls/ledger.ts, openLedgerKey). */
   constructor(writer: Database, keys: CursorKeys, secret: () => Promise<Uint8Array>) {
     this.#writer = writer;
     this.#keys = keys;

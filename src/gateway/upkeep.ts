@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { RemoteWriter } from '../core/writes.ts';
-import { eraseOutcomes, settle, takeLapsed } from '../store/ledger.ts';
-import { purgeOAuth } from '../store/oauth.ts';
-import type { Database } from '../store/postgres.ts';
+import { eraseOutcomes, settle, takeLapsed } from '../store/calls/ledger.ts';
+import type { Database } from '../store/driver/postgres.ts';
+import { purgeOAuth } from '../store/sign-in/oauth.ts';
 import type { Registry } from './registry.ts';
 
 export interface UpkeepOptions {

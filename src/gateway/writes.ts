@@ -10,9 +10,9 @@ import type { RealtimeWrites } from '../core/realtime.ts';
 import type { Tool } from '../core/tool.ts';
 import { rfc3339 } from '../core/view.ts';
 import type { Command, Ending, RemoteCommand, RemoteWriter, Writes } from '../core/writes.ts';
-import { type Entry, enter, type Keyed, type Kind, LEASE, settle } from '../store/ledger.ts';
-import type { Database } from '../store/postgres.ts';
-import type { ReadSession } from '../store/read.ts';
+import { type Entry, enter, type Keyed, type Kind, LEASE, settle } from '../store/calls/ledger.ts';
+import type { ReadSession } from '../store/calls/read.ts';
+import type { Database } from '../store/driver/postgres.ts';
 import { AiFeatureView } from '../views/ai-feature.ts';
 import { ConversationView } from '../views/conversation.ts';
 import { VisitorView } from '../views/visitor.ts';
@@ -45,7 +45,7 @@ const PlanDone = z.object({
   changes: z.array(z.object({ field: z.string(), from: Value, to: Value })),
 });
 
-/** Milliseconds that a command waits where nothing moves; its statement has the rest of 3 s (store/open.ts). */
+/** Milliseconds that a command waits where nothing moves; its statement has the rest of 3 s (store/open/open.ts). */
 const PATIENCE = 1_000;
 
 /**

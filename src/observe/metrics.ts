@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { EndedCall, Held } from '../core/calls.ts';
-import type { Pool } from '../store/watched.ts';
+import type { Pool } from '../store/driver/watched.ts';
 
 /** What a process knows of itself when it is asked. */
 export interface Sources {

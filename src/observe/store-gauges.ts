@@ -1,6 +1,6 @@
 import { Gauge, Registry } from 'prom-client';
-import { type Gauges, readGauges } from '../store/gauges.ts';
-import type { Database } from '../store/postgres.ts';
+import { type Gauges, readGauges } from '../store/doctor/gauges.ts';
+import type { Database } from '../store/driver/postgres.ts';
 
 /** Milliseconds for which an answer of the store is told again, and that a scrape waits for one. */
 const KEPT = 5_000;

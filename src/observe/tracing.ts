@@ -14,7 +14,7 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base';
 import type { CallTrace } from '../core/calls.ts';
-import type { OnStatement } from '../store/watched.ts';
+import type { OnStatement } from '../store/driver/watched.ts';
 
 /**
  * Traces by OpenTelemetry: a server span a call, and a client span for each read of the store within it. This file is

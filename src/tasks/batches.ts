@@ -1,9 +1,9 @@
 import type { Authority } from '../core/authority.ts';
 import { Lanes } from '../gateway/lanes.ts';
-import type { Session } from '../store/guard.ts';
-import { type Database, isUnavailable, mayRepeat } from '../store/postgres.ts';
-import { type Acceptance, acceptTasks, type Ending, endTasks } from '../store/task-batches.ts';
-import { type Accepted, type Accepting, acceptTask, endTask, type RunEnd, type TaskRow } from '../store/tasks.ts';
+import type { Session } from '../store/calls/guard.ts';
+import { type Database, isUnavailable, mayRepeat } from '../store/driver/postgres.ts';
+import { type Acceptance, acceptTasks, type Ending, endTasks } from '../store/tasks/batches.ts';
+import { type Accepted, type Accepting, acceptTask, endTask, type RunEnd, type TaskRow } from '../store/tasks/tasks.ts';
 
 /** Tasks of one statement at most. */
 const BATCH = 32;

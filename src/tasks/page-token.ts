@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Failure } from '../core/failures.ts';
-import type { TaskPlace } from '../store/tasks.ts';
+import type { TaskPlace } from '../store/tasks/tasks.ts';
 
 const seal = (key: Uint8Array, list: string, place: string): Buffer =>
   createHmac('sha256', key).update(`page ${place} ${list}`).digest().subarray(0, 16);

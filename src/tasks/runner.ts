@@ -3,7 +3,7 @@ import type { Authority } from '../core/authority.ts';
 import type { Skill } from '../core/skill.ts';
 import type { Tool } from '../core/tool.ts';
 import { asFailure, type Corridor, type Outcome } from '../gateway/call.ts';
-import { type Database, isUnavailable } from '../store/postgres.ts';
+import { type Database, isUnavailable } from '../store/driver/postgres.ts';
 import {
   type Accepted,
   type RunEnd,
@@ -13,7 +13,7 @@ import {
   TASK_LEASE,
   type TaskRow,
   withdrawTasks,
-} from '../store/tasks.ts';
+} from '../store/tasks/tasks.ts';
 import type { Batches } from './batches.ts';
 import { pauseUpTo } from './pause.ts';
 import { type Held, placesFor, RUNNING_HERE, roomFor, waitingApps } from './places.ts';

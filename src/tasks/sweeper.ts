@@ -1,5 +1,5 @@
-import type { Database } from '../store/postgres.ts';
-import { sweepTasks } from '../store/tasks.ts';
+import type { Database } from '../store/driver/postgres.ts';
+import { sweepTasks } from '../store/tasks/tasks.ts';
 
 /** Rows of one statement: short locks, and other replicas skip them. */
 const BATCH = 500;

@@ -5,9 +5,9 @@ import { Failure } from '../core/failures.ts';
 import { idKind, parseId } from '../core/ids.ts';
 import type { Skill } from '../core/skill.ts';
 import { asFailure, type Corridor, type Session } from '../gateway/call.ts';
-import { StaleAuthority } from '../store/guard.ts';
-import { openLedgerKey } from '../store/ledger.ts';
-import type { Database } from '../store/postgres.ts';
+import { StaleAuthority } from '../store/calls/guard.ts';
+import { openLedgerKey } from '../store/calls/ledger.ts';
+import type { Database } from '../store/driver/postgres.ts';
 import {
   type Accepted,
   cancelTask,
@@ -17,7 +17,7 @@ import {
   type TaskQuery,
   type TaskRow,
   type TaskState,
-} from '../store/tasks.ts';
+} from '../store/tasks/tasks.ts';
 import { Batches, type BatchesOptions } from './batches.ts';
 import { pageTokenOf, placeOf } from './page-token.ts';
 import { pauseUpTo } from './pause.ts';
@@ -25,7 +25,7 @@ import { type Ended, type RunCall, Runner } from './runner.ts';
 import { startSweeper } from './sweeper.ts';
 import { Watch } from './watch.ts';
 
-export type { TaskQuery, TaskState } from '../store/tasks.ts';
+export type { TaskQuery, TaskState } from '../store/tasks/tasks.ts';
 export type { RunCall } from './runner.ts';
 
 /** A task as its owner sees it (decisions, section 20). */

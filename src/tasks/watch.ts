@@ -1,5 +1,5 @@
-import type { Database } from '../store/postgres.ts';
-import { endedTasks } from '../store/tasks.ts';
+import type { Database } from '../store/driver/postgres.ts';
+import { endedTasks } from '../store/tasks/tasks.ts';
 
 /** Milliseconds after which a waiting caller hears of what another process has done to its task. */
 const EVERY = 250;

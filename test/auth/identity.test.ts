@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { type IdentityProvider, NotVouchedFor, openIdentityProvider } from '../../src/auth/identity-provider.ts';
 import { newId } from '../../src/auth/issue.ts';
 import { openOAuth } from '../../src/auth/oauth/services.ts';
-import { insertPerson, type Role } from '../../src/store/people.ts';
+import { insertPerson, type Role } from '../../src/store/administration/people.ts';
 import { type RunningServer, startServer } from '../../src/surfaces/http/server.ts';
 import { openSource } from '../../src/surfaces/http/source.ts';
 import { oauthSurface } from '../../src/surfaces/oauth/oauth.ts';

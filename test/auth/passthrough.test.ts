@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer, connect as dial, type Server } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { sql } from '../../src/core/sql.ts';
-import { type Database, openDatabase } from '../../src/store/postgres.ts';
+import { type Database, openDatabase } from '../../src/store/driver/postgres.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { rpc } from '../surfaces/mcp.support.ts';

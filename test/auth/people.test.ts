@@ -6,9 +6,16 @@ import { hashPassword, isPassword, verifyPassword } from '../../src/auth/passwor
 import { emailOf, type SignedIn, signIn, signInWith, signOut } from '../../src/auth/sign-in.ts';
 import { digestOf, newSecret, wellFormed } from '../../src/auth/tokens.ts';
 import { Failure } from '../../src/core/failures.ts';
-import { disablePerson, enablePerson, insertPerson, type Role, setPassword, setRole } from '../../src/store/people.ts';
-import { type Database, openDatabase } from '../../src/store/postgres.ts';
-import { createSession, personOf } from '../../src/store/sessions.ts';
+import {
+  disablePerson,
+  enablePerson,
+  insertPerson,
+  type Role,
+  setPassword,
+  setRole,
+} from '../../src/store/administration/people.ts';
+import { type Database, openDatabase } from '../../src/store/driver/postgres.ts';
+import { createSession, personOf } from '../../src/store/sign-in/sessions.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 
 /**

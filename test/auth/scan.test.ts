@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { newSecret, type SecretKind, wellFormed } from '../../src/auth/tokens.ts';
-import { packageRoot } from '../../src/package.ts';
+import { packageRoot } from '../../src/config/package.ts';
 
 /** What a secret scanner would be given (decisions, section 16): one expression for all kinds, and the checksum. */
 const SECRET = /\bigw(?:[ar]?_(?:live|test)|[a-z])_[0-9A-Za-z]{49}\b/g;

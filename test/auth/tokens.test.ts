@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openAuthorities } from '../../src/auth/authority.ts';
 import { digestOf, newSecret, type SecretKind, wellFormed } from '../../src/auth/tokens.ts';
 import { Failure } from '../../src/core/failures.ts';
-import type { Database } from '../../src/store/postgres.ts';
+import type { Database } from '../../src/store/driver/postgres.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 

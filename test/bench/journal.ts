@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import postgres from 'postgres';
-import type { EmbeddedStore } from '../../src/store/embedded.ts';
-import { migrate } from '../../src/store/migrate.ts';
-import { openDatabase } from '../../src/store/postgres.ts';
+import { openDatabase } from '../../src/store/driver/postgres.ts';
+import type { EmbeddedStore } from '../../src/store/embedded/embedded.ts';
+import { migrate } from '../../src/store/open/migrate.ts';
 
 const WRITERS = 16;
 const SECONDS = 3;

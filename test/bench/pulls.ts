@@ -1,8 +1,8 @@
 import postgres from 'postgres';
 import { openGateway } from '../../src/gateway/open.ts';
-import type { EmbeddedStore } from '../../src/store/embedded.ts';
-import { migrate } from '../../src/store/migrate.ts';
-import { openDatabase } from '../../src/store/postgres.ts';
+import { openDatabase } from '../../src/store/driver/postgres.ts';
+import type { EmbeddedStore } from '../../src/store/embedded/embedded.ts';
+import { migrate } from '../../src/store/open/migrate.ts';
 import { issue } from '../support/credentials.ts';
 import { KEYS } from '../support/keys.ts';
 

@@ -7,10 +7,10 @@ import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
 import { WebSocket } from 'ws';
 import { digestOf } from '../../src/auth/tokens.ts';
-import { packageRoot } from '../../src/package.ts';
-import type { EmbeddedStore } from '../../src/store/embedded.ts';
-import { migrate } from '../../src/store/migrate.ts';
-import { openDatabase } from '../../src/store/postgres.ts';
+import { packageRoot } from '../../src/config/package.ts';
+import { openDatabase } from '../../src/store/driver/postgres.ts';
+import type { EmbeddedStore } from '../../src/store/embedded/embedded.ts';
+import { migrate } from '../../src/store/open/migrate.ts';
 import { issue } from '../support/credentials.ts';
 import { start } from './processes.ts';
 

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { packageRoot } from '../../src/package.ts';
+import { packageRoot } from '../../src/config/package.ts';
 
 /** Requests a second of each round, ours and the other's, which ran in turn. */
 export interface Compared {

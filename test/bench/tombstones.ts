@@ -1,7 +1,7 @@
 import postgres from 'postgres';
 import { openGateway } from '../../src/gateway/open.ts';
-import type { EmbeddedStore } from '../../src/store/embedded.ts';
-import { openDatabase } from '../../src/store/postgres.ts';
+import { openDatabase } from '../../src/store/driver/postgres.ts';
+import type { EmbeddedStore } from '../../src/store/embedded/embedded.ts';
 import { issue } from '../support/credentials.ts';
 import { KEYS } from '../support/keys.ts';
 import { mapAuthors } from './notes.ts';

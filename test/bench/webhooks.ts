@@ -6,12 +6,12 @@ import { Keyring } from '../../src/auth/keys.ts';
 import { startWebhooks } from '../../src/events/webhooks/dispatcher.ts';
 import { senderOptions } from '../../src/events/webhooks/sender.ts';
 import { newWebhookSecret } from '../../src/events/webhooks/signature.ts';
-import type { EmbeddedStore } from '../../src/store/embedded.ts';
-import { openLedgerKey } from '../../src/store/ledger.ts';
-import { migrate } from '../../src/store/migrate.ts';
-import { openDatabase } from '../../src/store/postgres.ts';
-import { insertEndpoint } from '../../src/store/webhook-endpoints.ts';
-import { claimDeliveries } from '../../src/store/webhooks.ts';
+import { insertEndpoint } from '../../src/store/administration/endpoints.ts';
+import { openLedgerKey } from '../../src/store/calls/ledger.ts';
+import { openDatabase } from '../../src/store/driver/postgres.ts';
+import type { EmbeddedStore } from '../../src/store/embedded/embedded.ts';
+import { claimDeliveries } from '../../src/store/events/deliveries.ts';
+import { migrate } from '../../src/store/open/migrate.ts';
 import { issue } from '../support/credentials.ts';
 
 const EVENTS = 2_000;

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { RECORD_TYPES } from '../../src/import/records.ts';
+import { RECORD_TYPES } from '../../src/sources/files/records.ts';
 import type { TestDatabase } from '../support/database.ts';
 import { cliDatabase, document, gateway, parse } from './support.ts';
 

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { run } from '../../src/cli/program.ts';
-import { EXPECTED, readConfig } from '../../src/config.ts';
-import { packageRoot } from '../../src/package.ts';
-import { serve } from '../../src/serve.ts';
+import { EXPECTED, readConfig } from '../../src/config/config.ts';
+import { packageRoot } from '../../src/config/package.ts';
+import { serve } from '../../src/process/serve.ts';
 import { LONG } from '../support/form.ts';
 import { startReplica } from '../support/replica.ts';
 

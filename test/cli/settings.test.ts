@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ConfigError, readConfig } from '../../src/config.ts';
+import { ConfigError, readConfig } from '../../src/config/config.ts';
 
 /** What the environment is refused with; undefined: it is not. */
 function refusal(environment: NodeJS.ProcessEnv): string | undefined {

@@ -115,7 +115,7 @@ it('share the port; one that is killed is replaced, and the others serve meanwhi
   expect(await answer()).toBe(201);
   expect(await replica.exited).toEqual({ code: 0, signal: null });
   expect(now.filter(lives)).toEqual([]);
-});
+}, 60_000);
 
 /** A request that a worker waits for the body of; the function sends that and gives the status of the answer. */
 async function underWay(url: string, token: string): Promise<() => Promise<number | undefined>> {

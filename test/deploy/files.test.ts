@@ -9,8 +9,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { EXPECTED, readConfig } from '../../src/config.ts';
-import { packageRoot } from '../../src/package.ts';
+import { EXPECTED, readConfig } from '../../src/config/config.ts';
+import { packageRoot } from '../../src/config/package.ts';
 import { CERTIFICATE, KEY } from '../events/certificate.ts';
 import {
   databaseStatements,

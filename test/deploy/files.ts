@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { packageRoot } from '../../src/package.ts';
+import { packageRoot } from '../../src/config/package.ts';
 
 /** The Dockerfile and compose.yaml as data: for the test that keeps them honest, and for the run without Docker. */
 export const fileOf = (path: string): string => readFileSync(new URL(path, packageRoot), 'utf8');

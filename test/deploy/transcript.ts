@@ -18,7 +18,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { packageRoot } from '../../src/package.ts';
+import { packageRoot } from '../../src/config/package.ts';
 import { closeClusters, openCluster } from '../support/cluster.ts';
 import { freePort } from '../support/port.ts';
 import {

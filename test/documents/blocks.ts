@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { packageRoot } from '../../src/package.ts';
+import { packageRoot } from '../../src/config/package.ts';
 
 /** A command of a document, as one types it: its continuation lines, quoted lines and here-document belong to it. */
 export interface Command {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { keepJournals, startRounds } from '../../src/events/rounds.ts';
-import { beatFamilies } from '../../src/store/journal.ts';
+import { beatFamilies } from '../../src/store/events/journal.ts';
 import { issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { heads, plant, receipts } from './journal.support.ts';

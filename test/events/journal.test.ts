@@ -2,7 +2,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openDatabase } from '../../src/store/postgres.ts';
+import { openDatabase } from '../../src/store/driver/postgres.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { plant } from './journal.support.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { keepJournals } from '../../src/events/rounds.ts';
-import { brokenJournals } from '../../src/store/audit.ts';
-import { trimJournals } from '../../src/store/journal.ts';
+import { brokenJournals } from '../../src/store/doctor/doctor.ts';
+import { trimJournals } from '../../src/store/events/journal.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { heads, plant, receipts } from './journal.support.ts';
 

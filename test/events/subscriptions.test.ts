@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { digestOf, newSecret } from '../../src/auth/tokens.ts';
-import { type Database, openDatabase } from '../../src/store/postgres.ts';
+import { type Database, openDatabase } from '../../src/store/driver/postgres.ts';
 import type { Answer, AskOptions } from '../support/gateway.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { create, definition, pull, tool } from './subscriptions.support.ts';

@@ -4,9 +4,6 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { compile } from '../../src/core/sql.ts';
 import { eventId } from '../../src/events/receipts.ts';
 import { newWebhookSecret } from '../../src/events/webhooks/signature.ts';
-import { lapsedDeliveries } from '../../src/store/audit-webhooks.ts';
-import { openLedgerKey } from '../../src/store/ledger.ts';
-import type { Database } from '../../src/store/postgres.ts';
 import {
   claimTest,
   type Replay,
@@ -15,8 +12,11 @@ import {
   replayDeliveries,
   rotateEndpoint,
   updateEndpoint,
-} from '../../src/store/webhook-endpoints.ts';
-import { type Claim, claimDeliveries, type Settlement, settleDeliveries } from '../../src/store/webhooks.ts';
+} from '../../src/store/administration/endpoints.ts';
+import { openLedgerKey } from '../../src/store/calls/ledger.ts';
+import { lapsedDeliveries } from '../../src/store/doctor/webhooks.ts';
+import type { Database } from '../../src/store/driver/postgres.ts';
+import { type Claim, claimDeliveries, type Settlement, settleDeliveries } from '../../src/store/events/deliveries.ts';
 import { issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { KEYS } from '../support/keys.ts';

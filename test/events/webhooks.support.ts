@@ -6,8 +6,8 @@ import { Webhook } from 'standardwebhooks';
 import { startWebhooks, type WebhooksOptions } from '../../src/events/webhooks/dispatcher.ts';
 import { type SenderOptions, senderOptions } from '../../src/events/webhooks/sender.ts';
 import { newWebhookSecret } from '../../src/events/webhooks/signature.ts';
-import { openLedgerKey } from '../../src/store/ledger.ts';
-import { insertEndpoint } from '../../src/store/webhook-endpoints.ts';
+import { insertEndpoint } from '../../src/store/administration/endpoints.ts';
+import { openLedgerKey } from '../../src/store/calls/ledger.ts';
 import type { TestDatabase } from '../support/database.ts';
 import { KEYS } from '../support/keys.ts';
 

@@ -1,9 +1,14 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { eventId } from '../../src/events/receipts.ts';
 import { newWebhookSecret } from '../../src/events/webhooks/signature.ts';
-import { openLedgerKey } from '../../src/store/ledger.ts';
-import { readDeliveries, replayDeliveries, rotateEndpoint, updateEndpoint } from '../../src/store/webhook-endpoints.ts';
-import { LEASE, purgeDeliveries, settleDeliveries } from '../../src/store/webhooks.ts';
+import {
+  readDeliveries,
+  replayDeliveries,
+  rotateEndpoint,
+  updateEndpoint,
+} from '../../src/store/administration/endpoints.ts';
+import { openLedgerKey } from '../../src/store/calls/ledger.ts';
+import { LEASE, purgeDeliveries, settleDeliveries } from '../../src/store/events/deliveries.ts';
 import { issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { KEYS } from '../support/keys.ts';

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { packageRoot } from '../../src/package.ts';
+import { packageRoot } from '../../src/config/package.ts';
 import { MCP_HEADERS, mcpOf, restOf, sample, WRITES, type WriteName } from '../ledger/commands.ts';
 import { doctor } from '../support/audit.ts';
 import { type Issued, issue } from '../support/credentials.ts';

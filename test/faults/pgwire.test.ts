@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { sql } from '../../src/core/sql.ts';
-import { type Database, openDatabase, StoreUnreachable } from '../../src/store/postgres.ts';
+import { type Database, openDatabase, StoreUnreachable } from '../../src/store/driver/postgres.ts';
 import { doctor } from '../support/audit.ts';
 import { issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';

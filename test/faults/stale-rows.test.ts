@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { sql } from '../../src/core/sql.ts';
-import { type Database, openDatabase } from '../../src/store/postgres.ts';
+import { type Database, openDatabase } from '../../src/store/driver/postgres.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { openProxy, type WireProxy } from '../support/pgwire.ts';
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { packageRoot } from '../../src/package.ts';
+import { packageRoot } from '../../src/config/package.ts';
 import { cursorOf, subscriptionId } from '../auth/planted.ts';
 import { CONTRACT_SKILLS } from '../laws/contract.ts';
 import { doctor } from '../support/audit.ts';

@@ -9,8 +9,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type postgres from 'postgres';
 import { afterAll, expect, it } from 'vitest';
+import { packageRoot } from '../../src/config/package.ts';
 import { newWebhookSecret } from '../../src/events/webhooks/signature.ts';
-import { packageRoot } from '../../src/package.ts';
 import { CERTIFICATE, KEY } from '../events/certificate.ts';
 import {
   addEndpoint,

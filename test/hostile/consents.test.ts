@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/auth/issue.ts';
 import type { DataAccess } from '../../src/core/scopes.ts';
-import { migrations } from '../../src/store/migrate.ts';
+import { migrations } from '../../src/store/open/migrate.ts';
 import {
   CALLBACK,
   consented,

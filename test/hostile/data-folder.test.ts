@@ -3,8 +3,8 @@ import { chmodSync, chownSync, mkdtempSync, rmSync, statSync, symlinkSync, write
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openKeys } from '../../src/keys.ts';
-import { openEmbedded } from '../../src/store/embedded.ts';
+import { openKeys } from '../../src/config/keys.ts';
+import { openEmbedded } from '../../src/store/embedded/embedded.ts';
 import { isRoot, nobody } from '../store/embedded.support.ts';
 
 let folder: string;

@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { openEmbedded } from '../../src/store/embedded.ts';
+import { openEmbedded } from '../../src/store/embedded/embedded.ts';
 import { Bench, isRoot, nobody, postmasterPid, query } from '../store/embedded.support.ts';
 import { startReplica } from '../support/replica.ts';
 

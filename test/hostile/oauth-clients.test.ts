@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newSecret } from '../../src/auth/tokens.ts';
-import type { Database } from '../../src/store/postgres.ts';
+import type { Database } from '../../src/store/driver/postgres.ts';
 import {
   basic,
   consented,

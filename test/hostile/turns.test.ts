@@ -6,7 +6,7 @@ import { compile, type Fragment, runFor, sql } from '../../src/core/sql.ts';
 import { Turns } from '../../src/events/realtime/turns.ts';
 import { Lanes } from '../../src/gateway/lanes.ts';
 import { openGateway } from '../../src/gateway/open.ts';
-import { type Database, openDatabase, StoreUnreachable, sqlState } from '../../src/store/postgres.ts';
+import { type Database, openDatabase, StoreUnreachable, sqlState } from '../../src/store/driver/postgres.ts';
 import { type Held, placesFor, RUNNING_HERE, roomFor } from '../../src/tasks/places.ts';
 import { OPERATIONS, pathOf } from '../auth/expected.ts';
 import { World, webId } from '../auth/world.ts';

@@ -2,10 +2,10 @@ import { crc32, inflateSync } from 'node:zlib';
 import fc from 'fast-check';
 import { parsePhoneNumberFromString } from 'libphonenumber-js';
 import { describe, expect, test } from 'vitest';
-import { languages } from '../../src/import/demo/dialogues/index.ts';
-import { demoRecords } from '../../src/import/demo/index.ts';
-import { parseRecord } from '../../src/import/parse-record.ts';
-import type { ImportRecord, RecordType } from '../../src/import/records.ts';
+import { languages } from '../../src/sources/demo/dialogues/index.ts';
+import { demoRecords } from '../../src/sources/demo/index.ts';
+import { parseRecord } from '../../src/sources/files/parse-record.ts';
+import type { ImportRecord, RecordType } from '../../src/sources/files/records.ts';
 import { REFERENCES } from './references.ts';
 
 const now = new Date('2026-11-21T12:00:00Z');

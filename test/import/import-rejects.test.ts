@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ImportRefused, type ImportResult, importFiles, importRecords, type Reject } from '../../src/import/import.ts';
+import { ImportRefused, type ImportResult, importFiles, importRecords, type Reject } from '../../src/sources/import.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { content, desk, ndjson, temporary } from './import.support.ts';
 

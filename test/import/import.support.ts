@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type postgres from 'postgres';
-import type { ImportRecordInput } from '../../src/import/records.ts';
+import type { ImportRecordInput } from '../../src/sources/files/records.ts';
 
 export type Row = Record<string, unknown>;
 
@@ -250,7 +250,7 @@ export function compileImporter(folder: string): string {
       sourceMap: false,
       typeRoots: [join(project, 'node_modules/@types')],
     },
-    include: [join(project, 'src/import/import.ts'), join(project, 'src/store/postgres.ts')],
+    include: [join(project, 'src/sources/import.ts'), join(project, 'src/store/driver/postgres.ts')],
   };
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
   execFileSync(process.execPath, [
@@ -262,7 +262,7 @@ export function compileImporter(folder: string): string {
   writeFileSync(
     script,
     `import { openDatabase } from './src/store/postgres.js';
-import { importFiles } from './src/import/import.js';
+import { importFiles } from './src/sources/import.js';
 const [, , target, file] = process.argv;
 const db = openDatabase({ target: JSON.parse(target), connections: 3, statementTimeout: 60000, name: 'import-child' });
 const say = (what) => process.stdout.write(JSON.stringify(what) + '\\n');

@@ -1,6 +1,6 @@
 import { getCountries, getCountryCallingCode, parsePhoneNumberFromString } from 'libphonenumber-js/min';
 import { expect, test } from 'vitest';
-import { phoneToE164 } from '../../src/import/text.ts';
+import { phoneToE164 } from '../../src/sources/text.ts';
 
 // The importer reads +1 numbers without asking which of 25 countries they belong to.
 const byLibrary = (number: string): string | null => parsePhoneNumberFromString(number)?.number ?? null;

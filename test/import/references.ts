@@ -1,4 +1,4 @@
-import type { RecordType } from '../../src/import/records.ts';
+import type { RecordType } from '../../src/sources/files/records.ts';
 
 /** Which member of a record refers to which type, written by hand from section 24: apart from the importer's own tables. */
 export interface Reference {

@@ -1,10 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
+import { packageRoot } from '../../src/config/package.ts';
 import { jsonSchema } from '../../src/core/json-schema.ts';
 import { SCOPES } from '../../src/core/scopes.ts';
 import { loadTools } from '../../src/gateway/load.ts';
-import { generated } from '../../src/generate.ts';
-import { packageRoot } from '../../src/package.ts';
+import { generated } from '../../src/process/generate.ts';
 import { CONTRACT, CONTRACT_REALTIME } from './contract.ts';
 
 const registry = await loadTools();

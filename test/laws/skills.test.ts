@@ -1,11 +1,11 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { packageRoot } from '../../src/config/package.ts';
 import { jsonSchema } from '../../src/core/json-schema.ts';
 import { defineSkill } from '../../src/core/skill.ts';
 import { loadSkills, loadTools } from '../../src/gateway/load.ts';
 import { argumentsOf, Skills } from '../../src/gateway/skills.ts';
-import { packageRoot } from '../../src/package.ts';
 import { CONTRACT_SKILLS } from './contract.ts';
 
 const registry = await loadTools();

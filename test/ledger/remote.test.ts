@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Corridor } from '../../src/gateway/call.ts';
 import { openGateway } from '../../src/gateway/open.ts';
 import { startUpkeep, upkeep } from '../../src/gateway/upkeep.ts';
-import { type Database, openDatabase } from '../../src/store/postgres.ts';
+import { type Database, openDatabase } from '../../src/store/driver/postgres.ts';
 import { type Issued, issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { KEYS } from '../support/keys.ts';

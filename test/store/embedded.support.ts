@@ -19,7 +19,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import postgres from 'postgres';
 import { expect } from 'vitest';
 
-import { type EmbeddedStore, openEmbedded, StoreUnavailable } from '../../src/store/embedded.ts';
+import { type EmbeddedStore, openEmbedded, StoreUnavailable } from '../../src/store/embedded/embedded.ts';
 
 export const isRoot = process.geteuid?.() === 0;
 export const nobody = { uid: 65534, gid: 65534 };
@@ -185,7 +185,7 @@ function compile(built: string, modules: string): void {
       typeRoots: [join(ownModules, '@types')],
     },
     include: [],
-    files: [join(project, 'src/store/embedded.ts')],
+    files: [join(project, 'src/store/embedded/embedded.ts')],
   };
   writeFileSync(join(built, 'tsconfig.json'), JSON.stringify(config));
   writeFileSync(join(built, 'package.json'), '{"type":"module"}');

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { sql } from '../../src/core/sql.ts';
-import { openStore } from '../../src/store/open.ts';
-import { lookAt, requirePooler } from '../../src/store/place.ts';
-import { openDatabase } from '../../src/store/postgres.ts';
+import { openDatabase } from '../../src/store/driver/postgres.ts';
+import { openStore } from '../../src/store/open/open.ts';
+import { lookAt, requirePooler } from '../../src/store/open/server.ts';
 import { gateway } from '../cli/support.ts';
 import { connected, type Door, doorOf, ORIGIN } from '../events/realtime.support.ts';
 import { definition } from '../events/subscriptions.support.ts';

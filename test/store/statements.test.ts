@@ -1,7 +1,7 @@
 import type postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { compile, type Fragment, type Value } from '../../src/core/sql.ts';
-import type { Database } from '../../src/store/postgres.ts';
+import type { Database } from '../../src/store/driver/postgres.ts';
 import { nameOf, OPERATIONS, pathOf } from '../auth/expected.ts';
 import { WRITES, type Write } from '../auth/expected-writes.ts';
 import { plantReceipt, receiptId, webId } from '../auth/world.ts';

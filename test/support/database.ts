@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import postgres from 'postgres';
 import { inject } from 'vitest';
-import { type Database, openDatabase } from '../../src/store/postgres.ts';
+import { type Database, openDatabase } from '../../src/store/driver/postgres.ts';
 
 /** A database of one test file's own, cloned from a template and dropped with `close`. */
 export interface TestDatabase {

@@ -1,11 +1,11 @@
 import { rmSync } from 'node:fs';
 import postgres from 'postgres';
 import type { TestProject } from 'vitest/node';
-import { demoRecords } from '../../src/import/demo/index.ts';
-import { importRecords } from '../../src/import/import.ts';
-import { openEmbedded } from '../../src/store/embedded.ts';
-import { migrate } from '../../src/store/migrate.ts';
-import { openDatabase } from '../../src/store/postgres.ts';
+import { demoRecords } from '../../src/sources/demo/index.ts';
+import { importRecords } from '../../src/sources/import.ts';
+import { openDatabase } from '../../src/store/driver/postgres.ts';
+import { openEmbedded } from '../../src/store/embedded/embedded.ts';
+import { migrate } from '../../src/store/open/migrate.ts';
 import { scratch } from './scratch.ts';
 
 /** Where the suite's PostgreSQL listens: a superuser without password behind a 0700 socket folder. */

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { packageRoot } from '../../src/config/package.ts';
+import { GROUPS, SCOPE_TEXTS } from '../../src/core/scope-texts.ts';
 import {
   DATA_ACCESS,
   type DataAccess,
@@ -15,8 +17,6 @@ import {
   WRITE_SCOPES,
 } from '../../src/core/scopes.ts';
 import { loadTools } from '../../src/gateway/load.ts';
-import { packageRoot } from '../../src/package.ts';
-import { GROUPS, SCOPE_TEXTS } from '../../src/surfaces/oauth/pages/scopes.ts';
 import {
   type ConsentView,
   consentPage,

@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { packageRoot, packageVersion } from '../../src/config/package.ts';
 import { FAILURE_CODES, statusOf, titleOf } from '../../src/core/failures.ts';
 import { GUIDE_NAMES } from '../../src/core/guides.ts';
 import { jsonSchema } from '../../src/core/json-schema.ts';
 import { DATA_ACCESS, SCOPES } from '../../src/core/scopes.ts';
 import { readGuides } from '../../src/gateway/guides.ts';
 import { loadPrompts, loadResources, loadSkills, loadTools } from '../../src/gateway/load.ts';
-import { packageRoot, packageVersion } from '../../src/package.ts';
 import { llms } from '../../src/surfaces/llms/llms.ts';
 import { serverJson } from '../../src/surfaces/mcp/server-json.ts';
 import { openapi } from '../../src/surfaces/openapi/openapi.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Database, openDatabase } from '../../src/store/postgres.ts';
+import { type Database, openDatabase } from '../../src/store/driver/postgres.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { type Answer, openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { initializeParams, post, rpc } from './mcp.support.ts';

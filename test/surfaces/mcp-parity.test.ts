@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Tool } from '../../src/core/tool.ts';
 import { Quota } from '../../src/gateway/quota.ts';
-import type { Database } from '../../src/store/postgres.ts';
+import type { Database } from '../../src/store/driver/postgres.ts';
 import {
   ALL_FLAGS,
   ALL_SCOPES,

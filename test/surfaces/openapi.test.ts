@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { packageRoot } from '../../src/config/package.ts';
 import { FAILURE_CODES, statusOf } from '../../src/core/failures.ts';
-import { packageRoot } from '../../src/package.ts';
 import { BASE_URL, openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { compileAnswers } from '../support/oracle.ts';
 

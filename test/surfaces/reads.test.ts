@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { demoRecords } from '../../src/import/demo/index.ts';
+import { demoRecords } from '../../src/sources/demo/index.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { DEMO_NOW } from '../support/postgres.ts';
 

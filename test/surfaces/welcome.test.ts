@@ -3,8 +3,8 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { packageRoot } from '../../src/package.ts';
-import { addresses, welcome } from '../../src/welcome.ts';
+import { packageRoot } from '../../src/config/package.ts';
+import { addresses, welcome } from '../../src/process/welcome.ts';
 import { BASE_URL, openTestGateway, type TestGateway } from '../support/gateway.ts';
 
 let gateway: TestGateway;

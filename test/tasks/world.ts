@@ -6,7 +6,7 @@ import { compile } from '../../src/core/sql.ts';
 import type { Corridor, Session } from '../../src/gateway/call.ts';
 import { loadSkills, loadTools } from '../../src/gateway/load.ts';
 import { openGateway } from '../../src/gateway/open.ts';
-import { type Database, openDatabase } from '../../src/store/postgres.ts';
+import { type Database, openDatabase } from '../../src/store/driver/postgres.ts';
 import { newTaskId, openTasks, type Task, type Tasks, type TasksOptions } from '../../src/tasks/tasks.ts';
 import { type Grant, type Issued, issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
@@ -136,7 +136,7 @@ export async function openWorld(): Promise<World> {
     target = { host: database.host, port: database.port, database: database.name, username: 'postgres' },
     { db: through = (db: Database) => db, statementTimeout = 5_000, ...options } = {},
   ) => {
-    // As store/open.ts makes them.
+    // As store/open/open.ts makes them.
     const connect = (connections: number, keyed = false): Database =>
       through(openDatabase({ target, connections, statementTimeout, name: 'replica', keyed }));
     const [pool, begins, ends] = [connect(8), connect(1, true), connect(1, true)];

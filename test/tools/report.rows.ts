@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from '../../src/core/sql.ts';
-import type { Database } from '../../src/store/postgres.ts';
+import type { Database } from '../../src/store/driver/postgres.ts';
 
 /** Mulberry32: the same rows in every run. */
 function randomFrom(state: number): () => number {

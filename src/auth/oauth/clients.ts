@@ -1,5 +1,5 @@
-import { type Client, loadClient } from '../../store/oauth.ts';
-import type { Database } from '../../store/postgres.ts';
+import type { Database } from '../../store/driver/postgres.ts';
+import { type Client, loadClient } from '../../store/sign-in/oauth.ts';
 import { networkOf } from '../network.ts';
 
 /** Whether the text has the form of a credential's id. */

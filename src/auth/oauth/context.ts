@@ -1,8 +1,8 @@
 import type { Resource } from '../../core/authority.ts';
 import type { Scope } from '../../core/scopes.ts';
-import type { Client, Proved } from '../../store/oauth.ts';
-import type { Database } from '../../store/postgres.ts';
-import type { Person } from '../../store/sessions.ts';
+import type { Database } from '../../store/driver/postgres.ts';
+import type { Client, Proved } from '../../store/sign-in/oauth.ts';
+import type { Person } from '../../store/sign-in/sessions.ts';
 import type { Bucket, Throttle } from '../throttle.ts';
 import type { Clients } from './clients.ts';
 import type { Parameters } from './parameters.ts';

@@ -1,4 +1,4 @@
-import type { EndedConsent } from '../../store/oauth.ts';
+import type { EndedConsent } from '../../store/sign-in/oauth.ts';
 
 /**
  * Errors of the OAuth endpoints: one row a code (RFC 6749, sections 4.1.2.1 and 5.2; RFC 8707, section 2). The sentence is

@@ -8,7 +8,7 @@ import {
   redeemCode,
   rotateRefresh,
   type TokenEnd,
-} from '../../store/oauth.ts';
+} from '../../store/sign-in/oauth.ts';
 import { newId } from '../issue.ts';
 import { digestOf, newSecret, wellFormed } from '../tokens.ts';
 import type { Choice, OAuthContext } from './context.ts';

@@ -23,7 +23,7 @@ const ____ = false;
 /**
  * The order of checks, from top to bottom, by endpoint. On the pages, whatever stands above redirectUri refuses without a
  * redirect; from there on the client is told. After the last check, one statement does what was asked for, and proves
- * client, revision and person once more (store/oauth.ts).
+ * client, revision and person once more (store/sign-in/oauth.ts).
  */
 // biome-ignore format: a matrix is read in columns
 const ORDER: readonly (readonly [rule: Rule, ...cells: boolean[]])[] = [

@@ -1,5 +1,5 @@
 import type { Scope } from '../../core/scopes.ts';
-import type { Database } from '../../store/postgres.ts';
+import type { Database } from '../../store/driver/postgres.ts';
 import { Bucket, Throttle } from '../throttle.ts';
 import { openClients } from './clients.ts';
 import type { Services } from './context.ts';

@@ -1,6 +1,6 @@
 import { Line } from '../../core/line.ts';
-import type { Database } from '../../store/postgres.ts';
-import { type Ack, storeAcks } from '../../store/realtime.ts';
+import type { Database } from '../../store/driver/postgres.ts';
+import { type Ack, storeAcks } from '../../store/events/realtime.ts';
 
 /** Acknowledgements of one statement. */
 const MOST = 200;

@@ -1,6 +1,6 @@
 import type { WebsiteKey } from '../../core/ids.ts';
-import type { Database } from '../../store/postgres.ts';
-import { grownHeads } from '../../store/realtime.ts';
+import type { Database } from '../../store/driver/postgres.ts';
+import { grownHeads } from '../../store/events/realtime.ts';
 
 export interface HeadsOptions {
   readonly db: Database;

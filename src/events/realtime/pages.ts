@@ -1,10 +1,10 @@
 import type { Authority } from '../../core/authority.ts';
 import type { EventPage } from '../../core/events.ts';
 import { Failure } from '../../core/failures.ts';
-import { StaleAuthority } from '../../store/guard.ts';
-import type { Database } from '../../store/postgres.ts';
-import { type Ack, type HeldSession, readAck } from '../../store/realtime.ts';
-import { readSubscription } from '../../store/subscriptions.ts';
+import { StaleAuthority } from '../../store/calls/guard.ts';
+import type { Database } from '../../store/driver/postgres.ts';
+import { type Ack, type HeldSession, readAck } from '../../store/events/realtime.ts';
+import { readSubscription } from '../../store/events/subscriptions.ts';
 import { type CursorKeys, readCursor, writeCursor } from '../cursors.ts';
 import { pullPage } from '../pull.ts';
 import { Acks } from './acks.ts';

@@ -1,6 +1,6 @@
 import type { Authority } from '../../core/authority.ts';
-import { loadAuthority } from '../../store/credentials.ts';
-import { type Database, isUnavailable } from '../../store/postgres.ts';
+import { loadAuthority } from '../../store/calls/authority.ts';
+import { type Database, isUnavailable } from '../../store/driver/postgres.ts';
 import {
   type Ended,
   endedSessions,
@@ -10,7 +10,7 @@ import {
   type TicketUse,
   ticketHolder,
   useTicket,
-} from '../../store/realtime.ts';
+} from '../../store/events/realtime.ts';
 import type { CursorKeys } from '../cursors.ts';
 import { Connection } from './connection.ts';
 import type { CloseCause } from './frames.ts';

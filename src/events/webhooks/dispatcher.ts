@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Database } from '../../store/postgres.ts';
+import type { Database } from '../../store/driver/postgres.ts';
 import {
   type Claim,
   claimDeliveries,
@@ -8,14 +8,14 @@ import {
   SEATS,
   type Settlement,
   settleDeliveries,
-} from '../../store/webhooks.ts';
+} from '../../store/events/deliveries.ts';
 import { waitAfter } from './schedule.ts';
 import { type Outcome, type SenderOptions, send } from './sender.ts';
 import type { SealKeys } from './signature.ts';
 
 export interface WebhooksOptions {
   readonly db: Database;
-  /** The store's own key, of which event ids are made (store/ledger.ts, ledgerKey). */
+  /** The store's own key, of which event ids are made (store/calls/ledger.ts, ledgerKey). */
   readonly eventKey: () => Promise<Uint8Array>;
   readonly keys: Pick<SealKeys, 'open'>;
   readonly sender: SenderOptions;

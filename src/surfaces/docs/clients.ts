@@ -1,4 +1,4 @@
-import { code, type Html, html } from './html.ts';
+import { code, type Html, html } from '../http/html.ts';
 
 const NAME = 'installation-gateway';
 /** A place that the client fills in, as its configuration spells one. */

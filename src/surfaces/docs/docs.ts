@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { packageRoot } from '../../config/package.ts';
 import { FAILURE_CODES, Failure } from '../../core/failures.ts';
 import type { GuideName } from '../../core/guides.ts';
 import type { Registry } from '../../gateway/registry.ts';
 import type { Skills } from '../../gateway/skills.ts';
-import { packageRoot } from '../../package.ts';
 import { type Document, document, sendDocument } from '../http/document.ts';
 import { refuseAmbiguous, refuseBody } from '../http/request.ts';
 import { errorsBody } from './errors.ts';

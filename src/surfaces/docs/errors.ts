@@ -1,5 +1,5 @@
 import { FAILURE_CODES, type FailureCode, statusOf, titleOf } from '../../core/failures.ts';
-import { code, type Html, html } from './html.ts';
+import { code, type Html, html } from '../http/html.ts';
 
 /** What the caller should do. Every code has a sentence, or this does not compile. */
 const ADVICE: Readonly<Record<FailureCode, string>> = {

@@ -2,7 +2,7 @@ import { Marked } from 'marked';
 import { FAILURE_CODES } from '../../core/failures.ts';
 import { GUIDE_NAMES } from '../../core/guides.ts';
 import type { Registry } from '../../gateway/registry.ts';
-import { escapeHtml, Html, slug } from './html.ts';
+import { escapeHtml, Html, slug } from '../http/html.ts';
 import type { Section } from './page.ts';
 import { addressOf } from './reference.ts';
 

@@ -1,5 +1,5 @@
 import { GUIDE_NAMES, type GuideName } from '../../core/guides.ts';
-import { type Html, html } from './html.ts';
+import { type Html, html } from '../http/html.ts';
 
 /** No script, no inline style, nothing from elsewhere; `data:` is the icon. */
 export const PAGE_CSP =

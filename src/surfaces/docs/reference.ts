@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { TAGS, type Tag, type Tool } from '../../core/tool.ts';
 import type { Registry } from '../../gateway/registry.ts';
-import { type Html, html } from './html.ts';
+import { type Html, html } from '../http/html.ts';
 import { type Site, shell } from './page.ts';
 
 const require = createRequire(import.meta.url);

@@ -1,7 +1,7 @@
 import type { GuideName } from '../../core/guides.ts';
 import type { Skills } from '../../gateway/skills.ts';
+import { code, type Html, html } from '../http/html.ts';
 import { a2aClients, mcpClients } from './clients.ts';
-import { code, type Html, html } from './html.ts';
 import { type Section, titleOfGuide } from './page.ts';
 
 /** What each guide is for, in the words of someone who looks for one. */

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
+import { packageRoot } from '../../config/package.ts';
 import type { GuideName } from '../../core/guides.ts';
 import type { Prompt } from '../../core/prompt.ts';
 import type { Resource } from '../../core/resource.ts';
 import type { Registry } from '../../gateway/registry.ts';
 import type { Skills } from '../../gateway/skills.ts';
-import { packageRoot } from '../../package.ts';
 import { operationsText } from './operations.ts';
 import { recordsOf } from './records.ts';
 import { errorsText, promptsText, resourcesText, scopesText, skillsText } from './tables.ts';

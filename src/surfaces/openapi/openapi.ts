@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { FAILURE_CODES, type FailureCode, statusOf, titleOf } from '../../core/failures.ts';
 import { type JsonSchema, jsonSchema } from '../../core/json-schema.ts';
+import { SCOPE_TEXTS } from '../../core/scope-texts.ts';
 import { SCOPES } from '../../core/scopes.ts';
 import { type Parameter, TAGS, type Tool } from '../../core/tool.ts';
 import type { Registry } from '../../gateway/registry.ts';
-import { SCOPE_TEXTS } from '../oauth/pages/scopes.ts';
 
 /** Codes that any operation may give; a tool's own come on top. */
 const COMMON: readonly FailureCode[] = [

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { newSecret } from '../../../src/auth/tokens.ts';
 import { SCOPES } from '../../../src/core/scopes.ts';
-import type { Database } from '../../../src/store/postgres.ts';
+import type { Database } from '../../../src/store/driver/postgres.ts';
 import { freshDatabase } from '../../support/database.ts';
 import { times } from '../../support/form.ts';
 import { type Answer, BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';

@@ -8,8 +8,8 @@ import { clientAuthentication } from '../../../src/auth/oauth/rules/client-authe
 import { Bucket, Throttle } from '../../../src/auth/throttle.ts';
 import { digestOf, newSecret, wellFormed } from '../../../src/auth/tokens.ts';
 import { SCOPES, type Scope } from '../../../src/core/scopes.ts';
-import type { Client } from '../../../src/store/oauth.ts';
-import type { Database } from '../../../src/store/postgres.ts';
+import type { Database } from '../../../src/store/driver/postgres.ts';
+import type { Client } from '../../../src/store/sign-in/oauth.ts';
 import { freshDatabase } from '../../support/database.ts';
 import { type Answer, BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import {

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { Client, Proved } from '../../../store/oauth.ts';
+import type { Client, Proved } from '../../../store/sign-in/oauth.ts';
 import { digestOf, wellFormed } from '../../tokens.ts';
 import { isCredentialId } from '../clients.ts';
 import type { OAuthContext, Rule } from '../context.ts';

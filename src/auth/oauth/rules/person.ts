@@ -1,4 +1,4 @@
-import { personOf } from '../../../store/sessions.ts';
+import { personOf } from '../../../store/sign-in/sessions.ts';
 import { digestOf, wellFormed } from '../../tokens.ts';
 import type { Rule } from '../context.ts';
 

@@ -1,6 +1,6 @@
+import { CLASSES, GROUPS, SCOPE_TEXTS, type ScopeGroup, type ScopeText } from '../../../core/scope-texts.ts';
 import type { DataAccess, Scope } from '../../../core/scopes.ts';
-import { type Html, html } from '../../docs/html.ts';
-import { CLASSES, GROUPS, SCOPE_TEXTS, type ScopeGroup, type ScopeText } from './scopes.ts';
+import { type Html, html } from '../../http/html.ts';
 import { EMAIL, hostOf, named, plain, shell } from './shell.ts';
 import type { ConsentView } from './views.ts';
 

@@ -1,4 +1,4 @@
-import { type Html, html } from '../../docs/html.ts';
+import { type Html, html } from '../../http/html.ts';
 
 /** Unicode characters. */
 const NAME = 120;

@@ -1,5 +1,5 @@
 import type { DataAccess, Scope } from '../../../core/scopes.ts';
-import { html } from '../../docs/html.ts';
+import { html } from '../../http/html.ts';
 import { EMAIL, hostOf, named, plain, shell } from './shell.ts';
 
 export { consentPage } from './consent.ts';

@@ -1,0 +1,284 @@
+import { readFileSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
+import { z } from 'zod';
+import { type Key, parseKeys } from '../auth/keys.ts';
+import {
+  areProxies,
+  isBaseUrl,
+  isCollector,
+  isDatabase,
+  isHost,
+  isIssuer,
+  isOrigin,
+  listOf,
+  mayBeFolder,
+} from './values.ts';
+
+/** The only reader of the environment. Every setting is described here and in the README's table. */
+const whole = (least: number, most: number) =>
+  z
+    .string()
+    .regex(/^\d{1,5}$/)
+    .transform(Number)
+    .refine((n) => n >= least && n <= most);
+const file = z.string().min(1);
+const database = z.string().refine(isDatabase).optional();
+
+const IDENTITY = ['GATEWAY_OIDC_ISSUER', 'GATEWAY_OIDC_CLIENT_ID', 'GATEWAY_OIDC_CLIENT_SECRET'] as const;
+
+const Environment = z
+  .object({
+    PORT: whole(0, 65_535).default(8787),
+    HOST: z.string().refine(isHost).default('127.0.0.1'),
+    GATEWAY_BASE_URL: z.string().refine(isBaseUrl).optional(),
+    DATABASE_URL: database,
+    DATABASE_DIRECT_URL: database,
+    DATABASE_REPLICA_URL: database,
+    GATEWAY_DATA_DIR: z.string().refine(mayBeFolder).default('.data'),
+    GATEWAY_TLS_CERT: file.optional(),
+    GATEWAY_TLS_KEY: file.optional(),
+    GATEWAY_DB_CONNECTIONS: whole(1, 200).default(8),
+    GATEWAY_OIDC_ISSUER: z.string().refine(isIssuer).optional(),
+    GATEWAY_OIDC_CLIENT_ID: z.string().optional(),
+    GATEWAY_OIDC_CLIENT_SECRET: z.string().optional(),
+    GATEWAY_TRUSTED_PROXIES: z.string().refine(areProxies).optional(),
+    GATEWAY_METRICS_ALLOW: z.string().refine(areProxies).optional(),
+    OTEL_EXPORTER_OTLP_ENDPOINT: z.string().refine(isCollector).optional(),
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: z.string().refine(isCollector).optional(),
+    OTEL_EXPORTER_OTLP_PROTOCOL: z.string().optional(),
+    OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: z.string().optional(),
+    OTEL_TRACES_SAMPLER: z.string().optional(),
+    OTEL_TRACES_SAMPLER_ARG: z.string().optional(),
+    OTEL_RESOURCE_ATTRIBUTES: z.string().optional(),
+    OTEL_TRACES_EXPORTER: z.enum(['otlp', 'none']).default('otlp'),
+    OTEL_SERVICE_NAME: z.string().max(200).default('installation-gateway'),
+    OTEL_SDK_DISABLED: z
+      .string()
+      .regex(/^(true|false)$/i)
+      .optional(),
+    GATEWAY_KEYS: z
+      .string()
+      .refine((list) => parseKeys(list) !== undefined)
+      .optional(),
+    GATEWAY_WEBHOOK_ALLOW: z
+      .string()
+      .refine((list) => listOf(list).every(isOrigin))
+      .optional(),
+    GATEWAY_WEBHOOK_SCHEDULE: z
+      .string()
+      .regex(/^\d{1,6}(,\d{1,6}){0,4}$/)
+      .default('0,5,300,1800,7200'),
+    LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+  })
+  .refine((all) => (all.GATEWAY_TLS_CERT === undefined) === (all.GATEWAY_TLS_KEY === undefined), {
+    path: ['GATEWAY_TLS_CERT'],
+  })
+  .superRefine((all, context) => {
+    for (const path of ['DATABASE_DIRECT_URL', 'DATABASE_REPLICA_URL'] as const)
+      if (all[path] !== undefined && all.DATABASE_URL === undefined) context.addIssue({ code: 'custom', path: [path] });
+    for (const path of unusableTracing(all)) context.addIssue({ code: 'custom', path: [path] });
+    const missing = IDENTITY.filter((name) => all[name] === undefined);
+    // All of them or none.
+    if (missing.length < IDENTITY.length)
+      for (const path of missing) context.addIssue({ code: 'custom', path: [path] });
+  });
+
+const SAMPLERS = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+];
+
+/** Settings that the SDK would put its defaults in the place of: they are there for whoever has traces. */
+function unusableTracing(given: Parameters<typeof collectorOf>[0] & Readonly<Record<string, unknown>>): string[] {
+  if (collectorOf(given) === undefined) return [];
+  const text = (name: string): string | undefined => {
+    const value = given[name];
+    return typeof value === 'string' ? value : undefined;
+  };
+  const sampler = text('OTEL_TRACES_SAMPLER') ?? 'parentbased_always_on';
+  const ratio = text('OTEL_TRACES_SAMPLER_ARG') ?? '';
+  const spoken = (name: string): boolean => (text(name) ?? 'http/json') === 'http/json';
+  return [
+    ...['OTEL_EXPORTER_OTLP_PROTOCOL', 'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL'].filter((name) => !spoken(name)),
+    ...(SAMPLERS.includes(sampler) ? [] : ['OTEL_TRACES_SAMPLER']),
+    ...(sampler.endsWith('traceidratio') && !/^(0|1|0?\.\d+|1\.0+)$/.test(ratio) ? ['OTEL_TRACES_SAMPLER_ARG'] : []),
+    ...(areAttributes(text('OTEL_RESOURCE_ATTRIBUTES') ?? '') ? [] : ['OTEL_RESOURCE_ATTRIBUTES']),
+  ];
+}
+
+/** Pairs as OpenTelemetry's resource SDK has them: `name=value`, percent-encoded. */
+function areAttributes(list: string): boolean {
+  try {
+    return listOf(list).every((pair) => /^[^=]+=[^=]*$/.test(pair) && decodeURIComponent(pair).length <= 255);
+  } catch (error) {
+    if (error instanceof URIError) return false;
+    throw error;
+  }
+}
+
+/** What a wrong value should have been, for the sentence that refuses it: every setting is here. */
+export const EXPECTED: Readonly<Record<string, string>> = {
+  PORT: 'a port number, 0 to 65535',
+  HOST: 'an address or host name to listen on',
+  GATEWAY_BASE_URL: 'an https address without path, such as https://gateway.example; http only for localhost',
+  DATABASE_URL: 'an address such as postgres://user:password@host:5432/database; percent-encode the password',
+  DATABASE_DIRECT_URL:
+    'the postgres:// address of the server behind the pooler of DATABASE_URL, together with that one; percent-encode the password',
+  DATABASE_REPLICA_URL:
+    'the postgres:// address of a streaming replica of DATABASE_URL, together with that one; percent-encode the password',
+  GATEWAY_DATA_DIR: 'a folder that this user may write, or the name of one to be made',
+  GATEWAY_TLS_CERT: 'a PEM file, together with GATEWAY_TLS_KEY',
+  GATEWAY_TLS_KEY: 'a PEM file, together with GATEWAY_TLS_CERT',
+  GATEWAY_DB_CONNECTIONS: 'a number of connections, 1 to 200',
+  GATEWAY_OIDC_ISSUER:
+    'the https address of an OpenID Connect provider (http on loopback only), together with GATEWAY_OIDC_CLIENT_ID and GATEWAY_OIDC_CLIENT_SECRET',
+  GATEWAY_OIDC_CLIENT_ID: 'the name that the identity provider of GATEWAY_OIDC_ISSUER has given to the gateway',
+  GATEWAY_OIDC_CLIENT_SECRET: 'the secret that the identity provider of GATEWAY_OIDC_ISSUER has given to the gateway',
+  GATEWAY_KEYS: 'kid:BASE64 of 32 bytes, several separated by commas',
+  GATEWAY_TRUSTED_PROXIES: 'addresses or ranges of proxies, separated by commas',
+  GATEWAY_METRICS_ALLOW: 'addresses or ranges that may read /metrics beside this machine, separated by commas',
+  OTEL_EXPORTER_OTLP_ENDPOINT: 'the http or https address of an OpenTelemetry collector, such as http://127.0.0.1:4318',
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT:
+    'the http or https address that takes traces, such as http://127.0.0.1:4318/v1/traces',
+  OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json, the one that the gateway speaks',
+  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/json, the one that the gateway speaks',
+  OTEL_TRACES_EXPORTER: 'otlp or none',
+  OTEL_TRACES_SAMPLER:
+    'always_on, always_off, traceidratio, parentbased_always_on, parentbased_always_off or parentbased_traceidratio',
+  OTEL_TRACES_SAMPLER_ARG: 'the share of calls from 0 to 1 that OTEL_TRACES_SAMPLER traces, such as 0.05',
+  OTEL_RESOURCE_ATTRIBUTES: 'pairs such as deployment.environment.name=test, percent-encoded and separated by commas',
+  OTEL_SDK_DISABLED: 'true or false',
+  OTEL_SERVICE_NAME: 'a name of at most 200 characters',
+  GATEWAY_WEBHOOK_ALLOW: 'origins such as http://127.0.0.1:9000, separated by commas',
+  GATEWAY_WEBHOOK_SCHEDULE: 'seconds before each attempt, one to five of up to 999999, separated by commas',
+  LOG_LEVEL: 'one of trace, debug, info, warn, error, fatal, silent',
+};
+
+export interface Config {
+  readonly port: number;
+  readonly host: string;
+  readonly baseUrl: string;
+  readonly databaseUrl: string | undefined;
+  /** The server itself, where `databaseUrl` leads to a pooler in transaction mode. */
+  readonly directUrl: string | undefined;
+  /** A replica for reads that may lag. */
+  readonly replicaUrl: string | undefined;
+  readonly dataDir: string;
+  /** Whether `dataDir` was given: otherwise it is the default, in whatever folder this is. */
+  readonly dataDirGiven: boolean;
+  readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
+  readonly dbConnections: number;
+  /** `undefined`: one is made and kept in the data directory. */
+  readonly keys: readonly Key[] | undefined;
+  /** Proxies whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[];
+  /** Who may read the metrics beside this machine. */
+  readonly metricsAllowed: readonly string[];
+  /** Where traces go, and under which name; `undefined`: nowhere. */
+  readonly tracing: { readonly url: string; readonly service: string } | undefined;
+  /** Origins of receivers that need not be https and public, and seconds before each attempt of a delivery. */
+  readonly webhooks: { readonly allowed: ReadonlySet<string>; readonly schedule: readonly number[] };
+  /** Where people sign in instead of here. */
+  readonly identity: { readonly issuer: string; readonly clientId: string; readonly clientSecret: string } | undefined;
+  readonly logLevel: string;
+}
+
+/** A setting that cannot be used; the message is for the operator. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
+  const unknown = Object.keys(environment).filter((name) => name.startsWith('GATEWAY_') && !(name in EXPECTED));
+  if (unknown[0] !== undefined) {
+    throw new ConfigError(`${unknown[0]} is not a setting of the gateway. The README lists the settings.`);
+  }
+  // An empty variable is an unset one, as in compose files and shells.
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  const parsed = Environment.safeParse(given);
+  if (!parsed.success) {
+    const name = String(parsed.error.issues[0]?.path[0] ?? '');
+    throw new ConfigError(`${name} must be ${EXPECTED[name] ?? 'given otherwise'}.`);
+  }
+  const { data } = parsed;
+  const tls =
+    data.GATEWAY_TLS_CERT !== undefined && data.GATEWAY_TLS_KEY !== undefined
+      ? {
+          cert: readPem('GATEWAY_TLS_CERT', data.GATEWAY_TLS_CERT),
+          key: readPem('GATEWAY_TLS_KEY', data.GATEWAY_TLS_KEY),
+        }
+      : undefined;
+  const host = data.HOST.includes(':') ? `[${data.HOST}]` : data.HOST;
+  if (tls) requirePair(tls);
+  const baseUrl = data.GATEWAY_BASE_URL ?? `${tls ? 'https' : 'http'}://${host}:${data.PORT}`;
+  if (!isBaseUrl(baseUrl)) {
+    throw new ConfigError(
+      'GATEWAY_BASE_URL must be given where HOST is not localhost: the address that clients use, in most cases that of a proxy with TLS.',
+    );
+  }
+  const url = collectorOf(data);
+  return {
+    port: data.PORT,
+    host: data.HOST,
+    baseUrl: new URL(baseUrl).origin,
+    databaseUrl: data.DATABASE_URL,
+    directUrl: data.DATABASE_DIRECT_URL,
+    replicaUrl: data.DATABASE_REPLICA_URL,
+    dataDir: data.GATEWAY_DATA_DIR,
+    dataDirGiven: given['GATEWAY_DATA_DIR'] !== undefined,
+    tls,
+    dbConnections: data.GATEWAY_DB_CONNECTIONS,
+    keys: data.GATEWAY_KEYS === undefined ? undefined : parseKeys(data.GATEWAY_KEYS),
+    trustedProxies: listOf(data.GATEWAY_TRUSTED_PROXIES ?? ''),
+    metricsAllowed: listOf(data.GATEWAY_METRICS_ALLOW ?? ''),
+    tracing: url === undefined ? undefined : { url, service: data.OTEL_SERVICE_NAME },
+    webhooks: {
+      allowed: new Set(listOf(data.GATEWAY_WEBHOOK_ALLOW ?? '')),
+      schedule: data.GATEWAY_WEBHOOK_SCHEDULE.split(',').map(Number),
+    },
+    identity: identityOf(data),
+    logLevel: data.LOG_LEVEL,
+  };
+}
+
+/** OpenTelemetry's own settings (OTLP exporter, endpoint URLs): the traces' address as it is, the general one with its path. */
+function collectorOf(given: {
+  readonly OTEL_TRACES_EXPORTER: string;
+  readonly OTEL_SDK_DISABLED?: string | undefined;
+  readonly OTEL_EXPORTER_OTLP_ENDPOINT?: string | undefined;
+  readonly OTEL_EXPORTER_OTLP_TRACES_ENDPOINT?: string | undefined;
+}): string | undefined {
+  if (given.OTEL_TRACES_EXPORTER === 'none' || given.OTEL_SDK_DISABLED?.toLowerCase() === 'true') return undefined;
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own } = given;
+  return own ?? (base === undefined ? undefined : `${base.replace(/\/$/, '')}/v1/traces`);
+}
+
+function identityOf(given: Partial<Record<(typeof IDENTITY)[number], string | undefined>>): Config['identity'] {
+  const [issuer, clientId, clientSecret] = IDENTITY.map((name) => given[name]);
+  if (issuer === undefined || clientId === undefined || clientSecret === undefined) return undefined;
+  return { issuer, clientId, clientSecret };
+}
+
+function requirePair(pair: { cert: Buffer; key: Buffer }): void {
+  try {
+    createSecureContext(pair);
+  } catch (error) {
+    throw new ConfigError('GATEWAY_TLS_CERT and GATEWAY_TLS_KEY must be a PEM certificate and its own key.', {
+      cause: error,
+    });
+  }
+}
+
+function readPem(name: string, path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    throw new ConfigError(`${name} names a file that cannot be read. Name a PEM file that this user may read.`, {
+      cause: error,
+    });
+  }
+}

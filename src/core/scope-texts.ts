@@ -1,0 +1,197 @@
+import type { DataAccess, Scope } from './scopes.ts';
+
+/** What an administrator is told about a scope. */
+export interface ScopeText {
+  readonly title: string;
+  readonly sentence: string;
+  /** Classes of data that it shows. */
+  readonly reveals: readonly DataAccess[];
+  readonly acts?: 'writes' | 'runs';
+  /** Without these scopes it opens nothing. */
+  readonly together: readonly Scope[];
+  /** Flags of the credential without which what it opens stays masked or is refused. */
+  readonly flags: readonly DataAccess[];
+}
+
+export interface ScopeGroup {
+  readonly title: string;
+  readonly sentence: string;
+  readonly scopes: readonly Scope[];
+}
+
+/** By what they reveal, the least first. */
+export const GROUPS: readonly ScopeGroup[] = [
+  {
+    title: 'Service and settings',
+    sentence: 'How your websites are set up. Nothing about visitors.',
+    scopes: ['website_read', 'health_read', 'config_read', 'ai_features_read', 'live_read', 'event_read'],
+  },
+  {
+    title: 'Conversations, without persons or text',
+    sentence: 'That and when something happened, not who it was or what was said.',
+    scopes: ['conversation_read', 'contact_read', 'reports_read'],
+  },
+  {
+    title: 'Persons',
+    sentence: 'Who your contacts, visitors and operators are.',
+    scopes: ['contact_read_pii', 'directory_read'],
+  },
+  {
+    title: 'What was written and sent',
+    sentence: 'Words and files of visitors and operators, with whatever they hold.',
+    scopes: ['message_content_read', 'file_read', 'visitor_notes_read', 'internal_notes_read'],
+  },
+  {
+    title: 'Changes and actions',
+    sentence: 'What the app may do, beyond reading.',
+    scopes: ['visitor_notes_write', 'conversation_update', 'config_plan', 'ai_execute'],
+  },
+];
+
+export const CLASSES: Readonly<Record<DataAccess, string>> = {
+  pii: 'personal data',
+  message_content: 'message text',
+  internal_notes: 'internal notes',
+};
+
+export const SCOPE_TEXTS: Readonly<Record<Scope, ScopeText>> = {
+  website_read: {
+    title: 'Websites',
+    sentence: 'See the names and time zones of the websites you tick below.',
+    reveals: [],
+    together: [],
+    flags: [],
+  },
+  health_read: {
+    title: 'Service health',
+    sentence: 'See whether the parts that serve a website are working.',
+    reveals: [],
+    together: [],
+    flags: [],
+  },
+  config_read: {
+    title: 'Settings',
+    sentence: 'See and search the settings of AI features: name, kind and state. No instructions, no credentials.',
+    reveals: [],
+    together: [],
+    flags: [],
+  },
+  ai_features_read: {
+    title: 'AI features',
+    sentence: 'See which AI features a website has, of which kind, and whether they are in use.',
+    reveals: [],
+    together: [],
+    flags: [],
+  },
+  live_read: {
+    title: 'Channels and teams',
+    sentence: 'See the names of channels and teams.',
+    reveals: [],
+    together: [],
+    flags: [],
+  },
+  event_read: {
+    title: 'Event notices',
+    sentence: 'Read how event notices work. The notices themselves are refused to apps that are approved on this page.',
+    reveals: [],
+    together: [],
+    flags: [],
+  },
+  conversation_read: {
+    title: 'Conversations',
+    sentence:
+      'See state, times, channel and disposition of conversations and when visitors came, and the website’s dispositions, offers, saved responses and links.',
+    reveals: [],
+    together: [],
+    flags: [],
+  },
+  contact_read: {
+    title: 'Contacts, without names',
+    sentence: 'See that a contact exists and whether it is blocked.',
+    reveals: [],
+    together: [],
+    flags: [],
+  },
+  reports_read: {
+    title: 'Reports',
+    sentence: 'See figures on conversations in which AI took part, such as how many and how fast they were answered.',
+    reveals: [],
+    together: ['conversation_read'],
+    flags: [],
+  },
+  contact_read_pii: {
+    title: 'Names and addresses',
+    sentence:
+      'See and search names, e-mail addresses and telephone numbers of contacts, and their company, language and country.',
+    reveals: ['pii'],
+    together: [],
+    flags: ['pii'],
+  },
+  directory_read: {
+    title: 'Operators',
+    sentence: 'See names, e-mail addresses, roles and teams of your operators, and who handled what.',
+    reveals: ['pii'],
+    together: ['contact_read_pii'],
+    flags: ['pii'],
+  },
+  message_content_read: {
+    title: 'Messages',
+    sentence: 'Read what visitors, operators and AI wrote, with subjects and ratings, and what reports draw from it.',
+    reveals: ['message_content', 'pii'],
+    together: ['conversation_read', 'contact_read_pii'],
+    flags: ['message_content', 'pii'],
+  },
+  file_read: {
+    title: 'Files',
+    sentence: 'Open and download the files that were sent in conversations.',
+    reveals: ['message_content', 'pii'],
+    together: ['conversation_read', 'contact_read_pii', 'message_content_read'],
+    flags: ['message_content', 'pii'],
+  },
+  visitor_notes_read: {
+    title: 'Notes on visitors',
+    sentence: 'Read what operators noted about visitors and contacts for themselves and each other.',
+    reveals: ['internal_notes', 'pii'],
+    together: ['conversation_read', 'contact_read_pii'],
+    flags: ['message_content', 'pii', 'internal_notes'],
+  },
+  internal_notes_read: {
+    title: 'Internal messages',
+    sentence: 'Read what operators wrote to each other within conversations, unseen by visitors, with its files.',
+    reveals: ['internal_notes', 'message_content', 'pii'],
+    together: ['conversation_read', 'contact_read_pii', 'message_content_read'],
+    flags: ['message_content', 'pii', 'internal_notes'],
+  },
+  visitor_notes_write: {
+    title: 'Add notes on visitors',
+    sentence: 'Add notes on visitors, in the name of one of your operators.',
+    reveals: [],
+    acts: 'writes',
+    together: ['conversation_read', 'contact_read_pii', 'message_content_read'],
+    flags: ['message_content', 'pii', 'internal_notes'],
+  },
+  conversation_update: {
+    title: 'Set dispositions',
+    sentence: 'Set or replace the disposition of a conversation, in the name of one of your operators.',
+    reveals: [],
+    acts: 'writes',
+    together: ['conversation_read'],
+    flags: [],
+  },
+  config_plan: {
+    title: 'Preview a change of settings',
+    sentence: 'Work out what a change of an AI feature would do. The change itself is not made.',
+    reveals: [],
+    acts: 'runs',
+    together: ['config_read'],
+    flags: [],
+  },
+  ai_execute: {
+    title: 'Detect a language',
+    sentence: 'Run language detection on a text that the app brings itself. No stored conversation is touched.',
+    reveals: [],
+    acts: 'runs',
+    together: ['ai_features_read'],
+    flags: [],
+  },
+};

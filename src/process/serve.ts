@@ -1,0 +1,276 @@
+import { existsSync } from 'node:fs';
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import type { Logger } from 'pino';
+import { openIdentityProvider } from '../auth/identity-provider.ts';
+import type { Keyring } from '../auth/keys.ts';
+import { openOAuth } from '../auth/oauth/services.ts';
+import type { CommandContext } from '../cli/context.ts';
+import { isEmpty, loadDemo } from '../cli/demo.ts';
+import type { Config } from '../config/config.ts';
+import { openKeys } from '../config/keys.ts';
+import { packageVersion } from '../config/package.ts';
+import { sql } from '../core/sql.ts';
+import { openRealtime } from '../events/realtime/realtime.ts';
+import { startRounds } from '../events/rounds.ts';
+import { startWebhooks } from '../events/webhooks/dispatcher.ts';
+import { senderOptions } from '../events/webhooks/sender.ts';
+import { readGuides } from '../gateway/guides.ts';
+import { loadPrompts, loadResources, loadSkills } from '../gateway/load.ts';
+import { openGateway } from '../gateway/open.ts';
+import { streaming } from '../gateway/realtime.ts';
+import { startUpkeep } from '../gateway/upkeep.ts';
+import { joinGroup, superviseGroup } from '../observe/group.ts';
+import { METRICS_TYPE, openMetrics } from '../observe/metrics.ts';
+import { tellRunCall } from '../observe/run-calls.ts';
+import { sharing } from '../observe/sharing.ts';
+import { openStoreGauges } from '../observe/store-gauges.ts';
+import type { Tracing } from '../observe/tracing.ts';
+import { openLedgerKey } from '../store/calls/ledger.ts';
+import { openStore, type Store } from '../store/open/open.ts';
+import { a2aSurface } from '../surfaces/a2a/a2a.ts';
+import { agentCard } from '../surfaces/a2a/card.ts';
+import { docsPages } from '../surfaces/docs/docs.ts';
+import { publicApp } from '../surfaces/http/app.ts';
+import { type RunningServer, startServer } from '../surfaces/http/server.ts';
+import { openAllowed, openSource } from '../surfaces/http/source.ts';
+import { llms } from '../surfaces/llms/llms.ts';
+import { mcpSurface } from '../surfaces/mcp/mcp.ts';
+import { oauthSurface } from '../surfaces/oauth/oauth.ts';
+import { openapi } from '../surfaces/openapi/openapi.ts';
+import { realtimeSurface } from '../surfaces/realtime/realtime.ts';
+import { restSurface } from '../surfaces/rest/rest.ts';
+import { openTasks } from '../tasks/tasks.ts';
+import { address, checkAddress, refusedPort } from './address.ts';
+import { openLog } from './log.ts';
+import { addresses, type DemoAccess, welcome } from './welcome.ts';
+import { aborted, isWorker, leave, stopSignal, superviseWorkers } from './workers.ts';
+
+/** One answer in so many is checked against its schema in production; in tests every one. */
+const CHECK_EVERY = 256;
+
+/**
+ * How far V8 lets the old generation grow before it collects it, in per cent of what was alive: by itself it takes twice as
+ * much and gives little of it back, so that resident memory wanders by 20 MB in two minutes of load; so it stays within 6.
+ */
+const HEAP_GROWTH = '--heap-growing-percent=30';
+
+/**
+ * `gateway serve`: opens the store, loads the demo into an empty embedded one, serves until SIGTERM or SIGINT; with more
+ * than one worker, in processes that share the port.
+ */
+export async function serve(context: CommandContext, options: { demo: boolean; workers: number }): Promise<void> {
+  if (!process.execArgv.some((flag) => flag.startsWith('--heap-growing-percent'))) setFlagsFromString(HEAP_GROWTH);
+  const { config, out } = context;
+  const worker = isWorker();
+  const { log, flush } = openLog(config.logLevel);
+  const supervises = options.workers > 1 && !worker;
+  // What the settings get wrong is refused before anything is opened.
+  if (!worker) await checkAddress(config);
+  const told = {
+    log: (message: string): void => log.info(message),
+    warn: worker ? undefined : (message: string): void => log.warn(message),
+  };
+  const keys = await openKeys(config, told);
+  const tracing = supervises ? undefined : await openTracing(config, log);
+  const store = await openStore({
+    databaseUrl: config.databaseUrl,
+    directUrl: config.directUrl,
+    replicaUrl: supervises ? undefined : config.replicaUrl,
+    dataDir: config.dataDir,
+    connections: supervises ? 1 : config.dbConnections,
+    onStatement: tracing?.onStatement,
+    ...told,
+  });
+  const stop = stopSignal();
+  try {
+    const demo = options.demo && store.embedded && !worker ? await prepareDemo(store, config.dataDir) : undefined;
+    const ready = (baseUrl: string): void => {
+      if (worker) return;
+      out.note(`gateway ready on ${baseUrl}`);
+      out.note(demo ? welcome(baseUrl, demo) : addresses(baseUrl, keptToken(config.dataDir)));
+      stop.addEventListener('abort', () => out.note('gateway stopping'), { once: true });
+    };
+    const serving = { config, keys, store, log, tracing, stop, ready };
+    await (supervises ? serveByWorkers(serving, options.workers) : serveHere(serving));
+  } finally {
+    flush();
+    const [, sent] = await Promise.all([store.close(), tracing?.stop()]);
+    flush();
+    leave();
+    // The timers and the socket of an export that is late would hold the process for seconds more.
+    if (sent === false) setImmediate(() => process.exit());
+  }
+}
+
+interface Serving {
+  readonly config: Config;
+  readonly keys: Keyring;
+  readonly store: Store;
+  readonly log: Logger;
+  readonly tracing: Tracing | undefined;
+  /** Aborted by SIGTERM and SIGINT. */
+  readonly stop: AbortSignal;
+  readonly ready: (baseUrl: string) => void;
+}
+
+/** The port is chosen once, before workers would each choose their own. */
+async function serveByWorkers({ config, log, stop, ready }: Serving, count: number): Promise<void> {
+  const { port, baseUrl } = await address(config);
+  await superviseWorkers({
+    count,
+    env: { PORT: `${port}`, GATEWAY_BASE_URL: baseUrl },
+    stop,
+    log,
+    onReady: () => ready(baseUrl),
+    onWorker: superviseGroup(uncollected(log)),
+  });
+}
+
+const uncollected =
+  (log: Logger) =>
+  (error: unknown): void =>
+    log.error({ err: error }, 'metrics could not be collected');
+
+/** The SDK is loaded only where traces are wanted. */
+async function openTracing({ tracing }: Config, log: Logger): Promise<Tracing | undefined> {
+  if (!tracing) return undefined;
+  const { startTracing } = await import('../observe/tracing.ts');
+  return startTracing({
+    ...tracing,
+    version: packageVersion,
+    onError: (spans) => log.warn({ spans }, 'traces could not be exported'),
+    onComplaint: () => log.warn('the tracing has complained: a setting that it cannot use, or spans that were dropped'),
+  });
+}
+
+async function serveHere({ config, keys, store, log, tracing, stop, ready }: Serving): Promise<void> {
+  const { port, baseUrl } = await address(config);
+  const corridor = await openGateway({
+    store,
+    keys,
+    baseUrl,
+    checkEvery: CHECK_EVERY,
+    onDefect: (tool, error) => log.error({ operation: tool.name, err: error }, 'answer does not fit its schema'),
+  });
+  const { registry } = corridor;
+  const guides = readGuides();
+  const [resources, prompts, skills] = await Promise.all([loadResources(), loadPrompts(), loadSkills(registry)]);
+  const tasks = openTasks({
+    db: store.db,
+    batches: store.tasks,
+    corridor,
+    onError: (error) => log.warn({ err: error }, 'upkeep of the tasks failed and is tried again'),
+    onCall: tellRunCall(log),
+  });
+  const realtime = openRealtime({
+    db: store.db,
+    keys,
+    eventKey: openLedgerKey(store.db),
+    ...streaming(corridor),
+    onError: (error) => log.warn({ err: error }, 'a stream failed and is tried again'),
+  });
+  let running: RunningServer | undefined;
+  const metrics = openMetrics({
+    version: packageVersion,
+    pools: store.pools,
+    sockets: () => realtime.size,
+    held: () => running?.held() ?? { connections: 0, requests: 0, waiting: 0, unread: 0 },
+    replica: store.replica?.current,
+    quotaRefusals: () => corridor.quotaRefusals,
+  });
+  // What the workers tell is kept by their supervisor, so that it is the same from each of them.
+  const ofProcesses = isWorker() ? sharing(joinGroup(metrics, uncollected(log)), 0) : sharing(metrics.text);
+  const ofStore = openStoreGauges(store.db);
+  const provider = config.identity && openIdentityProvider(config.identity);
+  const answering = answers(store);
+  const server = await startServer({
+    host: config.host,
+    port,
+    baseUrl,
+    tls: config.tls,
+    log,
+    handlers: [
+      mcpSurface(corridor, { baseUrl, version: packageVersion, resources, prompts }),
+      a2aSurface(corridor, { baseUrl, tasks, skills }),
+      restSurface(corridor, baseUrl),
+      oauthSurface(
+        openOAuth({ baseUrl, db: store.db, skillScopes: skills.scopes }),
+        openSource(config.trustedProxies),
+        provider,
+      ),
+    ],
+    upgrade: realtimeSurface(realtime),
+    observer: { ended: metrics.ended, trace: tracing?.trace },
+    trustedProxies: config.trustedProxies,
+    otherwise: publicApp({
+      baseUrl,
+      openapi: openapi(registry, baseUrl),
+      llms: llms({ registry, guides, baseUrl, resources, prompts, skills }),
+      agentCard: agentCard({ skills, baseUrl }),
+      docs: docsPages({ baseUrl, registry, skills, guides, version: packageVersion }),
+      metrics: {
+        type: METRICS_TYPE,
+        permitted: openAllowed(config.metricsAllowed, config.trustedProxies),
+        text: async () => (await Promise.all([ofProcesses(), ofStore()])).join(''),
+      },
+      ready: async () => !stop.aborted && (await answering()) && !stop.aborted,
+    }),
+  }).catch((error: unknown) => {
+    throw refusedPort(error, config.host, config.port) ?? error;
+  });
+  running = server;
+  const rounds = startUpkeep({
+    db: store.upkeep,
+    registry,
+    onError: (error) => log.warn({ err: error }, 'upkeep of the ledger failed and is tried again'),
+  });
+  const journals = startRounds({
+    db: store.upkeep,
+    onError: (error) => log.warn({ err: error }, 'upkeep of the journals failed and is tried again'),
+  });
+  const webhooks = startWebhooks({
+    db: store.db,
+    eventKey: openLedgerKey(store.db),
+    keys,
+    sender: senderOptions(config.webhooks.allowed, baseUrl),
+    schedule: config.webhooks.schedule,
+    onError: (error) => log.warn({ err: error }, 'delivery of webhooks failed and is tried again'),
+  });
+  ready(baseUrl);
+  await aborted(stop);
+  await server.leave();
+  // Together: calls that wait for a task, and sockets, hold the server open until they are ended.
+  await Promise.all([server.close(), tasks.stop(), realtime.stop(), webhooks.stop()]);
+  await Promise.all([rounds.stop(), journals.stop()]);
+}
+
+/** Whether the store answers: at most four questions a second, since anybody may ask. */
+const answers = ({ db }: Store): (() => Promise<boolean>) =>
+  sharing(
+    () =>
+      db.query(sql`SELECT 1`).then(
+        () => true,
+        () => false,
+      ),
+    250,
+  );
+
+const tokenFile = (dataDir: string): string => join(dataDir, 'demo-token.json');
+
+/** Where the demo's token was kept at an earlier start. */
+const keptToken = (dataDir: string): string | undefined =>
+  existsSync(tokenFile(dataDir)) ? tokenFile(dataDir) : undefined;
+
+/** Loads the demo into an empty store; its token is kept for its owner alone, beside the data. */
+async function prepareDemo(store: Store, dataDir: string): Promise<DemoAccess | undefined> {
+  const file = tokenFile(dataDir);
+  if (!(await isEmpty(store.db))) return undefined;
+  const demo = await loadDemo(store, {});
+  const access = { token: demo.full.token, website: demo.website_ids[0] ?? '' };
+  // A new file: one that lies there may be open to others, or a link.
+  await rm(file, { force: true });
+  await writeFile(file, `${JSON.stringify(access)}\n`, { mode: 0o600, flag: 'wx' });
+  return access;
+}

@@ -1,0 +1,295 @@
+/**
+ * The import format (decisions 24): one closed schema a record type. The published JSON Schemas, the importer's
+ * types and the reject codes all come from here. Lengths count UTF-16 units, as everywhere else in the contract.
+ */
+import { z } from 'zod';
+import { AI_TYPES } from '../../views/ai-feature.ts';
+import { STATUSES } from '../../views/conversation.ts';
+import {
+  externalId,
+  flag,
+  INLINE_FILE_MAX,
+  INT_MAX,
+  int,
+  isBase64,
+  isInsideFolder,
+  language,
+  languageTag,
+  optional,
+  optionalRef,
+  optionalRefs,
+  optionalTime,
+  platform,
+  ref,
+  refs,
+  required,
+  scope,
+  text,
+  time,
+  webAddress,
+  website,
+  zone,
+} from '../fields.ts';
+
+const recordType = z.enum([
+  'organization',
+  'website',
+  'subsite',
+  'channel',
+  'team',
+  'operator',
+  'contact',
+  'visitor',
+  'ai_feature',
+  'disposition',
+  'saved_response',
+  'saved_link',
+  'offer',
+  'conversation',
+  'message',
+  'file',
+  'note',
+  'ai_result',
+  'delete',
+]);
+export type RecordType = z.infer<typeof recordType>;
+
+/** In dependency order: a record refers to earlier types only (or, as a message's in_reply_to, to its own). */
+export const RECORD_TYPES: readonly RecordType[] = recordType.options;
+
+/** A closed object that begins with its type and external_id; every further member says what it is. */
+function record<const T extends RecordType, const S extends z.core.$ZodShape>(type: T, description: string, shape: S) {
+  const literal = z.literal(type).describe('Type of the record');
+  return z.strictObject({ type: literal, external_id: externalId, ...shape }).meta({ title: type, description });
+}
+
+export const recordSchemas = {
+  organization: record('organization', 'The owner of everything else', { name: required(240, 'Display name') }),
+  website: record('website', 'A website whose support data is stored', {
+    organization: ref('its organization'),
+    name: required(240, 'Display name'),
+    time_zone: zone.describe('IANA time zone of its reports'),
+    crm_integrated: flag(false, 'Whether a third-party CRM owns its dispositions, so that they cannot be set here'),
+  }),
+  subsite: record('subsite', 'A part of a website', { website, name: required(240, 'Display name') }),
+  channel: record('channel', 'A way by which conversations reach a website', {
+    website,
+    name: optional(240, 'Display name'),
+    platform,
+  }),
+  team: record('team', 'A team of operators', {
+    website,
+    name: optional(240, 'Display name'),
+    enabled: flag(true, 'Whether the team takes conversations'),
+  }),
+  operator: record('operator', 'A person or bot who answers', {
+    organization: ref('its organization'),
+    name: required(120, 'Display name'),
+    email: optional(320, 'E-mail address'),
+    role: z.enum(['owner', 'admin', 'operator', 'bot']).describe('Role in the organization'),
+    enabled: flag(true, 'Whether the account is in use'),
+    websites: refs('the websites it works on').min(1),
+    teams: optionalRefs('the teams it is in'),
+  }),
+  contact: record('contact', 'A known customer', {
+    website,
+    name: optional(240, 'Full name'),
+    first_name: optional(120, 'Given name'),
+    last_name: optional(120, 'Family name'),
+    email: optional(320, 'Primary e-mail address'),
+    mobile: optional(40, 'Mobile number as stored, in any notation'),
+    phone: optional(40, 'Phone number as stored, in any notation'),
+    company: optional(240, 'Company'),
+    language: language('Language of the contact'),
+    country: z
+      .string()
+      .regex(/^[A-Z]{2}$/)
+      .optional()
+      .describe('Country (ISO 3166-1 alpha-2, upper case)'),
+    time_zone: zone.optional().describe('IANA time zone'),
+    blocked: flag(false, 'Whether the contact is blocked'),
+    deleted: flag(false, 'Whether the contact is deleted: kept, but never shown'),
+    created_at: time('Creation'),
+    updated_at: optionalTime('Last change'),
+  }),
+  visitor: record('visitor', 'A browser or device that wrote to a website', {
+    website,
+    nickname: optional(120, 'Nickname'),
+    blocked: flag(false, 'Whether the visitor is blocked'),
+    contacts: optionalRefs('the contacts it is actively linked to'),
+    created_at: time('First visit'),
+    last_seen_at: optionalTime('Last visit'),
+  }),
+  ai_feature: record('ai_feature', 'An AI feature of a website', {
+    website,
+    name: required(200, 'Display name'),
+    ai_type: z.enum(AI_TYPES).describe('What the feature does'),
+    enabled: flag(true, 'Whether the feature is switched on'),
+    versions: z
+      .array(
+        z.strictObject({
+          version: int(1).describe('Version number'),
+          active: flag(false, 'Whether this version is active'),
+        }),
+      )
+      .min(1)
+      .max(1000)
+      .refine((all) => new Set(all.map((one) => one.version)).size === all.length, 'duplicate')
+      .describe('Its versions, each number once; the highest active one is shown, without one the feature is not'),
+  }),
+  disposition: record('disposition', 'A value with which conversations can be concluded', {
+    website,
+    value: required(200, 'The value itself'),
+    label: required(240, 'Display name'),
+    group: optional(120, 'Heading under which it is offered'),
+    enabled: flag(true, 'Whether it can be set'),
+    position: int(-INT_MAX).default(0).describe('Place in the list, ascending'),
+  }),
+  saved_response: record('saved_response', 'A prepared answer', {
+    website,
+    language: languageTag.describe('Its language (BCP 47 tag)'),
+    label: required(240, 'Display name'),
+    content: text(200_000).describe('The answer; the API shows its first 32,768 characters'),
+    category_name: required(240, 'Category'),
+    shortcut: optional(120, 'What an operator types to insert it'),
+    platform_id: int(-1).default(-1).describe('Platform on which it is offered, -1 for all'),
+    scope,
+  }),
+  saved_link: record('saved_link', 'A prepared link', {
+    website,
+    label: required(240, 'Display name'),
+    url: webAddress.describe('Address (http or https)'),
+    kind: z
+      .enum(['static', 'dynamic', 'scripted'])
+      .default('static')
+      .describe('How the address is made; only static ones are listed by the API'),
+    scope,
+  }),
+  offer: record('offer', 'An offer shown to visitors', {
+    website,
+    name: required(240, 'Display name'),
+    offer_type: z.enum(['banner', 'popup', 'proactive_chat', 'link', 'other']).describe('How it is shown'),
+    status: z.enum(['draft', 'active', 'paused', 'ended']).describe('Where it stands'),
+    url: webAddress.optional().describe('Address it leads to (http or https)'),
+    starts_at: optionalTime('Start'),
+    ends_at: optionalTime('End'),
+  }),
+  conversation: record('conversation', 'A conversation; its totals are derived from its messages', {
+    website,
+    visitor: optionalRef('the visitor who wrote'),
+    contacts: optionalRefs('the contacts taking part'),
+    channel: optionalRef('the channel it came by'),
+    team: optionalRef('the team it is with'),
+    subsite: optionalRef('the subsite it belongs to'),
+    operator: optionalRef('the operator it is assigned to'),
+    status: z.enum(STATUSES).describe('Where it stands'),
+    platform,
+    language: language('Language of the conversation'),
+    subject: optional(2000, 'Subject; the API shows its first 500 characters'),
+    disposition: optional(200, 'Value of its disposition'),
+    rating: z
+      .strictObject({
+        label: required(120, 'Rating in words'),
+        score: int(-INT_MAX).optional().describe('Rating as a number'),
+      })
+      .optional()
+      .describe('What the visitor thought of it'),
+    created_at: time('Creation'),
+    updated_at: time('Last change'),
+    first_response_at: optionalTime('First reply of an operator or bot'),
+    closed_at: optionalTime('Closing'),
+  }),
+  message: record('message', 'A message in a conversation', {
+    conversation: ref('its conversation'),
+    author_type: z.enum(['visitor', 'operator', 'bot', 'system']).describe('Kind of author'),
+    author: optionalRef('the author: a visitor if author_type is visitor, otherwise an operator'),
+    visibility: z.enum(['public', 'internal']).describe('Internal messages are notes that the visitor never sees'),
+    kind: z
+      .enum(['text', 'html', 'event', 'form', 'voice_transcript', 'attachment_only'])
+      .describe('What the text is; html is converted to plain text on the way in'),
+    text: optional(1_000_000, 'Text; the API shows its first 32,768 characters'),
+    language: language('Language of the text'),
+    created_at: time('Creation'),
+    edited_at: optionalTime('Last edit'),
+    delivery_status: z
+      .enum(['sent', 'delivered', 'read', 'failed', 'unknown'])
+      .default('unknown')
+      .describe('How far it got'),
+    in_reply_to: optionalRef('the message it answers'),
+    ai_generated: flag(false, 'Whether AI wrote it'),
+    ai_feature: optionalRef('the AI feature that wrote it'),
+    redacted: flag(false, 'Whether its text was removed; the API then shows none'),
+  }),
+  file: record('file', 'A file attached to a message; exactly one of content_base64 and path', {
+    message: ref('the message it is attached to'),
+    name: required(1024, 'File name; folders and control characters are removed, 255 characters are kept'),
+    media_type: z
+      .string()
+      .max(127)
+      .regex(
+        /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+(?: ?; ?[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~-]+|"[ -!#-[\]-~]*"))*$/,
+      )
+      .describe('Media type (RFC 9110)'),
+    content_base64: z
+      .string()
+      .max(INLINE_FILE_MAX)
+      .refine(isBase64, 'invalid_base64')
+      .meta({ contentEncoding: 'base64' })
+      .optional()
+      .describe('Content in base64, at most 32 MiB of bytes'),
+    path: text(1024, 1)
+      .refine(isInsideFolder, 'invalid_path')
+      .optional()
+      .describe('Where the content is, relative to the folder of the NDJSON file and never outside it'),
+    disposition: z
+      .enum(['inline', 'attachment'])
+      .default('attachment')
+      .describe('How it was shown in the conversation'),
+    created_at: time('Creation'),
+    width: int(1).optional().describe('Width in pixels'),
+    height: int(1).optional().describe('Height in pixels'),
+    duration_ms: int(0).optional().describe('Duration in milliseconds'),
+  })
+    .refine((file) => file.content_base64 !== undefined || file.path !== undefined, {
+      path: ['content_base64'],
+      error: 'missing',
+    })
+    .refine((file) => file.content_base64 === undefined || file.path === undefined, {
+      path: ['path'],
+      error: 'conflicting_members',
+    })
+    .meta({ oneOf: [{ required: ['content_base64'] }, { required: ['path'] }] }),
+  note: record('note', "An operator's note on a visitor", {
+    visitor: ref('the visitor'),
+    operator: optionalRef('the operator who wrote it'),
+    title: optional(240, 'Title'),
+    text: required(200_000, 'Text; the API shows its first 32,768 characters'),
+    created_at: time('Creation'),
+  }),
+  ai_result: record('ai_result', 'What an AI session found out about a conversation', {
+    conversation: ref('its conversation'),
+    topics: z.array(text(120, 1)).max(100).default([]).describe('Topics'),
+    sentiment: z.number().min(-1).max(1).optional().describe('Mood of the visitor, -1 (bad) to 1 (good)'),
+    confidence: z.number().min(0).max(1).optional().describe('How sure the classification is, 0 to 1'),
+    resolution: optional(120, 'How the request was resolved'),
+    first_contact_resolved: z.boolean().optional().describe('Whether the first contact resolved it'),
+    outcome: optional(120, 'How the AI session ended'),
+  }),
+  delete: z
+    .strictObject({
+      type: z.literal('delete').describe('Type of the record'),
+      of: recordType.exclude(['delete']).describe('Type of the record to remove'),
+      external_id: text(200, 1).describe('external_id of the record to remove'),
+    })
+    .meta({ title: 'delete', description: 'Removes a record and what depends on it' }),
+};
+
+/** A checked record: optional members may be absent, members with a default never are. Times are still strings. */
+export type ImportRecord = z.infer<(typeof recordSchemas)[RecordType]>;
+/** A record as a source writes it. */
+export type ImportRecordInput = z.input<(typeof recordSchemas)[RecordType]>;
+
+/** The published JSON Schema (draft 2020-12) of a record type: what `gateway import --schema TYPE` prints. */
+export function recordJsonSchema(type: RecordType): z.core.JSONSchema.JSONSchema {
+  return z.toJSONSchema(recordSchemas[type], { target: 'draft-2020-12', io: 'input' });
+}

@@ -1,0 +1,43 @@
+import { sql } from '../../core/sql.ts';
+import type { Database } from '../../store/driver/postgres.ts';
+
+/** Why a line was not imported. A line with several problems has several. */
+export interface Reject {
+  readonly file: string;
+  readonly line: number;
+  /** JSON Pointer (RFC 6901) into the record; empty for the whole line. */
+  readonly pointer: string;
+  readonly code: string;
+}
+
+export interface StoredReject {
+  readonly seq: number;
+  readonly place: number;
+  readonly file: number;
+  readonly line: number;
+  readonly pointer: string;
+  readonly code: string;
+}
+
+export const toReject = ({ line, pointer, code }: StoredReject, file: string): Reject => ({
+  file,
+  line,
+  pointer,
+  code,
+});
+
+const PAGE = 5000;
+
+/** What the run refused, in order of lines. */
+export async function* storedRejects(db: Database): AsyncGenerator<StoredReject[]> {
+  let [seq, place] = [0, -1];
+  for (;;) {
+    const page = await db.query<StoredReject>(sql`
+      SELECT seq::float8 AS seq, place, file, line::float8 AS line, pointer, code FROM gateway.import_reject
+       WHERE (seq, place) > (${seq}::bigint, ${place}::integer) ORDER BY seq, place LIMIT ${PAGE}`);
+    const last = page.at(-1);
+    if (last === undefined) return;
+    yield page;
+    ({ seq, place } = last);
+  }
+}

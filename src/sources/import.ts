@@ -1,0 +1,262 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { open, realpath, rename, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { sql } from '../core/sql.ts';
+import type { Database } from '../store/driver/postgres.ts';
+import { apply, rehearsal } from './apply.ts';
+import { blocksOf } from './files/lines.ts';
+import type { RecordType } from './files/records.ts';
+import { type Reject, type StoredReject, storedRejects, toReject } from './files/rejects.ts';
+import { type Run, type RunState, type Source, takeRun } from './files/run.ts';
+import { Stage } from './stage.ts';
+
+export type { Reject } from './files/rejects.ts';
+export { ImportBusy } from './files/run.ts';
+
+/** Nothing was imported: a file cannot be read, or the organization does not exist. */
+export class ImportRefused extends Error {
+  override readonly name = 'ImportRefused';
+}
+
+export interface Progress {
+  readonly phase: string;
+  /** Bytes while files are read, records afterwards. */
+  readonly done: number;
+  readonly total: number | null;
+}
+
+interface Common {
+  /** Checks everything against the store and reports, but changes nothing. */
+  readonly dryRun?: boolean;
+  /** Public or external id of the organization in which references are looked up. */
+  readonly organization?: string;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: Progress) => void;
+  /** Called once for each problem of a rejected line, in order, when everything else is done. */
+  readonly onReject?: (reject: Reject) => void;
+}
+
+export interface ImportOptions extends Common {
+  /** Paths; `-` is standard input. */
+  readonly files: readonly string[];
+  /** Continues a run of the same unchanged files that did not finish; without one, begins. */
+  readonly resume?: boolean;
+  /** File for problems of rejected lines, NDJSON {file, line, pointer, code}. */
+  readonly rejects?: string;
+}
+
+export interface RecordsOptions extends Common {
+  /** What `file` says in reports. */
+  readonly name?: string;
+}
+
+export interface ImportCounts {
+  readonly read: number;
+  readonly written: number;
+  readonly unchanged: number;
+  readonly removed: number;
+  readonly rejected: number;
+}
+
+/** read = written + unchanged + removed + rejected. Blank lines are not counted. */
+export interface ImportResult extends ImportCounts {
+  /** Only types that occurred; '' for lines whose type is not known. */
+  readonly types: Readonly<Partial<Record<RecordType | '', ImportCounts>>>;
+}
+
+const HEAD = 65_536;
+/** Short enough for PostgreSQL's socket to be served in between: with 1 MiB, it was idle for half of the reading. */
+const BLOCK = 65_536;
+
+/** Imports NDJSON files. Safe to repeat, to interrupt and to kill; one import runs at a time. */
+export async function importFiles(db: Database, options: ImportOptions): Promise<ImportResult> {
+  const sources = await Promise.all(options.files.map(describe));
+  if (options.files.filter((file) => file === '-').length > 1)
+    throw new ImportRefused('standard input can be read only once');
+  return inRun(db, options, sources, options.resume === true, async (stage, state) => {
+    for (const [file, path] of options.files.entries()) {
+      if (file < state.file) continue;
+      const offset = file === state.file ? state.offset : 0;
+      await stageFile(
+        stage,
+        { file, path, offset, line: file === state.file ? state.line : 0 },
+        sources[file],
+        options,
+      );
+    }
+  });
+}
+
+/** Imports records from memory, such as the demo's. They cannot refer to files by path, nor be resumed. */
+export async function importRecords(
+  db: Database,
+  records: AsyncIterable<unknown> | Iterable<unknown>,
+  options: RecordsOptions = {},
+): Promise<ImportResult> {
+  const source: Source = { name: options.name ?? 'records', size: null, modified: null, head: null };
+  return inRun(db, options, [source], false, async (stage) => {
+    let line = 0;
+    for await (const record of records) {
+      await stage.record({ file: 0, line: ++line }, record, null);
+      if (!stage.full) continue;
+      options.signal?.throwIfAborted();
+      await stage.flush({ file: 0, offset: 0, line });
+      options.onProgress?.({ phase: 'read', done: line, total: null });
+    }
+    await stage.flush({ file: 0, offset: 0, line });
+  });
+}
+
+async function inRun(
+  db: Database,
+  options: Common & { readonly rejects?: string },
+  sources: readonly Source[],
+  resume: boolean,
+  read: (stage: Stage, state: RunState) => Promise<void>,
+): Promise<ImportResult> {
+  const run = await takeRun(db, options.signal);
+  try {
+    let state = await run.state();
+    const continues = resume && options.dryRun !== true && canContinue(state, sources, options.organization);
+    if (!continues) {
+      await checkOrganization(db, options.organization);
+      await run.begin(sources, options.organization);
+      state = await run.state();
+    }
+    if (!state.staged) {
+      const stage = new Stage(db, run.epoch, state.seq);
+      await read(stage, state);
+      await stage.settled();
+      await db.query(sql`UPDATE gateway.import_run SET staged = true WHERE epoch = ${run.epoch}`);
+      await db.query(sql`ANALYZE gateway.import_stage (type, seq, external_id, owner)`);
+    }
+    if (options.dryRun === true) return await rehearse(db, run, options, sources);
+    await apply(db, run, options.signal, (progress) => options.onProgress?.(progress));
+    await run.finish();
+    await report(options, sources, storedRejects(db));
+    return await result(db);
+  } finally {
+    await run.release();
+  }
+}
+
+function canContinue(state: RunState, sources: readonly Source[], organization: string | undefined): boolean {
+  if (!state.unfinished || !state.intact || state.organization !== (organization ?? null)) return false;
+  const now = JSON.stringify(sources.map(identity));
+  // What came over standard input cannot be asked for again: it continues only after its last line.
+  const readable = state.staged || sources.every((source) => source.size !== null);
+  return readable && now === JSON.stringify((state.sources ?? []).map(identity));
+}
+
+const identity = ({ name, size, modified, head }: Source): unknown[] => [name, size, modified, head];
+
+async function rehearse(
+  db: Database,
+  run: Run,
+  options: Common & { rejects?: string },
+  sources: readonly Source[],
+): Promise<ImportResult> {
+  const steps = await rehearsal(db, run);
+  const [row] = await db.query<{
+    outcome: { tally: (ImportCounts & { type: RecordType | '' })[]; rejects: StoredReject[] };
+  }>(sql`SELECT gateway.import_rehearse(${steps}::text[], 100000) AS outcome`);
+  if (row === undefined) throw new Error('gateway.import_rehearse answered no row');
+  await run.finish();
+  await report(options, sources, [row.outcome.rejects]);
+  return total(row.outcome.tally);
+}
+
+async function report(
+  options: Common & { rejects?: string },
+  sources: readonly Source[],
+  pages: AsyncIterable<readonly StoredReject[]> | Iterable<readonly StoredReject[]>,
+): Promise<void> {
+  const partial = `${options.rejects}.partial`;
+  const file = options.rejects === undefined ? undefined : await open(partial, 'w');
+  try {
+    for await (const page of pages) {
+      const rejects = page.map((one) => toReject(one, sources[one.file]?.name ?? ''));
+      for (const reject of rejects) options.onReject?.(reject);
+      await file?.write(rejects.map((reject) => `${JSON.stringify(reject)}\n`).join(''));
+    }
+  } finally {
+    await file?.close();
+  }
+  if (options.rejects !== undefined) await rename(partial, options.rejects);
+}
+
+async function result(db: Database): Promise<ImportResult> {
+  return total(
+    await db.query<ImportCounts & { type: RecordType | '' }>(sql`
+      SELECT type, sum(read)::float8 AS read, sum(written)::float8 AS written, sum(unchanged)::float8 AS unchanged,
+             sum(removed)::float8 AS removed, sum(rejected)::float8 AS rejected
+        FROM gateway.import_tally GROUP BY type ORDER BY type`),
+  );
+}
+
+function total(tally: readonly (ImportCounts & { type: RecordType | '' })[]): ImportResult {
+  const types: Partial<Record<RecordType | '', ImportCounts>> = {};
+  const sum = { read: 0, written: 0, unchanged: 0, removed: 0, rejected: 0 };
+  for (const { type, read, written, unchanged, removed, rejected } of tally) {
+    types[type] = { read, written, unchanged, removed, rejected };
+    sum.read += read;
+    sum.written += written;
+    sum.unchanged += unchanged;
+    sum.removed += removed;
+    sum.rejected += rejected;
+  }
+  return { ...sum, types };
+}
+
+async function checkOrganization(db: Database, organization: string | undefined): Promise<void> {
+  if (organization === undefined || !/^org_[a-f0-9]{32}$/.test(organization)) return;
+  const found = await db.query(
+    sql`SELECT 1 FROM platform.organization WHERE ${organization} IN (public_id, external_id)`,
+  );
+  if (found.length === 0) throw new ImportRefused('the organization does not exist');
+}
+
+async function describe(path: string): Promise<Source> {
+  if (path === '-') return { name: path, size: null, modified: null, head: null };
+  try {
+    const { size, mtimeMs: modified } = await stat(path);
+    const file = await open(path);
+    try {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD), 0, HEAD, 0);
+      const head = createHash('sha256').update(buffer.subarray(0, bytesRead)).digest('hex');
+      return { name: path, size, modified, head };
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    throw new ImportRefused(`${path} cannot be read`, { cause: error });
+  }
+}
+
+async function stageFile(
+  stage: Stage,
+  from: { file: number; path: string; offset: number; line: number },
+  source: Source | undefined,
+  options: ImportOptions,
+): Promise<void> {
+  const { file, path, offset } = from;
+  let { line } = from;
+  const standard = path === '-';
+  const folder = standard ? null : dirname(await realpath(path));
+  const bytes = standard ? process.stdin : createReadStream(path, { start: offset, highWaterMark: BLOCK });
+  let end = offset;
+  for await (const block of blocksOf(bytes, offset)) {
+    for (const text of block.lines) {
+      const waits = stage.line({ file, line: ++line }, text, folder);
+      if (waits !== undefined) await waits;
+    }
+    end = block.end;
+    if (!stage.full) continue;
+    options.signal?.throwIfAborted();
+    await stage.flush({ file, offset: end, line });
+    options.onProgress?.({ phase: 'read', done: end, total: source?.size ?? null });
+  }
+  await stage.flush({ file, next: true, offset: 0, line: 0 });
+  options.onProgress?.({ phase: 'read', done: end, total: source?.size ?? null });
+}

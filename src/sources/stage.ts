@@ -1,0 +1,214 @@
+import { type Fragment, sql } from '../core/sql.ts';
+import type { Database } from '../store/driver/postgres.ts';
+import { CHUNK, type ContentProblem, contentAt, inlineContent } from './content.ts';
+import type { Line } from './files/lines.ts';
+import { parseRecord } from './files/parse-record.ts';
+import { type ImportRecord, RECORD_TYPES } from './files/records.ts';
+import { explainFence } from './files/run.ts';
+import { type Row, rowOf, type StoredContent } from './row.ts';
+
+/** Position after the lines staged so far. */
+export interface Position {
+  /** File of the lines; `next` when it has no more. */
+  readonly file: number;
+  readonly next?: boolean;
+  readonly offset: number;
+  readonly line: number;
+}
+
+interface Problem {
+  readonly pointer: string;
+  readonly code: string;
+}
+
+type FileRecord = Extract<ImportRecord, { type: 'file' }>;
+
+const ROWS = 1000;
+const BYTES = 4 * 1024 * 1024;
+
+/**
+ * Puts lines into the staging tables, a thousand or more a statement, and checks the next ones while PostgreSQL stores
+ * them: one statement is under way at a time and one more may wait for it, so that neither side waits for the other.
+ * The position that a statement records is the position after its last line.
+ */
+export class Stage {
+  private rows = columns();
+  private rejects: object[] = [];
+  private counts = new Map<string, { read: number; rejected: number }>();
+  private bytes = 0;
+  private pieces: { seq: number; chunk: number; bytes: Buffer }[] = [];
+  private pieceBytes = 0;
+  private before: Promise<unknown> = Promise.resolve();
+  private under: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    private readonly db: Database,
+    private readonly epoch: number,
+    private seq: number,
+  ) {}
+
+  /** A promise only where there is something to wait for, a file: an await a line is a sixth of the time of checking. */
+  line(at: { file: number; line: number }, line: Line, folder: string | null): Promise<void> | undefined {
+    if (line.text === null) return this.refuse(at, '', [{ pointer: '', code: line.code ?? 'invalid_utf8' }]);
+    if (line.text.trim() === '') return undefined;
+    let json: unknown;
+    try {
+      json = JSON.parse(line.text);
+    } catch {
+      return this.refuse(at, '', [{ pointer: '', code: 'invalid_json' }]);
+    }
+    return this.record(at, json, folder);
+  }
+
+  record(at: { file: number; line: number }, json: unknown, folder: string | null): Promise<void> | undefined {
+    const parsed = parseRecord(json);
+    if (!parsed.ok) return this.refuse(at, typeOf(json), parsed.problems);
+    const { record } = parsed;
+    return record.type === 'file' ? this.file(at, record, folder) : this.keep(at, rowOf(record));
+  }
+
+  private async file(at: { file: number; line: number }, record: FileRecord, folder: string | null): Promise<void> {
+    const seq = this.seq + 1;
+    const take = async (first: number, bytes: Buffer): Promise<void> => {
+      for (let i = 0; i * CHUNK < bytes.length; i++) {
+        this.pieces.push({ seq, chunk: first + i, bytes: bytes.subarray(i * CHUNK, (i + 1) * CHUNK) });
+      }
+      this.pieceBytes += bytes.length;
+      if (this.pieceBytes >= BYTES) await this.flushContent();
+    };
+    const content: StoredContent | ContentProblem =
+      record.content_base64 === undefined
+        ? await contentAt(folder, record.path ?? '', take)
+        : await inlineContent(record.content_base64, take);
+    if (typeof content === 'string') this.refuse(at, 'file', [{ pointer: '/path', code: content }]);
+    else this.keep(at, rowOf(record, content));
+  }
+
+  get full(): boolean {
+    return this.rows.type.length + this.rejects.length >= ROWS || this.bytes >= BYTES;
+  }
+
+  /** Sends what is gathered. */
+  async flush(position: Position): Promise<void> {
+    await this.flushContent();
+    const [rows, rejects, counts] = [this.rows, this.rejects, this.counts];
+    this.rows = columns();
+    this.rejects = [];
+    this.counts = new Map();
+    this.bytes = 0;
+    const read = [...counts].map(([type, count]) => ({ type, ...count }));
+    // What cannot hold a line break needs no quoting: JSON, numbers, types, times.
+    const column = (values: readonly (string | number | null)[]): Fragment =>
+      sql`string_to_array(${values.join('\n')}::text, E'\\n', '')`;
+    await this.start(sql`WITH fence AS MATERIALIZED (SELECT gateway.import_fence(${this.epoch})), kept AS (
+        INSERT INTO gateway.import_stage (file, type, seq, line, external_id, owner, at, refs, links, data)
+        SELECT ${position.file}, r.type, r.seq, r.line, r.external_id, r.owner, r.at::timestamptz, r.refs::text[], r.links::text[], r.data::json
+          FROM fence, unnest(${column(rows.type)}, ${column(rows.seq)}::bigint[], ${column(rows.line)}::bigint[], ${rows.external_id}::text[],
+            ${rows.owner}::text[], ${column(rows.at)}, ${rows.refs}::text[], ${rows.links}::text[], ${column(rows.data)})
+            AS r (type, seq, line, external_id, owner, at, refs, links, data)
+      ), refused AS (
+        INSERT INTO gateway.import_reject (seq, place, file, line, pointer, code)
+        SELECT r.* FROM fence, jsonb_to_recordset(${JSON.stringify(rejects)}::text::jsonb)
+          AS r (seq bigint, place integer, file integer, line bigint, pointer text, code text)
+      )
+      SELECT gateway.import_staged(${this.epoch}, ${position.file + (position.next === true ? 1 : 0)}, ${position.offset}, ${position.line}, ${this.seq},
+                                   ${JSON.stringify(read)}::text::jsonb)`);
+  }
+
+  /** Waits until everything sent is stored. */
+  async settled(): Promise<void> {
+    await this.under.catch(explainFence);
+  }
+
+  /** Sends a statement after the one that is under way, and waits while that one has another before it. */
+  private async start(statement: Fragment): Promise<void> {
+    await this.before.catch(explainFence);
+    this.before = this.under;
+    this.under = this.under.then(() => this.db.query(statement));
+    // It is awaited before the next but one; until then a failure must not count as unhandled.
+    this.under.catch(() => undefined);
+  }
+
+  private async flushContent(): Promise<void> {
+    if (this.pieces.length === 0) return;
+    const { pieces } = this;
+    this.pieces = [];
+    this.pieceBytes = 0;
+    let from = 1;
+    const index = pieces.map(({ seq, chunk, bytes }) => {
+      const entry = { seq, chunk, start: from, length: bytes.length };
+      from += bytes.length;
+      return entry;
+    });
+    await this.start(sql`WITH fence AS MATERIALIZED (SELECT gateway.import_fence(${this.epoch}))
+      INSERT INTO gateway.import_chunk (seq, chunk, bytes)
+      SELECT p.seq, p.chunk, substring(${Buffer.concat(pieces.map((piece) => piece.bytes))}::bytea FROM p.start FOR p.length)
+        FROM fence, jsonb_to_recordset(${JSON.stringify(index)}::text::jsonb)
+          AS p (seq bigint, chunk integer, start integer, length integer)
+      ON CONFLICT (seq, chunk) DO UPDATE SET bytes = excluded.bytes`);
+  }
+
+  private keep({ line }: { line: number }, row: Row): undefined {
+    this.count(row.type).read++;
+    const data = JSON.stringify(row.data);
+    this.bytes += data.length;
+    const { rows } = this;
+    rows.type.push(row.type);
+    rows.seq.push(++this.seq);
+    rows.line.push(line);
+    rows.external_id.push(row.external_id);
+    rows.owner.push(row.owner ?? null);
+    rows.at.push(row.at ?? null);
+    rows.refs.push(row.refs === undefined ? null : arrayText(row.refs));
+    rows.links.push(row.links === undefined ? null : arrayText(row.links));
+    rows.data.push(data);
+  }
+
+  private refuse(
+    { file, line }: { file: number; line: number },
+    type: string,
+    problems: readonly Problem[],
+  ): undefined {
+    const count = this.count(type);
+    count.read++;
+    count.rejected++;
+    this.seq++;
+    const told = new Set<string>();
+    for (const { pointer, code } of problems) {
+      if (told.has(`${pointer} ${code}`)) continue;
+      this.rejects.push({ seq: this.seq, place: told.size, file, line, pointer, code });
+      told.add(`${pointer} ${code}`);
+    }
+  }
+
+  private count(type: string): { read: number; rejected: number } {
+    const count = this.counts.get(type) ?? { read: 0, rejected: 0 };
+    this.counts.set(type, count);
+    return count;
+  }
+}
+
+function typeOf(json: unknown): string {
+  const named = typeof json === 'object' && json !== null && 'type' in json ? json.type : undefined;
+  return RECORD_TYPES.find((type) => type === named) ?? '';
+}
+
+function columns() {
+  return {
+    type: empty<string>(),
+    seq: empty<number>(),
+    line: empty<number>(),
+    external_id: empty<string>(),
+    owner: empty<string | null>(),
+    at: empty<string | null>(),
+    refs: empty<string | null>(),
+    links: empty<string | null>(),
+    data: empty<string>(),
+  };
+}
+
+const empty = <T>(): T[] => [];
+
+/** PostgreSQL's text form of an array. */
+const arrayText = (values: readonly (string | null)[]): string =>
+  `{${values.map((value) => (value === null ? 'NULL' : `"${value.replaceAll(/["\\]/g, '\\$&')}"`)).join(',')}}`;

@@ -1,0 +1,58 @@
+import { type Fragment, raw, sql } from '../core/sql.ts';
+import type { RecordType } from './files/records.ts';
+import type { Sited } from './tables.ts';
+
+/** What a step's statement is built from: values of a run, or literals when the run is only rehearsed. */
+export interface Bounds {
+  readonly epoch: Fragment;
+  /** Plan rows after `low` up to `high`; `last` when no row is left after them. */
+  readonly low: Fragment;
+  readonly high: Fragment;
+  readonly last: Fragment;
+}
+
+/** One piece of the work after staging: one statement, or one for each batch of plan rows. */
+export interface Step {
+  readonly name: string;
+  /** The step is left out when no line of these types was staged. */
+  readonly types: readonly RecordType[];
+  /** Plan rows a statement, for steps that work through the plan of a type. */
+  readonly batch?: { readonly type: Sited; readonly lane: number; readonly rows: number };
+  /** Says in one row whether a run needs the step, for those that few do. */
+  readonly needed?: Fragment;
+  statement(bounds: Bounds): Fragment;
+}
+
+export const fence = (bounds: Bounds): Fragment =>
+  sql`fence AS MATERIALIZED (SELECT gateway.import_fence(${bounds.epoch}))`;
+
+/** The end of every step's statement: the run moves on, and the type's counts grow, together with the data. */
+export function progress(
+  bounds: Bounds,
+  step: string,
+  type: RecordType | undefined,
+  counts: { written?: string; unchanged?: string; removed?: string; rejected?: string },
+): Fragment {
+  const { written = '0', unchanged = '0', removed = '0', rejected = '0' } = counts;
+  const quoted = type === undefined ? 'NULL' : `'${type}'`;
+  return sql`SELECT gateway.import_progress(${bounds.epoch}, ${raw(`'${step}'`)}, ${bounds.high}, ${bounds.last}, ${raw(quoted)},
+    ${raw([written, unchanged, removed, rejected].map((count) => `(${count})`).join(', '))}), ${raw(`(${written})::float8 AS written`)}`;
+}
+
+/** CTEs that end a plan: rows of `judged` with a verdict ('code pointer') become rejects, repeated ones do not count. */
+export const rejecting = (type: RecordType, judged = 'judged'): Fragment =>
+  raw(`refused AS MATERIALIZED (
+    SELECT j.seq, j.verdict, s.file, s.line,
+           j.newer IS NOT NULL AND j.verdict LIKE 'duplicate_record %' AND (s.owner, s.refs, s.links, s.data::text)
+             IS NOT DISTINCT FROM (n.owner, n.refs, n.links, n.data::text) AS repeated
+      FROM ${judged} j
+      JOIN gateway.import_stage s ON s.type = '${type}' AND s.seq = j.seq
+      LEFT JOIN gateway.import_stage n ON n.type = '${type}' AND n.seq = j.newer
+     WHERE j.verdict IS NOT NULL
+  ), reported AS (
+    INSERT INTO gateway.import_reject (seq, place, file, line, code, pointer)
+    SELECT seq, 0, file, line, split_part(verdict, ' ', 1), split_part(verdict, ' ', 2) FROM refused WHERE NOT repeated
+  )`);
+
+export const REFUSED = 'SELECT count(*) FROM refused WHERE NOT repeated';
+export const REPEATED = 'SELECT count(*) FROM refused WHERE repeated';

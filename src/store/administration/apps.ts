@@ -1,0 +1,66 @@
+import { sql } from '../../core/sql.ts';
+import type { Database } from '../driver/postgres.ts';
+
+/** Apps and their installations, for their administrator. */
+export interface AppRecord {
+  readonly id: string;
+  readonly tenant: string;
+  readonly name: string;
+  readonly organization_id: string;
+  readonly organization_external_id: string;
+  readonly installation_ids: string[];
+  readonly quota_per_minute: number;
+  readonly burst: number;
+  readonly created_at: Date;
+}
+
+export interface Quota {
+  readonly perMinute?: number;
+  readonly burst?: number;
+}
+
+/** A new app with one installation, in one statement; undefined when the organization does not exist. */
+export async function insertApp(
+  db: Database,
+  app: { id: string; installation: string; tenant: string; name: string; quota: Quota },
+): Promise<{ quota_per_minute: number; burst: number } | undefined> {
+  const { perMinute = 600, burst = 120 } = app.quota;
+  const [row] = await db.query<{ quota_per_minute: number; burst: number }>(sql`
+    WITH a AS (
+      INSERT INTO gateway.app (id, tenant, name, quota_per_minute, burst)
+      SELECT ${app.id}::text, o.tenant, ${app.name}::text, ${perMinute}::integer, ${burst}::integer
+        FROM platform.organization o WHERE o.tenant = ${app.tenant}
+      RETURNING id, quota_per_minute, burst
+    ), i AS (
+      INSERT INTO gateway.installation (id, app_id) SELECT ${app.installation}::text, a.id FROM a
+    ) SELECT quota_per_minute, burst FROM a`);
+  return row;
+}
+
+/** Apps, of one organization when it is given, in order of creation. */
+export async function readApps(db: Database, filter: { id?: string; tenant?: string } = {}): Promise<AppRecord[]> {
+  const { id = null, tenant = null } = filter;
+  return db.query<AppRecord>(sql`
+    SELECT a.id, a.tenant, a.name, o.public_id AS organization_id, o.external_id AS organization_external_id,
+           ARRAY(SELECT i.id FROM gateway.installation i WHERE i.app_id = a.id ORDER BY i.created_at, i.id) AS installation_ids,
+           a.quota_per_minute, a.burst, a.created_at
+      FROM gateway.app a JOIN platform.organization o ON o.tenant = a.tenant
+     WHERE (${id}::text IS NULL OR a.id = ${id}) AND (${tenant}::bigint IS NULL OR a.tenant = ${tenant})
+     ORDER BY a.created_at, a.id`);
+}
+
+/** Sets the quota, or the part of it that is given; at once, also for what is in the bucket. */
+export async function updateQuota(
+  db: Database,
+  id: string,
+  { perMinute = null, burst = null }: NullableQuota,
+): Promise<void> {
+  await db.query(sql`
+    UPDATE gateway.app SET quota_per_minute = coalesce(${perMinute}::integer, quota_per_minute), burst = coalesce(${burst}::integer, burst)
+     WHERE id = ${id}`);
+}
+
+interface NullableQuota {
+  readonly perMinute?: number | null;
+  readonly burst?: number | null;
+}

@@ -1,0 +1,63 @@
+import { sql } from '../../core/sql.ts';
+import type { Database } from '../driver/postgres.ts';
+
+/** In whose name a credential writes on a website. */
+export interface AuthorRecord {
+  readonly credential_id: string;
+  readonly website_id: string;
+  readonly operator_id: string;
+  readonly operator_name: string;
+  /** Whether writes are possible: the operator is enabled and the website is granted. */
+  readonly usable: boolean;
+  readonly created_at: Date;
+}
+
+/** Maps an operator of a granted website, in place of another one. Undefined when the operator is unknown or disabled. */
+export async function mapAuthor(
+  db: Database,
+  { credential, operator }: { credential: string; operator: string },
+): Promise<{ operator_name: string } | undefined> {
+  const [row] = await db.query<{ operator_name: string }>(sql`
+    WITH author AS (
+      SELECT c.id AS credential_id, p.tenant, p.site, p.id, p.name
+        FROM gateway.credential c
+        JOIN gateway.installation i ON i.id = c.installation_id
+        JOIN gateway.app a ON a.id = i.app_id
+        JOIN platform.operator p ON p.tenant = a.tenant AND p.site = ANY (c.sites) AND p.enabled
+       WHERE c.id = ${credential} AND 'opr_' || p.tenant || '_' || p.site || '_' || p.id = ${operator}
+    ), mapped AS (
+      INSERT INTO gateway.native_author AS n (credential_id, tenant, site, operator_id)
+      SELECT credential_id, tenant, site, id FROM author
+      ON CONFLICT (credential_id, tenant, site) DO UPDATE SET operator_id = excluded.operator_id, created_at = now()
+        WHERE n.operator_id <> excluded.operator_id
+    ) SELECT name AS operator_name FROM author`);
+  return row;
+}
+
+/** The id of the operator who was mapped; undefined when none was. */
+export async function unmapAuthor(
+  db: Database,
+  { credential, tenant, site }: { credential: string; tenant: string; site: string },
+): Promise<string | undefined> {
+  const [row] = await db.query<{ operator_id: string }>(sql`
+    DELETE FROM gateway.native_author WHERE credential_id = ${credential} AND tenant = ${tenant} AND site = ${site}
+    RETURNING 'opr_' || tenant || '_' || site || '_' || operator_id AS operator_id`);
+  return row?.operator_id;
+}
+
+export async function readAuthors(
+  db: Database,
+  filter: { credential?: string; website?: string },
+): Promise<AuthorRecord[]> {
+  const { credential = null, website = null } = filter;
+  return db.query<AuthorRecord>(sql`
+    SELECT n.credential_id, 'web_' || n.tenant || '_' || n.site AS website_id,
+           'opr_' || n.tenant || '_' || n.site || '_' || n.operator_id AS operator_id, p.name AS operator_name,
+           p.enabled AND n.site = ANY (c.sites) AS usable, n.created_at
+      FROM gateway.native_author n
+      JOIN gateway.credential c ON c.id = n.credential_id
+      JOIN platform.operator p ON p.tenant = n.tenant AND p.site = n.site AND p.id = n.operator_id
+     WHERE (${credential}::text IS NULL OR n.credential_id = ${credential})
+       AND (${website}::text IS NULL OR 'web_' || n.tenant || '_' || n.site = ${website})
+     ORDER BY n.credential_id, n.tenant, n.site`);
+}

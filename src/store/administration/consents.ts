@@ -1,0 +1,94 @@
+import type { Resource } from '../../core/authority.ts';
+import type { DataAccess, Scope } from '../../core/scopes.ts';
+import { empty, type Fragment, sql } from '../../core/sql.ts';
+import type { Database } from '../driver/postgres.ts';
+
+/** Consents of people to apps, for their administrator: no code, no token, no digest. Every write is one statement. */
+export interface ConsentRecord {
+  readonly id: string;
+  readonly credential_id: string;
+  readonly app_id: string;
+  readonly app_name: string;
+  readonly organization_id: string;
+  readonly person_id: string;
+  readonly email: string;
+  readonly resource: Resource;
+  readonly scopes: Scope[];
+  readonly website_ids: string[];
+  /** Flags and restrictions of the credential when the consent was given: its tokens have those that are left of them. */
+  readonly data_access: DataAccess[];
+  readonly channel_ids: string[] | null;
+  readonly team_ids: string[] | null;
+  readonly subsite_ids: string[] | null;
+  readonly renewable: boolean;
+  readonly created_at: Date;
+  readonly expires_at: Date;
+  readonly state: 'active' | 'expired' | 'revoked';
+  /** Why it is not active: as stored of one that was revoked; of one that expired, what ran out. */
+  readonly because: Revoked | Lapsed | null;
+  readonly revoked_at: Date | null;
+}
+
+/** `revoked`: by an administrator; `client`: by the app itself; `person`: disabled, or no owner or admin any more. */
+type Revoked = 'revoked' | 'client' | 'code_misused' | 'refresh_reused' | 'person' | 'credential';
+/** `unused`: the code was never exchanged, or no token is left that could be used or renewed. */
+type Lapsed = 'time' | 'credential_expired' | 'unused';
+
+/** Rows of `c`, a consent or what a statement has just made of one. */
+const view = (where: Fragment = empty): Fragment => sql`
+  SELECT v.*, CASE WHEN v.revoked_at IS NOT NULL THEN 'revoked' WHEN v.lapsed IS NOT NULL THEN 'expired' ELSE 'active' END AS state,
+         coalesce(v.revoked_because, v.lapsed) AS because
+    FROM (
+      SELECT c.id, c.credential_id, a.id AS app_id, a.name AS app_name, o.public_id AS organization_id, c.person_id, p.email,
+             c.audience AS resource, c.scopes, ARRAY(SELECT 'web_' || a.tenant || '_' || s FROM unnest(c.sites) AS s) AS website_ids,
+             c.data_access, c.channel_ids, c.team_ids, c.subsite_ids, c.renewable, c.created_at, c.expires_at, c.revoked_at, c.revoked_because,
+             CASE WHEN c.expires_at <= now() THEN 'time' WHEN k.expires_at <= now() THEN 'credential_expired'
+                  WHEN CASE WHEN c.code_used_at IS NULL THEN c.code_expires_at <= now() ELSE NOT (
+                         EXISTS (SELECT FROM gateway.token t WHERE t.consent_id = c.id AND t.revoked_at IS NULL AND t.expires_at > now())
+                         OR EXISTS (SELECT FROM gateway.refresh_token r WHERE r.consent_id = c.id AND r.used_at IS NULL AND r.expires_at > now()))
+                       END THEN 'unused' END AS lapsed
+        FROM c
+        JOIN gateway.credential k ON k.id = c.credential_id
+        JOIN gateway.installation i ON i.id = k.installation_id
+        JOIN gateway.app a ON a.id = i.app_id
+        JOIN platform.organization o ON o.tenant = a.tenant
+        JOIN gateway.person p ON p.id = c.person_id
+       ${where}) v
+   ORDER BY v.created_at, v.id`;
+
+export interface ConsentFilter {
+  readonly credential?: string;
+  readonly person?: string;
+  readonly tenant?: string;
+}
+
+/** In order of creation. */
+export async function listConsents(db: Database, filter: ConsentFilter = {}): Promise<ConsentRecord[]> {
+  const { credential = null, person = null, tenant = null } = filter;
+  return db.query<ConsentRecord>(sql`
+    WITH c AS (
+      SELECT * FROM gateway.consent
+       WHERE (${credential}::text IS NULL OR credential_id = ${credential}) AND (${person}::text IS NULL OR person_id = ${person})
+    ) ${view(sql`WHERE ${tenant}::bigint IS NULL OR a.tenant = ${tenant}`)}`);
+}
+
+/** Ends all that are active, with their tokens, and all sessions of people; returns how many consents. */
+export async function endConsents(db: Database): Promise<number> {
+  const [row] = await db.query<{ ended: number }>(sql`
+    WITH sessions AS (DELETE FROM gateway.session), ended AS (
+      UPDATE gateway.consent SET revoked_at = now(), revoked_because = 'revoked'
+       WHERE revoked_at IS NULL AND expires_at > now() RETURNING 1
+    ) SELECT count(*)::integer AS ended FROM ended`);
+  return row?.ended ?? 0;
+}
+
+/** Ends a consent and its tokens at once, unless it has ended before; undefined when it does not exist. */
+export async function revokeConsent(db: Database, id: string): Promise<ConsentRecord | undefined> {
+  const [row] = await db.query<ConsentRecord>(sql`
+    WITH c AS (
+      UPDATE gateway.consent
+         SET revoked_at = coalesce(revoked_at, now()), revoked_because = coalesce(revoked_because, 'revoked')
+       WHERE id = ${id} RETURNING *
+    ) ${view()}`);
+  return row;
+}

@@ -1,0 +1,189 @@
+import type { DataAccess, Restriction, Scope } from '../../core/scopes.ts';
+import { empty, type Fragment, join, sql } from '../../core/sql.ts';
+import type { Database } from '../driver/postgres.ts';
+
+/** Credentials as their administrator sees them: everything but secrets and digests. Every write is one statement. */
+export interface CredentialRecord {
+  readonly id: string;
+  readonly installation_id: string;
+  readonly app_id: string;
+  readonly app_name: string;
+  readonly organization_id: string;
+  readonly tenant: string;
+  readonly environment: Environment;
+  readonly state: 'active' | 'expired' | 'revoked';
+  readonly sites: string[];
+  readonly scopes: Scope[];
+  readonly data_access: DataAccess[];
+  readonly channel_ids: string[] | null;
+  readonly team_ids: string[] | null;
+  readonly subsite_ids: string[] | null;
+  readonly callbacks: string[];
+  readonly origins: string[];
+  readonly revision: number;
+  readonly expires_at: Date;
+  readonly revoked_at: Date | null;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+  /** Until when the secret before the last rotation is accepted; null: it is not. */
+  readonly old_secret_until: Date | null;
+  /** Installation tokens that can be used now. */
+  readonly usable_tokens: number;
+}
+
+export type Environment = 'live' | 'test';
+
+/** What a credential permits. A restriction that is null leaves its dimension unrestricted. */
+export interface Policy extends Readonly<Record<Restriction, readonly string[] | null>> {
+  readonly sites: readonly string[];
+  readonly scopes: readonly Scope[];
+  readonly data_access: readonly DataAccess[];
+  readonly callbacks: readonly string[];
+  readonly origins: readonly string[];
+  /** Seconds from now. */
+  readonly lifetime: number;
+}
+
+/** What an update sets; what is undefined stays as it is. */
+export type PolicyChanges = { readonly [K in keyof Policy]?: Policy[K] | undefined };
+
+export interface Digests {
+  readonly secret: Uint8Array;
+  readonly token: Uint8Array;
+}
+
+const seconds = (n: number): Fragment => sql`make_interval(secs => ${n}::double precision)`;
+/** Cut to what RFC 3339 times of the command line show, so that they are exact. */
+const until = (n: number): Fragment => sql`date_trunc('milliseconds', now() + ${seconds(n)})`;
+
+/** Rows of `c`, a credential or what a statement has just made of one. */
+const view = (where: Fragment = empty): Fragment => sql`
+  SELECT c.id, c.installation_id, a.id AS app_id, a.name AS app_name, o.public_id AS organization_id, a.tenant,
+         c.environment, c.sites, c.scopes, c.data_access, c.channel_ids, c.team_ids, c.subsite_ids,
+         c.callbacks, c.origins, c.revision, c.expires_at, c.revoked_at, c.created_at, c.updated_at,
+         CASE WHEN c.revoked_at IS NOT NULL THEN 'revoked' WHEN c.expires_at <= now() THEN 'expired' ELSE 'active' END AS state,
+         CASE WHEN c.old_secret_until > now() THEN c.old_secret_until END AS old_secret_until,
+         (SELECT count(*)::integer FROM gateway.token t
+           WHERE t.credential_id = c.id AND t.kind = 'installation' AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())
+             AND c.revoked_at IS NULL AND c.expires_at > now()) AS usable_tokens
+    FROM c
+    JOIN gateway.installation i ON i.id = c.installation_id
+    JOIN gateway.app a ON a.id = i.app_id
+    JOIN platform.organization o ON o.tenant = a.tenant
+   ${where} ORDER BY c.created_at, c.id`;
+
+/** The new credential with its first token; undefined when the installation does not exist. */
+export async function insertCredential(
+  db: Database,
+  made: { id: string; installation: string; environment: Environment; policy: Policy; digests: Digests },
+): Promise<CredentialRecord | undefined> {
+  const { policy, digests } = made;
+  const [row] = await db.query<CredentialRecord>(sql`
+    WITH c AS (
+      INSERT INTO gateway.credential (id, installation_id, environment, secret_digest, sites, scopes, data_access,
+                                      channel_ids, team_ids, subsite_ids, callbacks, origins, expires_at)
+      SELECT ${made.id}::text, i.id, ${made.environment}::text, ${digests.secret}::bytea, ${policy.sites}::bigint[],
+             ${policy.scopes}::text[], ${policy.data_access}::text[], ${policy.channel_ids}::text[],
+             ${policy.team_ids}::text[], ${policy.subsite_ids}::text[], ${policy.callbacks}::text[],
+             ${policy.origins}::text[], ${until(policy.lifetime)}
+        FROM gateway.installation i WHERE i.id = ${made.installation}
+      RETURNING *
+    ), t AS (
+      INSERT INTO gateway.token (digest, credential_id, kind) SELECT ${digests.token}::bytea, c.id, 'installation' FROM c
+    ) ${view()}`);
+  return row;
+}
+
+export interface CredentialFilter {
+  readonly id?: string;
+  readonly tenant?: string;
+  readonly app?: string;
+  readonly installation?: string;
+}
+
+export async function readCredentials(db: Database, filter: CredentialFilter = {}): Promise<CredentialRecord[]> {
+  const { id = null, tenant = null, app = null, installation = null } = filter;
+  return db.query<CredentialRecord>(sql`
+    WITH c AS (
+      SELECT * FROM gateway.credential
+       WHERE (${id}::text IS NULL OR id = ${id}) AND (${installation}::text IS NULL OR installation_id = ${installation})
+    ) ${view(sql`WHERE (${tenant}::bigint IS NULL OR a.tenant = ${tenant}) AND (${app}::text IS NULL OR a.id = ${app})`)}`);
+}
+
+/** Sets what is given, all at once; a change raises the revision by one. Undefined when it is revoked or unknown. */
+export async function updateCredential(
+  db: Database,
+  id: string,
+  { lifetime, sites, ...lists }: PolicyChanges,
+): Promise<CredentialRecord | undefined> {
+  const changes = [
+    ...(sites === undefined ? [] : [sql`sites = ${sites}::bigint[]`]),
+    ...(lifetime === undefined ? [] : [sql`expires_at = ${until(lifetime)}`]),
+    ...setLists(lists),
+  ];
+  const [row] = await db.query<CredentialRecord>(sql`
+    WITH c AS (
+      UPDATE gateway.credential SET ${join(changes, ', ')} WHERE id = ${id} AND revoked_at IS NULL RETURNING *
+    ) ${view()}`);
+  return row;
+}
+
+function setLists(lists: Omit<PolicyChanges, 'lifetime' | 'sites'>): Fragment[] {
+  const { scopes, data_access, channel_ids, team_ids, subsite_ids, callbacks, origins } = lists;
+  return [
+    ...(scopes === undefined ? [] : [sql`scopes = ${scopes}::text[]`]),
+    ...(data_access === undefined ? [] : [sql`data_access = ${data_access}::text[]`]),
+    ...(channel_ids === undefined ? [] : [sql`channel_ids = ${channel_ids}::text[]`]),
+    ...(team_ids === undefined ? [] : [sql`team_ids = ${team_ids}::text[]`]),
+    ...(subsite_ids === undefined ? [] : [sql`subsite_ids = ${subsite_ids}::text[]`]),
+    ...(callbacks === undefined ? [] : [sql`callbacks = ${callbacks}::text[]`]),
+    ...(origins === undefined ? [] : [sql`origins = ${origins}::text[]`]),
+  ];
+}
+
+/**
+ * Replaces secret and token; the old ones work for `overlap` seconds more, with 0 not at all. A secret or token of an
+ * earlier rotation never gains time. The revision that the caller has read must still stand: a statement that waited
+ * for a rival's rotation would not see the token that the rival made, and leave it alive. Undefined when it does not
+ * stand, or the credential is revoked or expired.
+ */
+export async function rotateSecrets(
+  db: Database,
+  which: { id: string; revision: number },
+  digests: Digests,
+  overlap: number,
+): Promise<CredentialRecord | undefined> {
+  const end = until(overlap);
+  const [row] = await db.query<CredentialRecord>(sql`
+    WITH c AS (
+      UPDATE gateway.credential
+         SET secret_digest = ${digests.secret}::bytea,
+             old_secret_digest = CASE WHEN ${overlap}::integer > 0 THEN secret_digest END,
+             old_secret_until = CASE WHEN ${overlap}::integer > 0 THEN ${end} END
+       WHERE id = ${which.id} AND revision = ${which.revision} AND revoked_at IS NULL AND expires_at > now()
+      RETURNING *
+    ), old AS (
+      UPDATE gateway.token t
+         SET expires_at = least(t.expires_at, ${end}), revoked_at = CASE WHEN ${overlap}::integer = 0 THEN now() END
+        FROM c WHERE t.credential_id = c.id AND t.kind = 'installation' AND t.revoked_at IS NULL
+    ), new AS (
+      INSERT INTO gateway.token (digest, credential_id, kind) SELECT ${digests.token}::bytea, c.id, 'installation' FROM c
+    ) ${view()}`);
+  return row;
+}
+
+/** Ends a credential and its tokens, once; undefined when the revision no longer stands, as in `rotateSecrets`. */
+export async function endCredential(
+  db: Database,
+  which: { id: string; revision: number },
+): Promise<CredentialRecord | undefined> {
+  const [row] = await db.query<CredentialRecord>(sql`
+    WITH c AS (
+      UPDATE gateway.credential SET revoked_at = coalesce(revoked_at, now())
+       WHERE id = ${which.id} AND revision = ${which.revision} RETURNING *
+    ), t AS (
+      UPDATE gateway.token t SET revoked_at = now()
+        FROM c WHERE t.credential_id = c.id AND t.kind = 'installation' AND t.revoked_at IS NULL
+    ) ${view()}`);
+  return row;
+}

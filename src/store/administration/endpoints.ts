@@ -1,0 +1,212 @@
+import { type Fragment, sql } from '../../core/sql.ts';
+import type { Database } from '../driver/postgres.ts';
+import { type Claim, LEASE, padded } from '../events/deliveries.ts';
+
+/** Webhook endpoints as their administrator sees them: everything but secrets. Every write is one statement. */
+export interface EndpointRecord {
+  readonly id: string;
+  readonly credential_id: string;
+  readonly tenant: string;
+  readonly website_id: string;
+  readonly url: string;
+  readonly event_types: string[];
+  readonly description: string;
+  readonly enabled: boolean;
+  /** owner: on the command line; gone: the receiver answered 410; failing: nothing was accepted for three days. */
+  readonly disabled_because: 'owner' | 'gone' | 'failing' | null;
+  /** Whether the credential may be told of the website's changes now. */
+  readonly permitted: boolean;
+  readonly failing_since: Date | null;
+  readonly gap_since: Date | null;
+  /** Until when the secret before the last rotation signs as well. */
+  readonly old_secret_until: Date | null;
+  /** Deliveries that wait or are under way. */
+  readonly pending: number;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+}
+
+const view = (rows: Fragment): Fragment => sql`
+  SELECT e.id, e.credential_id, e.tenant, 'web_' || e.tenant || '_' || e.site AS website_id, e.url, e.event_types, e.description,
+         e.enabled, e.disabled_because, gateway.may_be_told(e.credential_id, e.tenant, e.site) AS permitted,
+         e.failing_since, e.gap_since, CASE WHEN e.old_secret_until > now() THEN e.old_secret_until END AS old_secret_until,
+         (SELECT count(*)::integer FROM gateway.webhook_delivery d WHERE d.endpoint_id = e.id AND d.status = 'pending') AS pending,
+         e.created_at, e.updated_at
+    FROM ${rows} e ORDER BY e.created_at, e.id`;
+
+export interface NewEndpoint {
+  readonly id: string;
+  readonly credential: string;
+  readonly tenant: string;
+  readonly site: string;
+  readonly url: string;
+  readonly eventTypes: readonly string[];
+  readonly description: string;
+  /** Sealed. */
+  readonly secret: string;
+}
+
+/** The new endpoint, which takes what is recorded from now on; `undefined`: the credential may not be told of the website. */
+export async function insertEndpoint(db: Database, made: NewEndpoint): Promise<EndpointRecord | undefined> {
+  const [row] = await db.query<EndpointRecord>(sql`
+    WITH e AS (
+      INSERT INTO gateway.webhook_endpoint (id, credential_id, tenant, site, url, event_types, description, secret, position)
+      SELECT ${made.id}, ${made.credential}, ${made.tenant}, ${made.site}, ${made.url}, ${made.eventTypes}::text[],
+             ${made.description}, ${made.secret},
+             coalesce((SELECT h.position FROM gateway.journal_head h WHERE h.tenant = ${made.tenant} AND h.site = ${made.site}), 0)
+       WHERE gateway.may_be_told(${made.credential}, ${made.tenant}, ${made.site})
+      RETURNING *
+    ) ${view(sql`e`)}`);
+  return row;
+}
+
+export async function readEndpoints(
+  db: Database,
+  { id = null, credential = null }: { readonly id?: string | null; readonly credential?: string | null },
+): Promise<EndpointRecord[]> {
+  return db.read<EndpointRecord>(
+    sql`${view(sql`(
+    SELECT * FROM gateway.webhook_endpoint x
+     WHERE (${id}::text IS NULL OR x.id = ${id}) AND (${credential}::text IS NULL OR x.credential_id = ${credential}))`)}`,
+  );
+}
+
+/** What an update sets; what is undefined stays as it is. */
+export interface EndpointChanges {
+  readonly credential?: string | undefined;
+  /** With its tenant. */
+  readonly site?: { readonly tenant: string; readonly site: string } | undefined;
+  readonly url?: string | undefined;
+  readonly eventTypes?: readonly string[] | undefined;
+  readonly description?: string | undefined;
+  readonly enabled?: boolean | undefined;
+}
+
+/**
+ * Sets what is given, all at once. What is queued for another website, or when the endpoint is disabled, is dropped; one that
+ * is enabled takes what is recorded from now on. `undefined`: there is no such endpoint any more.
+ */
+export async function updateEndpoint(
+  db: Database,
+  id: string,
+  { credential, site, url, eventTypes, description, enabled }: EndpointChanges,
+): Promise<EndpointRecord | undefined> {
+  await db.query(sql`
+    SELECT gateway.update_webhook(
+      ${id}, ${credential ?? null}::text, ${site?.tenant ?? null}::bigint, ${site?.site ?? null}::bigint, ${url ?? null}::text,
+      ${eventTypes ?? null}::text[], ${description ?? null}::text, ${enabled ?? null}::boolean)`);
+  const [row] = await readEndpoints(db, { id });
+  return row;
+}
+
+/**
+ * Puts another secret in place; the one before signs for `overlap` seconds more, with 0 not at all. `undefined`: there is no
+ * such endpoint, or an overlap is running and would be cut short by another one.
+ */
+export async function rotateEndpoint(
+  db: Database,
+  id: string,
+  secret: string,
+  overlap: number,
+): Promise<EndpointRecord | undefined> {
+  const [row] = await db.query<EndpointRecord>(sql`
+    WITH e AS (
+      UPDATE gateway.webhook_endpoint
+         SET secret = ${secret}, updated_at = now(),
+             old_secret = CASE WHEN ${overlap}::integer > 0 THEN secret END,
+             old_secret_until = CASE WHEN ${overlap}::integer > 0
+                                THEN date_trunc('milliseconds', now() + make_interval(secs => ${overlap}::integer)) END
+       WHERE id = ${id} AND (${overlap}::integer = 0 OR coalesce(old_secret_until <= now(), true)) RETURNING *
+    ) ${view(sql`e`)}`);
+  return row;
+}
+
+/** Whether there was one. Its deliveries go with it. */
+export async function deleteEndpoint(db: Database, id: string): Promise<boolean> {
+  const rows = await db.query(sql`DELETE FROM gateway.webhook_endpoint WHERE id = ${id} RETURNING id`);
+  return rows.length > 0;
+}
+
+/**
+ * A delivery of a test, leased to the caller: type website.heartbeat, at the journal's head, whatever the endpoint asks for.
+ * `undefined`: it is disabled, or its credential may not be told.
+ */
+export async function claimTest(db: Database, id: string, eventId: string): Promise<Claim | undefined> {
+  const [row] = await db.query<{ claim: Claim }>(sql`
+    WITH e AS (
+      SELECT x.* FROM gateway.webhook_endpoint x
+       WHERE x.id = ${id} AND x.enabled AND gateway.may_be_told(x.credential_id, x.tenant, x.site) FOR NO KEY UPDATE
+    ), d AS (
+      INSERT INTO gateway.webhook_delivery
+        (endpoint_id, event_id, tenant, site, position, event_type, occurred_at, recorded_at, test, attempts, attempted_at, due_at, lease_until)
+      SELECT e.id, ${eventId}, e.tenant, e.site,
+             coalesce((SELECT h.position FROM gateway.journal_head h WHERE h.tenant = e.tenant AND h.site = e.site), 0),
+             'website.heartbeat', now(), now(), true, 1, now(), l.until, l.until
+        FROM e CROSS JOIN (SELECT clock_timestamp() + ${LEASE}::integer * interval '1 millisecond') AS l (until)
+      RETURNING *
+    ) SELECT gateway.webhook_claim(d::gateway.webhook_delivery, e::gateway.webhook_endpoint) AS claim FROM d CROSS JOIN e`);
+  return row?.claim;
+}
+
+/** Which receipts to send again; those of a span are the oldest ones first. */
+export type Replay = { readonly event: string } | { readonly since: Date; readonly until: Date | null };
+
+export interface Replayed {
+  readonly refused: 'unknown' | 'disabled' | 'not_permitted' | null;
+  readonly found: number;
+  /** The others wait already, or are under way. */
+  readonly queued: number;
+}
+
+/** Receipts of one replay. */
+export const REPLAYED_MAX = 10_000;
+
+export async function replayDeliveries(
+  db: Database,
+  id: string,
+  eventKey: Uint8Array,
+  which: Replay,
+): Promise<Replayed> {
+  const [event, since, until] = 'event' in which ? [which.event, null, null] : [null, which.since, which.until];
+  const [row] = await db.query<Replayed>(sql`
+    SELECT r.refused, coalesce(r.receipts, 0) AS found, coalesce(r.queued, 0) AS queued FROM gateway.replay_webhooks(
+      ${id}, ${padded(eventKey)}, ${event}::text, ${since}::timestamptz, ${until}::timestamptz, ${REPLAYED_MAX}::integer) r`);
+  if (!row) throw new Error('replay_webhooks gave no verdict');
+  return row;
+}
+
+export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed', 'dropped'] as const;
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
+
+/** A line of the delivery log. */
+export interface DeliveryRecord {
+  readonly id: string;
+  readonly event_id: string;
+  readonly event_type: string;
+  readonly test: boolean;
+  readonly status: DeliveryStatus;
+  /** Of the present series: a replay begins another. */
+  readonly attempts: number;
+  readonly attempted_at: Date | null;
+  /** null: there is no next one, or it is under way. */
+  readonly next_attempt_at: Date | null;
+  readonly response_status: number | null;
+  readonly error: string | null;
+  readonly created_at: Date;
+  readonly ended_at: Date | null;
+}
+
+/** The latest `n`, the last one first. */
+export const readDeliveries = (
+  db: Database,
+  endpoint: string,
+  status: DeliveryStatus | undefined,
+  n: number,
+): Promise<DeliveryRecord[]> =>
+  db.read<DeliveryRecord>(sql`
+    SELECT d.id, d.event_id, d.event_type, d.test, d.status, d.attempts - d.attempts_before AS attempts, d.attempted_at,
+           CASE WHEN d.status = 'pending' AND coalesce(d.lease_until < now(), true) THEN d.due_at END AS next_attempt_at,
+           d.response_status, d.error, d.created_at, d.ended_at
+      FROM gateway.webhook_delivery d
+     WHERE d.endpoint_id = ${endpoint} AND (${status ?? null}::text IS NULL OR d.status = ${status ?? null})
+     ORDER BY d.created_at DESC, d.position DESC LIMIT ${n}::integer`);

@@ -1,0 +1,140 @@
+import { type Fragment, sql } from '../../core/sql.ts';
+import type { Database } from '../driver/postgres.ts';
+import type { Candidate } from './references.ts';
+
+/** People who may sign in to the consent page (decisions, section 23), for their administrator: no hash of a password. */
+export interface PersonRecord {
+  readonly id: string;
+  readonly tenant: string;
+  readonly organization_id: string;
+  readonly email: string;
+  readonly role: Role;
+  readonly state: 'active' | 'disabled';
+  /** Whether there is a password to sign in with. */
+  readonly password: boolean;
+  /** Whether the person has signed in at the identity provider. */
+  readonly identity: boolean;
+  readonly disabled_at: Date | null;
+  readonly created_at: Date;
+}
+
+export const ROLES = ['owner', 'admin', 'operator'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** What every statement that signs somebody in or looks one up asks: an enabled owner or admin. */
+export const mayConsent = sql`p.disabled_at IS NULL AND p.role IN ('owner', 'admin')`;
+
+const view = (of: Fragment): Fragment => sql`
+  SELECT p.id, p.tenant, o.public_id AS organization_id, p.email, p.role,
+         CASE WHEN p.disabled_at IS NULL THEN 'active' ELSE 'disabled' END AS state,
+         p.password IS NOT NULL AS password, p.subject IS NOT NULL AS identity, p.disabled_at, p.created_at
+    FROM ${of} p JOIN platform.organization o ON o.tenant = p.tenant`;
+
+/** Undefined when the organization has a person with that e-mail address already. */
+export async function insertPerson(
+  db: Database,
+  person: { id: string; tenant: string; email: string; role: Role; password: string | null },
+): Promise<PersonRecord | undefined> {
+  const { id, tenant, email, role, password } = person;
+  const [row] = await db.query<PersonRecord>(sql`
+    WITH made AS (
+      INSERT INTO gateway.person (id, tenant, email, role, password)
+      VALUES (${id}, ${tenant}::bigint, ${email}, ${role}, ${password})
+      ON CONFLICT (tenant, email) DO NOTHING RETURNING *
+    ) ${view(sql`made`)}`);
+  return row;
+}
+
+/** People, of one organization when it is given, in order of creation. */
+export async function readPeople(db: Database, filter: { id?: string; tenant?: string } = {}): Promise<PersonRecord[]> {
+  const { id = null, tenant = null } = filter;
+  return db.query<PersonRecord>(sql`
+    ${view(sql`gateway.person`)}
+     WHERE (${id}::text IS NULL OR p.id = ${id}) AND (${tenant}::bigint IS NULL OR p.tenant = ${tenant})
+     ORDER BY p.created_at, p.id`);
+}
+
+/** By id or e-mail address; the latter is unique within an organization only. */
+export const findPeople = (db: Database, refs: readonly string[], tenant?: string): Promise<Candidate[]> =>
+  db.query<Candidate>(sql`
+    SELECT r.ref, p.id, p.tenant, 0::bigint AS site, p.email AS name, 'organization ' || o.external_id AS of
+      FROM unnest(${refs}::text[]) AS r (ref) JOIN gateway.person p ON p.id = r.ref OR p.email = lower(r.ref)
+      JOIN platform.organization o ON o.tenant = p.tenant
+     WHERE ${tenant ?? null}::bigint IS NULL OR p.tenant = ${tenant ?? null}
+     ORDER BY p.tenant, p.id`);
+
+/** Undefined when the person does not exist. Sessions and consents of one who may not consent any more end with it. */
+export const disablePerson = (db: Database, id: string): Promise<PersonRecord | undefined> =>
+  change(db, id, sql`disabled_at = coalesce(disabled_at, now())`);
+
+export const enablePerson = (db: Database, id: string): Promise<PersonRecord | undefined> =>
+  change(db, id, sql`disabled_at = NULL`);
+
+export const setRole = (db: Database, id: string, role: Role): Promise<PersonRecord | undefined> =>
+  change(db, id, sql`role = ${role}`);
+
+/**
+ * Null: no sign-in with a password any more. A change ends the person's sessions, and their consents where that is wanted;
+ * `ended`: how many that were active.
+ */
+export async function setPassword(
+  db: Database,
+  id: string,
+  password: string | null,
+  { endConsents = false }: { endConsents?: boolean } = {},
+): Promise<{ person: PersonRecord; ended: number } | undefined> {
+  const [row] = await db.query<{ ended: number | null }>(sql`
+    SELECT gateway.set_password(${id}::text, ${password}::text, ${endConsents}::boolean) AS ended`);
+  const [person] = await readPeople(db, { id });
+  return person && row && row.ended !== null ? { person, ended: row.ended } : undefined;
+}
+
+async function change(db: Database, id: string, to: Fragment): Promise<PersonRecord | undefined> {
+  const [row] = await db.query<PersonRecord>(sql`
+    WITH changed AS (UPDATE gateway.person SET ${to} WHERE id = ${id} RETURNING *) ${view(sql`changed`)}`);
+  return row;
+}
+
+/** What a sign-in has to know of the person who is named. */
+export interface SignInRow {
+  readonly id: string;
+  /** PHC string; null: none. */
+  readonly password: string | null;
+  readonly may_consent: boolean;
+}
+
+export async function findForSignIn(
+  db: Database,
+  { tenant, email }: { tenant: string; email: string },
+): Promise<SignInRow | undefined> {
+  const [row] = await db.read<SignInRow>(sql`
+    SELECT p.id, p.password, ${mayConsent} AS may_consent
+      FROM gateway.person p WHERE p.tenant = ${tenant} AND p.email = ${email}`);
+  return row;
+}
+
+/** The person whom the identity provider knows by that name; undefined also for one who may not consent. */
+export async function findBySubject(
+  db: Database,
+  { tenant, subject }: { tenant: string; subject: string },
+): Promise<string | undefined> {
+  const [row] = await db.read<{ id: string }>(sql`
+    SELECT p.id FROM gateway.person p WHERE p.tenant = ${tenant} AND p.subject = ${subject} AND ${mayConsent}`);
+  return row?.id;
+}
+
+/**
+ * Binds the one with that e-mail address to the identity provider's name, once and for good; undefined when nobody is
+ * there to be bound, or the name is somebody's already.
+ */
+export async function bindSubject(
+  db: Database,
+  { tenant, subject, email }: { tenant: string; subject: string; email: string },
+): Promise<string | undefined> {
+  const [row] = await db.query<{ id: string }>(sql`
+    UPDATE gateway.person p SET subject = ${subject}
+     WHERE p.tenant = ${tenant} AND p.email = ${email} AND p.subject IS NULL AND ${mayConsent}
+       AND NOT EXISTS (SELECT FROM gateway.person o WHERE o.tenant = ${tenant} AND o.subject = ${subject})
+    RETURNING p.id`);
+  return row?.id;
+}

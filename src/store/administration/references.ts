@@ -1,0 +1,62 @@
+import { type Fragment, raw, sql } from '../../core/sql.ts';
+import type { Database } from '../driver/postgres.ts';
+
+/** A record that a name may mean: its public id, and what helps a person to tell it from others. */
+export interface Candidate {
+  /** The name as it was given. */
+  readonly ref: string;
+  readonly id: string;
+  readonly tenant: string;
+  readonly site: string;
+  readonly name: string;
+  /** Whose it is, or on which website. */
+  readonly of: string;
+}
+
+/** Records of a website, and the prefix of their public ids. */
+const BELONGING = { channel: 'chn', team: 'tem', subsite: 'sst', operator: 'opr' } as const;
+export type BelongingKind = keyof typeof BELONGING;
+
+const names = (refs: readonly string[]): Fragment => sql`unnest(${[...new Set(refs)]}::text[]) AS r (ref)`;
+
+/** Records whose public id or external_id is one of the names. */
+export const findOrganizations = (db: Database, refs: readonly string[]): Promise<Candidate[]> =>
+  db.query<Candidate>(sql`
+    SELECT r.ref, o.public_id AS id, o.tenant, 0::bigint AS site, o.name, 'external_id ' || o.external_id AS of
+      FROM ${names(refs)} JOIN platform.organization o ON r.ref IN (o.public_id, o.external_id) ORDER BY o.tenant`);
+
+/** Of every organization: an external_id is unique within one only. */
+export const findWebsites = (db: Database, refs: readonly string[]): Promise<Candidate[]> =>
+  db.query<Candidate>(sql`
+    SELECT r.ref, 'web_' || w.tenant || '_' || w.site AS id, w.tenant, w.site, w.name, 'organization ' || o.external_id AS of
+      FROM ${names(refs)}
+      JOIN platform.website w ON r.ref = w.external_id OR r.ref = 'web_' || w.tenant || '_' || w.site
+      JOIN platform.organization o ON o.tenant = w.tenant ORDER BY w.tenant, w.site`);
+
+export async function findBelonging(
+  db: Database,
+  kind: BelongingKind,
+  tenant: string,
+  refs: readonly string[],
+): Promise<Candidate[]> {
+  const id = raw(`'${BELONGING[kind]}_' || x.tenant || '_' || x.site || '_' || x.id`);
+  return db.query<Candidate>(sql`
+    SELECT r.ref, ${id} AS id, x.tenant, x.site, coalesce(x.name, '') AS name, 'website web_' || x.tenant || '_' || x.site AS of
+      FROM ${names(refs)}
+      JOIN platform.${raw(kind)} x ON x.tenant = ${tenant} AND (r.ref = x.external_id OR r.ref = ${id})
+     ORDER BY x.site, x.id`);
+}
+
+/** Apps have no external_id: their name serves. */
+export const findApps = (db: Database, refs: readonly string[]): Promise<Candidate[]> =>
+  db.query<Candidate>(sql`
+    SELECT r.ref, a.id, a.tenant, 0::bigint AS site, a.name, 'organization ' || o.external_id AS of
+      FROM ${names(refs)} JOIN gateway.app a ON r.ref IN (a.id, a.name)
+      JOIN platform.organization o ON o.tenant = a.tenant ORDER BY a.created_at, a.id`);
+
+/** An installation by its own id, or by its app's id or name. */
+export const findInstallations = (db: Database, refs: readonly string[]): Promise<Candidate[]> =>
+  db.query<Candidate>(sql`
+    SELECT r.ref, i.id, a.tenant, 0::bigint AS site, a.name, 'app ' || a.id AS of
+      FROM ${names(refs)} JOIN gateway.installation i ON true
+      JOIN gateway.app a ON a.id = i.app_id AND r.ref IN (i.id, a.id, a.name) ORDER BY i.created_at, i.id`);

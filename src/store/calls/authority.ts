@@ -1,0 +1,113 @@
+import { createHash } from 'node:crypto';
+import type { Authority, Resource } from '../../core/authority.ts';
+import { websiteKey } from '../../core/ids.ts';
+import type { DataAccess, Scope } from '../../core/scopes.ts';
+import { runFor, sql } from '../../core/sql.ts';
+import type { Database } from '../driver/postgres.ts';
+
+/** Why a token that the store knows is of no use. */
+export type TokenState = 'valid' | 'expired' | 'revoked';
+
+interface AuthorityRow {
+  state: TokenState;
+  id: string;
+  revision: number;
+  environment: 'live' | 'test';
+  organization_id: string;
+  app_id: string;
+  installation_id: string;
+  tenant: string;
+  sites: string[];
+  scopes: Scope[];
+  data_access: DataAccess[];
+  channel_ids: string[] | null;
+  team_ids: string[] | null;
+  subsite_ids: string[] | null;
+  /** Of the consent, as it was given; null where there is none. */
+  given_data_access: DataAccess[] | null;
+  given_channel_ids: string[] | null;
+  given_team_ids: string[] | null;
+  given_subsite_ids: string[] | null;
+  expires_at: Date;
+  audience: Resource | null;
+  consent_id: string | null;
+}
+
+/** SHA-256 of the row that an authority was made of. */
+const madeOf = new WeakMap<Authority, string>();
+
+/**
+ * The authority behind a token's digest as it stands now; `null` when no token has that digest. One statement. Where that
+ * is what `before` was made of, it is that very object: what is worked out from it is kept with it (store/calls/projection.ts).
+ */
+export async function loadAuthority(
+  db: Database,
+  digest: Uint8Array,
+  before?: Authority,
+  network?: string,
+): Promise<{ state: TokenState; authority: Authority } | null> {
+  const statement = sql`
+    SELECT CASE WHEN t.revoked_at IS NOT NULL OR c.revoked_at IS NOT NULL THEN 'revoked'
+                WHEN t.expires_at <= now() OR c.expires_at <= now() THEN 'expired' ELSE 'valid' END AS state,
+           c.id, c.revision, c.environment, o.public_id AS organization_id, a.id AS app_id, i.id AS installation_id,
+           a.tenant, c.data_access, c.channel_ids, c.team_ids, c.subsite_ids, t.audience, t.consent_id,
+           n.data_access AS given_data_access, n.channel_ids AS given_channel_ids, n.team_ids AS given_team_ids,
+           n.subsite_ids AS given_subsite_ids,
+           least(t.expires_at, c.expires_at) AS expires_at,
+           -- What a token was given when its credential held more is not held any more.
+           ARRAY(SELECT s FROM unnest(c.scopes) AS s WHERE t.scopes IS NULL OR s = ANY(t.scopes)) AS scopes,
+           ARRAY(SELECT w.site FROM platform.website w WHERE w.tenant = a.tenant AND w.site = ANY(c.sites)
+                    AND (t.sites IS NULL OR w.site = ANY(t.sites)) ORDER BY w.site) AS sites
+      FROM gateway.token t
+      JOIN gateway.credential c ON c.id = t.credential_id
+      JOIN gateway.installation i ON i.id = c.installation_id
+      JOIN gateway.app a ON a.id = i.app_id
+      JOIN platform.organization o ON o.tenant = a.tenant
+      LEFT JOIN gateway.consent n ON n.id = t.consent_id
+     WHERE t.digest = ${digest}`;
+  // A stranger's tokens are looked up in the turn of the stranger's network.
+  const turn = before?.appId ?? network;
+  const [row] = await db.read<AuthorityRow>(turn === undefined ? statement : runFor(turn, statement));
+  if (!row) return null;
+  const made = createHash('sha256').update(JSON.stringify(row)).digest('base64');
+  if (before && madeOf.get(before) === made) return { state: row.state, authority: before };
+  const authority = authorityOf(row, digest);
+  madeOf.set(authority, made);
+  return { state: row.state, authority };
+}
+
+/** Restrictions that both let through: null lets everything through, an empty list nothing. */
+const both = (now: string[] | null, given: string[] | null): string[] | null =>
+  now && given ? now.filter((id) => given.includes(id)) : (now ?? given);
+
+/**
+ * What a consent holds never changes after it was given, so that a token and a revision of its credential prove an authority
+ * (store/calls/guard.ts).
+ */
+function authorityOf(row: AuthorityRow, digest: Uint8Array): Authority {
+  const websites = row.sites.map((site) => websiteKey(row.tenant, site));
+  const given = row.consent_id === null ? row.data_access : (row.given_data_access ?? []);
+  const channels = both(row.channel_ids, row.given_channel_ids);
+  const teams = both(row.team_ids, row.given_team_ids);
+  const subsites = both(row.subsite_ids, row.given_subsite_ids);
+  return {
+    digest,
+    credentialId: row.id,
+    revision: row.revision,
+    audience: row.audience,
+    consentId: row.consent_id,
+    environment: row.environment,
+    organizationId: row.organization_id,
+    appId: row.app_id,
+    installationId: row.installation_id,
+    scopes: new Set(row.scopes),
+    dataAccess: new Set(row.data_access.filter((flag) => given.includes(flag))),
+    websites: new Map(websites.map((website) => [website.id, website])),
+    restrictions: {
+      ...(channels && { channel_ids: channels }),
+      ...(teams && { team_ids: teams }),
+      ...(subsites && { subsite_ids: subsites }),
+    },
+    expiresAt: Math.floor(row.expires_at.getTime() / 1000),
+  };
+}

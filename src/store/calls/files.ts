@@ -1,0 +1,57 @@
+import { Failure } from '../../core/failures.ts';
+import { parseId } from '../../core/ids.ts';
+import type { FileBytes } from '../../core/reads.ts';
+import { sql } from '../../core/sql.ts';
+import { CHUNK_SIZE } from '../../views/file.ts';
+import { guard } from './guard.ts';
+import { callerOf } from './projection.ts';
+import { guarded, type ReadSession } from './read.ts';
+
+interface Row {
+  native: string | null;
+  name: string;
+  size: string;
+  version: string;
+  sha256: string | null;
+  chunk: number | null;
+  bytes: Uint8Array | null;
+}
+
+/** Bytes of a file whose message and conversation the caller may see. At most two stored chunks are read. */
+export async function readFileBytes(
+  session: ReadSession,
+  file: string,
+  { includeInternal, offset, length }: { includeInternal: boolean; offset: number; length: number },
+): Promise<FileBytes> {
+  const { authority, website } = session;
+  const native = parseId(file)?.native;
+  if (native === undefined) throw new Failure('not_found');
+  const first = Math.min(Math.floor(offset / CHUNK_SIZE), 2 ** 31 - 1);
+  const last = Math.min(Math.floor((offset + Math.max(length, 1) - 1) / CHUNK_SIZE), 2 ** 31 - 1);
+  const rows = await guarded<Row>(
+    session,
+    sql`f.id AS native, f.name, f.size, f.version, f.sha256, b.chunk, b.bytes FROM ${guard(authority)}
+    LEFT JOIN LATERAL (
+      SELECT f.id, f.name, f.size, f.version, f.sha256 FROM platform.file f
+        JOIN platform.message m ON m.tenant = f.tenant AND m.site = f.site AND m.id = f.message_id
+        JOIN platform.conversation c ON c.tenant = f.tenant AND c.site = f.site AND c.id = f.conversation_id
+       WHERE guard.ok AND f.tenant = ${website.tenant} AND f.site = ${website.site} AND f.id = ${native}
+         AND (${includeInternal} OR m.visibility = 'public') AND ${callerOf({ authority, website }).allowed('c')}
+    ) f ON true
+    LEFT JOIN platform.file_chunk b ON b.tenant = ${website.tenant} AND b.site = ${website.site} AND b.file_id = f.id
+      AND b.chunk BETWEEN ${first} AND ${last}
+    ORDER BY b.chunk`,
+  );
+  const [row] = rows;
+  if (!row?.native) throw new Failure('not_found');
+  const stored = Buffer.concat(rows.flatMap(({ bytes }) => (bytes ? [bytes] : [])));
+  const start = offset - first * CHUNK_SIZE;
+  return {
+    bytes: stored.subarray(start, start + length),
+    offset,
+    size: Number(row.size),
+    version: row.version,
+    sha256: row.sha256,
+    name: row.name,
+  };
+}

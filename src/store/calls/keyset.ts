@@ -1,0 +1,64 @@
+import { Failure } from '../../core/failures.ts';
+import { fitsBigint, parseId, type WebsiteKey } from '../../core/ids.ts';
+import type { PageRequest } from '../../core/reads.ts';
+import { type Fragment, raw, sql } from '../../core/sql.ts';
+import type { View } from '../../core/view.ts';
+import type { Row } from './projection.ts';
+
+/** The order of a list, and where it goes on. */
+export interface Keyset {
+  readonly by: Fragment;
+  readonly key: Fragment;
+  readonly after: Fragment | undefined;
+  cursor(row: Row): string;
+}
+
+/** Continues after a position that every caller can compute: a row deleted meanwhile changes nothing. */
+export function keyset(website: WebsiteKey, view: View, request: PageRequest): Keyset {
+  const alias = raw(view.alias);
+  const invalid = (): never => {
+    throw new Failure('invalid_cursor', { errors: [{ parameter: 'cursor', code: 'invalid_cursor' }] });
+  };
+  if (request.by === 'updated_at') {
+    const at = request.cursor === undefined ? undefined : (readUpdatedCursor(request.cursor, website) ?? invalid());
+    return {
+      by: sql`${alias}.updated_at, ${alias}.id`,
+      key: sql`(extract(epoch FROM ${alias}.updated_at) * 1000000)::bigint AS moment`,
+      after:
+        at &&
+        sql`(${alias}.updated_at, ${alias}.id) > ('epoch'::timestamptz + ${at.moment}::bigint * interval '1 microsecond', ${at.native}::bigint)`,
+      cursor: (row) => writeUpdatedCursor(website, String(row['moment']), String(row['native'])),
+    };
+  }
+  const descending = (request.direction ?? view.order ?? 'desc') === 'desc';
+  const parsed =
+    request.cursor === undefined
+      ? undefined
+      : view.id === 'plain'
+        ? { website: website.id, native: request.cursor }
+        : // A list whose cursor has two forms takes any text: what is no id of its kind is refused here.
+          view.id.schema.safeParse(request.cursor).success
+          ? parseId(request.cursor)
+          : null;
+  if (parsed === null || (parsed && (parsed.website !== website.id || !fitsBigint(parsed.native)))) return invalid();
+  const kind = view.id;
+  return {
+    by: descending ? sql`${alias}.id DESC` : sql`${alias}.id ASC`,
+    key: sql`NULL AS moment`,
+    after: parsed && (descending ? sql`${alias}.id < ${parsed.native}` : sql`${alias}.id > ${parsed.native}`),
+    cursor: (row) => (kind === 'plain' ? String(row['native']) : kind.format(website, String(row['native']))),
+  };
+}
+
+// Opaque to callers, because two numbers are needed: website, microseconds, native id. It grants nothing (every page
+// applies the caller's own authority), so it needs no signature.
+const writeUpdatedCursor = (website: WebsiteKey, moment: string, native: string): string =>
+  Buffer.from(`${website.id}_${moment}_${native}`).toString('base64url');
+
+function readUpdatedCursor(cursor: string, website: WebsiteKey): { moment: string; native: string } | undefined {
+  const text = Buffer.from(cursor, 'base64url').toString('latin1');
+  const match = /^(web_[0-9]{1,20}_[1-9][0-9]{0,18})_(-?[0-9]{1,17})_([1-9][0-9]{0,18})$/.exec(text);
+  const [, site, moment, native] = match ?? [];
+  if (site !== website.id || moment === undefined || native === undefined || !fitsBigint(native)) return undefined;
+  return Buffer.from(text).toString('base64url') === cursor ? { moment, native } : undefined;
+}

@@ -1,0 +1,121 @@
+import type { Authority } from '../../core/authority.ts';
+import { parseId, type WebsiteKey } from '../../core/ids.ts';
+import { RESTRICTIONS, type Restriction } from '../../core/scopes.ts';
+import { type Fragment, join, raw, sql } from '../../core/sql.ts';
+import { type Caller, type Expression, type Field, type Projection, seen, type View } from '../../core/view.ts';
+
+/** Whose view of a website's data it is. */
+export interface Reader {
+  readonly authority: Authority;
+  readonly website: WebsiteKey;
+}
+
+export type Row = Record<string, unknown>;
+
+/** The native ids of this website that a restriction permits. */
+export function permitted(authority: Authority, website: WebsiteKey, dimension: Restriction): string[] | undefined {
+  const ids = authority.restrictions[dimension]?.map(parseId);
+  return ids?.flatMap((id) => (id?.website === website.id ? [id.native] : []));
+}
+
+/** What an expression of a view may ask about the session's caller, and how long a text is wanted. */
+export function callerOf({ authority, website }: Reader, longest?: number): Caller {
+  const permits = (dimension: Restriction, column: string): Fragment => {
+    const ids = permitted(authority, website, dimension);
+    return ids ? sql`${raw(column)} = ANY(${ids}::bigint[])` : YES;
+  };
+  return {
+    grants: authority,
+    permitted: (dimension) => permitted(authority, website, dimension),
+    permits,
+    longest,
+    // Every dimension must permit the row; a row without a channel, team or subsite is not permitted in it.
+    allowed: (alias) => {
+      const conditions = RESTRICTIONS.flatMap((dimension) =>
+        authority.restrictions[dimension] ? [permits(dimension, `${alias}.${COLUMN[dimension]}`)] : [],
+      );
+      return conditions.length === 0 ? YES : join(conditions, ' AND ');
+    },
+  };
+}
+
+const YES = sql`true`;
+const COLUMN = { channel_ids: 'channel_id', team_ids: 'team_id', subsite_ids: 'subsite_id' } as const;
+
+/** The select list of what a reader may see of a view, and how a row becomes a record. */
+export interface Columns<Name extends string> {
+  readonly select: Fragment;
+  build(row: Row): Projection<Name>;
+}
+
+/** Column lists of an authority that are kept for a view; it may hold thousands of websites. */
+const WEBSITES = 50;
+// An authority lives as long as it is remembered; its columns of a view are the same for every call.
+const known = new WeakMap<View, WeakMap<Authority, Map<string, Columns<string>>>>();
+
+/** What stands under a key, made where there is nothing yet. */
+function kept<Key, Value>(
+  all: { get(key: Key): Value | undefined; set(key: Key, value: Value): unknown },
+  key: Key,
+  make: () => Value,
+): Value {
+  const before = all.get(key);
+  if (before !== undefined) return before;
+  const made = make();
+  all.set(key, made);
+  return made;
+}
+
+/** `longest`: without texts of more bytes than that. */
+export function projectionOf<Name extends string>(
+  { authority, website }: Reader,
+  view: View<Name>,
+  longest?: number,
+): Columns<Name> {
+  const ofView = kept(known, view, () => new WeakMap<Authority, Map<string, Columns<string>>>());
+  const ofReader = kept(ofView, authority, () => new Map<string, Columns<string>>());
+  const key = longest === undefined ? website.id : `${website.id} ${longest}`;
+  if (ofReader.size >= WEBSITES && !ofReader.has(key)) ofReader.clear();
+  const columns = kept(ofReader, key, () => columnsOf({ authority, website }, view, longest));
+  return columns as Columns<Name>; // the outer key is this very view
+}
+
+/** A member of the record; without a field it is null. */
+interface Member {
+  readonly name: string;
+  readonly field: Field | undefined;
+  readonly from: readonly string[];
+}
+
+function columnsOf<Name extends string>(reader: Reader, view: View<Name>, longest?: number): Columns<Name> {
+  const names = new Map<string, string>();
+  const selected: Fragment[] = [];
+  const caller = callerOf(reader, longest);
+  const nameOf = (expression: Expression): string => {
+    const fragment = typeof expression === 'function' ? expression(caller) : expression;
+    const key = JSON.stringify([fragment.texts, fragment.values]);
+    const before = names.get(key);
+    if (before !== undefined) return before;
+    const name = `c${names.size}`;
+    names.set(key, name);
+    selected.push(sql`${fragment} AS ${raw(name)}`);
+    return name;
+  };
+  const visible = new Map(seen(view, reader.authority));
+  const members = Object.entries(view.fields).flatMap(([name, field]): Member[] => {
+    if (visible.has(name)) return [{ name, field, from: field.select.map(nameOf) }];
+    return field.denied === 'null' ? [{ name, field: undefined, from: [] }] : [];
+  });
+  const context = { website: reader.website, grants: reader.authority };
+  return {
+    select: join(selected.length > 0 ? selected : [sql`1 AS c0`], ', '),
+    build: (row) => {
+      const record: Record<string, unknown> & { '~view'?: Name } = {};
+      for (const { name, field, from } of members) {
+        const values = from.map((column) => row[column]);
+        record[name] = field === undefined ? null : field.build(values, context);
+      }
+      return record;
+    },
+  };
+}

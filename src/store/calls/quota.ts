@@ -1,0 +1,46 @@
+import { runFor, sql } from '../../core/sql.ts';
+import { type Database, sqlState } from '../driver/postgres.ts';
+
+export interface Grant {
+  readonly granted: number;
+  /** The window of time in which they were granted: what gives them back names it. */
+  readonly granted_in: string;
+  readonly remaining: number;
+  readonly per_minute: number;
+  readonly burst: number;
+}
+
+/** Takes units from an app's bucket (gateway.take_quota). `null`: no such app. */
+export async function takeQuota(
+  db: Database,
+  app: string,
+  ask: { need: number; want: number; held: number; unspent: number; heldIn: string; windowSeconds: number },
+): Promise<Grant | null> {
+  const statement = sql`
+    SELECT * FROM gateway.take_quota(${app}, ${ask.need}, ${ask.want}, ${ask.held}, ${ask.unspent},
+                                     ${ask.heldIn}, ${ask.windowSeconds}::float8 * interval '1 second')`;
+  const [grant] = await db.query<Grant>(runFor(app, statement));
+  return grant ?? null;
+}
+
+/** Takes units that were not leased, also where the bucket has none: what it lacks then is the app's debt. */
+export async function oweQuota(db: Database, app: string, units: number): Promise<void> {
+  await db.query(runFor(app, sql`UPDATE gateway.quota SET tokens = tokens - ${units}::integer WHERE app_id = ${app}`));
+}
+
+/** Whether the store answers but takes no writes: it was made read-only, or its disk is full. */
+export const takesNoWrites = (error: unknown): boolean => /^(25006|53100)$/.test(sqlState(error));
+
+/** An app's bucket as it stands now, with nothing taken from it. `null`: no such app. */
+export async function seeQuota(
+  db: Database,
+  app: string,
+): Promise<Pick<Grant, 'remaining' | 'per_minute' | 'burst'> | null> {
+  const statement = sql`
+    SELECT a.quota_per_minute AS per_minute, a.burst,
+           least(a.burst, coalesce(q.tokens + extract(epoch FROM clock_timestamp() - q.at) * a.quota_per_minute / 60.0,
+                                   a.burst))::float8 AS remaining
+      FROM gateway.app a LEFT JOIN gateway.quota q ON q.app_id = a.id WHERE a.id = ${app}`;
+  const [bucket] = await db.read<Pick<Grant, 'remaining' | 'per_minute' | 'burst'>>(runFor(app, statement));
+  return bucket ?? null;
+}

@@ -1,0 +1,249 @@
+import { EVENT_FAMILIES, EVENT_KINDS } from '../../core/events.ts';
+import { type Fragment, join, raw, sql } from '../../core/sql.ts';
+import type { Database } from '../driver/postgres.ts';
+
+/** Questions that `gateway doctor` asks. Each answers how many rows are wrong, in one snapshot of the store. */
+export interface Site {
+  readonly tenant: string;
+  readonly site: string;
+  readonly id: string;
+}
+
+export const auditedSites = (db: Database): Promise<Site[]> =>
+  db.query<Site>(
+    sql`SELECT tenant, site, 'web_' || tenant || '_' || site AS id FROM platform.website ORDER BY tenant, site`,
+  );
+
+async function counted(db: Database, statement: Fragment): Promise<number> {
+  const [row] = await db.query<{ count: number }>(statement);
+  return row?.count ?? 0;
+}
+
+/** Conversations of a website whose stored totals are not what its messages and AI results say (0002_totals.sql). */
+export const wrongTotals = (db: Database, { tenant, site }: Site): Promise<number> =>
+  counted(
+    db,
+    sql`
+    WITH ordered AS (
+      SELECT m.conversation_id AS id, m.author_type AS author, m.visibility = 'public' AS seen, m.ai_generated AS ai, m.created_at AS at,
+             lag(m.author_type) OVER w AS before, lag(m.created_at) OVER w AS before_at,
+             min(m.created_at) FILTER (WHERE m.visibility = 'public' AND m.author_type = 'visitor')
+               OVER (PARTITION BY m.conversation_id) AS asked_at
+        FROM platform.message m WHERE m.tenant = ${tenant} AND m.site = ${site}
+      WINDOW w AS (PARTITION BY m.conversation_id, m.visibility ORDER BY m.created_at, m.id)
+    ), said AS (
+      SELECT id, count(*) FILTER (WHERE seen) AS total,
+             count(*) FILTER (WHERE seen AND author = 'visitor') AS visitor,
+             count(*) FILTER (WHERE seen AND author = 'bot') AS bot,
+             count(*) FILTER (WHERE seen AND author = 'operator') AS operator,
+             max(at) FILTER (WHERE seen) AS last_at, min(asked_at) AS asked_at,
+             min(at) FILTER (WHERE seen AND author <> 'visitor' AND at >= asked_at) AS reply_at,
+             min(at) FILTER (WHERE seen AND author = 'operator' AND at >= asked_at) AS operator_reply_at,
+             max(at) FILTER (WHERE seen AND author = 'operator') AS last_operator_at,
+             min(at) FILTER (WHERE ai) AS ai_at, bool_or(ai AND seen) AS ai_seen,
+             coalesce(sum(extract(epoch FROM at - before_at)) FILTER (WHERE answers), 0) AS waited,
+             count(*) FILTER (WHERE answers) AS answers
+        FROM (SELECT *, seen AND author IN ('bot', 'operator') AND before = 'visitor' AS answers FROM ordered) o GROUP BY id
+    ), recorded AS (
+      SELECT DISTINCT r.conversation_id AS id FROM platform.ai_result r WHERE r.tenant = ${tenant} AND r.site = ${site}
+    )
+    SELECT count(*)::integer AS count
+      FROM platform.conversation c LEFT JOIN said s ON s.id = c.id LEFT JOIN recorded r ON r.id = c.id
+     WHERE c.tenant = ${tenant} AND c.site = ${site} AND (
+           (c.message_count, c.visitor_messages, c.bot_messages, c.operator_messages, c.response_count)
+             IS DISTINCT FROM (coalesce(s.total, 0), coalesce(s.visitor, 0), coalesce(s.bot, 0), coalesce(s.operator, 0), coalesce(s.answers, 0))
+        OR (c.last_message_at, c.first_visitor_at, c.first_reply_at, c.first_operator_reply_at)
+             IS DISTINCT FROM (s.last_at, s.asked_at, s.reply_at, s.operator_reply_at)
+        OR abs(c.response_seconds - coalesce(s.waited, 0)) > 0.001
+        OR c.ai_involved <> (s.ai_at IS NOT NULL OR r.id IS NOT NULL)
+        OR c.ai_customer_facing <> coalesce(s.ai_seen, false)
+        OR c.ai_escalated <> coalesce(s.last_operator_at > coalesce(s.ai_at, CASE WHEN r.id IS NOT NULL THEN c.created_at END), false))`,
+  );
+
+/** Messages whose attachment count is wrong, files on another conversation than their message, and files whose content is not all there. */
+export const wrongFiles = (db: Database, { tenant, site }: Site): Promise<number> =>
+  counted(
+    db,
+    sql`
+    WITH files AS (
+      SELECT f.id, f.message_id, f.conversation_id, f.size,
+             (SELECT coalesce(sum(length(k.bytes)), 0) FROM platform.file_chunk k
+               WHERE k.tenant = f.tenant AND k.site = f.site AND k.file_id = f.id) AS held
+        FROM platform.file f WHERE f.tenant = ${tenant} AND f.site = ${site}
+    ), attached AS (SELECT message_id, count(*) AS n FROM files GROUP BY message_id)
+    SELECT ((SELECT count(*) FROM platform.message m LEFT JOIN attached a ON a.message_id = m.id
+              WHERE m.tenant = ${tenant} AND m.site = ${site} AND m.attachment_count <> coalesce(a.n, 0))
+          + (SELECT count(*) FROM files f JOIN platform.message m ON m.tenant = ${tenant} AND m.site = ${site} AND m.id = f.message_id
+              WHERE m.conversation_id <> f.conversation_id OR f.size <> f.held))::integer AS count`,
+  );
+
+/** Tables whose rows get their numbers from platform.reserve_ids. Operators count per organization. */
+export const NUMBERED: readonly string[] = [
+  ...['subsite', 'channel', 'team', 'contact', 'visitor', 'conversation', 'ai_feature', 'message', 'file', 'note'],
+  ...['disposition', 'saved_response', 'saved_link', 'offer', 'ai_result', 'operator'],
+];
+
+/** Kinds of record of a website with numbers above the last one given out: the next record would meet one of them. */
+export const overtakenNumbers = (db: Database, { tenant, site }: Site): Promise<number> =>
+  counted(
+    db,
+    sql`SELECT count(*)::integer AS count FROM (${join(
+      NUMBERED.map(
+        (
+          kind,
+        ) => sql`SELECT ${kind}::text AS kind, ${kind === 'operator' ? '0' : site}::bigint AS site, max(x.id) AS highest
+                        FROM platform.${raw(kind)} x WHERE x.tenant = ${tenant} AND x.site = ${site}`,
+      ),
+      ' UNION ALL ',
+    )}) used
+    LEFT JOIN platform.native_id n ON n.tenant = ${tenant} AND n.site = used.site AND n.kind = used.kind
+   WHERE used.highest > coalesce(n.last, 0)`,
+  );
+
+/** Websites whose journal does not hold every position from the first that retention has left to its head. */
+export const brokenJournals = (db: Database): Promise<{ id: string }[]> =>
+  db.query<{ id: string }>(sql`
+    SELECT 'web_' || tenant || '_' || site AS id
+      FROM (SELECT tenant, site, count(*) AS held, min(position) AS low, max(position) AS high
+              FROM gateway.journal GROUP BY tenant, site) j
+      FULL JOIN gateway.journal_head h USING (tenant, site)
+     WHERE coalesce(j.held, 0) <> coalesce(h.position - h.trimmed, 0)
+        OR j.held > 0 AND (j.low, j.high) IS DISTINCT FROM (h.trimmed + 1, h.position)
+     ORDER BY tenant, site`);
+
+/** Receipts whose type nobody can subscribe to. */
+export const unknownReceipts = (db: Database): Promise<number> =>
+  counted(
+    db,
+    sql`SELECT count(*)::integer AS count FROM gateway.journal
+         WHERE NOT (split_part(event_type, '.', 1) = ANY (${EVENT_FAMILIES}::text[])
+                    AND split_part(event_type, '.', 2) = ANY (${EVENT_KINDS}::text[]) AND split_part(event_type, '.', 3) = '')`,
+  );
+
+/** Seconds after its lease within which any replica has taken a lapsed write over (gateway/upkeep.ts). */
+export const UPKEEP_LIMIT = 60;
+
+/** Writes that are still pending although their lease ended long ago, or that never had one. */
+export const stuckOperations = (db: Database): Promise<number> =>
+  counted(
+    db,
+    sql`SELECT count(*)::integer AS count FROM gateway.operation
+         WHERE status = 'pending' AND coalesce(lease_until, created_at) < now() - make_interval(secs => ${UPKEEP_LIMIT}::integer)`,
+  );
+
+/**
+ * Notes of a website that the ledger has written and that lack their acknowledged operation, or their receipt in what is
+ * kept of the journal. All three are of one transaction and carry its time, so that none is taken for another's; of a
+ * disposition, or of what another system performed, no row of its own remains that could be compared.
+ */
+export const unrecordedNotes = (db: Database, { tenant, site }: Site): Promise<number> =>
+  counted(
+    db,
+    sql`
+    WITH written AS (
+      SELECT o.created_at AS at, count(*) AS n
+        FROM platform.note x
+        LEFT JOIN gateway.operation o ON o.operation_id = x.external_id AND o.tenant = x.tenant AND o.site = x.site
+         AND o.status = 'acknowledged'
+       WHERE x.tenant = ${tenant} AND x.site = ${site} AND x.external_id ~ '^op_[a-f0-9]{64}$' GROUP BY 1
+    ), told AS (
+      SELECT occurred_at AS at, count(*) AS n FROM gateway.journal
+       WHERE tenant = ${tenant} AND site = ${site} AND event_type = 'visitor.changed' GROUP BY 1
+    ), kept AS (
+      SELECT min(occurred_at) AS since FROM gateway.journal WHERE tenant = ${tenant} AND site = ${site}
+    )
+    SELECT coalesce(sum(greatest(0, w.n - coalesce(t.n, 0))), 0)::integer AS count
+      FROM kept CROSS JOIN written w LEFT JOIN told t ON t.at = w.at
+     WHERE w.at IS NULL OR w.at >= coalesce(kept.since, '-infinity')`,
+  );
+
+/** Seconds after which some replica has ended a lapsed task and deleted an expired one. */
+const SWEPT = 5;
+
+/** Tasks that nobody holds any more and nobody has ended. */
+export const lapsedTasks = (db: Database): Promise<number> =>
+  counted(
+    db,
+    sql`SELECT count(*)::integer AS count FROM gateway.task
+         WHERE state IN ('submitted', 'working') AND expires_at > now()
+           AND coalesce(lease_until, '-infinity') < now() - make_interval(secs => ${SWEPT}::integer)`,
+  );
+
+/** Results of tasks that have not completed. */
+export const misplacedArtifacts = (db: Database): Promise<number> =>
+  counted(
+    db,
+    sql`SELECT count(*)::integer AS count FROM gateway.task WHERE artifact IS NOT NULL AND state <> 'completed'`,
+  );
+
+/** Tasks, and what they found, kept after their end. */
+export const expiredTasks = (db: Database): Promise<number> =>
+  counted(
+    db,
+    sql`SELECT count(*)::integer AS count FROM gateway.task
+         WHERE expires_at < now() - make_interval(secs => ${SWEPT}::integer)`,
+  );
+
+/** Tokens that were not ended with their credential. */
+export const orphanedTokens = (db: Database): Promise<number> =>
+  counted(
+    db,
+    sql`SELECT count(*)::integer AS count FROM gateway.token t JOIN gateway.credential c ON c.id = t.credential_id
+         WHERE c.revoked_at IS NOT NULL AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())`,
+  );
+
+/** Active credentials that grant a website which does not exist (any more). */
+export const missingWebsites = (db: Database): Promise<number> =>
+  counted(
+    db,
+    sql`SELECT count(*)::integer AS count
+          FROM gateway.credential c JOIN gateway.installation i ON i.id = c.installation_id JOIN gateway.app a ON a.id = i.app_id
+         WHERE c.revoked_at IS NULL AND EXISTS (
+           SELECT FROM unnest(c.sites) AS s (site)
+            WHERE NOT EXISTS (SELECT FROM platform.website w WHERE w.tenant = a.tenant AND w.site = s.site))`,
+  );
+
+/** Authors of active credentials who cannot write: disabled, or on a website that is not granted or not the app's. */
+export const uselessAuthors = (db: Database): Promise<number> =>
+  counted(
+    db,
+    sql`SELECT count(*)::integer AS count
+          FROM gateway.native_author n
+          JOIN gateway.credential c ON c.id = n.credential_id
+          JOIN gateway.installation i ON i.id = c.installation_id JOIN gateway.app a ON a.id = i.app_id
+          JOIN platform.operator p ON p.tenant = n.tenant AND p.site = n.site AND p.id = n.operator_id
+         WHERE c.revoked_at IS NULL AND NOT (p.enabled AND n.site = ANY (c.sites) AND n.tenant = a.tenant)`,
+  );
+
+/** An import that neither runs nor was finished, and what it still owes to journals. */
+export const unfinishedImports = (db: Database): Promise<number> =>
+  counted(
+    db,
+    sql`SELECT ((SELECT count(*) FROM gateway.import_run WHERE unfinished AND lease_until < clock_timestamp())
+             + (SELECT count(*) FROM gateway.import_owed
+                 WHERE NOT EXISTS (SELECT FROM gateway.import_run WHERE lease_until >= clock_timestamp())))::integer AS count`,
+  );
+
+// What a secret of ours looks like in text; whether one is, its checksum says (auth/tokens.ts). Those that sign webhooks have none.
+const SECRET = 'igw[a-z]{0,2}_(?:live_|test_)?[0-9A-Za-z]{49}|whsec_[0-9A-Za-z+/]{43}=';
+
+/** Whatever looks like a secret in the gateway's own tables, in text or in bytes, by table. Never to be shown. */
+export async function suspectedSecrets(db: Database): Promise<{ table: string; secret: string }[]> {
+  const tables = await db.query<{ name: string; row: string }>(sql`
+    SELECT t.table_name AS name, concat_ws(' || '' '' || ', 'x::text',
+             string_agg(format('coalesce(encode(x.%I, ''escape''), '''')', c.column_name), ' || '' '' || ')
+               FILTER (WHERE c.data_type = 'bytea')) AS row
+      FROM information_schema.tables t JOIN information_schema.columns c USING (table_schema, table_name)
+     WHERE t.table_schema = 'gateway' AND t.table_type = 'BASE TABLE' AND t.table_name <> 'import_chunk'
+     GROUP BY t.table_name ORDER BY t.table_name`);
+  const found: { table: string; secret: string }[] = [];
+  for (const { name, row } of tables) {
+    // Names come from the catalogue, quoted by PostgreSQL.
+    const rows = await db.query<{ secret: string }>(sql`
+      SELECT m[1] AS secret
+        FROM gateway.${raw(name)} x CROSS JOIN LATERAL regexp_matches(${raw(row)}, ${`(${SECRET})`}::text, 'g') AS m
+       WHERE strpos(${raw(row)}, 'igw') > 0 OR strpos(${raw(row)}, 'whsec_') > 0`);
+    found.push(...rows.map(({ secret }) => ({ table: name, secret })));
+  }
+  return found;
+}

@@ -1,0 +1,46 @@
+import { sql } from '../../core/sql.ts';
+import type { Database } from '../driver/postgres.ts';
+
+/** What the store tells of its queues, for `/metrics`. Counts end at COUNTED: a longer queue costs no longer look. */
+export interface Gauges {
+  /** Commands whose outcome is not known yet: reserved, or unknown. */
+  readonly operationsUnsettled: number;
+  /** PostgreSQL's own estimate of the ledger's rows. */
+  readonly operationsKept: number;
+  /** Receipts of an import under way, which are appended at its end. */
+  readonly receiptsOwed: number;
+  readonly deliveriesPending: number;
+  /** Seconds since the oldest pending delivery was due; 0 while none is late. */
+  readonly deliveriesLate: number;
+  /** Receipts that the endpoint furthest behind has not queued yet. */
+  readonly receiptsBehind: number;
+  readonly endpointsEnabled: number;
+  /** Tasks that wait or run. */
+  readonly tasksOpen: number;
+}
+
+export const COUNTED = 10_000;
+
+/** One statement of bounded counts over partial indexes: 0.3 ms with empty queues, 5.5 ms with full ones. */
+export async function readGauges(db: Database): Promise<Gauges | undefined> {
+  const [row] = await db.query<Gauges & { operationsKept: string; receiptsBehind: string }>(sql`
+    WITH endpoint AS MATERIALIZED (
+      SELECT coalesce(h.position, e.position) - e.position AS behind,
+             (SELECT d.due_at FROM gateway.webhook_delivery d WHERE d.endpoint_id = e.id AND d.status = 'pending'
+               ORDER BY d.due_at LIMIT 1) AS due_at
+        FROM (SELECT id, tenant, site, position FROM gateway.webhook_endpoint WHERE enabled LIMIT ${COUNTED}::integer) e
+        LEFT JOIN gateway.journal_head h ON h.tenant = e.tenant AND h.site = e.site)
+    SELECT (SELECT count(*)::integer FROM (SELECT FROM gateway.operation
+             WHERE status <> 'acknowledged' AND fingerprint IS NOT NULL LIMIT ${COUNTED}::integer) o) AS "operationsUnsettled",
+           (SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = 'gateway.operation'::regclass) AS "operationsKept",
+           (SELECT count(*)::integer FROM (SELECT FROM gateway.import_owed LIMIT ${COUNTED}::integer) r) AS "receiptsOwed",
+           (SELECT count(*)::integer FROM (SELECT FROM gateway.webhook_delivery
+             WHERE status = 'pending' LIMIT ${COUNTED}::integer) d) AS "deliveriesPending",
+           (SELECT greatest(coalesce(extract(epoch FROM now() - min(e.due_at)), 0), 0)::double precision FROM endpoint e)
+             AS "deliveriesLate",
+           (SELECT coalesce(max(e.behind), 0) FROM endpoint e) AS "receiptsBehind",
+           (SELECT count(*)::integer FROM endpoint) AS "endpointsEnabled",
+           (SELECT count(*)::integer FROM (SELECT FROM gateway.task
+             WHERE lease_until IS NOT NULL LIMIT ${COUNTED}::integer) t) AS "tasksOpen"`);
+  return row && { ...row, operationsKept: Number(row.operationsKept), receiptsBehind: Number(row.receiptsBehind) };
+}

@@ -1,0 +1,25 @@
+import { sql } from '../../core/sql.ts';
+import type { Database } from '../driver/postgres.ts';
+
+/** Questions that `gateway doctor` asks of webhooks; see audit.ts. */
+
+/** Seconds after its lease within which some replica has attempted a lost delivery again. */
+const TAKEN_UP = 60;
+
+/** Deliveries that are under nobody's lease any more and have not been attempted again; those of a held family wait. */
+export async function lapsedDeliveries(db: Database): Promise<number> {
+  const [row] = await db.query<{ count: number }>(sql`
+    SELECT count(*)::integer AS count FROM gateway.webhook_delivery d JOIN gateway.webhook_endpoint e ON e.id = d.endpoint_id
+     WHERE d.status = 'pending' AND e.enabled AND d.lease_until < now() - make_interval(secs => ${TAKEN_UP}::integer)
+       AND NOT EXISTS (SELECT FROM gateway.family_hold f
+                        WHERE f.tenant = d.tenant AND f.site = d.site AND f.family = split_part(d.event_type, '.', 1))`);
+  return row?.count ?? 0;
+}
+
+/** Enabled endpoints that get nothing: their credential has ended, or may not be told of the website's changes. */
+export async function unpermittedEndpoints(db: Database): Promise<number> {
+  const [row] = await db.query<{ count: number }>(sql`
+    SELECT count(*)::integer AS count FROM gateway.webhook_endpoint e
+     WHERE e.enabled AND NOT gateway.may_be_told(e.credential_id, e.tenant, e.site)`);
+  return row?.count ?? 0;
+}

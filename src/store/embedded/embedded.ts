@@ -1,0 +1,192 @@
+import { closeSync, openSync, realpathSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+import postgres from 'postgres';
+
+import { admit, ourName } from './admission.ts';
+import { findBinaries } from './binaries.ts';
+import { clusterExists, makeCluster, superuser } from './cluster.ts';
+import { closeToOthers, prepareDataDir, type Told } from './data-folder.ts';
+import { type Account, accountFor, hand, ownerOf } from './identity.ts';
+import { type Lock, lock } from './locks.ts';
+import { livingPostmaster, port, reload, startOrAdopt, stopPostmaster } from './postmaster.ts';
+import { StoreUnavailable } from './unavailable.ts';
+import { watch } from './watch.ts';
+
+export { StoreUnavailable } from './unavailable.ts';
+
+/** A running PostgreSQL of our own, reached over a socket in its data folder. */
+export interface EmbeddedStore {
+  /** Folder of the socket. For this process only: a long one is named by a descriptor. */
+  readonly host: string;
+  readonly port: number;
+  readonly database: 'gateway';
+  /** Owner of the database, not a superuser. */
+  readonly username: string;
+  /** The server's version, as `18.4`. */
+  readonly version: string;
+  /** Its binaries come from the npm package, or from this machine. */
+  readonly origin: 'embedded' | 'path';
+  /** It ran already: another gateway process started it. */
+  readonly adopted: boolean;
+  /** Lets go of it. The last gateway process to do so stops the server. */
+  stop(): Promise<void>;
+}
+
+export interface EmbeddedOptions extends Told {
+  readonly dataDir: string;
+  /** Forces where the binaries come from. */
+  readonly binaries?: 'embedded' | 'path';
+}
+
+const database = 'gateway';
+
+/** Longest path of a socket, less one for the closing zero. */
+const socketPathLimit = 107;
+
+/** How long one process waits for another's initdb, start or stop, in seconds. */
+const patience = 150;
+
+/**
+ * Opens the store in `<dataDir>/postgres`: makes the cluster at the first start, adopts a running server, else starts
+ * one. Any number of processes may do so at the same moment. Throws StoreUnavailable.
+ */
+export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedStore> {
+  if (process.platform !== 'linux') {
+    throw new StoreUnavailable('The embedded store runs on Linux only: set DATABASE_URL to a PostgreSQL server.');
+  }
+  prepareDataDir(resolve(options.dataDir));
+  const dataDir = realpathSync(options.dataDir);
+  return alone(dataDir, (guard) => open(dataDir, guard, options));
+}
+
+async function open(
+  dataDir: string,
+  guard: Lock,
+  { log, warn, binaries: want }: EmbeddedOptions,
+): Promise<EmbeddedStore> {
+  const cluster = join(dataDir, 'postgres');
+  const account = accountFor(cluster);
+  const binaries = await findBinaries({ dataDir, account, want, log });
+  // The server's user has to get to a copy of its programs that lies there.
+  closeToOthers(dataDir, { log, warn }, binaries.bin.startsWith(`${dataDir}/`) ? 0o711 : 0o700);
+  warnOfSharedUser(cluster, account, warn);
+  if (!clusterExists(cluster, binaries)) {
+    log(`making a database in ${cluster} with PostgreSQL ${binaries.version}`);
+    await makeCluster(cluster, { binaries, account, guard: guard.fd });
+  } else if (account && ownerOf(cluster) === 0) {
+    hand(cluster, account, { deep: true });
+  }
+  const changed = admit(cluster, { binaries, account, keep: livingPostmaster(cluster) !== undefined });
+  const { adopted } = await startOrAdopt(cluster, { binaries, account, log });
+  if (adopted && changed) reload(cluster);
+  const holder = await hold(dataDir);
+  const socket = socketFolder(cluster);
+  try {
+    const version = await ensureDatabase(socket.host);
+    const unwatch = watch({
+      lives: () => livingPostmaster(cluster) !== undefined,
+      revive: () => alone(dataDir, async () => void (await startOrAdopt(cluster, { binaries, account, log }))),
+      log,
+    });
+    const leave = async () => {
+      await unwatch();
+      await alone(dataDir, async () => {
+        holder.release();
+        await stopUnlessHeld(dataDir, cluster, log);
+      });
+      socket.close();
+    };
+    let leaving: Promise<void> | undefined;
+    const stop = () => {
+      leaving ??= leave();
+      return leaving;
+    };
+    const { origin } = binaries;
+    return { host: socket.host, port, database, username: database, version, origin, adopted, stop };
+  } catch (error) {
+    holder.release();
+    socket.close();
+    await stopUnlessHeld(dataDir, cluster, log);
+    throw error;
+  }
+}
+
+/** Its other processes are kept from the socket, and not from the files. */
+function warnOfSharedUser(cluster: string, account: Account | undefined, warn: Told['warn']): void {
+  if ((account?.name ?? ourName()) !== 'nobody') return;
+  const mend = account
+    ? `stop the gateway, make a user (useradd --system postgres), give it the files (chown -R postgres ${cluster})`
+    : 'run the gateway as a user of its own, which owns its data folder,';
+  warn?.(
+    'PostgreSQL runs as the user nobody, and every other program that does can read and change the files of the database: ' +
+      `${mend} and start again, or set DATABASE_URL`,
+  );
+}
+
+/** A socket's path has to be short. A descriptor of ours names a folder in few bytes, however deep it lies. */
+function socketFolder(cluster: string): { host: string; close(): void } {
+  const path = join(cluster, `.s.PGSQL.${port}`);
+  if (Buffer.byteLength(path) <= socketPathLimit) return { host: cluster, close: () => undefined };
+  const folder = openSync(cluster, 'r');
+  return { host: `/proc/self/fd/${folder}`, close: () => closeSync(folder) };
+}
+
+async function stopUnlessHeld(dataDir: string, cluster: string, log: (message: string) => void): Promise<void> {
+  const last = await lock(join(dataDir, 'postgres.holders'), 'exclusive', 0);
+  if (!last) return;
+  try {
+    await stopPostmaster(cluster, log);
+  } finally {
+    last.release();
+  }
+}
+
+/** One process at a time makes, starts or stops the server of a data folder. */
+async function alone<T>(dataDir: string, action: (guard: Lock) => Promise<T>): Promise<T> {
+  const path = join(dataDir, 'postgres.lock');
+  const guard = await lock(path, 'exclusive', patience);
+  if (!guard) {
+    throw new StoreUnavailable(
+      `Another gateway process has been starting or stopping the database for more than ${patience} s (it holds ` +
+        `${path}): end it, or choose another folder with GATEWAY_DATA_DIR.`,
+    );
+  }
+  try {
+    return await action(guard);
+  } finally {
+    guard.release();
+  }
+}
+
+/** Counts this process among those that use the server, for as long as it lives. */
+async function hold(dataDir: string): Promise<Lock> {
+  const path = join(dataDir, 'postgres.holders');
+  const holder = await lock(path, 'shared', patience);
+  if (holder) return holder;
+  throw new StoreUnavailable(`The lock ${path} is held by a program that is not the gateway: end that program.`);
+}
+
+/** Makes role and database where a first start was cut short; returns the server's version. */
+async function ensureDatabase(host: string): Promise<string> {
+  const sql = postgres({
+    host,
+    port,
+    database: 'postgres',
+    username: superuser,
+    max: 1,
+    connect_timeout: 10,
+    onnotice: () => undefined,
+  });
+  try {
+    const [row] = await sql<{ version: string; role: boolean; database: boolean }[]>`
+      select current_setting('server_version') as version,
+             exists (select from pg_roles where rolname = ${database}) as role,
+             exists (select from pg_database where datname = ${database}) as database`;
+    if (!row?.role) await sql.unsafe(`create role ${database} login`);
+    if (!row?.database) await sql.unsafe(`create database ${database} owner ${database}`);
+    return row?.version.split(' ')[0] ?? '';
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+}

@@ -1,0 +1,115 @@
+import { EVENT_TYPE } from '../../core/events.ts';
+import { Failure } from '../../core/failures.ts';
+import { sql } from '../../core/sql.ts';
+import { guard } from '../calls/guard.ts';
+import { guarded, type ReadSession } from '../calls/read.ts';
+import { visible } from './subscriptions.ts';
+
+/** A stored receipt; times in Unix milliseconds. */
+export interface JournalRow {
+  readonly position: number;
+  readonly eventType: string;
+  readonly occurredAt: number;
+  readonly recordedAt: number;
+}
+
+export interface ScannedWebsite {
+  readonly website: string;
+  /** Last position of its journal; 0: nothing was ever recorded. */
+  readonly head: number;
+  /** Last position that retention has removed. */
+  readonly trimmed: number;
+  /** Whether a family that the subscription names was ever recorded here. */
+  readonly reported: boolean;
+  /** Stored receipts behind the position given, a fair share of them, by position. */
+  readonly rows: readonly JournalRow[];
+}
+
+/** A subscription and what lies behind the positions given, at one snapshot. */
+export interface Scan {
+  readonly revision: number;
+  readonly eventTypes: readonly string[];
+  /** Whether a family that it names is held on one of its websites. */
+  readonly paused: boolean;
+  readonly websites: readonly ScannedWebsite[];
+}
+
+/** Stored receipts that one pull looks at (contract, Limits). */
+export const SCANNED = 100;
+
+type Head = [site: string, head: number, trimmed: number, reported: boolean];
+type Found = [site: string, position: number, eventType: string, occurredAt: number, recordedAt: number];
+
+interface ScanRow {
+  readonly present: boolean | null;
+  readonly revision: number;
+  readonly event_types: string[];
+  readonly paused: boolean;
+  readonly heads: Head[];
+  readonly found: Found[] | null;
+}
+
+/**
+ * Reads behind `positions` (by website id), under the guard. Websites with news share the hundred receipts equally: a busy
+ * one cannot keep the others from being looked at; of what was found a page takes the oldest. Positions have no gaps, so a share is a range of the primary key.
+ */
+export async function scanJournals(
+  session: Pick<ReadSession, 'db' | 'authority' | 'verified'>,
+  subscription: string,
+  positions: ReadonlyMap<string, number>,
+): Promise<Scan> {
+  const { authority } = session;
+  const known = [...positions].flatMap(([id, position]) => {
+    const website = authority.websites.get(id);
+    return website ? [{ site: website.site, position }] : [];
+  });
+  const [row] = await guarded<ScanRow>(
+    session,
+    sql`s.present, s.revision, s.event_types, s.paused,
+      (SELECT json_agg(json_build_array(w.site::text, coalesce(h.position, 0), coalesce(h.trimmed, 0),
+                                        coalesce(h.last_at ?| s.families, false)) ORDER BY w.n)
+         FROM unnest(s.sites) WITH ORDINALITY AS w (site, n)
+         LEFT JOIN gateway.journal_head h ON h.tenant = s.tenant AND h.site = w.site) AS heads,
+      (SELECT json_agg(json_build_array(news.site::text, j.position, j.event_type,
+                                        floor(extract(epoch FROM j.occurred_at) * 1000), floor(extract(epoch FROM j.recorded_at) * 1000))
+                       ORDER BY j.position)
+         FROM (SELECT h.site, k.position, ${SCANNED}::integer / count(*) OVER () AS share
+                 FROM unnest(${known.map(({ site }) => site)}::bigint[], ${known.map(({ position }) => position)}::bigint[]) AS k (site, position)
+                 JOIN gateway.journal_head h ON h.tenant = s.tenant AND h.site = k.site AND h.position > k.position
+                WHERE k.site = ANY (s.sites)) news
+        CROSS JOIN LATERAL (
+          SELECT e.position, e.event_type, e.occurred_at, e.recorded_at FROM gateway.journal e
+           WHERE e.tenant = s.tenant AND e.site = news.site
+             AND e.position > news.position AND e.position <= news.position + news.share
+           ORDER BY e.position LIMIT ${SCANNED}::integer) j) AS found
+      FROM ${guard(authority)} LEFT JOIN LATERAL (
+        SELECT true AS present, s.tenant, s.sites, s.revision, s.event_types, f.families,
+               EXISTS (SELECT FROM gateway.family_hold x
+                        WHERE x.tenant = s.tenant AND x.site = ANY (s.sites) AND x.family = ANY (f.families)) AS paused
+          FROM gateway.subscription s
+         CROSS JOIN LATERAL (SELECT ARRAY(SELECT DISTINCT split_part(t, '.', 1) FROM unnest(s.event_types) AS t)) AS f (families)
+         WHERE guard.ok AND s.id = ${subscription} AND ${visible(authority)}
+      ) s ON true`,
+  );
+  if (row?.present !== true) throw new Failure('not_found');
+  if (!row.event_types.every((type) => EVENT_TYPE.test(type))) throw new Failure('subscription_corrupt');
+  const rows = new Map<string, JournalRow[]>();
+  for (const [site, position, eventType, occurredAt, recordedAt] of row.found ?? []) {
+    const before = rows.get(site) ?? [];
+    before.push({ position, eventType, occurredAt, recordedAt });
+    rows.set(site, before);
+  }
+  const ids = new Map([...authority.websites.values()].map(({ id, site }) => [site, id]));
+  return {
+    revision: row.revision,
+    eventTypes: row.event_types,
+    paused: row.paused,
+    websites: row.heads.map(([site, head, trimmed, reported]) => ({
+      website: ids.get(site) ?? '',
+      head,
+      trimmed,
+      reported,
+      rows: rows.get(site) ?? [],
+    })),
+  };
+}

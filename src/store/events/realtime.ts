@@ -1,0 +1,228 @@
+import { Failure, type FailureCode } from '../../core/failures.ts';
+import { type Fragment, runFor, sql } from '../../core/sql.ts';
+import { StaleAuthority } from '../calls/guard.ts';
+import type { ReadSession } from '../calls/read.ts';
+import { type Database, mayRepeat, sqlState } from '../driver/postgres.ts';
+
+/** Realtime sessions, their tickets and what was acknowledged in them (0015_realtime.sql). */
+
+type Caller = Pick<ReadSession, 'db' | 'authority' | 'verified'>;
+type Answer<Done> = { readonly done: Done } | { readonly refused: FailureCode };
+
+/** SQLSTATE by which a function says that the authority went. */
+const STALE = 'GW401';
+
+/** One call of a function that proves the authority itself. Throws the Failure of a refusal, or StaleAuthority. */
+async function write<Done>(session: Caller, call: Fragment): Promise<Done> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const statement = runFor(session.authority.appId, sql`SELECT ${call} AS answer`);
+      const [row] = await session.db.query<{ answer: Answer<Done> }>(statement);
+      session.verified = true;
+      if (!row) throw new StaleAuthority();
+      if ('refused' in row.answer) throw new Failure(row.answer.refused);
+      return row.answer.done;
+    } catch (error) {
+      if (sqlState(error) === STALE) throw new StaleAuthority();
+      // What an attempt with a lost answer has left: a session that nobody knows, a ticket that the next one ends.
+      if (attempt > 1 || !mayRepeat(error)) throw error;
+    }
+  }
+}
+
+export interface NewSession {
+  readonly id: string;
+  readonly origin: string;
+  readonly sites: readonly string[];
+  /** SHA-256 of the ticket. */
+  readonly ticket: Uint8Array;
+}
+
+/** Times in Unix milliseconds. Throws `not_permitted` for an origin that is not registered, or `inventory_limit`. */
+export const createSession = (
+  session: Caller,
+  { id, origin, sites, ticket }: NewSession,
+): Promise<{ expires_at: number; ticket_expires_at: number }> => {
+  const { digest, revision } = session.authority;
+  return write(
+    session,
+    sql`gateway.create_realtime_session(${digest}, ${revision}, ${origin}, ${id}, ${sites}::bigint[], ${ticket})`,
+  );
+};
+
+/** Throws `not_permitted` for the origin, `not_found` for a session that is not this credential's, origin's and websites'. */
+export const createTicket = (
+  session: Caller,
+  { id, origin, ticket }: Omit<NewSession, 'sites'>,
+): Promise<{ ticket_expires_at: number }> => {
+  const { digest, revision, websites } = session.authority;
+  const granted = [...websites.values()].map(({ site }) => site);
+  return write(
+    session,
+    sql`gateway.create_realtime_ticket(${digest}, ${revision}, ${origin}, ${id}, ${granted}::bigint[], ${ticket})`,
+  );
+};
+
+export const closeSession = async (
+  session: Caller,
+  { id, origin }: Pick<NewSession, 'id' | 'origin'>,
+): Promise<void> => {
+  const { digest, revision } = session.authority;
+  await write(session, sql`gateway.close_realtime_session(${digest}, ${revision}, ${origin}, ${id})`);
+};
+
+/** A ticket as an upgrade brings it. */
+export interface TicketUse {
+  readonly session: string;
+  readonly origin: string;
+  readonly ticket: Uint8Array;
+}
+
+/** Whose session a ticket would open, without using it up. */
+export async function ticketHolder(
+  db: Database,
+  { session, origin, ticket }: TicketUse,
+): Promise<{ digest: Uint8Array; sites: readonly string[] } | undefined> {
+  const [row] = await db.read<{ token_digest: Uint8Array; sites: string[] }>(
+    sql`SELECT token_digest, sites::text[] FROM gateway.realtime_session s
+         WHERE s.id = ${session} AND s.ticket_digest = ${ticket} AND s.ticket_expires_at > now() AND s.origin = ${origin}
+           AND s.expires_at > now()`,
+  );
+  return row && { digest: row.token_digest, sites: row.sites };
+}
+
+/** Seconds that a session counts as held by a replica that has gone silent. */
+const LEASE = 45;
+
+/** A session whose socket this process holds. */
+export interface HeldSession {
+  readonly session: string;
+  readonly epoch: number;
+}
+
+/** Uses the ticket up: of all who try, one gets the session. `expiresAt`: Unix milliseconds. */
+export async function useTicket(
+  db: Database,
+  { session, origin, ticket }: TicketUse,
+): Promise<{ epoch: number; expiresAt: number } | undefined> {
+  const [row] = await db.query<{ held: { epoch: number; expires_at: number } | null }>(
+    sql`SELECT gateway.use_realtime_ticket(${session}, ${origin}, ${ticket}, make_interval(secs => ${LEASE}::integer)) AS held`,
+  );
+  return row?.held ? { epoch: row.held.epoch, expiresAt: row.held.expires_at } : undefined;
+}
+
+/** Why a socket is over: its authority ended, its session was closed or ran out, another socket took its place. */
+export type Ended = 'authority' | 'closed' | 'expired' | 'replaced';
+
+export interface Watched extends HeldSession {
+  /** The token and the revision that the socket was last proved under. */
+  readonly digest: Uint8Array;
+  readonly revision: number;
+}
+
+/** What became of sessions: of those that hold as they did nothing is told. `changed`: another revision, look again. */
+export async function endedSessions(
+  db: Database,
+  held: readonly Watched[],
+): Promise<{ readonly session: string; readonly why: Ended | 'changed' }[]> {
+  return db.read(
+    sql`SELECT k.session, CASE
+               WHEN t.digest IS NULL THEN 'authority' WHEN s.id IS NULL THEN 'closed' WHEN s.epoch <> k.epoch THEN 'replaced'
+               WHEN s.expires_at <= now() THEN 'expired' WHEN s.origin = ANY (c.origins) THEN 'changed' ELSE 'authority' END AS why
+          FROM unnest(${held.map(({ session }) => session)}::text[], ${held.map(({ epoch }) => epoch)}::integer[],
+                      ${held.map(({ digest }) => Buffer.from(digest).toString('hex'))}::text[],
+                      ${held.map(({ revision }) => revision)}::integer[]) AS k (session, epoch, digest, revision)
+          LEFT JOIN gateway.realtime_session s ON s.id = k.session
+          LEFT JOIN (gateway.token t JOIN gateway.credential c ON c.id = t.credential_id AND c.revoked_at IS NULL AND c.expires_at > now())
+            ON t.digest = decode(k.digest, 'hex') AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())
+         WHERE (s.epoch = k.epoch AND s.expires_at > now() AND c.revision = k.revision) IS NOT TRUE`,
+  );
+}
+
+/** Says that this process still holds these sockets. */
+export async function renewSessions(db: Database, held: readonly HeldSession[]): Promise<void> {
+  await db.query(
+    sql`UPDATE gateway.realtime_session s SET held_until = now() + make_interval(secs => ${LEASE}::integer)
+          FROM unnest(${held.map(({ session }) => session)}::text[], ${held.map(({ epoch }) => epoch)}::integer[]) AS k (session, epoch)
+         WHERE s.id = k.session AND s.epoch = k.epoch`,
+  );
+}
+
+/** Removes sessions that have run out, with what was acknowledged in them; how many, `most` at once. */
+export async function dropSessions(db: Database, most: number): Promise<number> {
+  const rows = await db.query(
+    sql`DELETE FROM gateway.realtime_session WHERE id IN (
+          SELECT id FROM gateway.realtime_session WHERE expires_at < now() - interval '1 minute'
+           ORDER BY expires_at LIMIT ${most} FOR UPDATE SKIP LOCKED) RETURNING 1 AS gone`,
+  );
+  return rows.length;
+}
+
+/** Lets a session go whose socket has closed, so that it may make room, behind those that closed before it. */
+export async function releaseSession(db: Database, { session, epoch }: HeldSession): Promise<void> {
+  await db.query(
+    sql`UPDATE gateway.realtime_session SET held_until = now() WHERE id = ${session} AND epoch = ${epoch}`,
+  );
+}
+
+export interface Ack extends HeldSession {
+  readonly subscription: string;
+  readonly revision: number;
+  readonly cursor: string;
+}
+
+/** Stores what was acknowledged; of which of them it was stored. Not of a session whose socket is another one now. */
+export async function storeAcks(db: Database, acks: readonly Ack[]): Promise<ReadonlySet<Ack>> {
+  const rows = await db.query<{ n: number }>(
+    sql`WITH s AS (
+          -- Held, so that nobody closes it meanwhile: the reference would undo the acknowledgements of all the others.
+          SELECT id, epoch FROM gateway.realtime_session
+           WHERE id = ANY (${acks.map(({ session }) => session)}::text[]) ORDER BY id FOR KEY SHARE
+        ), k AS (
+          SELECT DISTINCT ON (a.session, a.subscription) a.* FROM unnest(${acks.map(({ session }) => session)}::text[], ${acks.map(({ epoch }) => epoch)}::integer[],
+                      ${acks.map(({ subscription }) => subscription)}::text[], ${acks.map(({ revision }) => revision)}::integer[],
+                      ${acks.map(({ cursor }) => cursor)}::text[]) WITH ORDINALITY AS a (session, epoch, subscription, revision, cursor, n)
+            JOIN s ON s.id = a.session AND s.epoch = a.epoch ORDER BY a.session, a.subscription, a.n DESC
+        ), stored AS (
+          INSERT INTO gateway.realtime_ack AS r (session_id, subscription_id, revision, cursor)
+          SELECT k.session, k.subscription, k.revision, k.cursor FROM k
+          ON CONFLICT (session_id, subscription_id) DO UPDATE SET revision = excluded.revision, cursor = excluded.cursor
+        )
+        SELECT k.n::integer AS n FROM k`,
+  );
+  return new Set(rows.flatMap(({ n }) => acks[n - 1] ?? []));
+}
+
+/** The cursor last acknowledged in the session of that revision of a subscription. */
+export async function readAck(
+  { db, authority }: Pick<Caller, 'db' | 'authority'>,
+  session: string,
+  subscription: string,
+  revision: number,
+): Promise<string | undefined> {
+  const statement = sql`SELECT cursor FROM gateway.realtime_ack
+         WHERE session_id = ${session} AND subscription_id = ${subscription} AND revision = ${revision}`;
+  const [row] = await db.read<{ cursor: string }>(runFor(authority.appId, statement));
+  return row?.cursor;
+}
+
+/** A website's journal and the position that somebody knows of it. */
+export interface KnownHead {
+  readonly tenant: string;
+  readonly site: string;
+  readonly position: number;
+}
+
+/** Journals that have grown past the positions given: one statement for all that a process streams. */
+export async function grownHeads(db: Database, known: readonly KnownHead[]): Promise<KnownHead[]> {
+  const rows = await db.read<{ n: number; position: number }>(
+    sql`SELECT k.n::integer AS n, h.position::double precision AS position
+          FROM unnest(${known.map(({ tenant }) => tenant)}::bigint[], ${known.map(({ site }) => site)}::bigint[],
+                      ${known.map(({ position }) => position)}::bigint[]) WITH ORDINALITY AS k (tenant, site, position, n)
+          JOIN gateway.journal_head h ON h.tenant = k.tenant AND h.site = k.site AND h.position <> k.position`,
+  );
+  return rows.flatMap(({ n, position }) => {
+    const before = known[n - 1];
+    return before ? [{ ...before, position }] : [];
+  });
+}

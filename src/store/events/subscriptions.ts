@@ -1,0 +1,121 @@
+import { z } from 'zod';
+import type { Authority } from '../../core/authority.ts';
+import { EVENT_TYPE } from '../../core/events.ts';
+import { Failure } from '../../core/failures.ts';
+import { type Fragment, sql } from '../../core/sql.ts';
+import type { Ending } from '../../core/writes.ts';
+import { guard, StaleAuthority } from '../calls/guard.ts';
+import { guarded, type ReadSession } from '../calls/read.ts';
+import { type Database, mayRepeat, sqlState } from '../driver/postgres.ts';
+
+type Session = Pick<ReadSession, 'db' | 'authority' | 'verified'>;
+
+/** gateway.subscription_state: a subscription and, in the order of its sites, the positions that its start means now. */
+const Stored = z.object({
+  id: z.string(),
+  revision: z.int().min(1),
+  sites: z.array(z.string()).min(1),
+  event_types: z.array(z.string().regex(EVENT_TYPE)).min(1),
+  start: z.enum(['beginning', 'retained']),
+  paused: z.boolean(),
+  /** Unix milliseconds. */
+  created_at: z.int(),
+  updated_at: z.int(),
+  positions: z.array(z.int().min(0)),
+});
+export type StoredSubscription = z.output<typeof Stored>;
+
+/** The row as gateway.subscription_state has told it; throws `subscription_corrupt` for what is none. */
+export function storedSubscription(state: unknown): StoredSubscription {
+  const { data, error } = Stored.safeParse(state);
+  if (data) return data;
+  throw new Failure('subscription_corrupt', { cause: error });
+}
+
+const sitesOf = (authority: Authority): string[] => [...authority.websites.values()].map(({ site }) => site);
+
+/** Whether a row `s` exists for this caller: of its installation, and of granted websites alone. */
+export const visible = (authority: Authority): Fragment =>
+  sql`s.installation_id = ${authority.installationId} AND s.sites <@ ${sitesOf(authority)}::bigint[]`;
+
+const states = async (session: Session, condition: Fragment): Promise<StoredSubscription[]> => {
+  const rows = await guarded<{ state: unknown }>(
+    session,
+    sql`d.state FROM ${guard(session.authority)} LEFT JOIN LATERAL (
+      SELECT gateway.subscription_state(s) AS state, s.created_at, s.id FROM gateway.subscription s
+       WHERE guard.ok AND ${visible(session.authority)} AND ${condition}
+    ) d ON true ORDER BY d.created_at, d.id`,
+  );
+  return rows.flatMap(({ state }) => (state === null ? [] : [storedSubscription(state)]));
+};
+
+/** The caller's subscriptions, in order of creation. */
+export const readSubscriptions = (session: Session): Promise<StoredSubscription[]> => states(session, sql`true`);
+
+export async function readSubscription(session: Session, id: string): Promise<StoredSubscription> {
+  const [state] = await states(session, sql`s.id = ${id}`);
+  if (!state) throw new Failure('not_found');
+  return state;
+}
+
+/** A write of a subscription as the store performs it. */
+export type SubscriptionCommand =
+  | ({ readonly operation: 'subscription_create'; readonly id: string } & StoredDefinition)
+  | ({ readonly operation: 'subscription_replace'; readonly id: string; readonly revision: number } & StoredDefinition)
+  | { readonly operation: 'subscription_delete'; readonly id: string; readonly revision: number };
+
+export interface StoredDefinition {
+  readonly sites: readonly string[];
+  readonly event_types: readonly string[];
+  readonly start: 'beginning' | 'retained';
+}
+
+/** The ledger's place for a write that has an Idempotency-Key. */
+export interface Place {
+  readonly operationId: string;
+  /** SHA-256 of input and revisions. */
+  readonly fingerprint: Uint8Array;
+}
+
+/** As the ledger tells of commands (store/calls/ledger.ts); these are never pending and their outcome is never unknown. */
+export type SubscriptionEntry =
+  | { readonly state: 'new' | 'settled'; readonly outcome: Ending }
+  | { readonly state: 'conflict' | 'forgotten' };
+
+const UNDONE = /^(40P01|40001)$/;
+const ATTEMPTS = 3;
+const STALE = 'GW401';
+
+/**
+ * Performs a write, under its key where it has one. What a lost reply hides is asked for again where that cannot do it
+ * twice: under a key, and of a creation, whose id is the call's own.
+ */
+export async function writeSubscription(
+  db: Database,
+  session: Session,
+  tenant: string,
+  command: SubscriptionCommand,
+  place: Place | undefined,
+): Promise<SubscriptionEntry> {
+  const { authority } = session;
+  const statement = sql`
+    SELECT guard.ok, CASE WHEN guard.ok THEN gateway.subscription_once(
+      ${authority.digest}, ${place?.operationId ?? null}::text, ${authority.credentialId}, ${authority.revision},
+      ${authority.installationId}, ${tenant}, ${sitesOf(authority)}::bigint[], ${command.operation},
+      ${place?.fingerprint ?? null}::bytea, ${JSON.stringify(command)}::text::jsonb) END AS entry
+    FROM ${guard(authority)}`;
+  const repeatable = place !== undefined || command.operation === 'subscription_create';
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const [row] = await db.query<{ ok: boolean; entry: SubscriptionEntry | null }>(statement);
+      if (row?.ok !== true || !row.entry) throw new StaleAuthority();
+      session.verified = true;
+      // What an attempt of this very call has done is no replay.
+      return attempt > 1 && row.entry.state === 'settled' ? { ...row.entry, state: 'new' } : row.entry;
+    } catch (error) {
+      if (sqlState(error) === STALE) throw new StaleAuthority();
+      const may = (repeatable && mayRepeat(error)) || UNDONE.test(sqlState(error));
+      if (!may || attempt === ATTEMPTS) throw error;
+    }
+  }
+}

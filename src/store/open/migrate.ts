@@ -1,0 +1,83 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { packageRoot } from '../../config/package.ts';
+import { sql } from '../../core/sql.ts';
+import { type Database, sqlState } from '../driver/postgres.ts';
+import { StoreUnavailable } from '../embedded/unavailable.ts';
+
+const FOLDER = new URL('src/store/migrations/', packageRoot);
+/** Any fixed number: every process that migrates asks for this advisory lock. */
+const LOCK = 7_310_482;
+
+export interface Migration {
+  readonly version: number;
+  readonly name: string;
+  readonly text: string;
+}
+
+export async function migrations(): Promise<Migration[]> {
+  const names = (await readdir(FOLDER)).filter((name) => /^\d{4}_[a-z_]+\.sql$/.test(name)).sort();
+  return Promise.all(
+    names.map(async (name, i) => {
+      const version = Number(name.slice(0, 4));
+      if (version !== i + 1)
+        throw new Error(`Migrations are numbered without gaps: ${name} should be number ${i + 1}.`);
+      return { version, name, text: await readFile(new URL(name, FOLDER), 'utf8') };
+    }),
+  );
+}
+
+/**
+ * Brings the store to the current schema and returns its version. Safe when several processes start at once: each
+ * migration is one script, so one transaction, that takes the lock, records itself and then changes the schema; the
+ * process that comes second fails on the record's key and goes on.
+ */
+export async function migrate(db: Database): Promise<{ version: number; applied: string[] }> {
+  await db.script(`SELECT pg_advisory_xact_lock(${LOCK});
+    CREATE TABLE IF NOT EXISTS public.gateway_migration (
+      version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`);
+  const all = await migrations();
+  const current = await storeVersion(db);
+  requireKnown(current, all.length);
+  const applied: string[] = [];
+  for (const migration of all.slice(current)) {
+    try {
+      await db.script(`SELECT pg_advisory_xact_lock(${LOCK});
+        INSERT INTO public.gateway_migration (version, name) VALUES (${migration.version}, '${migration.name}');
+        ${migration.text}`);
+      applied.push(migration.name);
+    } catch (error) {
+      if (sqlState(error) !== '23505') throw error; // another process applied it meanwhile
+    }
+  }
+  return { version: all.length, applied };
+}
+
+/** For who changes nothing: the store's version where it is the current one; throws StoreUnavailable where it is not. */
+export async function requireMigrated(db: Database): Promise<number> {
+  const [begun] = await db.read<{ begun: boolean }>(
+    sql`SELECT to_regclass('public.gateway_migration') IS NOT NULL AS begun`,
+  );
+  const current = begun?.begun === true ? await storeVersion(db) : 0;
+  const { length: known } = await migrations();
+  requireKnown(current, known);
+  if (current < known) {
+    throw new StoreUnavailable(
+      `The store is at schema version ${current}, this gateway needs ${known}, and this command changes nothing. Run \`gateway migrate\` first, or the version of the gateway that the store has.`,
+    );
+  }
+  return current;
+}
+
+function requireKnown(current: number, known: number): void {
+  if (current <= known) return;
+  throw new StoreUnavailable(
+    `The store is at schema version ${current}, this gateway knows ${known}. Start the newer gateway, or restore a backup.`,
+  );
+}
+
+export async function storeVersion(db: Database): Promise<number> {
+  const [row] = await db.query<{ version: number | null }>(
+    sql`SELECT max(version) AS version FROM public.gateway_migration`,
+  );
+  return row?.version ?? 0;
+}

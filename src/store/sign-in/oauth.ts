@@ -1,0 +1,263 @@
+import type { Resource } from '../../core/authority.ts';
+import type { DataAccess, Scope } from '../../core/scopes.ts';
+import { raw, runFor, sql } from '../../core/sql.ts';
+import { mayConsent } from '../administration/people.ts';
+import type { Database } from '../driver/postgres.ts';
+
+/** A credential as an OAuth client. */
+export interface Client {
+  readonly id: string;
+  readonly revision: number;
+  readonly environment: 'live' | 'test';
+  readonly tenant: string;
+  readonly organization: string;
+  readonly app: string;
+  readonly scopes: Scope[];
+  readonly dataAccess: DataAccess[];
+  readonly restricted: boolean;
+  readonly callbacks: string[];
+  readonly websites: readonly { id: string; site: string; name: string; timeZone: string }[];
+  readonly secretDigest: Uint8Array;
+  /** Of the secret before the last rotation, while it is accepted; whether it still is, each statement says. */
+  readonly oldSecretDigest: Uint8Array | null;
+}
+
+/** The client of an active credential, as it stands now. */
+/** `network`: of who asks, whose look-ups have turns of their own. */
+export async function loadClient(db: Database, id: string, network: string): Promise<Client | undefined> {
+  const [row] = await db.read<Client>(
+    runFor(
+      network,
+      sql`
+    SELECT c.id, c.revision, c.environment, a.tenant, o.name AS organization, a.name AS app, c.scopes,
+           c.data_access AS "dataAccess", c.callbacks, c.secret_digest AS "secretDigest",
+           CASE WHEN c.old_secret_until > now() THEN c.old_secret_digest END AS "oldSecretDigest",
+           (c.channel_ids IS NOT NULL OR c.team_ids IS NOT NULL OR c.subsite_ids IS NOT NULL) AS restricted,
+           coalesce((SELECT jsonb_agg(jsonb_build_object('id', 'web_' || w.tenant || '_' || w.site, 'site', w.site::text,
+                                                         'name', w.name, 'timeZone', w.time_zone) ORDER BY w.site)
+              FROM platform.website w WHERE w.tenant = a.tenant AND w.site = ANY (c.sites)), '[]') AS websites
+      FROM gateway.credential c
+      JOIN gateway.installation i ON i.id = c.installation_id
+      JOIN gateway.app a ON a.id = i.app_id
+      JOIN platform.organization o ON o.tenant = a.tenant
+     WHERE c.id = ${id} AND c.revoked_at IS NULL AND c.expires_at > now()`,
+    ),
+  );
+  return row;
+}
+
+/** A client proved at a revision, by its secret or by the one before the last rotation (gateway.client_proved, 0006_oauth.sql). */
+export interface Proved {
+  readonly credential: string;
+  readonly revision: number;
+  readonly oldSecret: boolean;
+}
+
+/** Longest lives. The store cuts them to what is left of consent and credential (contract, Limits; decisions, 17). */
+export const LIVES = {
+  /** Seconds. */
+  access: 900,
+  code: 60,
+  refreshIdle: 3_600,
+  renewableConsent: 28_800,
+} as const;
+
+/** A client gets 60 tokens of its own in a minute (decisions, section 21), by PostgreSQL's clock over all replicas. */
+const SIXTIETH = raw('59');
+
+/**
+ * Those that the credential `c` got in the last minute. Nothing is locked: of those that are made at the same moment a few
+ * more get through. After the clock was set back, tokens that lie ahead by more than a minute do not count.
+ */
+const ofTheLastMinute = sql`
+  FROM gateway.token o
+ WHERE o.credential_id = c.id AND o.kind = 'access' AND o.consent_id IS NULL
+   AND o.created_at > now() - interval '1 minute' AND o.created_at < now() + interval '1 minute'`;
+
+/** An access token of the client's own, or how many seconds to wait. Undefined: the proof does not stand any more. */
+export async function issueAccess(
+  db: Database,
+  proved: Proved,
+  given: { digest: Uint8Array; audience: Resource; scopes: readonly Scope[]; sites: readonly string[] },
+): Promise<{ expires_in: number } | { wait: number } | undefined> {
+  const stands = sql`c.id = ${proved.credential} AND c.revision = ${proved.revision} AND c.revoked_at IS NULL
+    AND c.expires_at > now() AND (NOT ${proved.oldSecret}::boolean OR c.old_secret_until > now())`;
+  const [made] = await db.query<{ expires_in: number }>(sql`
+    WITH c AS (SELECT id, expires_at FROM gateway.credential c WHERE ${stands} FOR SHARE),
+    unflushed AS MATERIALIZED (
+      -- A token that a crash loses is asked for again; what ends it is flushed, and all that came before with it. Waiting for
+      -- the flush cost more than half of the statement (1,339/s against 3,234/s, 8 connections).
+      SELECT set_config('synchronous_commit', 'off', true) FROM c
+    )
+    INSERT INTO gateway.token (digest, credential_id, kind, audience, scopes, sites, expires_at)
+    SELECT ${given.digest}::bytea, c.id, 'access', ${given.audience}::text, ${given.scopes}::text[],
+           ${given.sites}::bigint[], least(now() + make_interval(secs => ${LIVES.access}), c.expires_at)
+      FROM c, unflushed WHERE NOT EXISTS (SELECT ${ofTheLastMinute} OFFSET ${SIXTIETH})
+    RETURNING floor(extract(epoch FROM expires_at - now()))::integer AS expires_in`);
+  if (made) return made;
+  const [full] = await db.read<{ wait: number }>(sql`
+    SELECT greatest(1, ceil(extract(epoch FROM s.created_at + interval '1 minute' - now())))::integer AS wait
+      FROM gateway.credential c CROSS JOIN LATERAL (
+        SELECT o.created_at ${ofTheLastMinute} ORDER BY o.created_at DESC OFFSET ${SIXTIETH} LIMIT 1) s
+     WHERE ${stands}`);
+  return full;
+}
+
+/** A whole consent that was ended because its code was misused or one of its refresh tokens shown a second time. */
+export interface EndedConsent {
+  readonly consent: string;
+  readonly because: 'code_misused' | 'refresh_reused';
+}
+
+/** What an exchange gave, or why it gave nothing; `stale`: the client has to be proved anew. */
+export type Exchanged =
+  | {
+      readonly refused: 'stale' | 'invalid_grant' | 'invalid_target' | 'invalid_scope' | 'too_many_tokens';
+      readonly ended?: EndedConsent;
+      /** Seconds, with `too_many_tokens`. */
+      readonly wait?: number;
+    }
+  | { readonly scopes: readonly Scope[]; readonly expires_in: number; readonly refresh_expires_in: number | null };
+
+interface NewTokens {
+  readonly access: Uint8Array;
+  readonly refresh: Uint8Array;
+}
+
+export async function redeemCode(
+  db: Database,
+  { credential, revision, oldSecret }: Proved,
+  given: { code: Uint8Array; redirectUri: string; challenge: string; audience: Resource } & NewTokens,
+): Promise<Exchanged> {
+  const [row] = await db.query<{ exchanged: Exchanged }>(sql`
+    SELECT gateway.redeem_code(${credential}, ${revision}, ${oldSecret}, ${given.code}, ${given.redirectUri},
+      ${given.challenge}, ${given.audience}, ${given.access}, ${given.refresh},
+      make_interval(secs => ${LIVES.access}), make_interval(secs => ${LIVES.refreshIdle})) AS exchanged`);
+  if (!row) throw new Error('redeem_code answered nothing');
+  return row.exchanged;
+}
+
+/** `scopes` narrows the access token; null: all that was consented to. */
+export async function rotateRefresh(
+  db: Database,
+  { credential, revision, oldSecret }: Proved,
+  given: { token: Uint8Array; audience: Resource; scopes: readonly Scope[] | null } & NewTokens,
+): Promise<Exchanged> {
+  const [row] = await db.query<{ exchanged: Exchanged }>(sql`
+    SELECT gateway.rotate_refresh(${credential}, ${revision}, ${oldSecret}, ${given.token}, ${given.audience},
+      ${given.scopes}::text[], ${given.access}, ${given.refresh},
+      make_interval(secs => ${LIVES.access}), make_interval(secs => ${LIVES.refreshIdle})) AS exchanged`);
+  if (!row) throw new Error('rotate_refresh answered nothing');
+  return row.exchanged;
+}
+
+/** What the end of a token has ended. */
+export interface TokenEnd {
+  readonly what: 'token' | 'consent' | 'nothing';
+  /** The one that was ended, or that the token was given by. */
+  readonly consent: string | undefined;
+}
+
+/**
+ * Ends an access token, or by a refresh token its whole consent, where it is this client's; anything else changes nothing
+ * (RFC 7009, section 2.1). `undefined`: the proof does not stand any more.
+ */
+export async function endToken(
+  db: Database,
+  { credential, revision, oldSecret }: Proved,
+  digest: Uint8Array,
+): Promise<TokenEnd | undefined> {
+  const [row] = await db.query<{ proved: boolean; what: TokenEnd['what']; consent: string | null }>(sql`
+    WITH k AS MATERIALIZED (SELECT (gateway.client_proved(${credential}, ${revision}, ${oldSecret})).id AS id),
+    t AS (
+      UPDATE gateway.token t SET revoked_at = now() FROM k
+       WHERE t.digest = ${digest} AND t.credential_id = k.id AND t.kind = 'access' AND t.revoked_at IS NULL
+       RETURNING t.consent_id
+    ), c AS (
+      UPDATE gateway.consent c SET revoked_at = now(), revoked_because = 'client' FROM k, gateway.refresh_token r
+       WHERE r.digest = ${digest} AND c.id = r.consent_id AND c.credential_id = k.id AND c.revoked_at IS NULL
+       RETURNING c.id
+    )
+    SELECT k.id IS NOT NULL AS proved, coalesce((SELECT c.id FROM c), (SELECT t.consent_id FROM t)) AS consent,
+           CASE WHEN EXISTS (SELECT FROM t) THEN 'token' WHEN EXISTS (SELECT FROM c) THEN 'consent' ELSE 'nothing' END AS what
+      FROM k`);
+  return row?.proved ? { what: row.what, consent: row.consent ?? undefined } : undefined;
+}
+
+/** What a person has approved on the consent page. */
+export interface Approval {
+  readonly id: string;
+  readonly credential: string;
+  readonly revision: number;
+  readonly session: Uint8Array;
+  readonly request: Uint8Array;
+  readonly audience: Resource;
+  readonly scopes: readonly Scope[];
+  readonly sites: readonly string[];
+  readonly renewable: boolean;
+  readonly code: Uint8Array;
+  readonly challenge: string;
+  readonly redirectUri: string;
+}
+
+/**
+ * Records a consent with its code. False: the request has had its answer, or session, role or credential have changed
+ * since the page was shown. Person, session and credential are held until the commit, so that their end comes before,
+ * and this fails, or after, and ends this too.
+ */
+export async function insertConsent(db: Database, approval: Approval): Promise<boolean> {
+  const rows = await db.query(sql`
+    INSERT INTO gateway.consent (id, credential_id, person_id, request, audience, scopes, sites, renewable, code_digest,
+                                 code_challenge, code_expires_at, redirect_uri, expires_at)
+    SELECT ${approval.id}::text, c.id, p.id, ${approval.request}::bytea, ${approval.audience}::text,
+           ${approval.scopes}::text[], ${approval.sites}::bigint[], ${approval.renewable}::boolean,
+           ${approval.code}::bytea, ${approval.challenge}::text, now() + make_interval(secs => ${LIVES.code}),
+           ${approval.redirectUri}::text,
+           least(c.expires_at, now() + make_interval(secs => CASE WHEN ${approval.renewable}::boolean
+             THEN ${LIVES.renewableConsent}::integer ELSE ${LIVES.code + LIVES.access}::integer END))
+      FROM gateway.session s JOIN gateway.person p ON p.id = s.person_id, gateway.credential c
+     WHERE s.digest = ${approval.session} AND s.expires_at > now()
+       AND ${mayConsent}
+       AND c.id = ${approval.credential} AND c.revision = ${approval.revision} AND c.revoked_at IS NULL AND c.expires_at > now()
+       FOR SHARE OF p, s, c
+    ON CONFLICT (request) DO NOTHING
+    RETURNING 1`);
+  return rows.length > 0;
+}
+
+/**
+ * Deletes what is of no more use: access tokens an hour after their end (until then they are told from unknown ones),
+ * refresh tokens an hour after their consent's, consents after 30 days, sessions and failed sign-ins that have lapsed, and
+ * after 30 days where somebody has signed in. At most `n` of each, and the most that there were of one.
+ */
+export async function purgeOAuth(db: Database, n: number): Promise<number> {
+  const [row] = await db.query<{ purged: number }>(sql`
+    WITH t AS (
+      DELETE FROM gateway.token WHERE digest IN (
+        SELECT digest FROM gateway.token WHERE kind = 'access' AND expires_at < now() - interval '1 hour'
+         ORDER BY expires_at LIMIT ${n} FOR UPDATE SKIP LOCKED) RETURNING 1
+    ), r AS (
+      DELETE FROM gateway.refresh_token WHERE digest IN (
+        SELECT r.digest FROM gateway.consent c JOIN gateway.refresh_token r ON r.consent_id = c.id
+         WHERE c.expires_at < now() - interval '1 hour' LIMIT ${n} FOR UPDATE OF r SKIP LOCKED) RETURNING 1
+    ), c AS (
+      DELETE FROM gateway.consent WHERE id IN (
+        SELECT id FROM gateway.consent WHERE expires_at < now() - interval '30 days'
+         ORDER BY expires_at LIMIT ${n} FOR UPDATE SKIP LOCKED) RETURNING 1
+    ), s AS (
+      DELETE FROM gateway.session WHERE digest IN (
+        SELECT digest FROM gateway.session WHERE expires_at <= now()
+         ORDER BY expires_at LIMIT ${n} FOR UPDATE SKIP LOCKED) RETURNING 1
+    ), f AS (
+      DELETE FROM gateway.sign_in_failure WHERE ctid IN (
+        SELECT ctid FROM gateway.sign_in_failure WHERE at < now() - interval '1 hour'
+         ORDER BY at LIMIT ${n} FOR UPDATE SKIP LOCKED) RETURNING 1
+    ), p AS (
+      DELETE FROM gateway.sign_in_place WHERE place IN (
+        SELECT place FROM gateway.sign_in_place WHERE seen_at < now() - interval '30 days'
+         ORDER BY seen_at LIMIT ${n} FOR UPDATE SKIP LOCKED) RETURNING 1
+    )
+    SELECT greatest((SELECT count(*) FROM t), (SELECT count(*) FROM r), (SELECT count(*) FROM c),
+                    (SELECT count(*) FROM s), (SELECT count(*) FROM f), (SELECT count(*) FROM p))::integer AS purged`);
+  return row?.purged ?? 0;
+}

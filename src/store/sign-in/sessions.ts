@@ -1,0 +1,107 @@
+import { sql } from '../../core/sql.ts';
+import { mayConsent, type Role } from '../administration/people.ts';
+import type { Database } from '../driver/postgres.ts';
+
+/** Somebody who is signed in to the consent page. */
+export interface Person {
+  readonly id: string;
+  readonly tenant: string;
+  readonly email: string;
+  readonly role: Exclude<Role, 'operator'>;
+}
+
+/** Of one person at a time. */
+const SESSIONS = 20;
+
+/**
+ * Makes a session of so many seconds, and says whether it did: not when the person has been disabled meanwhile, has lost
+ * the role, or has another password than the one that was verified. The share lock makes the session and such a change
+ * come one after the other. A person has twenty at most: the oldest make room.
+ */
+export async function createSession(
+  db: Database,
+  session: { digest: Uint8Array; person: string; seconds: number; password?: string },
+): Promise<boolean> {
+  const { digest, person, seconds, password = null } = session;
+  const rows = await db.query(sql`
+    WITH lapsed AS (
+      DELETE FROM gateway.session WHERE digest IN (
+        SELECT s.digest FROM gateway.session s WHERE s.expires_at <= now() ORDER BY s.expires_at LIMIT 2
+           FOR UPDATE SKIP LOCKED)
+    ), who AS (
+      SELECT p.id FROM gateway.person p
+       WHERE p.id = ${person} AND ${mayConsent} AND (${password}::text IS NULL OR p.password = ${password}) FOR SHARE
+    ), oldest AS (
+      DELETE FROM gateway.session WHERE digest IN (
+        SELECT s.digest FROM who JOIN gateway.session s ON s.person_id = who.id
+         ORDER BY s.created_at DESC OFFSET ${SESSIONS - 1}::integer)
+    )
+    INSERT INTO gateway.session (digest, person_id, expires_at)
+    SELECT ${digest}::bytea, who.id, now() + make_interval(secs => ${seconds}::double precision) FROM who
+    RETURNING person_id`);
+  return rows.length > 0;
+}
+
+/** Whose session it is; undefined once it has ended, or the person is disabled or neither owner nor admin any more. */
+export async function personOf(db: Database, digest: Uint8Array): Promise<Person | undefined> {
+  const [row] = await db.read<Person>(sql`
+    SELECT p.id, p.tenant, p.email, p.role FROM gateway.session s JOIN gateway.person p ON p.id = s.person_id
+     WHERE s.digest = ${digest} AND s.expires_at > now() AND ${mayConsent}`);
+  return row;
+}
+
+/** Whose session was ended; undefined where there was none. */
+export async function endSession(db: Database, digest: Uint8Array): Promise<string | undefined> {
+  const [row] = await db.query<{ person: string }>(sql`
+    DELETE FROM gateway.session WHERE digest = ${digest} RETURNING person_id AS person`);
+  return row?.person;
+}
+
+export interface SignInLimits {
+  /** Seconds that a failure counts. */
+  readonly window: number;
+  /** Failures from one source, for one account and for all. */
+  readonly perAccount: number;
+  readonly perSource: number;
+}
+
+/** An attempt that was let through: recorded as failed until it is known to be none. */
+export interface Attempt {
+  readonly source: string;
+  readonly account: Uint8Array;
+  /** PostgreSQL's text of the time, and to it as text again: the driver would make a Date of it, which is coarser. */
+  readonly recorded: string;
+}
+
+/** Lets an attempt to sign in through, or tells how many seconds to wait (0022_sign_in_places.sql). */
+export async function beginSignIn(
+  db: Database,
+  { source, account }: { source: string; account: Uint8Array },
+  { window, perAccount, perSource }: SignInLimits,
+): Promise<Attempt | { wait: number }> {
+  const [row] = await db.query<{ recorded: string | null; wait: number | null }>(sql`
+    SELECT b.recorded::text AS recorded, b.wait
+      FROM gateway.begin_sign_in(${source}::text, ${account}::bytea, make_interval(secs => ${window}::double precision),
+                                 ${perAccount}::integer, ${perSource}::integer) b`);
+  return row?.recorded ? { source, account, recorded: row.recorded } : { wait: row?.wait ?? window };
+}
+
+/** Forgets an attempt of which nothing became: it was neither right nor wrong. */
+export async function forgetAttempt(db: Database, { source, account, recorded }: Attempt): Promise<void> {
+  await db.query(sql`
+    DELETE FROM gateway.sign_in_failure
+     WHERE source = ${source} AND account = ${account} AND at = ${recorded}::text::timestamptz`);
+}
+
+/**
+ * Forgets what failed from this source for this account, because the one who signs in has shown who it was, and remembers
+ * that the account is at home here.
+ */
+export async function rememberSignIn(db: Database, { source, account }: Attempt): Promise<void> {
+  await db.query(sql`
+    WITH forgotten AS (
+      DELETE FROM gateway.sign_in_failure WHERE source = ${source} AND account = ${account}
+    )
+    INSERT INTO gateway.sign_in_place (place) VALUES (gateway.sign_in_place(${source}::text, ${account}::bytea))
+    ON CONFLICT (place) DO UPDATE SET seen_at = now()`);
+}

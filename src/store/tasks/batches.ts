@@ -1,0 +1,80 @@
+import type { Authority } from '../../core/authority.ts';
+import { sql } from '../../core/sql.ts';
+import type { Session } from '../calls/guard.ts';
+import type { Database } from '../driver/postgres.ts';
+import {
+  type Accepted,
+  type Accepting,
+  columns,
+  lease,
+  lifetime,
+  RUNNING,
+  type RunEnd,
+  type TaskRow,
+  UNEXPIRED,
+} from './tasks.ts';
+
+export interface Acceptance {
+  readonly session: Session;
+  readonly task: Accepting;
+}
+
+export interface Ending {
+  readonly authority: Authority;
+  readonly id: string;
+  readonly end: RunEnd;
+}
+
+const hex = (bytes: Uint8Array): string => `\\x${Buffer.from(bytes).toString('hex')}`;
+
+/**
+ * Accepts tasks of one owner that are new: one statement for all of them, which waits for nobody. In order; `undefined`
+ * where it is left to acceptTask to say what the task is. What is accepted is a proof of its authority.
+ */
+export async function acceptTasks(db: Database, batch: readonly Acceptance[]): Promise<(Accepted | undefined)[]> {
+  const [first] = batch;
+  if (!first) return [];
+  const authorities = batch.map(({ session }) => session.authority);
+  const tasks = batch.map(({ task }) => task);
+  const rows = await db.query<TaskRow>(sql`
+    SELECT ${columns('a')} FROM gateway.accept_tasks(
+      ${tasks.map((one) => one.id)}::text[],
+      ${authorities.map((one) => hex(one.digest))}::bytea[],
+      ${authorities.map((one) => one.revision)}::integer[],
+      ${authorities.map((one) => one.installationId)}::text[],
+      ${authorities.map((one) => one.credentialId)}::text[],
+      ${tasks.map((one) => hex(one.message))}::bytea[],
+      ${tasks.map((one) => hex(one.fingerprint))}::bytea[],
+      ${tasks.map((one) => hex(one.grants))}::bytea[],
+      ${tasks.map((one) => one.contextId)}::text[],
+      ${tasks.map((one) => one.skill)}::text[],
+      ${tasks.map((one) => one.websiteId)}::text[],
+      ${tasks.map((one) => one.lostAs)}::text[],
+      ${tasks.map((one) => String(one.start))}::boolean[],
+      ${first.task.owner}, ${lifetime}, ${lease}, ${UNEXPIRED}, ${RUNNING}) a`);
+  const accepted = new Map(rows.map((row) => [row.id, row]));
+  return batch.map(({ session, task: { id } }) => {
+    const task = accepted.get(id);
+    if (!task) return undefined;
+    session.verified = true;
+    return { verdict: 'new', task };
+  });
+}
+
+/**
+ * Publishes or fails tasks under their authorities of this moment: one statement for all of them, which waits for nobody.
+ * In order; `undefined` where it is left to endTask to say how the task stands.
+ */
+export async function endTasks(db: Database, batch: readonly Ending[]): Promise<(TaskRow | undefined)[]> {
+  const ends = batch.map(({ end }) => end);
+  const artifacts = ends.map((end) => ('artifact' in end ? end.artifact : 'null'));
+  const rows = await db.query<TaskRow>(sql`
+    SELECT ${columns('e')} FROM gateway.end_tasks(
+      ${batch.map(({ id }) => id)}::text[],
+      ${batch.map(({ authority }) => hex(authority.digest))}::bytea[],
+      ${batch.map(({ authority }) => authority.revision)}::integer[],
+      ${`[${artifacts.join()}]`}::text::json,
+      ${ends.map((end) => ('failure' in end ? end.failure : null))}::text[]) e`);
+  const ended = new Map(rows.map((row) => [row.id, row]));
+  return batch.map(({ id }) => ended.get(id));
+}

@@ -1,0 +1,292 @@
+import type { Authority } from '../../core/authority.ts';
+import { empty, type Fragment, join, raw, runFor, sql } from '../../core/sql.ts';
+import { guard, type Session, StaleAuthority } from '../calls/guard.ts';
+import { guarded } from '../calls/read.ts';
+import { type Database, mayRepeat } from '../driver/postgres.ts';
+
+export type TaskState = 'submitted' | 'working' | 'completed' | 'failed' | 'canceled';
+
+/** A task as its row tells it; `grants` says for whom its artifact is. */
+export interface TaskRow {
+  readonly id: string;
+  readonly contextId: string;
+  readonly skill: string;
+  readonly websiteId: string | null;
+  readonly state: TaskState;
+  readonly stateAt: Date;
+  readonly expiresAt: Date;
+  readonly failure: string | null;
+  readonly grants: Uint8Array;
+  /** `null` also where it was not asked for. */
+  readonly artifact: unknown;
+}
+
+/** What a task is known by, and who has its arguments. */
+export interface Accepting {
+  readonly id: string;
+  /** HMAC of credential and messageId. */
+  readonly message: Uint8Array;
+  /** HMAC of skill and arguments. */
+  readonly fingerprint: Uint8Array;
+  readonly grants: Uint8Array;
+  readonly contextId: string;
+  readonly skill: string;
+  readonly websiteId: string | null;
+  readonly owner: string;
+  /** What has become of it where its process is lost: `outcome_unknown` of what may have written. */
+  readonly lostAs: 'interrupted' | 'outcome_unknown';
+  /** Whether its process has a place free for it. */
+  readonly start: boolean;
+}
+
+export type Accepted =
+  | { readonly verdict: 'new' | 'known' | 'conflict'; readonly task: TaskRow }
+  | { readonly verdict: 'full'; readonly retryAfter: number };
+
+/** Milliseconds for which a process holds its tasks; it renews them long before. */
+export const TASK_LEASE = 10_000;
+/** Contract, Limits: of one installation, over all replicas. */
+export const UNEXPIRED = 100;
+export const RUNNING = 5;
+const LIFETIME_MINUTES = 15;
+const ATTEMPTS = 3;
+/** Of artifacts on one page of a list, as JSON text: a page ends with the one that reaches it. */
+const PAGE_BYTES = 1_048_576;
+
+export const lease = sql`${TASK_LEASE}::integer * interval '1 millisecond'`;
+export const lifetime = sql`${LIFETIME_MINUTES}::integer * interval '1 minute'`;
+
+export const columns = (row: string, artifact: Fragment = raw('NULL::json')): Fragment => {
+  const of = (column: string): Fragment => raw(`${row}.${column}`);
+  return sql`${of('id')}, ${of('context_id')} AS "contextId", ${of('skill')}, ${of('website_id')} AS "websiteId",
+    ${of('state')}, ${of('state_at')} AS "stateAt", ${of('expires_at')} AS "expiresAt", ${of('failure')}, ${of('grants')},
+    ${artifact} AS artifact`;
+};
+
+/**
+ * Accepts a task once for each message; every verdict is a proof of the authority. A reply that was lost says nothing: the
+ * same id asked for again is still new.
+ */
+export async function acceptTask(db: Database, session: Session, task: Accepting): Promise<Accepted> {
+  const { authority } = session;
+  const statement = sql`
+    SELECT a.verdict, a.retry_after AS "retryAfter", ${columns('(a.task)', raw('(a.task).artifact'))}
+      FROM gateway.accept_task(
+        ${authority.digest}, ${authority.revision}, ${task.id}, ${authority.installationId}, ${authority.credentialId},
+        ${task.message}, ${task.fingerprint}, ${task.grants}, ${task.contextId}, ${task.skill}, ${task.websiteId},
+        ${task.owner}, ${task.lostAs}, ${lifetime}, ${lease}, ${UNEXPIRED}, ${RUNNING},
+        ${task.start}) a`;
+  const [row] = await repeated(() =>
+    db.query<TaskRow & { verdict: Accepted['verdict'] | 'stale'; retryAfter: number | null }>(
+      runFor(authority.appId, statement),
+    ),
+  );
+  if (!row) throw new Error('accept_task gave no verdict');
+  if (row.verdict === 'stale') throw new StaleAuthority();
+  session.verified = true;
+  if (row.verdict === 'full') return { verdict: 'full', retryAfter: row.retryAfter ?? 1 };
+  return { verdict: row.verdict, task: row };
+}
+
+/** Starts waiting tasks of `owner`, at most `seats`, as far as the installation's places go. */
+export const startTasks = (db: Database, installation: string, owner: string, seats: number): Promise<TaskRow[]> =>
+  // The runner's own work, a statement at a time: an app whose reads hang would keep it, and all other apps, waiting.
+  db.query<TaskRow>(sql`
+    SELECT ${columns('s')} FROM gateway.start_tasks(${installation}, ${owner}, ${lease}, ${RUNNING}, ${seats}) s`);
+
+/** How a run ended: with the artifact as JSON text, or with a failure's code. */
+export type RunEnd = { readonly artifact: string } | { readonly failure: string };
+
+/**
+ * Publishes or fails a task under the authority of this moment, and says how it stands then; `undefined`: it is gone.
+ * Sent again after a lost reply it finds what the first attempt did.
+ */
+export async function endTask(
+  db: Database,
+  authority: Authority,
+  id: string,
+  end: RunEnd,
+): Promise<TaskRow | undefined> {
+  const artifact = 'artifact' in end ? end.artifact : null;
+  const failure = 'failure' in end ? end.failure : null;
+  const statement = sql`
+    SELECT ${columns('e')} FROM gateway.end_task(
+      ${id}, ${authority.digest}, ${authority.revision}, ${artifact}::text::json, ${failure}) e WHERE e.id IS NOT NULL`;
+  const [row] = await repeated(() => db.query<TaskRow>(runFor(authority.appId, statement)));
+  return row;
+}
+
+/** One conditional update. `undefined`: no unexpired task of the credential has the id. */
+export async function cancelTask(
+  db: Database,
+  session: Session,
+  id: string,
+): Promise<{ canceled: boolean; task: TaskRow } | undefined> {
+  const { appId, digest, revision, credentialId } = session.authority;
+  const statement = sql`
+    SELECT c.proved, c.canceled, ${columns('(c.task)', raw('(c.task).artifact'))}
+      FROM gateway.cancel_task(${id}, ${credentialId}, ${digest}, ${revision}) c`;
+  let attempts = 0;
+  const [row] = await repeated(() => {
+    attempts++;
+    return db.query<TaskRow & { proved: boolean; canceled: boolean }>(runFor(appId, statement));
+  });
+  if (row?.proved !== true) throw new StaleAuthority();
+  session.verified = true;
+  if (row.id === null) return undefined;
+  // Where the first reply was lost, it is this very call that has canceled the task.
+  return { canceled: row.canceled || (attempts > 1 && row.state === 'canceled'), task: row };
+}
+
+const own = (authority: Authority): Fragment =>
+  sql`t.installation_id = ${authority.installationId} AND t.credential_id = ${authority.credentialId} AND t.expires_at > now()`;
+
+/** Rows that a select gives where the session's authority holds; a row of nulls where it gives none. */
+async function proving<R extends object>(db: Database, session: Session, select: Fragment): Promise<R[]> {
+  const proof = { db, authority: session.authority, verified: false };
+  const rows = await guarded<R>(
+    proof,
+    sql`d.* FROM ${guard(session.authority)} LEFT JOIN LATERAL (${select}) d ON true`,
+  );
+  session.verified = true;
+  return rows;
+}
+
+/** The credential's unexpired task with its artifact. */
+export async function readTask(db: Database, session: Session, id: string): Promise<TaskRow | undefined> {
+  const [row] = await proving<TaskRow>(
+    db,
+    session,
+    sql`SELECT ${columns('t', raw('t.artifact'))} FROM gateway.task t
+         WHERE guard.ok AND t.id = ${id} AND ${own(session.authority)}`,
+  );
+  return row?.id === null ? undefined : row;
+}
+
+export interface TaskQuery {
+  readonly contextId?: string | undefined;
+  /** All where absent. */
+  readonly states?: readonly TaskState[] | undefined;
+  /** Those whose state is of this moment or later. */
+  readonly statusAfter?: Date | undefined;
+  readonly pageSize: number;
+  readonly pageToken?: string | undefined;
+  readonly artifacts: boolean;
+}
+
+/** The place behind the last task of a page: Unix milliseconds of its state, and its id. */
+export interface TaskPlace {
+  readonly at: number;
+  readonly id: string;
+}
+
+/**
+ * A page of the credential's unexpired tasks, the latest state first (A2A 1.0, section 3.1.4), and whether there are more.
+ * With artifacts it ends early where it has a mebibyte of them.
+ */
+export async function listTasks(
+  db: Database,
+  session: Session,
+  { contextId, states, statusAfter, pageSize, artifacts }: Omit<TaskQuery, 'pageToken'>,
+  after: TaskPlace | undefined,
+): Promise<{ tasks: TaskRow[]; more: boolean; total: number }> {
+  const wanted = join(
+    [
+      own(session.authority),
+      ...(contextId === undefined ? [] : [sql`t.context_id = ${contextId}`]),
+      ...(states === undefined ? [] : [sql`t.state = ANY(${states}::text[])`]),
+      ...(statusAfter === undefined ? [] : [sql`t.state_at >= ${statusAfter}`]),
+    ],
+    ' AND ',
+  );
+  const place = after ? sql` AND (t.state_at, t.id) < (${new Date(after.at)}, ${after.id})` : empty;
+  const size = raw(artifacts ? 'coalesce(octet_length(t.artifact::text), 0)' : '0');
+  const rows = await proving<TaskRow & { total: number; fits: boolean }>(
+    db,
+    session,
+    sql`SELECT n.total, p.before < ${PAGE_BYTES} AS fits,
+               ${columns('p', raw(artifacts ? `CASE WHEN p.before < ${PAGE_BYTES} THEN p.artifact END` : 'NULL::json'))}
+          FROM (SELECT count(*)::integer AS total FROM gateway.task t WHERE guard.ok AND ${wanted}) n
+          LEFT JOIN LATERAL (
+            SELECT t.*, sum(${size}) OVER (ORDER BY t.state_at DESC, t.id DESC) - ${size} AS before
+              FROM (SELECT t.* FROM gateway.task t WHERE guard.ok AND ${wanted}${place}
+                     ORDER BY t.state_at DESC, t.id DESC LIMIT ${pageSize + 1}) t) p ON true
+         ORDER BY p.state_at DESC, p.id DESC`,
+  );
+  // Without a row on the page the outer join has given one of nulls.
+  const found = rows.filter(({ id }) => id !== null);
+  const tasks = found.slice(0, pageSize).filter(({ fits }) => fits);
+  return { tasks, more: found.length > tasks.length, total: rows[0]?.total ?? 0 };
+}
+
+/** What an unexpired task of the message is; `undefined`: the message is new. */
+export async function findTask(
+  db: Database,
+  session: Session,
+  { message, fingerprint }: Pick<Accepting, 'message' | 'fingerprint'>,
+): Promise<Extract<Accepted, { task: TaskRow }> | undefined> {
+  const [row] = await proving<TaskRow & { same: boolean }>(
+    db,
+    session,
+    sql`SELECT t.fingerprint = ${fingerprint} AS same, ${columns('t', raw('t.artifact'))} FROM gateway.task t
+         WHERE guard.ok AND t.message = ${message} AND t.expires_at > now()`,
+  );
+  return row === undefined || row.id === null ? undefined : { verdict: row.same ? 'known' : 'conflict', task: row };
+}
+
+/**
+ * Holds tasks on, and tells the states of those that have not ended meanwhile. A row that somebody holds is not waited for:
+ * locks on the others would be kept as long, and no lease be renewed.
+ */
+export async function renewTasks(db: Database, ids: readonly string[]): Promise<Map<string, TaskState>> {
+  const open = sql`k.id = ANY(${ids}::text[]) AND k.state IN ('submitted', 'working') AND k.expires_at > now()`;
+  const rows = await db.query<{ id: string; state: TaskState }>(sql`
+    WITH renewed AS (
+      UPDATE gateway.task t SET lease_until = now() + ${lease}
+       WHERE t.id IN (SELECT k.id FROM gateway.task k WHERE ${open} FOR UPDATE SKIP LOCKED)
+      RETURNING t.id, t.state)
+    SELECT r.id, r.state FROM renewed r
+    UNION ALL
+    SELECT k.id, k.state FROM gateway.task k WHERE ${open} AND NOT EXISTS (SELECT FROM renewed r WHERE r.id = k.id)`);
+  return new Map(rows.map(({ id, state }) => [id, state]));
+}
+
+/** Those of the tasks that have ended or are gone. */
+export async function endedTasks(db: Database, ids: readonly string[]): Promise<string[]> {
+  const rows = await db.read<{ id: string }>(sql`
+    SELECT i.id FROM unnest(${ids}::text[]) AS i (id) WHERE NOT EXISTS (
+      SELECT FROM gateway.task t WHERE t.id = i.id AND t.state IN ('submitted', 'working') AND t.expires_at > now())`);
+  return rows.map(({ id }) => id);
+}
+
+/** Takes back tasks of a process that nobody was told of. */
+export async function withdrawTasks(db: Database, owner: string, ids: readonly string[]): Promise<void> {
+  await db.query(sql`
+    DELETE FROM gateway.task k
+     WHERE k.id = ANY(${ids}::text[]) AND k.owner = ${owner} AND k.state IN ('submitted', 'working')`);
+}
+
+/** Ends what a process still holds when it stops, as lost. */
+export async function releaseTasks(db: Database, owner: string, ids: readonly string[]): Promise<void> {
+  await db.query(sql`
+    UPDATE gateway.task t SET state = 'failed', failure = t.lost_as,
+           state_at = date_trunc('milliseconds', clock_timestamp()), lease_until = NULL
+     WHERE t.id = ANY(${ids}::text[]) AND t.owner = ${owner} AND t.state IN ('submitted', 'working')`);
+}
+
+/** Ends tasks whose process let them lapse, and deletes those that have expired; at most `n` of each, and how many. */
+export async function sweepTasks(db: Database, n: number): Promise<{ interrupted: number; deleted: number }> {
+  const [row] = await db.query<{ interrupted: number; deleted: number }>(sql`
+    SELECT gateway.interrupt_tasks(${n}) AS interrupted, gateway.delete_tasks(${n}) AS deleted`);
+  return row ?? { interrupted: 0, deleted: 0 };
+}
+
+async function repeated<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let n = 1; ; n++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!mayRepeat(error) || n === ATTEMPTS) throw error;
+    }
+  }
+}
