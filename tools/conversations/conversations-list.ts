@@ -37,7 +37,7 @@ export default defineTool({
         .max(200)
         .optional()
         .describe(
-          'Part of the subject, case-insensitive, no wildcards. A search looks at a part of the website at a time: a page may hold few or no conversations while next_cursor is not null. Go on until it is null.',
+          'Part of the subject, case-insensitive, no wildcards. A page may be empty while next_cursor is not null.',
         ),
       status: z
         .string()
