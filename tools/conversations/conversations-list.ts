@@ -37,7 +37,7 @@ export default defineTool({
         .max(200)
         .optional()
         .describe(
-          'Part of the subject, case-insensitive, no wildcards. A page may be empty while next_cursor is not null.',
+          'Part of the subject, case-insensitive, no wildcards. A page may be empty: go on until next_cursor is null.',
         ),
       status: z
         .string()
