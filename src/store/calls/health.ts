@@ -16,7 +16,8 @@ export async function readHealth(session: ReadSession): Promise<HealthReading> {
   );
   return {
     checkedAt: row?.now.getTime() ?? 0,
-    // Receipts cover the whole website. A restricted caller would learn when something happened outside its restriction.
+    // Receipts cover the whole website. A restricted caller would learn when something happened outside its
+    // restriction.
     lastEventAt: new Map(isRestricted(authority) ? [] : Object.entries(row?.last_at ?? {})),
     held: new Set(row?.held),
   };

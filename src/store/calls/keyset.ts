@@ -50,8 +50,8 @@ export function keyset(website: WebsiteKey, view: View, request: PageRequest): K
   };
 }
 
-// Opaque to callers, because it holds several values: website, microseconds, native id. It is not signed, because it grants
-// nothing: every page applies the caller's own authority.
+// Opaque to callers, because it holds several values: website, microseconds, native id. It is not signed, because it
+// grants nothing: every page applies the caller's own authority.
 const writeUpdatedCursor = (website: WebsiteKey, moment: string, native: string): string =>
   Buffer.from(`${website.id}_${moment}_${native}`).toString('base64url');
 

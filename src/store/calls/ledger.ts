@@ -64,10 +64,10 @@ async function repeated<T>(run: () => Promise<T>): Promise<T> {
 const hex = (bytes: Uint8Array): string => `\\x${Buffer.from(bytes).toString('hex')}`;
 
 /**
- * Enters commands of one kind on one website, from callers who may see the same data of it. When the platform itself performs
- * them, authority, reservation, effect, journal entry and outcome of all commands are this one statement. After a lost reply
- * the same statement is sent again: it finds its outcomes, or does what the first did not. An error in one command undoes
- * all; then each is entered by itself. Answers in order, with an Error for a refused command.
+ * Enters commands of one kind on one website, from callers who may see the same data of it. When the platform itself
+ * performs them, authority, reservation, effect, journal entry and outcome of all commands are this one statement.
+ * After a lost reply the same statement is sent again: it finds its outcomes, or does what the first did not. An error
+ * in one command undoes all; then each is entered by itself. Answers in order, with an Error for a refused command.
  */
 export async function enter(db: Database, kind: Kind, batch: readonly Keyed[]): Promise<(Entry | Error)[]> {
   const [first] = batch;
@@ -121,8 +121,9 @@ export async function enter(db: Database, kind: Kind, batch: readonly Keyed[]): 
 }
 
 /**
- * Ends a command that this epoch works on; `null` means that its outcome is unknown. Returns false when another caller has
- * taken it over. `attempt` is set when the caller itself has reserved the command. May be repeated after a lost reply.
+ * Ends a command that this epoch works on; `null` means that its outcome is unknown. Returns false when another caller
+ * has taken it over. `attempt` is set when the caller itself has reserved the command. May be repeated after a lost
+ * reply.
  */
 export async function settle(
   db: Database,

@@ -17,8 +17,8 @@ const SHORT = Math.floor(PAGE_BYTES / ROWS);
 export const SEARCHED = 10_000;
 
 /**
- * One page of a view. It ends early when its long texts exceed PAGE_BYTES, or when a search has examined SEARCHED rows. Its
- * cursor then continues from there.
+ * One page of a view. It ends early when its long texts exceed PAGE_BYTES, or when a search has examined SEARCHED rows.
+ * Its cursor then continues from there.
  */
 export async function readPage<Name extends string>(
   session: ReadSession,
@@ -90,9 +90,9 @@ const plain = ({ weight }: View, limit: number): Finding => ({
 });
 
 /**
- * The next rows until their texts exceed PAGE_BYTES; at least one row. PostgreSQL stores the length of an out-of-line text in
- * its row, so a text that is not sent is not read: columns are selected from the remaining rows only. A page without a
- * long text does not use this: the sum made a page of 50 messages 19 % slower (paired, 22 November 2026).
+ * The next rows until their texts exceed PAGE_BYTES; at least one row. PostgreSQL stores the length of an out-of-line
+ * text in its row, so a text that is not sent is not read: columns are selected from the remaining rows only. A page
+ * without a long text does not use this: the sum made a page of 50 messages 19 % slower (paired, 22 November 2026).
  */
 function weighing({ alias: name }: View, { by }: Keyset, limit: number, weight: string): Finding {
   const alias = raw(name);
@@ -107,8 +107,8 @@ function weighing({ alias: name }: View, { by }: Keyset, limit: number, weight: 
 }
 
 /**
- * The matching rows among the next SEARCHED ones, and the last of those, which says that there may be more. Only rows that
- * the caller may see are counted, so the end of a page reveals nothing about others (check TN-04).
+ * The matching rows among the next SEARCHED ones, and the last of those, which says that there may be more. Only rows
+ * that the caller may see are counted, so the end of a page reveals nothing about others (check TN-04).
  */
 function searching({ alias: name }: View, { by }: Keyset, limit: number, search: Fragment): Finding {
   const alias = raw(name);

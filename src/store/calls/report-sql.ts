@@ -54,10 +54,10 @@ const named = (tenant: string, site: string): Fragment =>
   sql`base b JOIN platform.operator o ON o.tenant = ${tenant} AND o.site = ${site} AND o.id = b.operator_id`;
 
 /**
- * Classifications count AI results; only classified_count and resolved_count count conversations. OFFSET 0 keeps the look-up
- * by index: the planner cannot know how few rows `base` has and may read the whole table (a day of 880 conversations in a
- * store of 50,000 results: 35 ms, with it 16 ms). Means are of type numeric, which is exact, so they do not depend on the
- * order of rows.
+ * Classifications count AI results; only classified_count and resolved_count count conversations. OFFSET 0 keeps the
+ * look-up by index: the planner cannot know how few rows `base` has and may read the whole table (a day of 880
+ * conversations in a store of 50,000 results: 35 ms, with it 16 ms). Means are of type numeric, which is exact, so they
+ * do not depend on the order of rows.
  */
 const classified = (tenant: string, site: string): Fragment => sql`, results AS MATERIALIZED (
     SELECT b.id, a.topics, a.sentiment, a.confidence, a.resolution, a.first_contact_resolved, a.outcome
@@ -90,9 +90,10 @@ const CONTENT_SERIES: Fragment = sql`, to_jsonb(classified) AS classified,
          ${ranked(BASE, 'rating_label')} AS ratings`;
 
 /**
- * The whole report as one statement, guarded by `standing`; at most one row. Restrictions narrow `base`, so no aggregate
- * includes a row that the caller may not see. With 500,000 conversations and 500,000 results stored, PostgreSQL 15 on two
- * shared cores: 50,000 AI conversations in the range take 0.65 s (0.25 s without content), 11,000 0.14 s, 880 0.02 s.
+ * The whole report as one statement, guarded by `standing`; at most one row. Restrictions narrow `base`, so no
+ * aggregate includes a row that the caller may not see. With 500,000 conversations and 500,000 results stored,
+ * PostgreSQL 15 on two shared cores: 50,000 AI conversations in the range take 0.65 s (0.25 s without content), 11,000
+ * 0.14 s, 880 0.02 s.
  */
 export function reportStatement(
   authority: Authority,

@@ -52,9 +52,9 @@ interface Row {
 }
 
 /**
- * The AI conversation summary of the call's website: one guarded statement on a connection for slow reads. When a current
- * replica is there, it is read instead. The primary then proves the authority, and that it has itself written all that was
- * read. So nobody gets more than the credential grants at that moment, though the rows may be 10 s old.
+ * The AI conversation summary of the call's website: one guarded statement on a connection for slow reads. When a
+ * current replica is there, it is read instead. The primary then proves the authority, and that it has itself written
+ * all that was read. So nobody gets more than the credential grants at that moment, though the rows may be 10 s old.
  */
 export async function readReport(
   session: ReadSession,

@@ -69,7 +69,10 @@ export class Connections {
     return this.#room ? this.#given(app) : undefined;
   }
 
-  /** A connection when this app's turn comes. Rejects with `late` after `milliseconds`, or at once when the line is full. */
+  /**
+   * A connection when this app's turn comes. Rejects with `late` after `milliseconds`, or at once when the line is
+   * full.
+   */
   wait(app: string, milliseconds: number, late: () => Error): Promise<postgres.Sql> {
     if (this.#waiting.of(app) >= WAITING * this.#size) return Promise.reject(late());
     return new Promise((resolve, reject) => {
@@ -120,7 +123,9 @@ export class Connections {
     this.#next();
   }
 
-  /** A connection could not be opened: opens no other for `milliseconds`. Returns whether other connections are open. */
+  /**
+   * A connection could not be opened: opens no other for `milliseconds`. Returns whether other connections are open.
+   */
   rest(driver: postgres.Sql, milliseconds: number): boolean {
     if (this.#living.get(driver)?.app !== undefined) this.#end(driver);
     this.#restingUntil = performance.now() + milliseconds;

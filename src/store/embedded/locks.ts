@@ -3,7 +3,9 @@ import { closeSync, constants, openSync } from 'node:fs';
 import { run } from './run.ts';
 import { errorCode, StoreUnavailable } from './unavailable.ts';
 
-/** A kernel lock on a file. It ends with `release`, or with the last process that inherited `fd`, so none is left over. */
+/**
+ * A kernel lock on a file. It ends with `release`, or with the last process that inherited `fd`, so none is left over.
+ */
 export interface Lock {
   readonly fd: number;
   release(): void;
@@ -12,9 +14,9 @@ export interface Lock {
 const conflict = 75;
 
 /**
- * Takes flock(2) on a file, or returns undefined after `seconds`. Node has no flock, so the program `flock` (util-linux)
- * takes it on our descriptor. The lock belongs to the open file, so it stays when that program ends. Measured: 5 ms. It also
- * works between containers that share a folder, where process ids mean nothing.
+ * Takes flock(2) on a file, or returns undefined after `seconds`. Node has no flock, so the program `flock`
+ * (util-linux) takes it on our descriptor. The lock belongs to the open file, so it stays when that program ends.
+ * Measured: 5 ms. It also works between containers that share a folder, where process ids mean nothing.
  */
 export async function lock(path: string, mode: 'shared' | 'exclusive', seconds: number): Promise<Lock | undefined> {
   const fd = openLockFile(path);

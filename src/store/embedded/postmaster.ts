@@ -35,8 +35,8 @@ const settings = {
   jit: 'off',
   timezone: 'UTC',
   log_timezone: 'UTC',
-  // Only the server's own events. The gateway reports failed statements, because their text and details may hold personal
-  // data.
+  // Only the server's own events. The gateway reports failed statements, because their text and details may hold
+  // personal data.
   logging_collector: 'off',
   log_min_messages: 'log',
   log_min_error_statement: 'panic',
@@ -45,9 +45,9 @@ const settings = {
 };
 
 /**
- * Adopts the running postmaster of this cluster or starts one. Returns when it accepts connections. The caller holds the
- * lock of the data folder. Every PostgreSQL process inherits a kernel lock (`postgres.running`), which shows whether any
- * still runs.
+ * Adopts the running postmaster of this cluster or starts one. Returns when it accepts connections. The caller holds
+ * the lock of the data folder. Every PostgreSQL process inherits a kernel lock (`postgres.running`), which shows
+ * whether any still runs.
  */
 export async function startOrAdopt(
   cluster: string,
@@ -112,7 +112,8 @@ async function start(
   const child = spawn(join(binaries.bin, 'postgres'), ['-D', inheritedFolder, ...args], {
     cwd: anywhere,
     env: programEnvironment(),
-    // A process group of its own, so that Ctrl-C in our terminal does not reach it: the gateway stops it in its own order.
+    // A process group of its own, so that Ctrl-C in our terminal does not reach it: the gateway stops it in its own
+    // order.
     detached: true,
     stdio: ['ignore', output, output, mark.fd, folder],
     ...(account && { uid: account.uid, gid: account.gid }),
@@ -174,8 +175,9 @@ export function livingPostmaster(cluster: string): number | undefined {
 }
 
 /**
- * Whether the process is a PostgreSQL of this cluster, and not a later process with the same id. Its working folder is the
- * cluster. A container's root may not read the working folder of another user's process; there name and owner decide.
+ * Whether the process is a PostgreSQL of this cluster, and not a later process with the same id. Its working folder is
+ * the cluster. A container's root may not read the working folder of another user's process; there name and owner
+ * decide.
  */
 function alive(pid: number, cluster: string): boolean {
   try {
@@ -188,8 +190,8 @@ function alive(pid: number, cluster: string): boolean {
 }
 
 /**
- * Removes the files of an earlier postmaster. Its process id may belong to another program by now, which PostgreSQL would
- * take for a running server. The caller holds the kernel lock, so none of the cluster's processes lives.
+ * Removes the files of an earlier postmaster. Its process id may belong to another program by now, which PostgreSQL
+ * would take for a running server. The caller holds the kernel lock, so none of the cluster's processes lives.
  */
 function sweep(cluster: string): void {
   for (const name of ['postmaster.pid', `.s.PGSQL.${port}.lock`]) rmSync(join(cluster, name), { force: true });

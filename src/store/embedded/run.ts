@@ -6,8 +6,8 @@ import type { Account } from './identity.ts';
 export const anywhere = '/';
 
 /**
- * What PostgreSQL may see of our environment: the variables of the loader and of libfaketime. It gets no secrets, and no PG*,
- * which would redirect it. Messages are in English, because the gateway reads some of them.
+ * What PostgreSQL may see of our environment: the variables of the loader and of libfaketime. It gets no secrets, and
+ * no PG*, which would redirect it. Messages are in English, because the gateway reads some of them.
  */
 export function programEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => /^(PATH|LD_|FAKETIME|DONT_FAKE|NO_FAKE)/.test(name));

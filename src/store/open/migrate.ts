@@ -27,9 +27,9 @@ export async function migrations(): Promise<Migration[]> {
 }
 
 /**
- * Brings the store to the current schema and returns its version. Several processes may start at once. Each migration is
- * one script, so one transaction: it takes the lock, records itself, then changes the schema. The process that comes second
- * fails on the key of the record and continues with the next migration.
+ * Brings the store to the current schema and returns its version. Several processes may start at once. Each migration
+ * is one script, so one transaction: it takes the lock, records itself, then changes the schema. The process that comes
+ * second fails on the key of the record and continues with the next migration.
  */
 export async function migrate(db: Database): Promise<{ version: number; applied: string[] }> {
   await db.script(`SELECT pg_advisory_xact_lock(${LOCK});
@@ -52,7 +52,10 @@ export async function migrate(db: Database): Promise<{ version: number; applied:
   return { version: all.length, applied };
 }
 
-/** For a process that must not change the schema: returns its version, or throws StoreUnavailable when it is not current. */
+/**
+ * For a process that must not change the schema: returns its version, or throws StoreUnavailable when it is not
+ * current.
+ */
 export async function requireMigrated(db: Database): Promise<number> {
   const [begun] = await db.read<{ begun: boolean }>(
     sql`SELECT to_regclass('public.gateway_migration') IS NOT NULL AS begun`,

@@ -12,13 +12,16 @@ export interface Store {
   readonly db: Database;
   /** Reports, searches, imports and other slow work, on connections of their own, opened at first use. */
   readonly slow: Database;
-  /** The gateway's own periodic work, on a connection of its own, so that this work and callers never wait for each other. */
+  /**
+   * The gateway's own periodic work, on a connection of its own, so that this work and callers never wait for each
+   * other.
+   */
   readonly upkeep: Database;
   /** Writes, one connection each. A write may wait for rows, so it must not stand in front of a read. */
   readonly writers: readonly [Database, ...Database[]];
   /**
-   * Batches of tasks that start and that end; neither waits for locks. Each has one connection in a pool of its own. In one
-   * pool, answers on one connection would hide that the other has gone silent.
+   * Batches of tasks that start and that end; neither waits for locks. Each has one connection in a pool of its own. In
+   * one pool, answers on one connection would hide that the other has gone silent.
    */
   readonly tasks: { readonly begins: Database; readonly ends: Database };
   /** From DATABASE_REPLICA_URL. */
@@ -58,12 +61,15 @@ const FAST_TIMEOUT = 2_500;
 // Shorter, because a write may already have waited for its turn.
 const WRITE_TIMEOUT = 1_500;
 const SLOW_TIMEOUT = 15_000;
-/** Connections for slow reads. An app holds at most two of them (store/driver/connections.ts), so one is left for others. */
+/**
+ * Connections for slow reads. An app holds at most two of them (store/driver/connections.ts), so one is left for
+ * others.
+ */
 const SLOW = 3;
 
 /**
- * Opens the store and migrates it: the server of DATABASE_URL, or else the embedded PostgreSQL. Throws StoreUnavailable with
- * a sentence for the operator.
+ * Opens the store and migrates it: the server of DATABASE_URL, or else the embedded PostgreSQL. Throws StoreUnavailable
+ * with a sentence for the operator.
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const {

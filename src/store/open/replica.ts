@@ -14,9 +14,9 @@ export interface Replica {
   /** Whether the replica answers and has everything that was committed 10 s (or `lag`) ago. */
   current(): boolean;
   /**
-   * The first row of `SELECT … statement` on the replica, with its origin. The guard of the standing says that the server
-   * is a replica of the primary and has everything that the primary had at `now`. `undefined` means: ask the primary. This
-   * comes at once when the replica is given up during the read.
+   * The first row of `SELECT … statement` on the replica, with its origin. The guard of the standing says that the
+   * server is a replica of the primary and has everything that the primary had at `now`. `undefined` means: ask the
+   * primary. This comes at once when the replica is given up during the read.
    */
   read<Row extends object>(statement: (standing: Standing) => Fragment): Promise<(Row & Origin) | undefined>;
   close(): Promise<void>;
@@ -44,16 +44,20 @@ const EVERY = 1_000;
 const REST = 30_000;
 /** Milliseconds for a check. After that the replica counts as not answering. */
 const PATIENCE = 1_000;
-/** Milliseconds for a read. With the primary's 15 s after it, an answer comes before the 20 s limit of a silent socket. */
+/**
+ * Milliseconds for a read. With the primary's 15 s after it, an answer comes before the 20 s limit of a silent socket.
+ */
 const TIMEOUT = 3_500;
 
-/** Bytes of the write-ahead log: what the primary has flushed, and so may have streamed; what a replica has replayed. */
+/**
+ * Bytes of the write-ahead log: what the primary has flushed, and so may have streamed; what a replica has replayed.
+ */
 const FLUSHED: Fragment = sql`pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::bigint`;
 const REPLAYED: Fragment = sql`pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::bigint`;
 
 /**
- * Identifies the rows that a server has: cluster, database, timeline. A replica reports the timeline of its last restart
- * point. After a failover, it is used again once it has made a restart point.
+ * Identifies the rows that a server has: cluster, database, timeline. A replica reports the timeline of its last
+ * restart point. After a failover, it is used again once it has made a restart point.
  */
 const placeOf = (timeline: Fragment): Fragment =>
   sql`(SELECT system_identifier FROM pg_control_system()) || ' ' || current_database() || ' ' || ${timeline}`;
@@ -61,8 +65,8 @@ const PRIMARY_PLACE = placeOf(sql`left(pg_walfile_name(pg_current_wal_flush_lsn(
 const REPLICA_PLACE = placeOf(sql`(SELECT upper(lpad(to_hex(timeline_id), 8, '0')) FROM pg_control_checkpoint())`);
 
 /**
- * Whether the server that runs the statement, as the primary, has written all that an answer was made of. False when it was
- * promoted and started a log of its own; null when it is no longer a primary.
+ * Whether the server that runs the statement, as the primary, has written all that an answer was made of. False when it
+ * was promoted and started a log of its own; null when it is no longer a primary.
  */
 export const written = ({ place, replayed }: Origin): Fragment =>
   sql`CASE WHEN NOT pg_is_in_recovery() THEN ${PRIMARY_PLACE} = ${place} AND ${FLUSHED} >= ${replayed}::bigint END`;
@@ -80,9 +84,10 @@ export const passing = ({ place, position }: Pick<Mark, 'place' | 'position'>): 
   sql`(SELECT pg_is_in_recovery() AND ${REPLICA_PLACE} = ${place} AND ${REPLAYED} >= ${position}::bigint AS ok) guard`;
 
 /**
- * Follows the replica by log positions. The replica has replayed a position that the primary had flushed at some moment, so
- * it has everything that the primary had then. No clocks are compared, and an idle store does not count as lag. Throws
- * StoreUnavailable when the address leads to another cluster or to a pooler. The replica may be down at the start.
+ * Follows the replica by log positions. The replica has replayed a position that the primary had flushed at some
+ * moment, so it has everything that the primary had then. No clocks are compared, and an idle store does not count as
+ * lag. Throws StoreUnavailable when the address leads to another cluster or to a pooler. The replica may be down at the
+ * start.
  */
 export async function openReplica(options: ReplicaOptions): Promise<Replica> {
   const { url, primary, watch = (db: Database) => db } = options;
@@ -146,7 +151,9 @@ class Follower {
   /** Gives up each running read. */
   readonly #waiting = new Set<() => void>();
   #told = '';
-  /** Whether a failed report was logged since the last change; failures in a row; end of the pause after two failures. */
+  /**
+   * Whether a failed report was logged since the last change; failures in a row; end of the pause after two failures.
+   */
   #failed = false;
   #failures = 0;
   #resting = 0;
@@ -205,7 +212,10 @@ class Follower {
     clearTimeout(this.#timer);
   }
 
-  /** One report may be too much for the replica. After a second failure it pauses, or each caller would lose those seconds. */
+  /**
+   * One report may be too much for the replica. After a second failure it pauses, or each caller would lose those
+   * seconds.
+   */
   #fail(error: unknown): void {
     if (++this.#failures > 1) {
       this.#resting = performance.now() + this.#rest;
@@ -230,8 +240,8 @@ class Follower {
     if (!seen?.standby) return this.#lose('was promoted and follows no primary');
     if (!seen.limited) return this.#lose('is behind a pooler');
     const at = performance.now();
-    // The primary is read after the replica, so it has flushed all that the replica has replayed. When the primary does not
-    // answer, no mark is added, and the last one ages.
+    // The primary is read after the replica, so it has flushed all that the replica has replayed. When the primary does
+    // not answer, no mark is added, and the last one ages.
     const own = await this.#primary
       .read<{ now: Date; place: string; position: string }>(
         sql`SELECT now() AS now, ${PRIMARY_PLACE} AS place, ${FLUSHED} AS position`,

@@ -36,12 +36,15 @@ export async function lookAt(db: Database): Promise<Place> {
   return row;
 }
 
-/** Runs work on the server of a setting. When the server cannot be used, throws StoreUnavailable and names the setting. */
+/**
+ * Runs work on the server of a setting. When the server cannot be used, throws StoreUnavailable and names the setting.
+ */
 export async function reaching<T>(setting: Setting, address: string | undefined, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    // Class 28: role or password; 3D000: database; 42501: privileges; 42704: the address has a setting unknown to the server.
+    // Class 28: role or password; 3D000: database; 42501: privileges; 42704: the address has a setting unknown to the
+    // server.
     if (!(error instanceof StoreUnreachable) && !/^(28...|3D000|42501|42704)$/.test(sqlState(error))) throw error;
     throw new StoreUnavailable(unreachable(setting, address, error), { cause: error });
   }
@@ -61,7 +64,9 @@ const serverBehind = (setting: Setting): string =>
 
 type ReliedOn = readonly (readonly [name: string, value: string, holds: (place: Place) => boolean])[];
 
-/** Settings that the gateway relies on in every connection, with the value that gives them to a pooler's connections. */
+/**
+ * Settings that the gateway relies on in every connection, with the value that gives them to a pooler's connections.
+ */
 const MEANING: ReliedOn = [
   // A statement that waited for a lock must see what was committed meanwhile. Authority and idempotency depend on it.
   ['default_transaction_isolation', 'read committed', ({ isolation }) => isolation === 'read committed'],
@@ -79,9 +84,9 @@ const RELIED_ON: ReliedOn = [
 ];
 
 /**
- * Checks the settings of a connection: a limit of `limit` milliseconds, and MEANING. A connection that ignores what we send
- * belongs to a pooler, where a prepared statement would exist on another server connection. When only the values differ, the
- * address sets them: its parameters override what we send.
+ * Checks the settings of a connection: a limit of `limit` milliseconds, and MEANING. A connection that ignores what we
+ * send belongs to a pooler, where a prepared statement would exist on another server connection. When only the values
+ * differ, the address sets them: its parameters override what we send.
  */
 export function requireSession(place: Place, setting: Setting, limit: number): void {
   if (!place.own) {
@@ -111,9 +116,9 @@ export function requirePooler(pooler: Place, server: Place): void {
   const missing = RELIED_ON.filter(([, , holds]) => !holds(pooler));
   if (missing.length === 0) return;
   const names = missing.map(([name]) => name).join(', ');
-  const mend = missing.map(([name, value]) => `ALTER ROLE ${pooler.role} SET ${name} = '${value}';`).join(' ');
+  const fix = missing.map(([name, value]) => `ALTER ROLE ${pooler.role} SET ${name} = '${value}';`).join(' ');
   throw new StoreUnavailable(
-    `The connections of the pooler in DATABASE_URL lack the ${names} that the gateway needs. As the server's owner, run: ${mend} Then reconnect the pooler.`,
+    `The connections of the pooler in DATABASE_URL lack the ${names} that the gateway needs. As the server's owner, run: ${fix} Then reconnect the pooler.`,
   );
 }
 
