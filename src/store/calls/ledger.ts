@@ -14,7 +14,7 @@ export interface Keyed {
   /** SHA-256 of input and revisions. */
   readonly fingerprint: Uint8Array;
   readonly command: Command;
-  /** The record that the command changes. The caller must be able to see it. */
+  /** The record that the command is about. The caller must be able to see it. */
   readonly about: Pick<Within, 'view' | 'id'>;
 }
 

@@ -62,7 +62,10 @@ export const LIVES = {
   renewableConsent: 28_800,
 } as const;
 
-/** A client gets 60 tokens of its own per minute, over all replicas, on PostgreSQL's clock. The 61st waits. */
+/**
+ * A client gets 60 tokens of its own per minute, over all replicas, on PostgreSQL's clock. A refusal says how long to
+ * wait.
+ */
 const SIXTIETH = raw('59');
 
 /**
@@ -85,8 +88,8 @@ export async function issueAccess(
   const [made] = await db.query<{ expires_in: number }>(sql`
     WITH c AS (SELECT id, expires_at FROM gateway.credential c WHERE ${stands} FOR SHARE),
     unflushed AS MATERIALIZED (
-      -- A client asks again for a token that a crash loses. What ends a token is flushed, and
-      -- everything before it, too. Waiting for the flush cost more than half of the statement (1,339/s against 3,234/s, 8 connections).
+      -- A client asks again for a token that a crash loses. What ends a token is flushed, and so is everything before it.
+      -- Waiting for the flush cost more than half of the statement (1,339/s against 3,234/s, 8 connections).
       SELECT set_config('synchronous_commit', 'off', true) FROM c
     )
     INSERT INTO gateway.token (digest, credential_id, kind, audience, scopes, sites, expires_at)
