@@ -143,8 +143,8 @@ function setLists(lists: Omit<PolicyChanges, 'lifetime' | 'sites'>): Fragment[] 
 
 /**
  * Replaces secret and token. The old ones work for `overlap` more seconds; 0 ends them at once. A secret or token of an
- * earlier rotation never gains time. The revision that the caller read must still be current: a statement that waited
- * for a rival's rotation would not see the rival's token and would leave it alive. Undefined when the revision is not
+ * earlier rotation never gains time. The revision that the caller read must still be current. A statement that waited
+ * for a rival's rotation would not see the rival's token, and would leave it alive. Undefined when the revision is not
  * current, or the credential is revoked or expired.
  */
 export async function rotateSecrets(

@@ -9,8 +9,8 @@ export const proof = (digest: Uint8Array | Fragment, revision: number | Fragment
 
 /**
  * One row with `ok`: the proof of one authority. Data and proof travel in one round trip. An authority that was read
- * before is only a guess until the guard of the statement that uses it says yes (two primary-key look-ups, 0.02 ms).
- * The guard also names the app that the statement runs for, so that no reader of data can forget it.
+ * before is only a guess. The guard of the statement that uses it proves it (two primary-key look-ups, 0.02 ms). The
+ * guard also names the app that the statement runs for, so that no reader of data can forget it.
  */
 export const guard = (authority: Authority): Fragment =>
   runFor(

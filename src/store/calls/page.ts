@@ -91,7 +91,7 @@ const plain = ({ weight }: View, limit: number): Finding => ({
 
 /**
  * The next rows until their texts exceed PAGE_BYTES; at least one row. PostgreSQL stores the length of an out-of-line
- * text in its row, so a text that is not sent is not read: columns are selected from the remaining rows only. A page
+ * text in its row, so a text that is not sent is not read. Columns are selected from the remaining rows only. A page
  * without a long text does not use this: the sum made a page of 50 messages 19 % slower (paired, 22 November 2026).
  */
 function weighing({ alias: name }: View, { by }: Keyset, limit: number, weight: string): Finding {
@@ -123,7 +123,7 @@ function searching({ alias: name }: View, { by }: Keyset, limit: number, search:
 
 /**
  * Rows to ask for: the page and one more, rounded up to a few sizes. The number is a literal, because with a parameter
- * PostgreSQL plans for a tenth of the website and then plans every call again (lists took 1.6 to 1.9 times as long in a
+ * PostgreSQL plans for a tenth of the website. It then plans every call again (lists took 1.6 to 1.9 times as long in a
  * website of 4 million messages). There are few sizes, because each text is prepared on every connection.
  */
 const enough = (limit: number): number => [2, 11, 26, 51].find((size) => size > limit) ?? ROWS;

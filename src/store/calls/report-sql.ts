@@ -55,7 +55,7 @@ const named = (tenant: string, site: string): Fragment =>
 
 /**
  * Classifications count AI results; only classified_count and resolved_count count conversations. OFFSET 0 keeps the
- * look-up by index: the planner cannot know how few rows `base` has and may read the whole table (a day of 880
+ * look-up by index. The planner cannot know how few rows `base` has and may read the whole table (a day of 880
  * conversations in a store of 50,000 results: 35 ms, with it 16 ms). Means are of type numeric, which is exact, so they
  * do not depend on the order of rows.
  */

@@ -28,8 +28,8 @@ interface ListenOptions {
 }
 
 /**
- * Listens until `close`. The driver's own `listen` gives up when the server refuses the first attempt after a loss, and
- * it hands the lost connection's state to the next one. Here each connection belongs to a pool of its own.
+ * Listens until `close`. The driver's own `listen` gives up when the server refuses the first attempt after a loss. It
+ * also hands the lost connection's state to the next one. Here each connection belongs to a pool of its own.
  */
 export function listenOn({ connect, channel, heard, patience }: ListenOptions): Listening {
   const stop = new AbortController();

@@ -11,8 +11,8 @@ const HEAD = '# Written by the gateway at each start.\n';
 
 /**
  * Writes who may connect to the cluster: root, and the user of this process. PostgreSQL asks the kernel who is at the
- * other end of its socket, because a process of the server's own user can reach the socket in spite of the closed
- * folder. With `keep`, for a running server, everybody admitted before stays admitted. Returns whether a file changed.
+ * other end of its socket. The closed folder alone does not keep out other processes of the server's user. With `keep`,
+ * for a running server, everybody admitted before stays admitted. Returns whether a file changed.
  */
 export function admit(
   cluster: string,

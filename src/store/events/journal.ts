@@ -74,9 +74,9 @@ export async function reportGap(db: Database, { tenant, site }: JournalOf, famil
 const LEAP = 1_000_000_000;
 
 /**
- * After a restored backup: moves every journal far past any position that it may have given out, and its first receipts
- * say that others are missing. The numbers of organizations, websites and their records move likewise. Works through
- * one organization after the other. Returns the number of websites. Can be repeated safely.
+ * After a restored backup: moves every journal far past any position that it may have given out. Its first receipts
+ * then say that others are missing. The numbers of organizations, websites and their records move likewise. Works
+ * through one organization after the other. Returns the number of websites. Can be repeated safely.
  */
 export async function leapJournals(db: Database, families: readonly Family[]): Promise<number> {
   const types = families.map((family) => `${family}.gap`);

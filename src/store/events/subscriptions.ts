@@ -89,8 +89,8 @@ const ATTEMPTS = 3;
 const STALE = 'GW401';
 
 /**
- * Performs a write, under its idempotency key if it has one. After a lost reply the write is repeated when that cannot
- * happen twice: under a key, or for a creation, whose id this call has made.
+ * Performs a write, under its idempotency key if it has one. After a lost reply the write is repeated if it cannot take
+ * effect twice. This holds under a key, and for a creation, whose id this call has made.
  */
 export async function writeSubscription(
   db: Database,

@@ -229,9 +229,9 @@ export async function insertConsent(db: Database, approval: Approval): Promise<b
 }
 
 /**
- * Deletes what is no longer needed: access tokens an hour after their end (until then they differ from unknown ones),
- * refresh tokens an hour after the end of their consent, consents after 30 days, lapsed sessions and failed sign-ins,
- * and known sign-in sources after 30 days. At most `n` of each kind. Returns the largest count of one kind.
+ * Deletes what is no longer needed. Access tokens go an hour after their end (until then they differ from unknown
+ * ones), refresh tokens an hour after the end of their consent. Consents and known sign-in sources go after 30 days.
+ * Lapsed sessions and failed sign-ins go, too. At most `n` of each kind. Returns the largest count of one kind.
  */
 export async function purgeOAuth(db: Database, n: number): Promise<number> {
   const [row] = await db.query<{ purged: number }>(sql`
