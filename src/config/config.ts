@@ -14,7 +14,7 @@ import {
   mayBeFolder,
 } from './values.ts';
 
-/** The only reader of the environment. Every setting is described here and in the README's table. */
+/** Only this folder reads the environment. Every setting is described here and in the README's table. */
 const whole = (least: number, most: number) =>
   z
     .string()
@@ -78,7 +78,7 @@ const Environment = z
       if (all[path] !== undefined && all.DATABASE_URL === undefined) context.addIssue({ code: 'custom', path: [path] });
     for (const path of unusableTracing(all)) context.addIssue({ code: 'custom', path: [path] });
     const missing = IDENTITY.filter((name) => all[name] === undefined);
-    // All of them or none.
+    // The three settings belong together: all of them are given, or none.
     if (missing.length < IDENTITY.length)
       for (const path of missing) context.addIssue({ code: 'custom', path: [path] });
   });
@@ -92,7 +92,10 @@ const SAMPLERS = [
   'parentbased_traceidratio',
 ];
 
-/** Settings that the SDK would put its defaults in the place of: they are there for whoever has traces. */
+/**
+ * Returns the names of unusable settings. OpenTelemetry's SDK silently replaces them by its defaults, so the gateway
+ * refuses them. Checked only when tracing is on.
+ */
 function unusableTracing(given: Parameters<typeof collectorOf>[0] & Readonly<Record<string, unknown>>): string[] {
   if (collectorOf(given) === undefined) return [];
   const text = (name: string): string | undefined => {
@@ -110,7 +113,7 @@ function unusableTracing(given: Parameters<typeof collectorOf>[0] & Readonly<Rec
   ];
 }
 
-/** Pairs as OpenTelemetry's resource SDK has them: `name=value`, percent-encoded. */
+/** Pairs in the form of OpenTelemetry's resource SDK: `name=value`, percent-encoded. */
 function areAttributes(list: string): boolean {
   try {
     return listOf(list).every((pair) => /^[^=]+=[^=]*$/.test(pair) && decodeURIComponent(pair).length <= 255);
@@ -120,7 +123,7 @@ function areAttributes(list: string): boolean {
   }
 }
 
-/** What a wrong value should have been, for the sentence that refuses it: every setting is here. */
+/** The expected value of every setting, for the error that refuses a wrong one. */
 export const EXPECTED: Readonly<Record<string, string>> = {
   PORT: 'a port number, 0 to 65535',
   HOST: 'an address or host name to listen on',
@@ -163,31 +166,34 @@ export interface Config {
   readonly host: string;
   readonly baseUrl: string;
   readonly databaseUrl: string | undefined;
-  /** The server itself, where `databaseUrl` leads to a pooler in transaction mode. */
+  /** The PostgreSQL server itself, when `databaseUrl` names a pooler in transaction mode. */
   readonly directUrl: string | undefined;
-  /** A replica for reads that may lag. */
+  /** A streaming replica. It answers reads that may lag. */
   readonly replicaUrl: string | undefined;
   readonly dataDir: string;
-  /** Whether `dataDir` was given: otherwise it is the default, in whatever folder this is. */
+  /** Whether `dataDir` was given. If not, it is the default folder below the current directory. */
   readonly dataDirGiven: boolean;
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   readonly dbConnections: number;
-  /** `undefined`: one is made and kept in the data directory. */
+  /** `undefined`: the gateway makes a key and keeps it in the data directory. */
   readonly keys: readonly Key[] | undefined;
-  /** Proxies whose X-Forwarded-For is believed. */
+  /** Proxies whose X-Forwarded-For header is trusted. */
   readonly trustedProxies: readonly string[];
-  /** Who may read the metrics beside this machine. */
+  /** Addresses other than this machine that may read the metrics. */
   readonly metricsAllowed: readonly string[];
-  /** Where traces go, and under which name; `undefined`: nowhere. */
+  /** The endpoint for traces and the service name. `undefined`: no tracing. */
   readonly tracing: { readonly url: string; readonly service: string } | undefined;
-  /** Origins of receivers that need not be https and public, and seconds before each attempt of a delivery. */
+  /**
+   * `allowed`: origins of receivers that may use http or a private address. `schedule`: seconds before each attempt of
+   * a delivery.
+   */
   readonly webhooks: { readonly allowed: ReadonlySet<string>; readonly schedule: readonly number[] };
-  /** Where people sign in instead of here. */
+  /** The OpenID Connect provider where people sign in. `undefined`: they sign in at the gateway. */
   readonly identity: { readonly issuer: string; readonly clientId: string; readonly clientSecret: string } | undefined;
   readonly logLevel: string;
 }
 
-/** A setting that cannot be used; the message is for the operator. */
+/** A setting that cannot be used. The message is for the operator. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
@@ -197,7 +203,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
   if (unknown[0] !== undefined) {
     throw new ConfigError(`${unknown[0]} is not a setting of the gateway. The README lists the settings.`);
   }
-  // An empty variable is an unset one, as in compose files and shells.
+  // An empty variable counts as unset, as in compose files and shells.
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
   const parsed = Environment.safeParse(given);
   if (!parsed.success) {
@@ -245,7 +251,10 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
   };
 }
 
-/** OpenTelemetry's own settings (OTLP exporter, endpoint URLs): the traces' address as it is, the general one with its path. */
+/**
+ * The endpoint for traces, as OpenTelemetry's OTLP exporter defines it. The endpoint for traces is used unchanged. The
+ * general endpoint is followed by `/v1/traces`.
+ */
 function collectorOf(given: {
   readonly OTEL_TRACES_EXPORTER: string;
   readonly OTEL_SDK_DISABLED?: string | undefined;

@@ -2,7 +2,10 @@ import { Gauge, Registry } from 'prom-client';
 import { type Gauges, readGauges } from '../store/doctor/gauges.ts';
 import type { Database } from '../store/driver/postgres.ts';
 
-/** Milliseconds for which an answer of the store is told again, and that a scrape waits for one. */
+/**
+ * KEPT: milliseconds for which an answer of the store is reused. PATIENCE: milliseconds that a scrape waits for a new
+ * one.
+ */
 const KEPT = 5_000;
 const PATIENCE = 1_000;
 
@@ -30,8 +33,8 @@ const HELP: Readonly<Record<keyof Gauges, readonly [name: string, help: string]>
 };
 
 /**
- * What the store says, of all processes together: asked once in five seconds however often it is scraped. A store that is
- * away or slow leaves the gauges out, and `gateway_store_up` 0.
+ * Gauges of the store, which are the same for all processes. The store is asked once in five seconds, however many
+ * scrapes there are. When the store is away or slow, the gauges are left out and `gateway_store_up` is 0.
  */
 export function openStoreGauges(db: Database): () => Promise<string> {
   let last: { readonly at: number; readonly gauges: Gauges } | undefined;
@@ -46,7 +49,7 @@ export function openStoreGauges(db: Database): () => Promise<string> {
   return async () => {
     if (!fresh()) {
       asking ??= ask()
-        .catch(() => undefined) // `gateway_store_up` says so
+        .catch(() => undefined) // `gateway_store_up` shows the failure
         .finally(() => {
           asking = undefined;
         });
@@ -66,7 +69,7 @@ async function textOf(gauges: Gauges | undefined): Promise<string> {
     new Gauge({ name, help, registers: [registry] }).set(value);
   set('gateway_store_up', 'Whether the store has answered within the last five seconds.', gauges ? 1 : 0);
   if (gauges)
-    // Object.keys forgets the literal keys.
+    // Object.keys returns string[]; these are the keys of HELP.
     for (const key of Object.keys(HELP) as (keyof Gauges)[]) set(...HELP[key], gauges[key]);
   return registry.metrics();
 }
