@@ -1,28 +1,32 @@
 import { isIP } from 'node:net';
 import { isPublic } from './addresses.ts';
 
-/** Where deliveries may go (decisions, section 15; checks, WH-09): asked when an endpoint is saved and before each attempt. */
+/** Whether deliveries may go to an address (WH-09). It is checked when an endpoint is saved and before each attempt. */
 export type Receiver =
   | {
-      readonly url: URL /** By GATEWAY_WEBHOOK_ALLOW: neither scheme, port nor address matter. */;
+      readonly url: URL;
+      /** Listed in GATEWAY_WEBHOOK_ALLOW: any scheme, port and address are allowed. */
       readonly exempt: boolean;
     }
   | { readonly refused: string };
 
 const URL_MAX = 2048;
 const PORTS: readonly string[] = ['', '443', '8443'];
-/** Names that no public resolver answers for, or that lead home (RFC 6761, RFC 6762, RFC 8375, and clouds’ own). */
+/**
+ * Names without a public resolver, or names of a local network (RFC 6761, RFC 6762, RFC 8375, and names that clouds
+ * use).
+ */
 const PRIVATE_NAME = /(^|\.)(localhost|localdomain|local|internal|home\.arpa)$/;
 
 /**
- * What can be said of an address as it is written; the addresses that its name has are the resolver's affair. The URL
- * parser has read numbers of every notation and digits of every script by then, so that `127.1` is 127.0.0.1.
+ * Checks the text of an address. The addresses of its host name are checked after the name is resolved. The URL parser
+ * normalizes numbers of every notation and digits of every script first: `127.1` becomes 127.0.0.1.
  */
 export function receiverOf(text: string, allowed: ReadonlySet<string>): Receiver {
   if (!/^[\x21-\x5b\x5d-\x7e]+$/.test(text) || !URL.canParse(text))
     return { refused: 'A receiver is an https address.' };
   const url = new URL(text);
-  // As it is kept: some characters have become three.
+  // The normalized address is stored. Percent-encoding can make one character three.
   if (url.href.length > URL_MAX) return { refused: `A receiver’s address has at most ${URL_MAX} characters.` };
   if (url.username + url.password !== '' || /^[^/?#]*\/\/[^/?#]*@/.test(text)) {
     return { refused: 'A receiver’s address holds no user or password.' };
@@ -41,5 +45,5 @@ export function receiverOf(text: string, allowed: ReadonlySet<string>): Receiver
   return { url, exempt: false };
 }
 
-/** Without the brackets of IPv6. */
+/** Without the brackets of an IPv6 address. */
 export const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '');
