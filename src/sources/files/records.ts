@@ -1,6 +1,6 @@
 /**
- * The import format (decisions 24): one closed schema a record type. The published JSON Schemas, the importer's
- * types and the reject codes all come from here. Lengths count UTF-16 units, as everywhere else in the contract.
+ * The import format: one closed schema for each record type. It defines the published JSON Schemas, the importer's
+ * types and the reject codes. Lengths count UTF-16 units, as in the whole API.
  */
 import { z } from 'zod';
 import { AI_TYPES } from '../../views/ai-feature.ts';
@@ -54,10 +54,10 @@ const recordType = z.enum([
 ]);
 export type RecordType = z.infer<typeof recordType>;
 
-/** In dependency order: a record refers to earlier types only (or, as a message's in_reply_to, to its own). */
+/** In dependency order: a record refers only to earlier types. `in_reply_to` of a message refers to its own type. */
 export const RECORD_TYPES: readonly RecordType[] = recordType.options;
 
-/** A closed object that begins with its type and external_id; every further member says what it is. */
+/** A closed object. Its first members are `type` and `external_id`. */
 function record<const T extends RecordType, const S extends z.core.$ZodShape>(type: T, description: string, shape: S) {
   const literal = z.literal(type).describe('Type of the record');
   return z.strictObject({ type: literal, external_id: externalId, ...shape }).meta({ title: type, description });
@@ -284,12 +284,14 @@ export const recordSchemas = {
     .meta({ title: 'delete', description: 'Removes a record and what depends on it' }),
 };
 
-/** A checked record: optional members may be absent, members with a default never are. Times are still strings. */
+/**
+ * A checked record. Optional members may be absent; members with a default are always present. Times are still strings.
+ */
 export type ImportRecord = z.infer<(typeof recordSchemas)[RecordType]>;
-/** A record as a source writes it. */
+/** A record before the check, as a source writes it. */
 export type ImportRecordInput = z.input<(typeof recordSchemas)[RecordType]>;
 
-/** The published JSON Schema (draft 2020-12) of a record type: what `gateway import --schema TYPE` prints. */
+/** The published JSON Schema (draft 2020-12) of a record type. `gateway import --schema TYPE` prints it. */
 export function recordJsonSchema(type: RecordType): z.core.JSONSchema.JSONSchema {
   return z.toJSONSchema(recordSchemas[type], { target: 'draft-2020-12', io: 'input' });
 }
