@@ -20,7 +20,10 @@ export async function openKeys(
   if (keys) return new Keyring(keys);
   const path = join(dataDir, FILE);
   const kept = parseKeys((await readFile(path, 'utf8').catch(() => made(dataDir, path))).trim());
-  if (!kept) throw new ConfigError(`The file ${FILE} in GATEWAY_DATA_DIR must hold kid:BASE64 of 32 bytes.`);
+  if (!kept)
+    throw new ConfigError(
+      `The file ${FILE} in GATEWAY_DATA_DIR must hold kid:KEY, where KEY is 32 bytes in base64. Restore the file.`,
+    );
   // The embedded store closes its folder itself.
   if (told && databaseUrl !== undefined) closeToOthers(dataDir, told);
   return new Keyring(kept);
@@ -39,7 +42,7 @@ export async function openGivenKeys(
   const kept = config.dataDirGiven && existsSync(join(config.dataDir, FILE));
   if (config.databaseUrl !== undefined && !config.keys && !kept) {
     throw new ConfigError(
-      `GATEWAY_KEYS must be what the gateway of DATABASE_URL has, or GATEWAY_DATA_DIR the folder where it keeps its file ${FILE}.`,
+      `GATEWAY_KEYS must be the keys of the gateway that serves DATABASE_URL. Alternatively, set GATEWAY_DATA_DIR to the folder that holds its file ${FILE}.`,
     );
   }
   return openKeys(config);
@@ -52,9 +55,12 @@ async function made(dataDir: string, path: string): Promise<string> {
     makeFolder(dataDir);
     await writeFile(draft, `1:${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
   } catch (cause) {
-    throw new ConfigError('GATEWAY_DATA_DIR must be a folder that this user may write, or GATEWAY_KEYS be given.', {
-      cause,
-    });
+    throw new ConfigError(
+      'GATEWAY_DATA_DIR must be a folder that this user may write. Alternatively, give the keys in GATEWAY_KEYS.',
+      {
+        cause,
+      },
+    );
   }
   await link(draft, path).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;

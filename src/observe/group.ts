@@ -82,10 +82,10 @@ export function joinGroup(metrics: Metrics, onError: OnError): () => Promise<str
 export function superviseGroup(onError: OnError): (worker: Worker, place: number) => void {
   const own = new Registry();
   collectDefaultMetrics({ register: own });
-  const running = new Gauge({ name: 'gateway_workers', help: 'Workers that run.', registers: [own] });
+  const running = new Gauge({ name: 'gateway_workers', help: 'Running workers.', registers: [own] });
   const told = new Gauge({
     name: 'gateway_workers_told',
-    help: 'Workers that this scrape tells of.',
+    help: 'Workers whose metrics this scrape contains.',
     registers: [own],
   });
   const places = new Map<Worker, number>();

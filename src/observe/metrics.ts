@@ -50,7 +50,7 @@ export function openMetrics({ version, pools, sockets, held, replica, quotaRefus
   });
   new Counter({
     name: 'gateway_quota_refusals_total',
-    help: 'Charges refused because an app’s quota was used up.',
+    help: 'Charges that were refused because the quota of an app was used up.',
     registers,
     collect() {
       this.reset();
@@ -59,17 +59,21 @@ export function openMetrics({ version, pools, sockets, held, replica, quotaRefus
   });
   new Gauge({
     name: 'gateway_realtime_sockets',
-    help: 'Realtime sockets open.',
+    help: 'Open realtime sockets.',
     registers,
     collect() {
       this.set(sockets());
     },
   });
   for (const [name, help, value] of [
-    ['gateway_http_connections', 'Connections of clients open, realtime sockets among them.', (all) => all.connections],
-    ['gateway_http_requests', 'Requests under way.', (all) => all.requests],
-    ['gateway_http_requests_waiting', 'Requests behind another one on their connection.', (all) => all.waiting],
-    ['gateway_http_unread_bytes', 'Bytes of replies that were not taken yet.', (all) => all.unread],
+    ['gateway_http_connections', 'Open client connections, including realtime sockets.', (all) => all.connections],
+    ['gateway_http_requests', 'Requests in progress.', (all) => all.requests],
+    [
+      'gateway_http_requests_waiting',
+      'Requests that wait for an earlier one on the same connection.',
+      (all) => all.waiting,
+    ],
+    ['gateway_http_unread_bytes', 'Bytes of replies that clients have not read yet.', (all) => all.unread],
   ] satisfies [name: string, help: string, value: (all: Held) => number][]) {
     new Gauge({
       name,
@@ -83,7 +87,7 @@ export function openMetrics({ version, pools, sockets, held, replica, quotaRefus
   if (replica)
     new Gauge({
       name: 'gateway_replica_current',
-      help: 'Whether reports are read from the replica: 0 while it is behind, away or no replica of the primary.',
+      help: '1 if reports are read from the replica. 0 while it lags, is away or does not replicate the primary.',
       registers,
       collect() {
         this.set(replica() ? 1 : 0);
@@ -107,16 +111,16 @@ export function openMetrics({ version, pools, sockets, held, replica, quotaRefus
       },
     });
   };
-  perPool('gateway_pool_connections', 'Connections to PostgreSQL at most.', ({ connections }) => connections);
-  perPool('gateway_pool_in_use', 'Connections with a statement under way.', ({ running, connections }) =>
+  perPool('gateway_pool_connections', 'Largest number of connections to PostgreSQL.', ({ connections }) => connections);
+  perPool('gateway_pool_in_use', 'Connections with a running statement.', ({ running, connections }) =>
     Math.min(running, connections),
   );
-  perPool('gateway_pool_waiting', 'Statements beyond the connections there are.', ({ running, connections }) =>
+  perPool('gateway_pool_waiting', 'Statements that wait for a connection.', ({ running, connections }) =>
     Math.max(0, running - connections),
   );
   new Gauge({
     name: 'gateway_info',
-    help: 'Always 1; the version that runs.',
+    help: 'Always 1. The label names the running version.',
     labelNames: ['version'],
     registers,
   }).set({ version }, 1);

@@ -42,7 +42,7 @@ export async function address({ host, port, baseUrl }: Place): Promise<{ port: n
 export function refusedPort(error: unknown, host: string, port: number): Refused | undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'EADDRINUSE') return new Refused(`Port ${port} on ${host} is in use. Choose another with PORT.`);
-  if (code === 'EACCES') return new Refused(`Port ${port} may not be opened by this user. Choose another with PORT.`);
+  if (code === 'EACCES') return new Refused(`This user may not open port ${port}. Choose another with PORT.`);
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN' || code === 'EAFNOSUPPORT')
     return new Refused(
       `HOST ${host} is not an address of this machine. Choose one that is, or 0.0.0.0 for all of them.`,

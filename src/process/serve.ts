@@ -142,7 +142,7 @@ async function openTracing({ tracing }: Config, log: Logger): Promise<Tracing | 
     ...tracing,
     version: packageVersion,
     onError: (spans) => log.warn({ spans }, 'traces could not be exported'),
-    onComplaint: () => log.warn('the tracing has complained: a setting that it cannot use, or spans that were dropped'),
+    onComplaint: () => log.warn('OpenTelemetry logged a warning: it cannot use a setting, or it dropped spans'),
   });
 }
 
@@ -153,7 +153,7 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
     keys,
     baseUrl,
     checkEvery: CHECK_EVERY,
-    onDefect: (tool, error) => log.error({ operation: tool.name, err: error }, 'answer does not fit its schema'),
+    onDefect: (tool, error) => log.error({ operation: tool.name, err: error }, 'an answer does not match its schema'),
   });
   const { registry } = corridor;
   const guides = readGuides();
@@ -162,7 +162,7 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
     db: store.db,
     batches: store.tasks,
     corridor,
-    onError: (error) => log.warn({ err: error }, 'upkeep of the tasks failed and is tried again'),
+    onError: (error) => log.warn({ err: error }, 'upkeep of the tasks failed; it runs again soon'),
     onCall: tellRunCall(log),
   });
   const realtime = openRealtime({
@@ -170,7 +170,7 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
     keys,
     eventKey: openLedgerKey(store.db),
     ...streaming(corridor),
-    onError: (error) => log.warn({ err: error }, 'a stream failed and is tried again'),
+    onError: (error) => log.warn({ err: error }, 'reading for a realtime stream failed; it is retried'),
   });
   let running: RunningServer | undefined;
   const metrics = openMetrics({
@@ -226,11 +226,11 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
   const rounds = startUpkeep({
     db: store.upkeep,
     registry,
-    onError: (error) => log.warn({ err: error }, 'upkeep of the ledger failed and is tried again'),
+    onError: (error) => log.warn({ err: error }, 'upkeep of the ledger failed; it runs again soon'),
   });
   const journals = startRounds({
     db: store.upkeep,
-    onError: (error) => log.warn({ err: error }, 'upkeep of the journals failed and is tried again'),
+    onError: (error) => log.warn({ err: error }, 'upkeep of the journals failed; it runs again soon'),
   });
   const webhooks = startWebhooks({
     db: store.db,
@@ -238,7 +238,7 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
     keys,
     sender: senderOptions(config.webhooks.allowed, baseUrl),
     schedule: config.webhooks.schedule,
-    onError: (error) => log.warn({ err: error }, 'delivery of webhooks failed and is tried again'),
+    onError: (error) => log.warn({ err: error }, 'delivery of webhooks failed; it is retried'),
   });
   ready(baseUrl);
   await aborted(stop);

@@ -13,7 +13,7 @@ export const clientConfiguration = (baseUrl: string, token: string): object => (
 
 /** First steps with a new gateway: a call over REST, a client over MCP, and the documentation. */
 export const welcome = (baseUrl: string, { token, website }: DemoAccess): string => `
-A demo organization was loaded. Its test token is shown this once and kept in the data folder (demo-token.json):
+A demo organization was loaded. Its test token is shown only now. The data folder keeps it in demo-token.json:
 
   ${token}
 
@@ -32,6 +32,6 @@ Documentation: ${baseUrl}/docs
 export const addresses = (baseUrl: string, tokenFile: string | undefined): string => `
 Documentation: ${baseUrl}/docs
 For an MCP client: ${JSON.stringify(clientConfiguration(baseUrl, 'YOUR_TOKEN'))}
-${tokenFile === undefined ? '' : `The demo’s test token lies in ${tokenFile}.\n`}`;
+${tokenFile === undefined ? '' : `The demo’s test token is in ${tokenFile}.\n`}`;
 
 const indented = (text: string): string => text.replaceAll(/^/gm, '  ');

@@ -82,7 +82,7 @@ export async function superviseWorkers({ count, env, stop, log, onReady, onWorke
     Promise.race([
       once(worker, 'listening').then(() => keep(worker, i + 1)),
       once(worker, 'exit').then(() => {
-        if (!stop.aborted) throw new Refused('A worker could not start.');
+        if (!stop.aborted) throw new Refused('A worker could not start. The lines before this one say why.');
       }),
     ]),
   );

@@ -76,7 +76,7 @@ const BLOCK = 65_536;
 export async function importFiles(db: Database, options: ImportOptions): Promise<ImportResult> {
   const sources = await Promise.all(options.files.map(describe));
   if (options.files.filter((file) => file === '-').length > 1)
-    throw new ImportRefused('standard input can be read only once');
+    throw new ImportRefused('standard input can be read only once: give `-` only once');
   return inRun(db, options, sources, options.resume === true, async (stage, state) => {
     for (const [file, path] of options.files.entries()) {
       if (file < state.file) continue;
@@ -167,7 +167,7 @@ async function rehearse(
   const [row] = await db.query<{
     outcome: { tally: (ImportCounts & { type: RecordType | '' })[]; rejects: StoredReject[] };
   }>(sql`SELECT gateway.import_rehearse(${steps}::text[], 100000) AS outcome`);
-  if (row === undefined) throw new Error('gateway.import_rehearse answered no row');
+  if (row === undefined) throw new Error('gateway.import_rehearse returned no row');
   await run.finish();
   await report(options, sources, [row.outcome.rejects]);
   return total(row.outcome.tally);

@@ -267,7 +267,7 @@ export class Runner {
     const { id, requestId, authority } = job;
     this.#options.onCall?.({ id, requestId, authority, tool, outcome });
     if ('failure' in outcome) throw outcome.failure;
-    if ('bytes' in outcome) throw new Error(`${name} has answered with bytes`);
+    if ('bytes' in outcome) throw new Error(`${name} returned bytes, but a skill needs JSON`);
     return outcome.body;
   }
 

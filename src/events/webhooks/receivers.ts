@@ -24,23 +24,24 @@ const PRIVATE_NAME = /(^|\.)(localhost|localdomain|local|internal|home\.arpa)$/;
  */
 export function receiverOf(text: string, allowed: ReadonlySet<string>): Receiver {
   if (!/^[\x21-\x5b\x5d-\x7e]+$/.test(text) || !URL.canParse(text))
-    return { refused: 'A receiver is an https address.' };
+    return { refused: 'The address of a receiver must be an https URL in ASCII.' };
   const url = new URL(text);
   // The normalized address is stored. Percent-encoding can make one character three.
-  if (url.href.length > URL_MAX) return { refused: `A receiver’s address has at most ${URL_MAX} characters.` };
+  if (url.href.length > URL_MAX)
+    return { refused: `The address of a receiver must have at most ${URL_MAX} characters.` };
   if (url.username + url.password !== '' || /^[^/?#]*\/\/[^/?#]*@/.test(text)) {
-    return { refused: 'A receiver’s address holds no user or password.' };
+    return { refused: 'The address of a receiver must not hold a user or password.' };
   }
-  if (url.hash !== '' || text.includes('#')) return { refused: 'A receiver’s address has no fragment.' };
+  if (url.hash !== '' || text.includes('#')) return { refused: 'The address of a receiver must not have a fragment.' };
   if (allowed.has(url.origin)) return { url, exempt: true };
-  if (url.protocol !== 'https:') return { refused: 'A receiver is an https address.' };
-  if (!PORTS.includes(url.port)) return { refused: 'A receiver listens on port 443 or 8443.' };
+  if (url.protocol !== 'https:') return { refused: 'The address of a receiver must be an https URL in ASCII.' };
+  if (!PORTS.includes(url.port)) return { refused: 'A receiver must listen on port 443 or 8443.' };
   const host = hostOf(url);
   if (isIP(host) !== 0) {
-    return isPublic(host) ? { url, exempt: false } : { refused: 'A receiver has a public address.' };
+    return isPublic(host) ? { url, exempt: false } : { refused: 'A receiver must have a public address.' };
   }
   if (!host.includes('.') || host.endsWith('.') || PRIVATE_NAME.test(host)) {
-    return { refused: 'A receiver has a public host name.' };
+    return { refused: 'A receiver must have a public host name.' };
   }
   return { url, exempt: false };
 }
