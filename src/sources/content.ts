@@ -21,7 +21,7 @@ export async function inlineContent(base64: string, take: TakeContent): Promise<
 }
 
 /**
- * Reads content from a file beside the NDJSON file. Neither the path nor a symbolic link in it may lead out of
+ * Reads content from a file beside the NDJSON file. The path and its symbolic links must stay inside
  * `folder`.
  */
 export async function contentAt(

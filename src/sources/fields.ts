@@ -77,14 +77,14 @@ export const zone = z.string().max(64).refine(isTimeZone, 'invalid_time_zone');
 const address = z.string().max(2048).refine(isStorable, 'invalid_text').refine(isWebAddress, 'invalid_url');
 export const webAddress = address.meta({ format: 'uri', pattern: '^[hH][tT][tT][pP][sS]?://' });
 
-export const platform = z.enum(PLATFORMS).describe('Where the conversation takes place');
+export const platform = z.enum(PLATFORMS).describe('Platform of the conversation');
 export const scope = z
   .enum(['global', 'operator', 'team', 'subsite'])
   .default('global')
-  .describe('Who may use it; only global ones are listed by the API');
+  .describe('Who may use it; the API lists only global ones');
 
 export const externalId = required(
   200,
-  'Id of this record in the system it comes from, unique by organization and type',
+  'Id of this record in its source system, unique for each organization and type',
 );
 export const website = ref('the website it belongs to');

@@ -38,10 +38,7 @@ export interface RunCall extends Pick<Work, 'id' | 'requestId' | 'authority'> {
   readonly outcome: Outcome;
 }
 
-/**
- * The end of a task that ran here, with the authority of its run. `undefined`: it has ended elsewhere, or no longer
- * exists.
- */
+/** The end of a task that ran here, with its authority. `undefined`: it has ended elsewhere or no longer exists. */
 export type Ended = { readonly row: TaskRow; readonly body: unknown; readonly authority: Authority } | undefined;
 
 interface Job extends Work, Held {
@@ -57,9 +54,7 @@ export interface RunnerOptions {
   readonly owner: string;
   readonly onError: (error: unknown) => void;
   readonly onCall?: (call: RunCall) => void;
-  /**
-   * Tasks whose arguments a process keeps in memory, up to 64 KiB each. Default: 1,000. One app may have half of them.
-   */
+  /** Tasks whose arguments stay in memory, up to 64 KiB each. Default: 1,000. One app may have half of them. */
   readonly held?: number;
 }
 
@@ -185,10 +180,7 @@ export class Runner {
     this.#jobs.delete(id);
   }
 
-  /**
-   * Starts waiting tasks while places are free. One attempt runs at a time; a call during an attempt starts another
-   * one.
-   */
+  /** Starts waiting tasks while places are free. One attempt runs at a time; a call meanwhile starts another one. */
   #start(): void {
     if (this.#stopping) return;
     if (this.#starting) {

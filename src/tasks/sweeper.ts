@@ -6,9 +6,7 @@ const BATCH = 500;
 /** Milliseconds between rounds. When its process dies, a task ends within its lease and 5 s (F-12). */
 const EVERY = 2_000;
 
-/**
- * Does one round, on any replica. Ends tasks with an expired lease, and deletes expired tasks. Returns both numbers.
- */
+/** Ends tasks with an expired lease and deletes expired tasks, once. Runs on any replica. Returns both numbers. */
 export async function sweep(db: Database): Promise<{ interrupted: number; deleted: number }> {
   const all = { interrupted: 0, deleted: 0 };
   for (;;) {

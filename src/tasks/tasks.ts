@@ -44,10 +44,7 @@ export interface Task {
   readonly expiresAt: Date;
   /** A failure code, `artifact_too_large` or `interrupted`. `null` unless the task has failed. */
   readonly failure: string | null;
-  /**
-   * The REST body of a completed task. `undefined` when it was not requested, or when the reader's grants differ from
-   * the sender's.
-   */
+  /** The body of a completed task. `undefined`: not requested, or the reader has other grants than the sender. */
   readonly artifact: unknown;
 }
 
@@ -94,9 +91,7 @@ export interface Tasks {
   send(request: NewTask): Promise<Task>;
   /** The credential's unexpired task. */
   get(session: Session, id: string): Promise<Task | undefined>;
-  /**
-   * The credential's unexpired tasks, the latest state first. Throws `invalid_cursor` for a page token of another list.
-   */
+  /** The credential's unexpired tasks, the latest state first. Throws `invalid_cursor` for a foreign page token. */
   list(session: Session, query: TaskQuery): Promise<TaskPage>;
   /** `canceled` is false when the task had ended before. */
   cancel(session: Session, id: string): Promise<{ task: Task; canceled: boolean } | undefined>;
@@ -145,7 +140,7 @@ export function openTasks(options: TasksOptions): Tasks {
       if (!runner.room(authority.appId)) throw new Failure('service_unavailable', { retryAfter: 1 });
       paid = await corridor.charge(authority, COST);
     } catch (error) {
-      // A repeated message needs neither memory nor quota.
+      // A repeated message needs no memory and no quota.
       const found = await findTask(db, session, { message, fingerprint });
       if (!found) throw error;
       return { accepted: found, paid: 0 };

@@ -11,9 +11,7 @@ interface Waiting {
   readonly failed: (error: unknown) => void;
 }
 
-/**
- * Stores acknowledgements in batches. Those that arrive while a statement runs go into the next one, the apps in turn.
- */
+/** Stores acknowledgements in batches. Those that arrive during a statement share the next one, the apps in turn. */
 export class Acks {
   readonly #db: Database;
   readonly #waiting = new Line<Waiting>();

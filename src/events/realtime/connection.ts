@@ -177,10 +177,7 @@ export class Connection implements Watched {
     this.#attached.delete(subscription);
   }
 
-  /**
-   * Reads pages until one is sent or the journal has no more. While a page waits for its acknowledgement, it reads
-   * nothing.
-   */
+  /** Reads pages until one is sent or the journal has no more. Does nothing while a page is unacknowledged. */
   async #read(attachment: Attachment): Promise<void> {
     attachment.news = true;
     if (attachment.reading || attachment.open || attachment.retryAt !== undefined) return;
@@ -268,10 +265,7 @@ export class Connection implements Watched {
     this.close(lost ?? (code === 'authority_changed' ? 'authority' : 'unavailable'));
   }
 
-  /**
-   * Works under the last known authority. When a statement refuses it, repeats the work under the current authority of
-   * the store.
-   */
+  /** Works under the last known authority. If a statement refuses it, repeats the work under the current one. */
   async #proved<T>(work: (authority: Authority) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -300,10 +294,7 @@ export class Connection implements Watched {
     return this.ended !== undefined || this.#attached.get(attachment.subscription) !== attachment;
   }
 
-  /**
-   * Counts one frame, ping or pong of the client. Returns whether the client is within its rate. Above the rate, the
-   * socket closes and reads nothing more.
-   */
+  /** Counts one frame, ping or pong. Returns false and closes the socket when the client sends too many. */
   #spend(): boolean {
     if (this.#allowance.spend()) return true;
     this.close('flood');

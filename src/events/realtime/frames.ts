@@ -62,7 +62,7 @@ export type ServerFrame =
 /** Close codes and reasons (RFC 6455, section 7.4.1). */
 export const CLOSE = {
   closed: [1000, 'the session was closed'],
-  policy: [1008, 'what was acknowledged is not the page that is open'],
+  policy: [1008, 'the acknowledged cursor is not that of the open page'],
   flood: [1008, 'too many frames'],
   replaced: [1008, 'another socket of the session was opened'],
   restart: [1012, 'the gateway restarts'],

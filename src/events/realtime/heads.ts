@@ -42,10 +42,7 @@ export class Heads {
     this.#options = options;
   }
 
-  /**
-   * Calls `watcher` with the current head of each website, and then at each change. Returns a function that ends the
-   * watch.
-   */
+  /** Calls `watcher` with the head of each website, at first and at each change. Returns a function that ends this. */
   watch(websites: readonly WebsiteKey[], watcher: Watcher): () => void {
     for (const key of websites) {
       const entry = this.#watched.get(key.id) ?? { key, position: UNKNOWN, watchers: new Set() };

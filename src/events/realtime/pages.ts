@@ -89,8 +89,8 @@ export class Pages {
   }
 
   /**
-   * Reads the page behind a cursor. The charge comes before the read, so that the page is sent at once: a wait in
-   * between could outlive the authority. A failed page is free. So is an empty page at the end of the journal.
+   * Reads the page behind a cursor. The charge comes before the read, so nothing delays the page after it, and its
+   * authority cannot end in between. A failed page is free. So is an empty page at the end of the journal.
    *
    * Callers share a read: those with the same authority that ask for the same page before the read starts. Each of them
    * pays.
@@ -162,10 +162,7 @@ export class Pages {
     };
   }
 
-  /**
-   * Charges each reader. A reader gets the page if it has paid and still wants the page. A free page goes to all
-   * readers.
-   */
+  /** Charges each reader. Those that have paid and still want the page get it. A free page goes to all readers. */
   async #together(authority: Authority, page: Page, readers: readonly Reader[]): Promise<void> {
     const asked = readers.filter(({ wanted }) => wanted());
     const charges = await Promise.allSettled(asked.map(() => this.#charge(authority)));

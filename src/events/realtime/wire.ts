@@ -25,10 +25,7 @@ export interface Timings {
   readonly check: number;
   /** Time between two looks at the journals, when no notification arrives. */
   readonly look: number;
-  /**
-   * Time without an answer of the store after which streaming stops. Until then, an authority may have been revoked
-   * unnoticed.
-   */
+  /** Streaming stops after this time without an answer of the store, because a revocation may go unnoticed. */
   readonly unproved: number;
   /** Time between two attempts to read a page while the store is away. */
   readonly retry: number;

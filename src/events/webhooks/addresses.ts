@@ -1,9 +1,6 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
 
-/**
- * Networks that are not part of the public internet, from the registries of special-purpose addresses (RFC 6890;
- * WH-09).
- */
+/** Networks outside the public internet, from the registries of special-purpose addresses (RFC 6890; WH-09). */
 const SPECIAL_V4: readonly (readonly [network: string, prefix: number])[] = [
   ['0.0.0.0', 8], // this network
   ['10.0.0.0', 8],

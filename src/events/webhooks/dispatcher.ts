@@ -147,9 +147,7 @@ export function startWebhooks(options: WebhooksOptions): { stop(): Promise<void>
   };
 }
 
-/**
- * Makes the attempt of a claim. Resolves with `undefined` when none of the operator's keys opens the claim's secret.
- */
+/** Makes the attempt of a claim. `undefined`: none of the operator's keys opens the secret of the claim. */
 export async function sendClaim(
   { keys, sender }: Pick<WebhooksOptions, 'keys' | 'sender'>,
   claim: Claim,

@@ -12,10 +12,7 @@ export type Receiver =
 
 const URL_MAX = 2048;
 const PORTS: readonly string[] = ['', '443', '8443'];
-/**
- * Names without a public resolver, or names of a local network (RFC 6761, RFC 6762, RFC 8375, and names that clouds
- * use).
- */
+/** Names without public DNS, or of a local network (RFC 6761, RFC 6762, RFC 8375, and names that clouds use). */
 const PRIVATE_NAME = /(^|\.)(localhost|localdomain|local|internal|home\.arpa)$/;
 
 /**

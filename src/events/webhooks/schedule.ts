@@ -1,8 +1,6 @@
 import { randomInt } from 'node:crypto';
 
-/**
- * The share by which a delay may be shorter or longer. So deliveries that failed together are not repeated together.
- */
+/** A delay is up to this share shorter or longer, so that deliveries that failed together are spread out. */
 const JITTER = 0.2;
 /** Seconds: the longest Retry-After that is respected. */
 const RETRY_AFTER_MAX = 3_600;
