@@ -253,8 +253,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
 }
 
 /**
- * The endpoint for traces, as OpenTelemetry's OTLP exporter defines it. The endpoint for traces is used unchanged. The
- * general endpoint is followed by `/v1/traces`.
+ * The endpoint for traces, as OpenTelemetry's OTLP exporter defines it: OTEL_EXPORTER_OTLP_TRACES_ENDPOINT unchanged,
+ * or OTEL_EXPORTER_OTLP_ENDPOINT with `/v1/traces` appended.
  */
 function collectorOf(given: {
   readonly OTEL_TRACES_EXPORTER: string;

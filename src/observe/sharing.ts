@@ -3,8 +3,8 @@ const KEPT = 1_000;
 
 /**
  * Callers share one answer: those that call while `work` runs, and those that call within a second of its answer. So
- * many scrapes cost as much as one. A failure is not kept: the next caller tries again. `kept` replaces the second, in
- * milliseconds.
+ * many scrapes cost as much as one. A failure is not kept: the next caller tries again. `kept`: milliseconds in place
+ * of that second.
  */
 export function sharing<T>(work: () => Promise<T>, kept = KEPT): () => Promise<T> {
   let last: { readonly answer: Promise<T>; until: number } | undefined;

@@ -17,8 +17,8 @@ import type { CallTrace } from '../core/calls.ts';
 import type { OnStatement } from '../store/driver/watched.ts';
 
 /**
- * OpenTelemetry traces: a server span for each call, and a client span for each statement within it. This file loads
- * the SDK, so it is imported only when an endpoint is configured. The SDK reads its other settings itself
+ * OpenTelemetry traces: a server span for each call, and a client span for each read of the store within it. This file
+ * loads the SDK, so it is imported only when an endpoint is configured. The SDK reads its other settings itself
  * (OTEL_EXPORTER_OTLP_HEADERS, OTEL_TRACES_SAMPLER, OTEL_BSP_…).
  */
 export interface Tracing {

@@ -47,7 +47,7 @@ import { openLog } from './log.ts';
 import { addresses, type DemoAccess, welcome } from './welcome.ts';
 import { aborted, isWorker, leave, stopSignal, superviseWorkers } from './workers.ts';
 
-/** In production, one answer in 256 is checked against its schema. In tests, every answer is. */
+/** In production, one answer in 256 is checked against its schema. In tests, every answer is checked. */
 const CHECK_EVERY = 256;
 
 /**

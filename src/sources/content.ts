@@ -20,10 +20,7 @@ export async function inlineContent(base64: string, take: TakeContent): Promise<
   return { size: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
 }
 
-/**
- * Reads content from a file beside the NDJSON file. The path and its symbolic links must stay inside
- * `folder`.
- */
+/** Reads content from a file beside the NDJSON file. The path and its symbolic links must stay inside `folder`. */
 export async function contentAt(
   folder: string | null,
   path: string,

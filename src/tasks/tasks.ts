@@ -84,9 +84,8 @@ export class MessageIdConflict extends Error {
  */
 export interface Tasks {
   /**
-   * Returns the task of the same message, or accepts a new one. A new task costs one unit in addition to its admission.
-   * Throws `task_limit` or `quota_exceeded` with the seconds to wait; both leave the messageId unused. Throws
-   * MessageIdConflict.
+   * Returns the task of the same message, or accepts a new one, which costs one unit in addition to its admission.
+   * Throws MessageIdConflict. Throws `task_limit` or `quota_exceeded`; both leave the messageId unused.
    */
   send(request: NewTask): Promise<Task>;
   /** The credential's unexpired task. */
@@ -174,10 +173,7 @@ export function openTasks(options: TasksOptions): Tasks {
   const writes = ({ tools }: Skill): boolean =>
     tools.some((name) => corridor.registry.get(name)?.idempotency === 'required');
 
-  /**
-   * Waits until a task has ended, here or on another replica. Returns its current state, as the caller's current
-   * authority may see it.
-   */
+  /** Waits until a task has ended, on any replica. Returns it as the current authority of its caller may see it. */
   const ended = async ({ bearer, session, signal }: NewTask, first: TaskRow): Promise<Task> => {
     if (!isOpen(first.state)) return viewOf(first, session.authority);
     let end: Ended;
@@ -250,10 +246,7 @@ export function openTasks(options: TasksOptions): Tasks {
   };
 }
 
-/**
- * 122 random bits as 32 digits. Node makes UUIDs from a buffer of random bytes; randomBytes asks the operating system
- * each time.
- */
+/** 122 random bits as 32 digits. Node keeps a buffer of random bytes for UUIDs, so this is faster than randomBytes. */
 const randomHex = (): string => randomUUID().replaceAll('-', '');
 
 export const newTaskId = (): string => `task_${randomHex()}`;

@@ -27,7 +27,7 @@ interface Start extends HeldSession {
   readonly onEnd: (connection: Connection) => void;
 }
 
-/** A cause of a close by the gateway. Or: the client closed, broke the protocol, was silent or did not read. */
+/** The cause of a close by the gateway. Or the client closed, broke the protocol, was silent or did not read. */
 type End = CloseCause | 'client' | 'protocol' | 'silence' | 'unread';
 
 /** One socket: the frames of its client and the frames to it. It reads only through `pages`, under its authority. */
@@ -228,7 +228,7 @@ export class Connection implements Watched {
       const { revision } = attachment;
       const stored = await this.#start.pages.ack(this.#authority, { ...this.#held, subscription, revision, cursor });
       if (this.#stale(attachment)) return;
-      // The session has ended or belongs to another socket. The next check finds out and closes.
+      // The session has ended or belongs to another socket. The next check of the sessions closes this socket.
       if (!stored) return;
       attachment.acked = cursor;
       attachment.open = undefined;

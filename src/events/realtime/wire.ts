@@ -21,7 +21,7 @@ export interface Timings {
   /** A socket is disconnected after this time without a frame from its client. */
   readonly silence: number;
   readonly heartbeat: number;
-  /** Time between two checks whether the sessions are still valid. */
+  /** Time between two checks of the sessions: each check closes the sockets whose session has ended. */
   readonly check: number;
   /** Time between two looks at the journals, when no notification arrives. */
   readonly look: number;
