@@ -195,7 +195,8 @@ async function guarded(visit: Visit, context: OAuthContext, run: () => Promise<v
     if (context.known('redirectUri') === undefined && refusal.code === 'invalid_request')
       visit.record.does ??= 'authorization';
     audit(visit, context);
-    // A form that is not ours, or that was changed, is nothing the client has to be told. Nor is what keeps a person from
+    // A form that is not ours, or that was changed, is nothing the client has to be told. Nor is what keeps a person
+    // from
     // signing in, who would be thrown out of it.
     const ours = refusal.details.about === 'form';
     const here = ours || (refusal.status >= 500 && context.endpoint !== 'consent' && context.endpoint !== 'authorize');

@@ -26,7 +26,9 @@ export const sessionOf = (request: IncomingMessage, baseUrl: string): string | u
 export const identityCookie = (baseUrl: string, kept: string, seconds: number): string =>
   `${identityName(baseUrl)}=${kept}${attributes(baseUrl, seconds)}`;
 
-/** The cookie's value; undefined where it was not sent, is empty, or came twice: nobody could tell which one is ours. */
+/**
+ * The cookie's value; undefined where it was not sent, is empty, or came twice: nobody could tell which one is ours.
+ */
 export function readCookie(request: IncomingMessage, name: string): string | undefined {
   const [value = '', ...others] = (request.headers.cookie ?? '')
     .split(';')

@@ -42,7 +42,9 @@ interface Route {
   readonly kind: 'json' | 'page';
 }
 
-/** The authorization server: metadata, token and revocation endpoint, sign-in and consent (contract, Authentication). */
+/**
+ * The authorization server: metadata, token and revocation endpoint, sign-in and consent (contract, Authentication).
+ */
 export function oauthSurface(services: Services, source: Source, provider?: IdentityProvider): RequestHandler {
   const { baseUrl } = services;
   const pages: PageServices = { ...services, identity: provider?.name };
