@@ -54,10 +54,7 @@ const KNOWN: ReadonlySet<number> = new Set([
   INVALID_PARAMS,
 ]);
 
-/**
- * An error of the SDK: it leaves empty metadata out. Any other code says that something of ours is broken, and is
- * thrown.
- */
+/** An error of the SDK: it leaves empty metadata out. Any other code says that something of ours is broken, and is thrown. */
 export function complete({ data, ...rest }: RpcFault): RpcFault {
   if (!KNOWN.has(rest.code)) throw new Error(`the SDK answered ${rest.code}`);
   return { ...rest, ...(Array.isArray(data) && { data: data.map((one: object) => ({ ...one, metadata: {} })) }) };

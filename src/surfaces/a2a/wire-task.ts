@@ -18,9 +18,7 @@ export function statesOf(asked: WireState): TaskState[] | undefined {
   return Object.entries(STATES).flatMap(([state, wire]) => (wire === asked ? [state as TaskState] : [])); // its keys
 }
 
-/**
- * A task as the protocol's codec takes it (decisions, section 20). There is no history: it may hold customers' text.
- */
+/** A task as the protocol's codec takes it (decisions, section 20). There is no history: it may hold customers' text. */
 export function wireTask(task: Task): WireTask {
   const { id, contextId, skill, websiteId, state, stateAt, expiresAt, failure, artifact } = task;
   return {

@@ -26,7 +26,7 @@ export const calledLoopback = ({ headers: { host = '' } }: IncomingMessage): boo
 
 /**
  * Permits a request from this machine with a loopback Host, or from one of the `allowed` addresses, ranges or names.
- * For a forwarded request, a trusted proxy says where it came from. A request that an untrusted proxy forwards is refused.
+ * For a forwarded request, a trusted proxy says where it came from. A request from an untrusted proxy is refused.
  */
 export function openAllowed(
   allowed: readonly string[],

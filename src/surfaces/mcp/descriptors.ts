@@ -41,10 +41,7 @@ const hints = (tool: Tool): Readonly<Record<string, boolean>> => ({
 
 const ERROR = { properties: { code: {}, status: {}, request_id: {}, retry_after: {} } };
 
-/**
- * Admits a body and a failure: the SDK's client holds the answers of failed calls to it as well (decisions, section
- * 19).
- */
+/** Admits a body and a failure: the SDK's client holds the answers of failed calls to it as well (decisions, section 19). */
 const outputSchema = (tool: Tool): ObjectSchema => ({
   type: 'object',
   properties: {
@@ -119,9 +116,7 @@ interface Node {
   readonly anyOf?: readonly Node[];
 }
 
-/**
- * The names of an answer's members, at every depth: what a model needs to find its way, and nothing that could refuse.
- */
+/** The names of an answer's members, at every depth: what a model needs to find its way, and nothing that could refuse. */
 function outline(node: Node): JsonSchema {
   const alternatives = node.anyOf ?? [];
   const properties = Object.entries({

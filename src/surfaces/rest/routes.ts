@@ -16,8 +16,8 @@ interface Node {
 const node = (): Node => ({ fixed: new Map(), variable: undefined, methods: new Map() });
 
 /**
- * Finds the tools of a path, segment by segment. It compares the raw text of the request line and decodes nothing. So an
- * escape, another case, an empty segment or a trailing slash never matches a resource (checks, HT-03).
+ * Finds the tools of a path, segment by segment. It compares the raw text of the request line and decodes nothing. So
+ * an escape, another case, an empty segment or a trailing slash never matches a resource (checks, HT-03).
  */
 export function routesOf(registry: Registry): (path: string) => Match | undefined {
   const root = node();
