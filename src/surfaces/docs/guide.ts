@@ -44,7 +44,9 @@ const withScrollingTables = (text: string): string =>
     .replaceAll('<table>', '<div class="table" role="region" aria-label="Table" tabindex="0"><table>')
     .replaceAll('</table>', '</table></div>');
 
-/** Words in code are linked only where the text around them says what they are: `visitor` is a tool and a value, too. */
+/**
+ * Words in code are linked only where the text around them says what they are: `visitor` is a tool and a value, too.
+ */
 function withLinks(text: string, registry: Registry): string {
   const guides: ReadonlySet<string> = new Set(GUIDE_NAMES);
   const codes: ReadonlySet<string> = new Set(FAILURE_CODES.filter((name) => name.includes('_') || name === 'internal'));

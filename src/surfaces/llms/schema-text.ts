@@ -109,7 +109,10 @@ function membersOf({ properties = {}, required = [] }: Node, nameOf: NameOf, ind
   });
 }
 
-/** What a value says of itself, after a space. Markdown would take the underscores of `cnv_{tenant}_{site}` for emphasis. */
+/**
+ * What a value says of itself, after a space. Markdown would take the underscores of `cnv_{tenant}_{site}` for
+ * emphasis.
+ */
 export const aboutText = ({ description }: Node): string =>
   description === undefined ? '' : ` ${description.replace(/\w+_\{\w+\}(_\{\w+\})*/g, code)}`;
 

@@ -98,7 +98,8 @@ export async function receiveSignIn(visit: Visit): Promise<void> {
       const problem = `Too many sign-in attempts have failed. Wait ${wait}, then try again.`;
       showSignIn(visit, context, 429, { email, problem }, { 'Retry-After': String(done.retryAfter) });
     } else {
-      const problem = 'No owner or admin of this organization has this e-mail and password. Check both, then try again.';
+      const problem =
+        'No owner or admin of this organization has this e-mail and password. Check both, then try again.';
       showSignIn(visit, context, 403, { email, problem });
     }
   });
@@ -115,7 +116,7 @@ export async function receiveConsent(visit: Visit): Promise<void> {
     const nothing = choice.scopes.length === 0 ? 'scope' : choice.sites.length === 0 ? 'website' : undefined;
     if (nothing !== undefined) {
       visit.record.does = undefined;
-      showConsent(visit, context, `Tick at least one ${nothing === 'scope' ? 'permission' : 'website'}, or choose Deny.`);
+      showConsent(visit, context, `Tick at least one ${nothing === 'scope' ? 'permission' : 'website'}, or deny.`);
       return;
     }
     visit.redirect(callback(context, { code: await approve(context, choice) }));
