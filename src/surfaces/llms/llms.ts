@@ -76,7 +76,7 @@ function links(
     '## Endpoints',
     '',
     link('MCP', '/mcp', 'Streamable HTTP, POST only, with the bearer token. Its tools are the operations.'),
-    link('REST', '/api/v1/context', 'the first call: GET with the bearer token shows what this credential may do.'),
+    link('REST', '/api/v1/context', 'GET with the bearer token. Call it first: it shows what this credential may do.'),
     '',
     '## Guides',
     '',

@@ -272,7 +272,7 @@ const HEADERS = {
     schema: { type: 'string', pattern: '^req_[a-f0-9]{32}$' },
   },
   RateLimit: {
-    description: 'The app’s quota: r is the units left, t the seconds until it is full again.',
+    description: 'The app’s quota: r is the units left, t the seconds until the next unit (0 if the quota is full).',
     schema: { type: 'string' },
   },
   'RateLimit-Policy': {
