@@ -29,7 +29,7 @@ import { speaks } from './versions.ts';
 
 const JSON_TYPE = 'application/json';
 /** Milliseconds that a socket may stay idle while a call waits for its task. It is longer than the longest wait. */
-const PATIENCE = 45_000;
+const IDLE_TIMEOUT = 45_000;
 
 export interface A2aOptions extends Services {
   readonly baseUrl: string;
@@ -78,7 +78,7 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
       const gone = new AbortController();
       // Abort only if the reply is unfinished. Creating the abort reason took 2 % of a task's time (measured).
       response.once('close', () => response.writableFinished || gone.abort());
-      response.setTimeout(PATIENCE);
+      response.setTimeout(IDLE_TIMEOUT);
       const taskId = newTaskId();
       let authority: Authority | undefined;
       const paid = (): void => {
@@ -165,7 +165,7 @@ const idOf = (
   'message' in read ? read.message.id : read.problem instanceof RpcError ? (read.problem.id ?? null) : null;
 
 function answerOf(outcome: Awaited<ReturnType<JsonRpcTransportHandler['handle']>>): Answer {
-  if (!('jsonrpc' in outcome)) throw new Error('a stream was answered');
+  if (!('jsonrpc' in outcome)) throw new Error('the SDK returned a stream, but no streaming method is served');
   // The SDK maps its errors to a code, a message and details.
   return outcome.error === undefined ? { result: outcome.result } : { error: complete(outcome.error as RpcFault) };
 }

@@ -95,7 +95,7 @@ export function requestHandler({ tasks, skills }: Services, exchange: Exchange):
           signal,
         })
         .catch((error: unknown) => {
-          throw error instanceof MessageIdConflict ? messageIdConflict() : patient(error, exchange);
+          throw error instanceof MessageIdConflict ? messageIdConflict() : withAdmission(error, exchange);
         });
       return wireTask(task);
     }),
@@ -145,7 +145,7 @@ export function requestHandler({ tasks, skills }: Services, exchange: Exchange):
 }
 
 /** If the quota had no unit for the task's read, a retry needs two units: one for admission and one for the read. */
-function patient(error: unknown, { unit }: Exchange): unknown {
+function withAdmission(error: unknown, { unit }: Exchange): unknown {
   if (!(error instanceof Failure) || error.code !== 'quota_exceeded') return error;
   return new Failure('quota_exceeded', { retryAfter: (error.details.retryAfter ?? 0) + unit });
 }

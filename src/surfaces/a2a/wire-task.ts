@@ -17,7 +17,7 @@ const STATES: Readonly<Record<TaskState, WireState>> = {
  */
 export function statesOf(asked: WireState): TaskState[] | undefined {
   if (asked === WireState.TASK_STATE_UNSPECIFIED) return undefined;
-  return Object.entries(STATES).flatMap(([state, wire]) => (wire === asked ? [state as TaskState] : [])); // its keys
+  return Object.entries(STATES).flatMap(([state, wire]) => (wire === asked ? [state as TaskState] : [])); // the keys of STATES
 }
 
 /** A task in the form of the protocol's codec. It has no history, because messages may hold customers' text. */

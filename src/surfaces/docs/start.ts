@@ -35,8 +35,8 @@ export const startBody = ({ baseUrl, guides, operations, skills }: StartOptions)
 <h1>Installation Gateway</h1>
 <p class="lead">Installed apps and AI agents read stored customer-support data through this gateway: conversations,
 visitors, contacts, files, catalogues, reports. It has ${operations} operations. Each is a REST route and, except for the
-realtime socket, also an MCP tool with the same inputs, answers and permissions. Every call checks its credential again.
-A field that is not granted is omitted from the answer.</p>
+Realtime operations, also an MCP tool with the same inputs, answers and permissions. Every call checks its credential
+again. A field that is not granted is omitted from the answer.</p>
 
 <ul class="cards">
   <li><a href="/docs/reference">Reference</a><span>all ${operations} operations, parameters and answers</span></li>

@@ -46,7 +46,7 @@ export function readBody(request: IncomingMessage, response: ServerResponse, lim
 /** Largest JSON body in bytes, the same on REST, MCP and A2A. */
 export const BODY_LIMIT = 65_536;
 
-/** The JSON body of a request; throws 415, `body_too_large` or `invalid_json`. */
+/** Reads the JSON body of a request. Throws `unsupported_media_type`, `body_too_large` or `invalid_json`. */
 export async function readJson(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
   requireJson(request);
   const parsed = parseJson(await readBody(request, response, BODY_LIMIT));

@@ -1,12 +1,12 @@
 import { Server as NetServer } from 'node:net';
 
 /** Longest quiet turn of the event loop in milliseconds. A client that connects during the last turn is reset. */
-const SHORT = 0.1;
+const QUIET_TURN = 0.1;
 /**
- * After this many milliseconds a busy server stops listening too. It is less than LULL in server.ts, so the caller
- * waits for it.
+ * After this many milliseconds a busy server stops listening too. It is less than LEAVE_TIMEOUT in server.ts, so the
+ * caller waits for it.
  */
-const PATIENCE = 900;
+const LONGEST_WAIT = 900;
 
 /**
  * Stops listening, and resolves when all connections have ended. The kernel resets clients that are connected but not
@@ -28,8 +28,8 @@ export function stopListening(server: NetServer): Promise<void> {
     // setImmediate runs this directly after the event loop polls its sockets.
     const look = (): void => {
       const now = performance.now();
-      quiet = accepted || now - turn > SHORT ? 0 : quiet + 1;
-      if (quiet < 2 && now - began < PATIENCE) {
+      quiet = accepted || now - turn > QUIET_TURN ? 0 : quiet + 1;
+      if (quiet < 2 && now - began < LONGEST_WAIT) {
         accepted = false;
         turn = now;
         setImmediate(look);

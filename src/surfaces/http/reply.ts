@@ -103,7 +103,7 @@ export function sendProblem(
   });
 }
 
-/** The challenge has no `error` if the request had no token (RFC 6750, section 3; RFC 9728, section 5.1). */
+/** The WWW-Authenticate challenge. It has no `error` if the request had no token (RFC 6750, section 3; RFC 9728, section 5.1). */
 function challenge({ resource, tokenSent }: { resource: string; tokenSent: boolean }): string {
   return `Bearer ${tokenSent ? 'error="invalid_token", ' : ''}resource_metadata="${resource}"`;
 }

@@ -42,7 +42,7 @@ export interface ServerOptions {
 
 export type Timeouts = Readonly<Record<keyof typeof TIMEOUTS, number>>;
 
-/** Slow and idle clients are disconnected (checks, HT-05). Milliseconds. */
+/** Milliseconds after which a slow or idle client is disconnected (checks, HT-05). */
 const TIMEOUTS = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
@@ -62,9 +62,9 @@ const FIELDS = 100;
  * Milliseconds in which clients on open connections may send one more request; its reply says `Connection: close`.
  * If the server closed an idle connection at once, a request already on its way would be lost.
  */
-const LULL = 1_000;
+const LEAVE_TIMEOUT = 1_000;
 /** Milliseconds. Together with the steps before and after, the process ends within 10 s of SIGTERM (checks, F-18). */
-const SHUTDOWN = 7_000;
+const CLOSE_TIMEOUT = 7_000;
 
 export interface RunningServer {
   readonly port: number;
@@ -234,11 +234,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       waiting: count(({ waiting }) => waiting),
       unread: unread.bytes,
     }),
-    leave: () => Promise.race([stop(), pause(LULL, undefined, { ref: false })]),
+    leave: () => Promise.race([stop(), pause(LEAVE_TIMEOUT, undefined, { ref: false })]),
     close: async () => {
       const all = stop();
       server.closeIdleConnections();
-      const cut = setTimeout(() => server.closeAllConnections(), SHUTDOWN).unref();
+      const cut = setTimeout(() => server.closeAllConnections(), CLOSE_TIMEOUT).unref();
       await all;
       clearTimeout(cut);
       clearInterval(checking);

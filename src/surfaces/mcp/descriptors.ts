@@ -63,7 +63,7 @@ const REVISION = { type: 'integer', description: 'Current revision.' };
 function inputSchema(tool: Tool): ObjectSchema {
   const schema = without(jsonSchema(tool.input, 'input'));
   if (tool.effect === 'read') return { type: 'object', ...schema };
-  const { properties = {}, required = [] } = schema as { properties?: object; required?: readonly string[] }; // as below
+  const { properties = {}, required = [] } = schema as { properties?: object; required?: readonly string[] }; // the schema of an object
   return {
     type: 'object',
     ...schema,
@@ -82,7 +82,7 @@ const VERBOSE: ReadonlySet<string> = new Set([
 
 /** Removes rules that a model does not use. The gateway still enforces them. */
 function without(schema: JsonSchema): JsonSchema {
-  const { properties, items, description, ...rules } = schema as ObjectNode; // what `jsonSchema` writes of arguments
+  const { properties, items, description, ...rules } = schema as ObjectNode; // `jsonSchema` returns this form for arguments
   return {
     ...Object.fromEntries(
       Object.entries(rules).filter(

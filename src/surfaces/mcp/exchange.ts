@@ -69,7 +69,7 @@ export class Exchange {
   /** Calls an operation. Throws for an invalid bearer, because that must be an HTTP status. */
   async call(name: string, input: Readonly<Record<string, unknown>>, headers: Headers = {}): Promise<Called> {
     const tool = this.corridor.registry.get(name);
-    if (!tool) throw new Error(`no tool ${name}`);
+    if (!tool) throw new Error(`the registry has no tool ${name}`);
     this.called = name;
     this.writes = tool.effect === 'write';
     const outcome = await this.corridor.call({
@@ -88,7 +88,7 @@ export class Exchange {
       this.failed = outcome.failure;
       return { failure: outcome.failure, operation: outcome.operation };
     }
-    if ('bytes' in outcome) throw new Error(`${name} answered bytes to a call that asked for JSON`);
+    if ('bytes' in outcome) throw new Error(`${name} returned bytes to a call for JSON`);
     return { body: outcome.body, operation: outcome.operation };
   }
 }

@@ -1,10 +1,11 @@
 import { z } from 'zod';
-import { FAILURE_CODES, type FailureCode, statusOf, titleOf } from '../../core/failures.ts';
-import { type JsonSchema, jsonSchema } from '../../core/json-schema.ts';
+import { type FailureCode, statusOf, titleOf } from '../../core/failures.ts';
+import { jsonSchema } from '../../core/json-schema.ts';
 import { SCOPE_TEXTS } from '../../core/scope-texts.ts';
 import { SCOPES } from '../../core/scopes.ts';
 import { type Parameter, TAGS, type Tool } from '../../core/tool.ts';
 import type { Registry } from '../../gateway/registry.ts';
+import { HEADERS, PROBLEM } from './components.ts';
 
 /** Failure codes that every operation can return. Each tool adds its own. */
 const COMMON: readonly FailureCode[] = [
@@ -116,8 +117,8 @@ const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
   in: 'header',
   description:
-    'Your own key for this write: 1 to 128 printable ASCII characters without spaces. Keep it for retries. The same key with the ' +
-    'same input never has a second effect.',
+    'Your own key for this write: 1 to 128 printable ASCII characters without spaces. Keep it for retries. The same key ' +
+    'with the same input never has a second effect.',
   schema: { type: 'string', pattern: '^[!-~]{1,128}$' },
 };
 
@@ -265,59 +266,3 @@ function failure(codes: readonly FailureCode[]): object {
     },
   };
 }
-
-const HEADERS = {
-  'X-Request-Id': {
-    description: 'Id of this request. Quote it in reports; the log has it.',
-    schema: { type: 'string', pattern: '^req_[a-f0-9]{32}$' },
-  },
-  RateLimit: {
-    description: 'The app’s quota: r is the units left, t the seconds until the next unit (0 if the quota is full).',
-    schema: { type: 'string' },
-  },
-  'RateLimit-Policy': {
-    description: 'The app’s quota: q is the units in a window, w the window in seconds.',
-    schema: { type: 'string' },
-  },
-  'Retry-After': { description: 'Seconds to wait before a retry.', schema: { type: 'integer', minimum: 1 } },
-  'X-Gateway-Operation-Id': {
-    description: 'Id of the write. operation_get returns its status.',
-    schema: { type: 'string', pattern: '^op_[a-f0-9]{64}$' },
-  },
-  ETag: {
-    description: 'The current revision. Send it in If-Match.',
-    schema: { type: 'string', pattern: '^"[1-9][0-9]{0,9}"$' },
-  },
-  Location: { description: 'Path of the created resource.', schema: { type: 'string' } },
-  'Idempotency-Replayed': {
-    description: 'true if this is the answer to an earlier request with the same key. Otherwise absent.',
-    schema: { const: 'true' },
-  },
-  'WWW-Authenticate': {
-    description: 'Bearer challenge with the URL of the resource metadata.',
-    schema: { type: 'string' },
-  },
-};
-
-const PROBLEM: JsonSchema = jsonSchema(
-  z
-    .strictObject({
-      type: z.string().describe('URL of the documentation of the code.'),
-      title: z.string(),
-      status: z.int().min(400).max(599),
-      code: z.enum(FAILURE_CODES),
-      request_id: z.string(),
-      detail: z.string().optional(),
-      errors: z
-        .array(z.strictObject({ parameter: z.string().optional(), pointer: z.string().optional(), code: z.string() }))
-        .max(20)
-        .optional(),
-      retry_after: z.int().min(1).optional().describe('Seconds to wait before a retry.'),
-      required: z
-        .strictObject({ scopes: z.array(z.string()), data_access: z.array(z.string()), unrestricted: z.boolean() })
-        .optional()
-        .describe('What the credential lacks.'),
-    })
-    .describe('Problem details (RFC 9457).'),
-  'output',
-);
