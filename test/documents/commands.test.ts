@@ -252,6 +252,12 @@ it('every file and heading that the documents name exists', () => {
   expect(count).toBeGreaterThan(150);
 });
 
+it('what a stranger reads first stays short', () => {
+  const ceilings = { 'README.md': 9 * 1024, 'CONTRIBUTING.md': 8 * 1024 };
+  for (const [document, bytes] of Object.entries(ceilings))
+    expect(statSync(new URL(document, packageRoot)).size, document).toBeLessThanOrEqual(bytes);
+});
+
 /** As GitHub makes anchors of them. */
 const headings = (markdown: string): string[] =>
   [...markdown.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
