@@ -82,7 +82,7 @@ const TRACED = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' };
 const SAMPLED = { ...TRACED, OTEL_TRACES_SAMPLER: 'parentbased_traceidratio' };
 const unreadable = (name: string): string =>
   `${name} names a file that cannot be read. Name a PEM file that this user may read.`;
-const NO_PAIR = 'GATEWAY_TLS_CERT and GATEWAY_TLS_KEY must be a PEM certificate and its own key.';
+const NO_PAIR = 'GATEWAY_TLS_CERT and GATEWAY_TLS_KEY must be a PEM certificate and its private key.';
 const KEY = Buffer.alloc(32).toString('base64');
 
 /** Of every setting what is refused, and with which words. */
@@ -99,7 +99,7 @@ const CASES = (): Record<string, Case[]> => ({
     ],
     [
       { HOST: '0.0.0.0' },
-      'GATEWAY_BASE_URL must be given where HOST is not localhost: the address that clients use, in most cases that of a proxy with TLS.',
+      'GATEWAY_BASE_URL must be given when HOST is not localhost. Set it to the address that clients use, usually that of a proxy with TLS.',
     ],
   ],
   GATEWAY_BASE_URL: each('GATEWAY_BASE_URL', [
@@ -121,7 +121,7 @@ const CASES = (): Record<string, Case[]> => ({
     ...each('GATEWAY_DATA_DIR', [text, join(text, 'data')]),
     [
       { GATEWAY_DATA_DIR: '/proc/gateway' },
-      'GATEWAY_DATA_DIR must be a folder that this user may write, or GATEWAY_KEYS be given.',
+      'GATEWAY_DATA_DIR must be a folder that this user may write. Alternatively, give the keys in GATEWAY_KEYS.',
     ],
   ],
   GATEWAY_TLS_CERT: [

@@ -383,7 +383,7 @@ describe('traces', () => {
     const complained = replica
       .log()
       .split('\n')
-      .filter((line) => line.includes('the tracing has complained'));
+      .filter((line) => line.includes('OpenTelemetry logged a warning'));
     expect(complained).toHaveLength(1);
     expect(replica.log() + replica.stderr()).not.toContain(MARK);
   });
