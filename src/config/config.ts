@@ -14,7 +14,7 @@ import {
   mayBeFolder,
 } from './values.ts';
 
-/** Only this folder reads the environment. Every setting is described here and in the README's table. */
+/** Only this folder reads the environment. Every setting is described here and in docs/configuration.md. */
 const whole = (least: number, most: number) =>
   z
     .string()
@@ -202,7 +202,7 @@ export class ConfigError extends Error {
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
   const unknown = Object.keys(environment).filter((name) => name.startsWith('GATEWAY_') && !(name in EXPECTED));
   if (unknown[0] !== undefined) {
-    throw new ConfigError(`${unknown[0]} is not a setting of the gateway. The README lists the settings.`);
+    throw new ConfigError(`${unknown[0]} is not a setting of the gateway. docs/configuration.md lists the settings.`);
   }
   // An empty variable counts as unset, as in compose files and shells.
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));

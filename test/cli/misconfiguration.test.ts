@@ -187,11 +187,11 @@ async function served(given: Readonly<Record<string, string>>): Promise<{ code: 
 }
 
 describe('a setting that cannot be used', () => {
-  it('has a case here, and a row in the README', () => {
+  it('has a case here, and a row in docs/configuration.md', () => {
     const names = Object.keys(EXPECTED);
     expect(Object.keys(CASES()).toSorted()).toEqual(names.toSorted());
-    const readme = readFileSync(new URL('README.md', packageRoot), 'utf8');
-    expect(names.filter((name) => !readme.match(`\\| \`.*\\b${name}\`.* \\|`))).toEqual([]);
+    const table = readFileSync(new URL('docs/configuration.md', packageRoot), 'utf8');
+    expect(names.filter((name) => !table.match(`\\| \`.*\\b${name}\`.* \\|`))).toEqual([]);
   });
 
   it.each(Object.keys(EXPECTED))('%s is refused with a sentence, and nothing is opened', async (name) => {
@@ -215,7 +215,7 @@ describe('a setting that cannot be used', () => {
   });
 
   it('so is a name that is none', async () => {
-    const said = 'gateway: GATEWAY_PROT is not a setting of the gateway. The README lists the settings.\n';
+    const said = 'gateway: GATEWAY_PROT is not a setting of the gateway. docs/configuration.md lists the settings.\n';
     expect(await served({ GATEWAY_PROT: '1' })).toEqual({ code: 1, said });
     expect(existsSync(dataDir)).toBe(false);
   });
