@@ -1,15 +1,15 @@
 import type { DataAccess, Scope } from './scopes.ts';
 
-/** What an administrator is told about a scope. */
+/** How the consent page describes a scope to an administrator. */
 export interface ScopeText {
   readonly title: string;
   readonly sentence: string;
-  /** Classes of data that it shows. */
+  /** Classes of data that the scope reveals. */
   readonly reveals: readonly DataAccess[];
   readonly acts?: 'writes' | 'runs';
-  /** Without these scopes it opens nothing. */
+  /** The scope has no effect without all of these scopes. */
   readonly together: readonly Scope[];
-  /** Flags of the credential without which what it opens stays masked or is refused. */
+  /** Data-access flags that the credential needs. Without them the data is masked or the call is refused. */
   readonly flags: readonly DataAccess[];
 }
 
@@ -19,7 +19,7 @@ export interface ScopeGroup {
   readonly scopes: readonly Scope[];
 }
 
-/** By what they reveal, the least first. */
+/** Groups of scopes by what they reveal, the least sensitive first. */
 export const GROUPS: readonly ScopeGroup[] = [
   {
     title: 'Service and settings',
