@@ -5,8 +5,7 @@ import type { Tool } from '../core/tool.ts';
 import type { Call } from './call.ts';
 import { inputErrors, refusalOf, unstorable } from './input-errors.ts';
 
-/** What a call asks for: its input and its website, or the refusal of what cannot be read. */
-
+/** The parsed input of a call. Throws the Failure that lists every wrong parameter. */
 export function parseInput(call: Call): Record<string, unknown> {
   const parsed = call.tool.input.safeParse(call.input);
   const errors = [
@@ -20,8 +19,8 @@ export function parseInput(call: Call): Record<string, unknown> {
 const NO_WEBSITE: WebsiteKey = { id: '', tenant: '0', site: '0' };
 
 /**
- * The one website that a call is about: the `website_id` given, or the owner that a resource id names. Every other id
- * of the input must name the same website, and the credential must hold it: decided before any query.
+ * The website of a call: the given `website_id`, or the website that a resource id names. All ids of the input must name
+ * the same website, and the credential must hold it. Otherwise the call fails with `not_found` before any query.
  */
 export function websiteOf(tool: Tool, input: Record<string, unknown>, authority: Authority): WebsiteKey {
   const named = new Set<string>();
