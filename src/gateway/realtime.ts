@@ -7,11 +7,11 @@ import type { Corridor } from './call.ts';
 import { mayCall } from './registry.ts';
 import type { WriteCall } from './writes.ts';
 
-/** Sessions of the realtime socket, bound to one call (contract, Realtime; decisions, section 14). */
+/** Writes of realtime sessions. */
 export class RealtimeSessions {
   readonly #base: string;
 
-  /** `baseUrl`: what clients call the gateway. */
+  /** `baseUrl`: public base URL of the gateway. */
   constructor(baseUrl: string) {
     this.#base = baseUrl.replace(/^http/, 'ws');
   }
@@ -52,7 +52,7 @@ export class RealtimeSessions {
   }
 }
 
-/** What the socket's streams ask of the corridor: whether an authority may have one, and the price of a page, there and back. */
+/** What the streams of the socket need from the corridor: a check of the authority, and the charge or refund of a page. */
 export function streaming(corridor: Corridor): {
   permitted(authority: Authority): boolean;
   charge(authority: Authority): Promise<number>;
