@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import type { Authority } from './authority.ts';
+import type { GatewayFacts } from './facts.ts';
 import type { FailureCode } from './failures.ts';
-import type { GuideName } from './guides.ts';
 import { type IdKind, idKind, WebsiteId } from './ids.ts';
 import type { FileBytes, Reads } from './reads.ts';
 import type { DataAccess, Requirement, Scope } from './scopes.ts';
 import type { Writes } from './writes.ts';
+
+export type { GatewayFacts, OperationFacts } from './facts.ts';
 
 type Shape = Readonly<Record<string, z.ZodType>>;
 type Input<S extends Shape> = z.output<z.ZodObject<S>>;
@@ -32,26 +34,6 @@ export type Tag = keyof typeof TAGS;
 export interface Condition extends Requirement {
   readonly given: string;
   readonly is?: boolean;
-}
-
-/** What the gateway knows about itself. A few operations return it. */
-export interface GatewayFacts {
-  /** The operations that this authority may call. */
-  operations(): OperationFacts[];
-  guides(): GuideName[];
-  /** The text of a guide. `null`: there is no such guide, or the authority may not read it. */
-  guide(name: string): string | null;
-}
-
-export interface OperationFacts {
-  readonly operation: string;
-  readonly method: string;
-  readonly path: string;
-  readonly kind: 'read' | 'write';
-  readonly scopes: readonly string[];
-  readonly data_access: readonly string[];
-  readonly unrestricted_required: boolean;
-  readonly author_required: boolean;
 }
 
 export interface ReadContext<I> {

@@ -2,7 +2,7 @@ import type { Authority } from '../core/authority.ts';
 import { Failure } from '../core/failures.ts';
 import { parseId, type WebsiteKey } from '../core/ids.ts';
 import type { Tool } from '../core/tool.ts';
-import type { Call } from './call.ts';
+import type { Call } from './contract.ts';
 import { inputErrors, refusalOf, unstorable } from './input-errors.ts';
 
 /** The parsed input of a call. Throws the Failure that lists every wrong parameter. */

@@ -1,5 +1,5 @@
 import { Failure } from '../core/failures.ts';
-import type { Call } from './call.ts';
+import type { Call } from './contract.ts';
 
 /** What a call sends in addition to its input: headers over REST, arguments over MCP. */
 type Sent = Pick<Call, 'tool' | 'idempotencyKey' | 'ifMatch' | 'origin'>;
