@@ -83,8 +83,8 @@ export function openIdentityProvider({ issuer, clientId, clientSecret }: Identit
         });
         const claims = tokens.claims();
         if (!claims) throw new NotVouchedFor('no ID token');
-        const told = claims['email'] === undefined && config.serverMetadata().userinfo_endpoint !== undefined;
-        const { email, email_verified } = told
+        const fromUserInfo = claims['email'] === undefined && config.serverMetadata().userinfo_endpoint !== undefined;
+        const { email, email_verified } = fromUserInfo
           ? await client.fetchUserInfo(config, tokens.access_token, claims.sub)
           : claims;
         return {

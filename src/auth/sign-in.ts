@@ -42,24 +42,24 @@ export async function signIn(
   const { tenant, password } = attempt;
   const email = emailOf(attempt.email);
   const source = networkOf(attempt.source);
-  const begun = await beginSignIn(db, { source, account: accountOf(tenant, email) }, LIMITS);
-  if ('wait' in begun) return { refused: 'throttled', retryAfter: begun.wait };
-  const session = await verified(db, { tenant, email, password, source }).catch((error: unknown) =>
-    taken(db, begun, error),
+  const recorded = await beginSignIn(db, { source, account: accountOf(tenant, email) }, LIMITS);
+  if ('wait' in recorded) return { refused: 'throttled', retryAfter: recorded.wait };
+  const session = await checkPassword(db, { tenant, email, password, source }).catch((error: unknown) =>
+    withdraw(db, recorded, error),
   );
   if (session === undefined) return { refused: 'credentials' };
-  await rememberSignIn(db, begun);
+  await rememberSignIn(db, recorded);
   return session;
 }
 
 /** Removes an attempt that failed through no fault of the person, and rethrows the error. */
-async function taken(db: Database, begun: Attempt, error: unknown): Promise<never> {
+async function withdraw(db: Database, recorded: Attempt, error: unknown): Promise<never> {
   // If the store itself fails, the attempt cannot be removed and counts for 15 minutes.
-  await forgetAttempt(db, begun).catch(() => undefined);
+  await forgetAttempt(db, recorded).catch(() => undefined);
   throw error;
 }
 
-async function verified(
+async function checkPassword(
   db: Database,
   { tenant, email, password, source }: { tenant: string; email: string; password: string; source: string },
 ): Promise<Session | undefined> {

@@ -173,7 +173,7 @@ export class Corridor {
         const [ran] = await Promise.allSettled([work(session, charge)]);
         const stale = ran.status === 'rejected' && ran.reason instanceof StaleAuthority;
         // This error reveals nothing, so it needs no proof. A proof would wait for the unavailable store once more.
-        if (ran.status === 'rejected' && isAway(ran.reason)) throw ran.reason;
+        if (ran.status === 'rejected' && isStoreUnavailable(ran.reason)) throw ran.reason;
         let proved = !stale && session.verified;
         if (!proved) {
           // No statement has proved the cached authority, or a statement has refused it.
@@ -193,7 +193,7 @@ export class Corridor {
   }
 
   /** Runs the call once with one authority. Throws only StaleAuthority: a statement has refused the authority. */
-  async #attempt(call: Call, state: Session, charge: () => Promise<void>): Promise<Ran> {
+  async #attempt(call: Call, state: Session, charge: () => Promise<void>): Promise<RunResult> {
     const { tool } = call;
     const { authority } = state;
     let operation: OperationState | undefined;
@@ -210,8 +210,8 @@ export class Corridor {
       const website = websiteOf(tool, input, authority);
       const session = new SessionOn(state, this.#options.db, website);
       const write = { session, tool, key: keyOf(call), ifMatch: ifMatchOf(call), origin: originOf(call), input };
-      const tell = (told: OperationState): void => {
-        operation = told;
+      const report = (entered: OperationState): void => {
+        operation = entered;
       };
       const { ledger, subscriptions, realtime } = this.#options;
       // Object.assign, because it takes 0.5 µs here and an object spread takes 8 µs (measured). A spread of objects of
@@ -226,7 +226,7 @@ export class Corridor {
         gateway: this.facts(authority),
         write:
           tool.effect === 'write'
-            ? Object.assign(ledger.writes(write, tell), subscriptions.writes(write, tell), realtime.writes(write))
+            ? Object.assign(ledger.writes(write, report), subscriptions.writes(write, report), realtime.writes(write))
             : undefined,
       };
       if (call.bytes && tool.bytes) return { bytes: await tool.bytes(context, call.bytes) };
@@ -250,7 +250,7 @@ export class Corridor {
 }
 
 /** Result of one run of a call. */
-type Ran = { readonly operation?: OperationState } & (
+type RunResult = { readonly operation?: OperationState } & (
   | { readonly body: unknown }
   | { readonly bytes: FileBytes }
   | { readonly failure: Failure }
@@ -269,7 +269,8 @@ function notPermitted(tool: Tool, authority: Authority, requirement: Requirement
   });
 }
 
-const isAway = (error: unknown): boolean => isUnavailable(error instanceof Failure ? error.details.cause : error);
+const isStoreUnavailable = (error: unknown): boolean =>
+  isUnavailable(error instanceof Failure ? error.details.cause : error);
 
 export function asFailure(error: unknown): Failure {
   if (error instanceof Failure) return error;

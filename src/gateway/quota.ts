@@ -24,7 +24,7 @@ interface Lease {
 const LEASE_SECONDS = 2;
 
 /** Units left in a bucket that cannot be written, counted by this process. `at` is performance.now(). */
-interface Kept {
+interface LocalBucket {
   readonly tokens: number;
   readonly at: number;
 }
@@ -38,8 +38,8 @@ interface Kept {
 export class Quota {
   readonly #db: Database;
   readonly #leases = new Map<string, Lease>();
-  readonly #asking = new Map<string, Promise<Lease | null> | undefined>();
-  readonly #kept = new Map<string, Kept>();
+  readonly #requests = new Map<string, Promise<Lease | null> | undefined>();
+  readonly #localBuckets = new Map<string, LocalBucket>();
   /** Units that an app owes and that are not yet subtracted from its bucket. */
   readonly #owed = new Map<string, number>();
   #refusals = 0;
@@ -63,8 +63,8 @@ export class Quota {
         lease.unspent -= due;
         return due;
       }
-      const waiting = this.#asking.get(app) !== undefined;
-      const fresh = await this.#asked(app, cost);
+      const waiting = this.#requests.get(app) !== undefined;
+      const fresh = await this.#lease(app, cost);
       if (waiting) continue; // the calls that waited share the lease that another call requested
       if (!fresh) throw new Failure('unauthenticated');
       const lacking = dueOf(fresh.burst) - fresh.unspent;
@@ -124,17 +124,17 @@ export class Quota {
   }
 
   /** Requests a lease, one statement at a time for each app. Calls that arrive meanwhile wait for the same lease. */
-  #asked(app: string, cost: number): Promise<Lease | null> {
-    const before = this.#asking.get(app);
+  #lease(app: string, cost: number): Promise<Lease | null> {
+    const before = this.#requests.get(app);
     if (before) return before;
     // Set `undefined` instead of deleting: a Map whose keys come and go with each call keeps its deleted values from
     // being collected young (core/line.ts).
-    const asking = this.#ask(app, cost).finally(() => this.#asking.set(app, undefined));
-    this.#asking.set(app, asking);
-    return asking;
+    const request = this.#requestLease(app, cost).finally(() => this.#requests.set(app, undefined));
+    this.#requests.set(app, request);
+    return request;
   }
 
-  async #ask(app: string, cost: number): Promise<Lease | null> {
+  async #requestLease(app: string, cost: number): Promise<Lease | null> {
     if (this.#owed.get(app)) await this.#settle(app);
     const began = performance.now();
     const last = this.#leases.get(app);
@@ -157,11 +157,11 @@ export class Quota {
       windowSeconds: LEASE_SECONDS * 2,
     }).then(
       (taken) => {
-        this.#kept.delete(app);
+        this.#localBuckets.delete(app);
         return taken;
       },
       (cause: unknown) => {
-        if (takesNoWrites(cause)) return this.#keep(app, cost, want);
+        if (takesNoWrites(cause)) return this.#grantLocally(app, cost, want);
         throw cause instanceof StoreUnreachable ? new Failure('service_unavailable', { cause, retryAfter: 1 }) : cause;
       },
     );
@@ -183,17 +183,17 @@ export class Quota {
    * Grants units while the store is read-only, so that reads go on (F-19). The bucket begins with its last stored level and
    * refills at the app's rate. Each replica counts for itself until the store accepts writes again.
    */
-  async #keep(app: string, need: number, want: number): Promise<Grant | null> {
+  async #grantLocally(app: string, need: number, want: number): Promise<Grant | null> {
     const bucket = await seeQuota(this.#db, app);
     if (!bucket) return null;
     const { per_minute, burst } = bucket;
     const now = performance.now();
-    const { tokens, at } = this.#kept.get(app) ?? { tokens: bucket.remaining, at: now };
+    const { tokens, at } = this.#localBuckets.get(app) ?? { tokens: bucket.remaining, at: now };
     const left = Math.min(burst, tokens + ((now - at) * per_minute) / 60_000) - (this.#owed.get(app) ?? 0);
     this.#owed.set(app, 0);
     const granted = left >= Math.min(need, burst) ? Math.min(want, Math.floor(left)) : 0;
     const remaining = left - granted;
-    this.#kept.set(app, { tokens: remaining, at: now });
+    this.#localBuckets.set(app, { tokens: remaining, at: now });
     // No window: units that are unspent when the store accepts writes again are not returned to the bucket.
     return { granted, granted_in: '0', remaining, per_minute, burst };
   }

@@ -17,7 +17,7 @@ export class RealtimeSessions {
   }
 
   writes({ session, origin = '' }: WriteCall): RealtimeWrites {
-    const told = (id: string, { ticket, expires }: { ticket: string; expires: number }): RealtimeTicket => ({
+    const ticketOf = (id: string, { ticket, expires }: { ticket: string; expires: number }): RealtimeTicket => ({
       ticket,
       ticket_expires_at: expires,
       socket_url: `${this.#base}/api/v1/realtime/sessions/${id}/socket`,
@@ -35,7 +35,7 @@ export class RealtimeSessions {
         const done = await createSession(session, { id, origin, sites, ticket: digest });
         return {
           session_id: id,
-          ...told(id, { ticket, expires: done.ticket_expires_at }),
+          ...ticketOf(id, { ticket, expires: done.ticket_expires_at }),
           protocol: PROTOCOL,
           expires_at: done.expires_at,
           heartbeat_seconds: HEARTBEAT,
@@ -45,7 +45,7 @@ export class RealtimeSessions {
       createTicket: async (id) => {
         const { ticket, digest } = newTicket();
         const done = await createTicket(session, { id, origin, ticket: digest });
-        return told(id, { ticket, expires: done.ticket_expires_at });
+        return ticketOf(id, { ticket, expires: done.ticket_expires_at });
       },
       closeSession: (id) => closeSession(session, { id, origin }),
     };

@@ -40,8 +40,8 @@ export class Subscriptions {
 
   reads(session: ReadSession): SubscriptionReads {
     return {
-      subscriptions: async () => (await readSubscriptions(session)).map((one) => told(session, one)),
-      subscription: async (id) => told(session, await readSubscription(session, id)),
+      subscriptions: async () => (await readSubscriptions(session)).map((one) => subscriptionOf(session, one)),
+      subscription: async (id) => subscriptionOf(session, await readSubscription(session, id)),
       pull: (request) => pullPage({ session, keys: this.#keys, eventKey: this.#secret }, request),
     };
   }
@@ -54,11 +54,11 @@ export class Subscriptions {
     return {
       createSubscription: async (definition) => {
         const id = `sub_${randomBytes(16).toString('hex')}`;
-        const done = await run({ operation: 'subscription_create', id, ...stored(session, definition) });
+        const done = await run({ operation: 'subscription_create', id, ...storedForm(session, definition) });
         return this.#subscribed(session, done);
       },
       replaceSubscription: async (id, definition) => {
-        const done = await run({ operation: 'subscription_replace', id, revision, ...stored(session, definition) });
+        const done = await run({ operation: 'subscription_replace', id, revision, ...storedForm(session, definition) });
         return this.#subscribed(session, done);
       },
       deleteSubscription: async (id) => {
@@ -89,7 +89,7 @@ export class Subscriptions {
   /** The result with its first cursor. A replay has the same cursor, because the ledger stores the first positions. */
   #subscribed(session: ReadSession, done: unknown): Subscribed {
     const row = storedSubscription(done);
-    const subscription = told(session, row);
+    const subscription = subscriptionOf(session, row);
     const positions = new Map(subscription.website_ids.map((id, i) => [id, row.positions[i] ?? 0]));
     const { credentialId: credential, environment } = session.authority;
     return {
@@ -106,7 +106,7 @@ export class Subscriptions {
 }
 
 /** The definition with native website numbers. Throws `not_found` for a website that is not granted. */
-function stored(
+function storedForm(
   { authority }: ReadSession,
   { website_ids, event_types, start }: SubscriptionDefinition,
 ): StoredDefinition {
@@ -118,7 +118,7 @@ function stored(
   return { sites, event_types, start };
 }
 
-function told({ authority }: ReadSession, row: StoredSubscription): Subscription {
+function subscriptionOf({ authority }: ReadSession, row: StoredSubscription): Subscription {
   const ids = new Map([...authority.websites.values()].map(({ id, site }) => [site, id]));
   return {
     subscription_id: row.id,
