@@ -11,15 +11,17 @@ import { digestOf, isBearer } from './tokens.ts';
  * `fresh` before it answers.
  */
 export interface Authorities {
-  /** Returns the cached authority of a bearer, or a fresh one. Throws a 401 if the token is not usable on the resource. */
+  /**
+   * Returns the cached authority of a bearer, or a fresh one. Throws a 401 if the token is not usable on the resource.
+   */
   resolve(
     bearer: string | undefined,
     resource: Resource,
     from?: string,
   ): Promise<{ authority: Authority; fresh: boolean }>;
   /**
-   * Reads the authority from the store. `from`: address of the caller. While the app is unknown, the statement waits in the
-   * queue of the caller's network.
+   * Reads the authority from the store. `from`: address of the caller. While the app is unknown, the statement waits in
+   * the queue of the caller's network.
    */
   fresh(bearer: string, resource: Resource, from?: string): Promise<Authority>;
 }
@@ -28,8 +30,8 @@ export interface Authorities {
 const REMEMBERED = 10_000;
 
 export function openAuthorities(db: Database): Authorities {
-  // An entry that is unused for a whole generation is dropped. An LRU Map would move a key with each call, and such a Map
-  // keeps its deleted values from being collected young (core/line.ts).
+  // An entry that is unused for a whole generation is dropped. An LRU Map would move a key with each call, and such a
+  // Map keeps its deleted values from being collected young (core/line.ts).
   let remembered = new Map<string, Authority>();
   let before = new Map<string, Authority>();
   const remember = (key: string, authority: Authority): void => {

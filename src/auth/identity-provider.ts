@@ -108,13 +108,15 @@ async function discover({ issuer, clientId, clientSecret }: IdentitySettings): P
   };
   return client.discovery(url, clientId, undefined, authenticate, {
     timeout: TIMEOUT,
-    // Check the signature of an ID token although it comes directly from the provider. http: the configuration permits an
-    // http issuer on loopback only.
+    // Check the signature of an ID token although it comes directly from the provider. http: the configuration permits
+    // an http issuer on loopback only.
     execute: [client.enableNonRepudiationChecks, ...(url.protocol === 'http:' ? [client.allowInsecureRequests] : [])],
   });
 }
 
-/** The kind of an error. Only it may reach a log, because the library's errors hold answers of the provider with claims. */
+/**
+ * The kind of an error. Only it may reach a log, because the library's errors hold answers of the provider with claims.
+ */
 const reasonOf = (error: unknown): string => {
   if (!(error instanceof Error)) return 'unknown';
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name;

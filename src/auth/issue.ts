@@ -33,7 +33,10 @@ export async function issueCredential(
   return credential && { credential, secret, token };
 }
 
-/** Issues a new secret and token. The old ones work for `overlap` more seconds. `undefined`: the credential is not active. */
+/**
+ * Issues a new secret and token. The old ones work for `overlap` more seconds. `undefined`: the credential is not
+ * active.
+ */
 export async function rotateCredential(db: Database, id: string, overlap: number): Promise<Issued | undefined> {
   return atRevision(db, id, async (current) => {
     if (current.state !== 'active') return { outcome: undefined };

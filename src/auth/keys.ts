@@ -10,8 +10,8 @@ export interface Key {
 export type Purpose = 'cursor' | 'webhook secret';
 
 /**
- * The operator's keys (GATEWAY_KEYS). The first key signs and seals; all keys verify and open. The operator can therefore
- * replace a key while signatures and sealed texts of the old key are still in use.
+ * The operator's keys (GATEWAY_KEYS). The first key signs and seals; all keys verify and open. The operator can
+ * therefore replace a key while signatures and sealed texts of the old key are still in use.
  */
 export class Keyring {
   readonly #first: Key;
@@ -87,7 +87,9 @@ const mac = (key: Uint8Array, data: string): Buffer => createHmac('sha256', key)
 
 const LIST = /^[\w.-]+:[A-Za-z0-9+/]{43}=(,[\w.-]+:[A-Za-z0-9+/]{43}=)*$/;
 
-/** Parses `kid:BASE64` of 32 bytes. Commas separate several keys; names are unique. `undefined`: the text is malformed. */
+/**
+ * Parses `kid:BASE64` of 32 bytes. Commas separate several keys; names are unique. `undefined`: the text is malformed.
+ */
 export function parseKeys(text: string): Key[] | undefined {
   if (!LIST.test(text)) return undefined;
   const keys = text.split(',').map((one) => {

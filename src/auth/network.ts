@@ -1,6 +1,8 @@
 import { isIPv6 } from 'node:net';
 
-/** The unit that failures are counted by: an IPv4 address, or an IPv6 /64, because one subscriber has 2^64 addresses. */
+/**
+ * The unit that failures are counted by: an IPv4 address, or an IPv6 /64, because one subscriber has 2^64 addresses.
+ */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address;
   // URL writes every IPv6 address in one canonical form, in hexadecimal groups. It accepts no zone.

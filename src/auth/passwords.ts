@@ -3,8 +3,9 @@ import { Failure } from '../core/failures.ts';
 import { NoTurn, Turns } from './turns.ts';
 
 /**
- * Passwords of people are hashed by scrypt with 32 MiB and a parallelism of 3, a strength that OWASP recommends. The hash
- * is stored as a PHC string, which names its parameters. A password must only be long enough (NIST SP 800-63B, 3.1.1).
+ * Passwords of people are hashed by scrypt with 32 MiB and a parallelism of 3, a strength that OWASP recommends. The
+ * hash is stored as a PHC string, which names its parameters. A password must only be long enough (NIST SP 800-63B,
+ * 3.1.1).
  */
 const PASSWORD_MIN = 12;
 const PASSWORD_MAX = 256;
@@ -15,7 +16,10 @@ const HASH = 32;
 
 /** Hashes at the same time. One takes 0.3 s of a core and 32 MiB, and other requests need the rest of the machine. */
 const AT_ONCE = 2;
-/** Hashes that wait, which takes 3 s at most. When the queue is full, the newcomer or a waiter of the busiest source is refused. */
+/**
+ * Hashes that wait, which takes 3 s at most. When the queue is full, the newcomer or a waiter of the busiest source is
+ * refused.
+ */
 const WAITING = 16;
 const RETRY_AFTER = 3;
 
@@ -37,7 +41,9 @@ export function isPassword(password: string): boolean {
   return length >= PASSWORD_MIN && length <= PASSWORD_MAX && password.isWellFormed();
 }
 
-/** Returns the PHC string to store: `$scrypt$ln=15,r=8,p=3$salt$hash`. Throws `service_unavailable` if too many wait. */
+/**
+ * Returns the PHC string to store: `$scrypt$ln=15,r=8,p=3$salt$hash`. Throws `service_unavailable` if too many wait.
+ */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT);
   const hash = await derive(password, { ...COST, salt }, OPERATOR);

@@ -18,9 +18,9 @@ import { digestOf, newSecret } from './tokens.ts';
 export const SESSION_SECONDS = 3600;
 
 /**
- * Failed attempts that one network may make in 15 minutes: for one account, and in total. Failures of one network do not
- * affect another. Over all networks an account has 50 failures; networks where the person has signed in before do not
- * count (migration 0022_sign_in_places.sql).
+ * Failed attempts that one network may make in 15 minutes: for one account, and in total. Failures of one network do
+ * not affect another. Over all networks an account has 50 failures; networks where the person has signed in before do
+ * not count (migration 0022_sign_in_places.sql).
  */
 const LIMITS: SignInLimits = { window: 900, perAccount: 5, perSource: 20 };
 
@@ -31,9 +31,9 @@ export type SignedIn =
   | { readonly refused: 'throttled'; readonly retryAfter: number };
 
 /**
- * Signs a person in by e-mail address and password. An unknown address, a wrong password, a disabled person, and a person
- * who may not consent get the same answer after the same work. Throws `service_unavailable` if too many passwords wait to
- * be checked; such an attempt does not count as a failure.
+ * Signs a person in by e-mail address and password. An unknown address, a wrong password, a disabled person, and a
+ * person who may not consent get the same answer after the same work. Throws `service_unavailable` if too many
+ * passwords wait to be checked; such an attempt does not count as a failure.
  */
 export async function signIn(
   db: Database,
@@ -91,7 +91,9 @@ export async function signInWith(
   return session ?? { refused: 'credentials' };
 }
 
-/** Ends a session and returns the id of its person. `undefined`: the session is malformed or unknown, which is no error. */
+/**
+ * Ends a session and returns the id of its person. `undefined`: the session is malformed or unknown, which is no error.
+ */
 export const signOut = (db: Database, session: string): Promise<string | undefined> =>
   endSession(db, digestOf(session));
 
@@ -111,7 +113,9 @@ async function openSession(db: Database, person: string, password?: string): Pro
 
 const EMAIL_MAX = 320;
 
-/** Normalizes an e-mail address as the store keeps it. Returns '', which no person has, if the text is not an address. */
+/**
+ * Normalizes an e-mail address as the store keeps it. Returns '', which no person has, if the text is not an address.
+ */
 export function emailOf(given: string): string {
   const email = given.trim().normalize('NFC').toLowerCase();
   return email.length <= EMAIL_MAX && /^[^\s\p{Cc}\p{Cf}@]+@[^\s\p{Cc}\p{Cf}@]+$/u.test(email) && email.isWellFormed()

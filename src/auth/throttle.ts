@@ -40,8 +40,8 @@ export class Bucket {
 }
 
 /**
- * Limits failed attempts by network, or by a name that the store has confirmed; never by a name that a caller can invent.
- * It lives in the memory of this replica, because it only limits work: secrets of 256 bits need no lockout.
+ * Limits failed attempts by network, or by a name that the store has confirmed; never by a name that a caller can
+ * invent. It lives in the memory of this replica, because it only limits work: secrets of 256 bits need no lockout.
  */
 export class Throttle {
   readonly #rate: Rate;

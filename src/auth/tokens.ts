@@ -2,9 +2,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 /**
- * Prefixes of the gateway's secrets. A secret is `<prefix><43 base62><6 base62 of CRC32>`. The store keeps SHA-256 digests,
- * because 256 random bits need no slow hash. The checksum lets us, and secret scanners, reject a mistyped token without a
- * query.
+ * Prefixes of the gateway's secrets. A secret is `<prefix><43 base62><6 base62 of CRC32>`. The store keeps SHA-256
+ * digests, because 256 random bits need no slow hash. The checksum lets us, and secret scanners, reject a mistyped
+ * token without a query.
  */
 const PREFIX = {
   installation_live: 'igw_live_',

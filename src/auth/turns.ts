@@ -9,8 +9,9 @@ interface Waiter {
 }
 
 /**
- * Runs a limited amount of work at once, with a queue of limited length. Sources take turns. When the queue is full, the
- * source with the most waiters gives up its last one to a source with fewer. So no source can fill the queue for others.
+ * Runs a limited amount of work at once, with a queue of limited length. Sources take turns. When the queue is full,
+ * the source with the most waiters gives up its last one to a source with fewer. So no source can fill the queue for
+ * others.
  */
 export class Turns {
   readonly #atOnce: number;

@@ -1,4 +1,7 @@
-/** What the gateway reports about each ended call, for metrics and traces. It holds our own names, never a caller's text. */
+/**
+ * What the gateway reports about each ended call, for metrics and traces. It holds our own names, never a caller's
+ * text.
+ */
 
 export const SURFACES = ['rest', 'mcp', 'a2a', 'oauth', 'realtime', 'public'] as const;
 export type Surface = (typeof SURFACES)[number];

@@ -1,9 +1,9 @@
 import type { Requirement } from './scopes.ts';
 
 /**
- * The closed table of failures: one row for each code, with its HTTP status and title. The title says what was wrong and
- * what to do. It never names a value, a table or a library, because it is public. Each surface renders a failure its own
- * way.
+ * The closed table of failures: one row for each code, with its HTTP status and title. The title says what was wrong
+ * and what to do. It never names a value, a table or a library, because it is public. Each surface renders a failure
+ * its own way.
  */
 const TABLE = {
   invalid_request: [400, 'The request is malformed. Correct it as the API reference describes, then send it again.'],
@@ -125,7 +125,10 @@ export const statusOf = (code: FailureCode): number => TABLE[code][0];
 export const titleOf = (code: FailureCode): string => TABLE[code][1];
 
 export interface ParameterError {
-  /** Name of a query parameter, path parameter, header or tool argument. A member of a JSON body has a `pointer` instead. */
+  /**
+   * Name of a query parameter, path parameter, header or tool argument. A member of a JSON body has a `pointer`
+   * instead.
+   */
   readonly parameter?: string;
   /** JSON Pointer (RFC 6901) to a member of a JSON body. */
   readonly pointer?: string;

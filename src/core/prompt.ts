@@ -6,7 +6,10 @@ export interface PromptDeclaration<S extends Shape> {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  /** Operations that the prompt asks the model to call. The prompt is listed only for credentials that may call all of them. */
+  /**
+   * Operations that the prompt asks the model to call. The prompt is listed only for credentials that may call all of
+   * them.
+   */
   readonly tools: readonly string[];
   /** Schemas of the arguments. MCP passes every argument as text. */
   readonly arguments: S;

@@ -2,7 +2,10 @@ import type { SubscriptionReads } from './events.ts';
 import type { Fragment } from './sql.ts';
 import type { Projection, View } from './view.ts';
 
-/** A record that the rows must belong to. If it is missing or outside the authority, the whole read fails with `not_found`. */
+/**
+ * A record that the rows must belong to. If it is missing or outside the authority, the whole read fails with
+ * `not_found`.
+ */
 export interface Within {
   readonly view: View;
   /** Public id. */

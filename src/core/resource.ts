@@ -1,4 +1,6 @@
-/** An MCP resource: a URI that reads through one operation, with the authority and quota of a call of that operation. */
+/**
+ * An MCP resource: a URI that reads through one operation, with the authority and quota of a call of that operation.
+ */
 export interface Resource {
   /** gateway://… with `{variables}` as in RFC 6570, level 1. */
   readonly uri: string;

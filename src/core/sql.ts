@@ -1,7 +1,7 @@
 /**
- * SQL as data: text pieces and the values between them. Views, tools and the store compose fragments. The store compiles
- * a fragment to `$1 … $n` text for the driver. A value can travel only as a parameter, so nothing that a caller sends
- * becomes SQL. A test can read every statement without a database.
+ * SQL as data: text pieces and the values between them. Views, tools and the store compose fragments. The store
+ * compiles a fragment to `$1 … $n` text for the driver. A value can travel only as a parameter, so nothing that a
+ * caller sends becomes SQL. A test can read every statement without a database.
  */
 export type Value = string | number | boolean | null | Date | Uint8Array | readonly (string | number | null)[];
 
@@ -9,7 +9,10 @@ export class Fragment {
   constructor(
     readonly texts: readonly string[],
     readonly values: readonly Value[],
-    /** The app that the statement runs for. The driver shares connections fairly by app. `undefined`: the gateway's own work. */
+    /**
+     * The app that the statement runs for. The driver shares connections fairly by app. `undefined`: the gateway's own
+     * work.
+     */
     readonly app?: string,
   ) {}
 }
@@ -33,7 +36,10 @@ export function sql(strings: TemplateStringsArray, ...parts: readonly (Value | F
   return new Fragment(texts, values, app);
 }
 
-/** The same SQL, marked to run for an app. A guard is marked so, and the mark passes to every statement that contains it. */
+/**
+ * The same SQL, marked to run for an app. A guard is marked so, and the mark passes to every statement that contains
+ * it.
+ */
 export const runFor = (app: string, { texts, values }: Fragment): Fragment => new Fragment(texts, values, app);
 
 /** Inserts constant text of our own, such as a column or a table. Never pass text that came from a caller. */

@@ -97,8 +97,8 @@ interface Described<B> {
 }
 
 /**
- * One read operation, declared once. REST route, validation, OpenAPI, MCP tool, capabilities and documentation are derived
- * from the declaration. `handle` holds only the domain. The corridor checks authority, website and quota.
+ * One read operation, declared once. REST route, validation, OpenAPI, MCP tool, capabilities and documentation are
+ * derived from the declaration. `handle` holds only the domain. The corridor checks authority, website and quota.
  */
 export interface ReadDeclaration<P extends Shape, Q extends Shape, C extends PageRule | undefined, B>
   extends Declaration<P, Q>,

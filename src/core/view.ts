@@ -4,9 +4,9 @@ import { type Grants, holds, type Requirement, type Restriction } from './scopes
 import { type Fragment, raw } from './sql.ts';
 
 /**
- * One member of a view: its schema, the SQL that reads it, and the authority that may see it. A view is the public shape
- * of one kind of record. The store builds the column list from the view and the caller's grants. Therefore the store
- * never selects a column that the caller may not see.
+ * One member of a view: its schema, the SQL that reads it, and the authority that may see it. A view is the public
+ * shape of one kind of record. The store builds the column list from the view and the caller's grants. Therefore the
+ * store never selects a column that the caller may not see.
  */
 export interface Field {
   readonly schema: z.ZodType;
@@ -39,7 +39,10 @@ export interface RowContext {
   readonly grants: Grants;
 }
 
-/** A record as one caller may see it. `~view` exists in types only: it stops a row of one view from passing as another's. */
+/**
+ * A record as one caller may see it. `~view` exists in types only: it stops a row of one view from passing as
+ * another's.
+ */
 export interface Projection<Name extends string = string> {
   readonly [member: string]: unknown;
   readonly '~view'?: Name;
@@ -54,7 +57,9 @@ export interface ViewDeclaration<Name extends string> {
   readonly order?: 'asc' | 'desc';
   /** Rows that the API shows. Absent: all rows. */
   readonly visible?: Fragment;
-  /** Rows that a restricted credential may see: rows of a conversation, channel or team that its restrictions permit. */
+  /**
+   * Rows that a restricted credential may see: rows of a conversation, channel or team that its restrictions permit.
+   */
   readonly reachable?: (caller: Caller) => Fragment;
   /** Rows that belong to a record of another view. The key is the name of that view; `id` is the record's native id. */
   readonly within?: Readonly<Record<string, (id: string, website: WebsiteKey) => Fragment>>;

@@ -3,9 +3,9 @@ import type { FailureCode } from './failures.ts';
 import type { RealtimeWrites } from './realtime.ts';
 
 /**
- * The writes that a handler may ask for: one command for each call. The effect, the journal entry and the receipt are one
- * atomic unit under the Idempotency-Key of the call. A repeated call gets the answer of the first call. Author, website
- * and restrictions come from the call; a handler cannot pass them. A refused command throws a Failure.
+ * The writes that a handler may ask for: one command for each call. The effect, the journal entry and the receipt are
+ * one atomic unit under the Idempotency-Key of the call. A repeated call gets the answer of the first call. Author,
+ * website and restrictions come from the call; a handler cannot pass them. A refused command throws a Failure.
  */
 export interface Writes extends SubscriptionWrites, RealtimeWrites {
   /** Adds a note in the name of the mapped author. */
@@ -80,7 +80,9 @@ export type Ending =
  * together. The platform's own writer does not use this interface, because it runs inside the ledger's statement.
  */
 export interface RemoteWriter {
-  /** Performs the command once under its operation id. Throws if the outcome is uncertain: a timeout or a lost reply. */
+  /**
+   * Performs the command once under its operation id. Throws if the outcome is uncertain: a timeout or a lost reply.
+   */
   perform(command: RemoteCommand, signal: AbortSignal): Promise<Ending>;
   /** Asks the other system how the command ended. `undefined`: the other system does not know. */
   find(operationId: string, website: string): Promise<Ending | undefined>;

@@ -19,8 +19,8 @@ export function parseInput(call: Call): Record<string, unknown> {
 const NO_WEBSITE: WebsiteKey = { id: '', tenant: '0', site: '0' };
 
 /**
- * The website of a call: the given `website_id`, or the website that a resource id names. All ids of the input must name
- * the same website, and the credential must hold it. Otherwise the call fails with `not_found` before any query.
+ * The website of a call: the given `website_id`, or the website that a resource id names. All ids of the input must
+ * name the same website, and the credential must hold it. Otherwise the call fails with `not_found` before any query.
  */
 export function websiteOf(tool: Tool, input: Record<string, unknown>, authority: Authority): WebsiteKey {
   const named = new Set<string>();

@@ -45,11 +45,16 @@ const UNCERTAIN: ReadonlySet<string> = new Set([
 /** The logger for audit records. It writes them at any log level except `silent`. */
 export const auditLog = (log: Logger): Logger => (log.level === 'silent' ? log : log.child({}, { level: 'info' }));
 
-/** The audited action of a failed call. A call outside its authority is audited as authorization, whatever it tried to do. */
+/**
+ * The audited action of a failed call. A call outside its authority is audited as authorization, whatever it tried to
+ * do.
+ */
 export const doesOf = ({ details }: Failure, does: AuditKind | undefined): AuditKind | undefined =>
   details.outside ? 'authorization' : does;
 
-/** The audit part of a record. `undefined`: the call is not audited, such as a successful read or a malformed request. */
+/**
+ * The audit part of a record. `undefined`: the call is not audited, such as a successful read or a malformed request.
+ */
 export function auditOf({ code, does }: AuditedCall): Audit | undefined {
   const audit = (code === undefined ? undefined : REFUSALS.get(code)) ?? does;
   if (audit === undefined) return undefined;

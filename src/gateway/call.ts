@@ -111,8 +111,9 @@ export class Corridor {
   }
 
   /**
-   * Charges the bytes of an answer's body. The cost of the call includes the first PLAIN_BYTES; each further PLAIN_BYTES,
-   * full or partial, costs one unit. The answer already exists, so this never refuses: the app owes missing units.
+   * Charges the bytes of an answer's body. The cost of the call includes the first PLAIN_BYTES; each further
+   * PLAIN_BYTES, full or partial, costs one unit. The answer already exists, so this never refuses: the app owes
+   * missing units.
    */
   async payFor(authority: Authority, bytes: number): Promise<void> {
     const units = Math.ceil(bytes / PLAIN_BYTES) - 1;
@@ -146,9 +147,9 @@ export class Corridor {
   }
 
   /**
-   * The only code that decides whether an authority is trusted. A result of `work`, and an error too, counts only with a
-   * proof: a statement of `work` has proved the authority, or this method does. If the authority has changed, `work` runs
-   * again with the new one. A 401 refunds the charge.
+   * The only code that decides whether an authority is trusted. A result of `work`, and an error too, counts only with
+   * a proof: a statement of `work` has proved the authority, or this method does. If the authority has changed, `work`
+   * runs again with the new one. A 401 refunds the charge.
    */
   async #proved<T>(
     {

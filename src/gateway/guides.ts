@@ -31,7 +31,9 @@ export interface Guides {
 export const readGuides = (): ReadonlyMap<GuideName, string> =>
   new Map(GUIDE_NAMES.map((name) => [name, readFileSync(new URL(`resources/guides/${name}.md`, packageRoot), 'utf8')]));
 
-/** Reads the guides once. `skills`: requirements of the A2A skills. Whoever may run one skill may read `agent_tasks`. */
+/**
+ * Reads the guides once. `skills`: requirements of the A2A skills. Whoever may run one skill may read `agent_tasks`.
+ */
 export function openGuides(skills: readonly Requirement[]): Guides {
   const all = readGuides();
   return {

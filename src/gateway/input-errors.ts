@@ -24,8 +24,8 @@ export function inputErrors(places: Places | undefined, error: z.ZodError, input
     const code = missing ? 'missing' : issue.path[0] === 'cursor' ? 'invalid_cursor' : 'invalid_parameter';
     return [{ ...place, code }];
   });
-  // A value can break several rules of its schema; report one error for each member. Unknown members come first, which is
-  // the order of the errors that a surface finds itself.
+  // A value can break several rules of its schema; report one error for each member. Unknown members come first, which
+  // is the order of the errors that a surface finds itself.
   const once = [...new Map(errors.map((one) => [one.parameter ?? one.pointer, one])).values()];
   return [
     ...once.filter(({ code }) => code === 'unsupported_parameter'),

@@ -3,8 +3,8 @@ import { Line } from '../core/line.ts';
 
 export interface LanesOptions<Item, Result> {
   /**
-   * Runs items of one lane in the slot of that number. No other run uses the slot meanwhile. Returns results in the order
-   * of the items; an Error fails only its own item.
+   * Runs items of one lane in the slot of that number. No other run uses the slot meanwhile. Returns results in the
+   * order of the items; an Error fails only its own item.
    */
   readonly run: (items: readonly Item[], slot: number) => Promise<readonly (Result | Error)[]>;
   /** Number of slots: runs at the same time. */
@@ -13,7 +13,9 @@ export interface LanesOptions<Item, Result> {
   readonly batch?: number;
   /** Most items of one app that wait in one lane. Default: LENGTH. */
   readonly length?: number;
-  /** Milliseconds that an item waits while its lane makes no progress. While the lane has turns, three times as long. */
+  /**
+   * Milliseconds that an item waits while its lane makes no progress. While the lane has turns, three times as long.
+   */
   readonly patience: number;
   /** Result of an item that had no turn in time. Absent: the item fails with 503. */
   readonly late?: Result;
@@ -36,8 +38,9 @@ const FULL_LANES = 4;
 /** Times that the patience of an item can run out while its lane has turns. */
 const LOOKS = 3;
 /**
- * Milliseconds for which a run has the store to itself. The next run then gathers more items and finds a warm connection.
- * After this time the run may be waiting for rows or a slow disk, so the next run begins. The gain is not measured.
+ * Milliseconds for which a run has the store to itself. The next run then gathers more items and finds a warm
+ * connection. After this time the run may be waiting for rows or a slow disk, so the next run begins. The gain is not
+ * measured.
  */
 const PROMPT = 3;
 
@@ -70,9 +73,9 @@ interface Lane<Item, Result> {
 }
 
 /**
- * Group commit. Items that arrive while a batch of their lane runs wait and go together in the next batch. No item waits
- * for others to arrive, and an item is answered only after its run. Queue length, waiting time and concurrent runs are
- * limited. A rejected item was never started.
+ * Group commit. Items that arrive while a batch of their lane runs wait and go together in the next batch. No item
+ * waits for others to arrive, and an item is answered only after its run. Queue length, waiting time and concurrent
+ * runs are limited. A rejected item was never started.
  */
 export class Lanes<Item, Result> {
   readonly #options: LanesOptions<Item, Result>;
@@ -91,7 +94,9 @@ export class Lanes<Item, Result> {
     this.#free = Array.from({ length: options.slots }, (_, i) => i);
   }
 
-  /** Resolves with the result of the item. Rejects with its Error, or with 503 if it had no turn in time (see `late`). */
+  /**
+   * Resolves with the result of the item. Rejects with its Error, or with 503 if it had no turn in time (see `late`).
+   */
   add({ lane: name, group, app: appName }: Place, item: Item): Promise<Result> {
     const length = this.#options.length ?? LENGTH;
     const app = this.#app(appName);

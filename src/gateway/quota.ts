@@ -14,7 +14,9 @@ interface Lease {
   held: number;
   unspent: number;
   readonly grantedIn: string;
-  /** End of the lease by performance.now(), in milliseconds. It measures only a duration; PostgreSQL's clock decides. */
+  /**
+   * End of the lease by performance.now(), in milliseconds. It measures only a duration; PostgreSQL's clock decides.
+   */
   readonly until: number;
   remaining: number;
   readonly perMinute: number;
@@ -30,8 +32,8 @@ interface LocalBucket {
 }
 
 /**
- * The token bucket of each app lives in PostgreSQL; all surfaces and replicas share it. A replica leases a few units at a
- * time and spends them in memory. The reason is cost (measured): a bucket row in every statement takes 42 % of the
+ * The token bucket of each app lives in PostgreSQL; all surfaces and replicas share it. A replica leases a few units at
+ * a time and spends them in memory. The reason is cost (measured): a bucket row in every statement takes 42 % of the
  * throughput of a read, and leases take one statement in about fifteen calls. Leased units are out of the bucket until
  * they are spent or returned. So all replicas together never grant more than the quota.
  */
@@ -139,8 +141,8 @@ export class Quota {
     const began = performance.now();
     const last = this.#leases.get(app);
     const { held = 0, unspent = 0, grantedIn: heldIn = '0' } = last ?? {};
-    // The statement returns these units to the bucket, so no call may spend them meanwhile. If the statement fails, they
-    // were either returned or lost.
+    // The statement returns these units to the bucket, so no call may spend them meanwhile. If the statement fails,
+    // they were either returned or lost.
     if (last) {
       last.remaining += unspent;
       last.held = 0;
@@ -180,8 +182,8 @@ export class Quota {
   }
 
   /**
-   * Grants units while the store is read-only, so that reads go on (F-19). The bucket begins with its last stored level and
-   * refills at the app's rate. Each replica counts for itself until the store accepts writes again.
+   * Grants units while the store is read-only, so that reads go on (F-19). The bucket begins with its last stored level
+   * and refills at the app's rate. Each replica counts for itself until the store accepts writes again.
    */
   async #grantLocally(app: string, need: number, want: number): Promise<Grant | null> {
     const bucket = await seeQuota(this.#db, app);

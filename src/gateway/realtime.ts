@@ -52,7 +52,9 @@ export class RealtimeSessions {
   }
 }
 
-/** What the streams of the socket need from the corridor: a check of the authority, and the charge or refund of a page. */
+/**
+ * What the streams of the socket need from the corridor: a check of the authority, and the charge or refund of a page.
+ */
 export function streaming(corridor: Corridor): {
   permitted(authority: Authority): boolean;
   charge(authority: Authority): Promise<number>;

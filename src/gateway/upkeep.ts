@@ -22,8 +22,8 @@ const ASKED = 25;
 const PATIENCE = 3_000;
 
 /**
- * Runs one round of upkeep, on any replica. It settles remote commands that their replica left unsettled, erases outcomes
- * after 24 hours, and deletes tokens and consents that ended long ago. Returns the number of changed rows.
+ * Runs one round of upkeep, on any replica. It settles remote commands that their replica left unsettled, erases
+ * outcomes after 24 hours, and deletes tokens and consents that ended long ago. Returns the number of changed rows.
  */
 export async function upkeep({ db, registry, remote }: Omit<UpkeepOptions, 'onError'>): Promise<number> {
   let changed = 0;

@@ -45,7 +45,9 @@ const PlanDone = z.object({
   changes: z.array(z.object({ field: z.string(), from: Value, to: Value })),
 });
 
-/** Milliseconds that a command waits in a lane without progress. Its statement has the rest of 3 s (store/open/open.ts). */
+/**
+ * Milliseconds that a command waits in a lane without progress. Its statement has the rest of 3 s (store/open/open.ts).
+ */
 const PATIENCE = 1_000;
 
 /**
@@ -59,7 +61,10 @@ export class Ledger {
   readonly #lanes: Lanes<{ readonly kind: Kind; readonly keyed: Keyed }, Entry>;
   readonly #secret: () => Promise<Uint8Array>;
 
-  /** `writers`: one for each write at the same time; each runs one statement after another. `secret`: the store's own key. */
+  /**
+   * `writers`: one for each write at the same time; each runs one statement after another. `secret`: the store's own
+   * key.
+   */
   constructor(writers: readonly [Database, ...Database[]], secret: () => Promise<Uint8Array>, remote?: RemoteWriter) {
     [this.#db] = writers;
     this.#secret = secret;
@@ -166,15 +171,17 @@ export class Ledger {
   }
 }
 
-/** The key of a call in the ledger. Calls with the same operation id are one command if their fingerprints are equal. */
+/**
+ * The key of a call in the ledger. Calls with the same operation id are one command if their fingerprints are equal.
+ */
 export function placeOf(secret: Uint8Array, call: WriteCall, key: string): Pick<Keyed, 'operationId' | 'fingerprint'> {
   const { session, tool, input } = call;
   const { credentialId, revision } = session.authority;
   return {
     // None of the three parts contains a space, so the text is unambiguous.
     operationId: `op_${hmac(secret, `${credentialId} ${tool.name} ${key}`).toString('hex')}`,
-    // Canonical JSON (RFC 8785): the order of members does not matter. HMAC, because a short text could be guessed from a
-    // plain digest.
+    // Canonical JSON (RFC 8785): the order of members does not matter. HMAC, because a short text could be guessed from
+    // a plain digest.
     fingerprint: hmac(secret, stringify({ input, revision, if_match: call.ifMatch }) ?? ''),
   };
 }

@@ -8,13 +8,15 @@ export const isCredentialId = (id: string): boolean => /^crd_[a-f0-9]{32}$/.test
 const REMEMBERED = 10_000;
 
 /**
- * A cache of clients by credential id. It only saves a round trip. Every statement for a client verifies its revision and
- * secret again, so a stale entry cannot authorize anything.
+ * A cache of clients by credential id. It only saves a round trip. Every statement for a client verifies its revision
+ * and secret again, so a stale entry cannot authorize anything.
  */
 export interface Clients {
   /** The cached client. `undefined`: the cache has no such client. */
   remembered(id: string): Client | undefined;
-  /** Reads the client from the store, for a request from that address. `undefined`: no active credential has that id. */
+  /**
+   * Reads the client from the store, for a request from that address. `undefined`: no active credential has that id.
+   */
   fresh(id: string, from: string): Promise<Client | undefined>;
 }
 

@@ -1,8 +1,8 @@
 import type { EndedConsent } from '../../store/sign-in/oauth.ts';
 
 /**
- * Errors of the OAuth endpoints: one row for each code (RFC 6749, sections 4.1.2.1 and 5.2; RFC 8707, section 2). The text
- * is for the client's developer, or for a person who sees it on a page. It never holds a value that somebody sent.
+ * Errors of the OAuth endpoints: one row for each code (RFC 6749, sections 4.1.2.1 and 5.2; RFC 8707, section 2). The
+ * text is for the client's developer, or for a person who sees it on a page. It never holds a value that somebody sent.
  */
 const TABLE = {
   invalid_request: [

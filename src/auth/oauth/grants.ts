@@ -81,8 +81,8 @@ export const GRANTS = {
 };
 
 /**
- * Ends the given token and returns what it was. An unknown, malformed or ended token, or one of another client, is not an
- * error (RFC 7009, section 2.2).
+ * Ends the given token and returns what it was. An unknown, malformed or ended token, or one of another client, is not
+ * an error (RFC 7009, section 2.2).
  */
 export async function revoke(context: OAuthContext): Promise<TokenEnd | undefined> {
   const token = context.request.parameters?.get('token')?.[0] ?? '';
@@ -138,7 +138,9 @@ function accepted(exchanged: Exchanged): Exclude<Exchanged, { refused: unknown }
   });
 }
 
-/** The digest of a code or refresh token. A malformed one is refused without a query, because we cannot have issued it. */
+/**
+ * The digest of a code or refresh token. A malformed one is refused without a query, because we cannot have issued it.
+ */
 function presented(context: OAuthContext, name: 'code' | 'refresh_token'): Buffer {
   const secret = context.request.parameters?.get(name)?.[0] ?? '';
   if (!wellFormed(secret)) throw new OAuthError('invalid_grant');

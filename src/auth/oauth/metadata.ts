@@ -1,7 +1,10 @@
 import { RESOURCES, type Resource } from '../../core/authority.ts';
 import { SCOPES, type Scope } from '../../core/scopes.ts';
 
-/** Path of each interface under the base URL. The path of REST is empty, so its metadata URL has no suffix (RFC 9728, 3.1). */
+/**
+ * Path of each interface under the base URL. The path of REST is empty, so its metadata URL has no suffix (RFC 9728,
+ * 3.1).
+ */
 const PATHS: Readonly<Record<Resource, string>> = { rest: '', mcp: '/mcp', a2a: '/a2a' };
 const NAMES: Readonly<Record<Resource, string>> = { rest: 'REST API', mcp: 'MCP endpoint', a2a: 'A2A endpoint' };
 
@@ -13,7 +16,9 @@ export const AUTHORIZATION_SERVER = '/.well-known/oauth-authorization-server';
 /** URL of the metadata of an interface. Its 401 names this URL (RFC 9728, section 5.1). */
 export const metadataUri = (baseUrl: string, resource: Resource): string => baseUrl + WELL_KNOWN + PATHS[resource];
 
-/** RFC 8414, section 2. There is no registration endpoint, because the operator of the organization issues credentials. */
+/**
+ * RFC 8414, section 2. There is no registration endpoint, because the operator of the organization issues credentials.
+ */
 const authorizationServer = (baseUrl: string): object => ({
   issuer: baseUrl,
   authorization_endpoint: `${baseUrl}/oauth/authorize`,

@@ -21,9 +21,9 @@ const yes = true;
 const ____ = false;
 
 /**
- * The order of checks by endpoint, from top to bottom. On the pages, a refusal up to redirectUri shows a page and does not
- * redirect; a later refusal redirects to the client. After the last check, one statement performs the request and proves
- * client, revision and person again (store/sign-in/oauth.ts).
+ * The order of checks by endpoint, from top to bottom. On the pages, a refusal up to redirectUri shows a page and does
+ * not redirect; a later refusal redirects to the client. After the last check, one statement performs the request and
+ * proves client, revision and person again (store/sign-in/oauth.ts).
  */
 // biome-ignore format: a matrix is read in columns
 const ORDER: readonly (readonly [rule: Rule, ...cells: boolean[]])[] = [

@@ -8,7 +8,9 @@ import type { Services } from './context.ts';
 const FAILURES = { perMinute: 60, burst: 60 };
 /** Look-ups of one cached credential, from addresses that have failed too often. */
 const LOOKUPS = { perMinute: 6, burst: 6 };
-/** Look-ups of all other clients from such addresses, in the whole process. 5 a second use a thousandth of a connection. */
+/**
+ * Look-ups of all other clients from such addresses, in the whole process. 5 a second use a thousandth of a connection.
+ */
 const STRANGERS = { perMinute: 300, burst: 60 };
 
 export interface OAuthOptions {

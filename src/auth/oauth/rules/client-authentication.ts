@@ -12,10 +12,11 @@ interface Given {
 }
 
 /**
- * Authenticates the client by HTTP Basic: credential id and secret, each form-urlencoded (RFC 6749, section 2.3.1). There
- * is no other method. A malformed id or secret costs no query. A cached client with the right secret always passes, so
- * failures of others at the same address cannot lock it out. Any other client is looked up in the store. Once its address
- * has failed too often, each look-up uses a budget: the client's own if it is cached, otherwise the budget of the process.
+ * Authenticates the client by HTTP Basic: credential id and secret, each form-urlencoded (RFC 6749, section 2.3.1).
+ * There is no other method. A malformed id or secret costs no query. A cached client with the right secret always
+ * passes, so failures of others at the same address cannot lock it out. Any other client is looked up in the store.
+ * Once its address has failed too often, each look-up uses a budget: the client's own if it is cached, otherwise the
+ * budget of the process.
  */
 export const clientAuthentication: Rule = async (context) => {
   const given = credentialsOf(context.request.authorization);
@@ -38,8 +39,8 @@ export const clientAuthentication: Rule = async (context) => {
 };
 
 /**
- * Authenticates the client again, from the store, after a statement found the cached client stale. The cached client had
- * proved the request, so earlier failures at its address do not count.
+ * Authenticates the client again, from the store, after a statement found the cached client stale. The cached client
+ * had proved the request, so earlier failures at its address do not count.
  */
 export const proveAgain = (context: OAuthContext): Promise<void> => {
   const given = credentialsOf(context.request.authorization);
@@ -77,7 +78,8 @@ function proofOf(client: Client | undefined, digest: Buffer): Proved | undefined
   return { credential: client.id, revision: client.revision, oldSecret: !current };
 }
 
-// Built the way the driver builds digests, because Node needs another time to read a buffer from another kind of memory.
+// Built the way the driver builds digests, because Node needs another time to read a buffer from another kind of
+// memory.
 const NONE = Buffer.from('00'.repeat(32), 'hex');
 const NOBODY: Pick<Client, 'secretDigest' | 'oldSecretDigest'> = { secretDigest: NONE, oldSecretDigest: null };
 

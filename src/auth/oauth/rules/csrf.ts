@@ -22,7 +22,9 @@ export const csrfToken = (context: OAuthContext, revision: number): string => {
   return `${revision}.${mac.digest('base64url')}`;
 };
 
-/** Requires a form that we showed to this person for this request (CP-01). The token names the revision that it showed. */
+/**
+ * Requires a form that we showed to this person for this request (CP-01). The token names the revision that it showed.
+ */
 export const csrf: Rule = (context) => {
   const text = (context.request.form && single(context.request.form, 'csrf')) ?? '';
   const shown = Number(/^([1-9][0-9]{0,9})\./.exec(text)?.[1] ?? 0);

@@ -34,8 +34,8 @@ const PARAMETERS: Readonly<Record<Endpoint, Known>> = {
 };
 
 /**
- * Requires that every parameter is known, that none is repeated, and that every required one has a value. RFC 6749 ignores
- * unknown parameters. This rule refuses them, so that a client secret in the body is refused too.
+ * Requires that every parameter is known, that none is repeated, and that every required one has a value. RFC 6749
+ * ignores unknown parameters. This rule refuses them, so that a client secret in the body is refused too.
  */
 export const parameters: Rule = ({ endpoint, request }) => {
   const { required, optional = [], repeatable = [] } = PARAMETERS[endpoint];
