@@ -359,7 +359,7 @@ describe('OpenTelemetry', () => {
       files.filter((file) => what.test(readFileSync(join(root, 'src', file), 'utf8')));
     expect(imports(/@opentelemetry\//)).toEqual(['observe/tracing.ts']);
     expect(imports(/^import (?!type ).*observe\/tracing\.ts/m)).toEqual([]);
-    expect(imports(/await import\('\.\/observe\/tracing\.ts'\)/)).toEqual(['serve.ts']);
+    expect(imports(/await import\('\.\.\/observe\/tracing\.ts'\)/)).toEqual(['process/serve.ts']);
   });
 
   if (LONG)
