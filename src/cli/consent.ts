@@ -9,7 +9,7 @@ import { plain, time } from './text.ts';
 
 /** `gateway consent …`: what people permitted apps to do. */
 export function consentCommands(program: Command, register: Run): void {
-  const group = program.command('consent').description('list and revoke what people permitted apps to do');
+  const group = program.command('consent').description('list and revoke consents: what people permitted apps to do');
   listCommand(group, register);
   revokeCommand(group, register);
 }

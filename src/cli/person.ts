@@ -47,11 +47,11 @@ const roleOption = (): Option =>
 function addCommand(group: Command, register: Run): void {
   const command = group
     .command('add')
-    .description('add a person; a terminal asks for the password')
+    .description('add a person and prompt for the password')
     .requiredOption('--organization <ORG>', 'organization, by id or external_id')
     .requiredOption('--email <EMAIL>', 'e-mail address for signing in', email)
     .addOption(roleOption())
-    .option('--password-stdin', 'take the password, 12 to 256 characters, from standard input')
+    .option('--password-stdin', 'read the password, 12 to 256 characters, from standard input')
     .option('--no-password', 'set no password: the person signs in at the identity provider');
   register(command, async ({ out, store }) => {
     const given = command.opts<{ organization: string; email: string; role: Role } & PasswordOptions>();
@@ -154,12 +154,8 @@ function roleCommand(group: Command, register: Run): void {
 }
 
 function passwordCommand(group: Command, register: Run): void {
-  const command = named(
-    group,
-    'password',
-    'set the password of a person; a terminal asks for it, and the person’s sessions end',
-  )
-    .option('--password-stdin', 'take the password, 12 to 256 characters, from standard input')
+  const command = named(group, 'password', 'prompt for a new password of a person and end the person’s sessions')
+    .option('--password-stdin', 'read the password, 12 to 256 characters, from standard input')
     .option('--no-password', 'remove the password: the person signs in at the identity provider')
     .option('--end-consents', 'also end all consents of the person');
   register(command, async ({ out, store }) => {

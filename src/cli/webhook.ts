@@ -85,7 +85,7 @@ function createCommand(group: Command, register: Run): void {
     group
       .command('create')
       .description('create a webhook for the changes of a website; its signing secret is shown only once')
-      .requiredOption('--credential <CRD>', 'credential whose grants the webhook needs')
+      .requiredOption('--credential <CRD>', 'credential under whose grants receipts are delivered')
       .requiredOption('--website <WEB>', 'website, by id or external_id')
       .requiredOption('--url <URL>', 'https URL of the receiver, on port 443 or 8443'),
   );
@@ -170,7 +170,7 @@ function updateCommand(group: Command, register: Run): void {
     group
       .command('update <WHK>')
       .description('change a webhook; a given list replaces the stored list and applies to deliveries not yet queued')
-      .option('--credential <CRD>', 'credential whose grants the webhook needs')
+      .option('--credential <CRD>', 'credential under whose grants receipts are delivered')
       .option('--website <WEB>', 'website; queued deliveries of the previous website are dropped')
       .option('--url <URL>', 'https URL of the receiver'),
   )
@@ -204,7 +204,11 @@ function rotateCommand(group: Command, register: Run): void {
   const command = group
     .command('rotate <WHK>')
     .description('replace the signing secret; the new one is shown only once, and both sign during the overlap')
-    .option('--overlap <TIME>', 'time for which the old secret also signs; 0s ends it at once', duration, DAY);
+    .addOption(
+      new Option('--overlap <DURATION>', 'time for which the old secret also signs; 0s ends it at once')
+        .argParser(duration)
+        .default(DAY, '24h'),
+    );
   register(command, async ({ out, store, config }) => {
     const { overlap } = command.opts<{ overlap: number }>();
     const { db } = await store();

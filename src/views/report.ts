@@ -103,7 +103,7 @@ const summary = z.strictObject({
       resolution: content('AI results by resolution.'),
       operators: granted('Conversations by operator name. Null if the directory or personal data is not granted.'),
     })
-    .describe('Counts by label, one series a member.'),
+    .describe('Series of counts by label.'),
   metrics: metrics.describe('Counts and means; times in seconds.'),
   ratings: content('Conversations by rating label.'),
   outcomes: content('AI results by outcome.'),

@@ -6,7 +6,7 @@ import { DetectionContext, ExpectedVersion, LanguageCode } from '../../src/views
 export default defineTool({
   name: 'ai_feature_execute',
   title: 'Detect the language of a text',
-  summary: 'Run a language_detection feature on the supplied text. Nothing else is read, and the text is not stored.',
+  summary: 'Run a language_detection feature on the supplied text. No other data is read.',
   rest: 'POST /api/v1/ai/features/{feature_id}/execute',
   effect: 'write',
   tag: 'AI features',

@@ -34,7 +34,9 @@ export default defineTool({
           family: z.enum(EVENT_FAMILIES).describe('Name of the event family.'),
           status: z
             .enum(['live', 'paused', 'unreported'])
-            .describe('live; paused: held by the operator; unreported: no event yet, or the credential is restricted.'),
+            .describe(
+              'live: events are delivered; paused: held by the operator; unreported: no event yet, or the credential is restricted.',
+            ),
           last_event_at: z
             .int()
             .nullable()

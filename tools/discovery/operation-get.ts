@@ -25,7 +25,7 @@ export default defineTool({
     status: z
       .enum(['pending', 'acknowledged', 'outcome_unknown'])
       .describe(
-        'pending: still running; acknowledged: answered; outcome_unknown: it may or may not have taken effect.',
+        'pending: still running; acknowledged: the write was answered; outcome_unknown: it may or may not have taken effect.',
       ),
     coverage: coverage('gateway_command_receipt'),
   }),

@@ -72,7 +72,7 @@ export default defineTool({
       },
     };
   },
-  // The REST surface parses Range and If-Match. Only here is the size and version known that they apply to.
+  // The REST surface parses Range and If-Match. This handler checks them, because it knows the file's size and version.
   async bytes({ input, read }, { range, ifMatch }) {
     const window = { includeInternal: input.include_internal };
     const wanted = range ?? { first: input.chunk * CHUNK_SIZE, last: (input.chunk + 1) * CHUNK_SIZE - 1 };
