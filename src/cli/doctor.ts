@@ -43,14 +43,14 @@ export function doctorCommand(program: Command, register: Run): void {
     .command('doctor')
     .description('check the store and change nothing; exit code 1 with an error, 0 with warnings only');
   register(command, async ({ out, store, config }) => {
-    const place = existingStore(config);
+    const storeName = existingStore(config);
     const { db } = await store({ migrates: false });
-    const findings = await audit(db);
+    const findings = await runChecks(db);
     out.result(
-      { store: place, findings, checks: CHECKS.length },
+      { store: storeName, findings, checks: CHECKS.length },
       findings.length === 0
-        ? `${CHECKS.length} checks of ${place}, no findings.`
-        : `Findings in ${place}:\n\n${findingsTable(findings)}`,
+        ? `${CHECKS.length} checks of ${storeName}, no findings.`
+        : `Findings in ${storeName}:\n\n${findingsTable(findings)}`,
     );
     if (findings.some(({ severity }) => severity === 'error')) process.exitCode = 1;
   });
@@ -62,7 +62,7 @@ const findingsTable = (findings: readonly Finding[]): string =>
     findings.map(({ check, severity, count, detail }) => [check, severity, String(count), detail]),
   );
 
-async function audit(db: Database): Promise<Finding[]> {
+async function runChecks(db: Database): Promise<Finding[]> {
   const findings: Finding[] = [];
   // The checks run one at a time, so that they leave the store to its users.
   for (const check of CHECKS) findings.push(...(await check(db)));

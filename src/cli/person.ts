@@ -55,12 +55,12 @@ function addCommand(group: Command, register: Run): void {
     .option('--no-password', 'set no password: the person signs in at the identity provider');
   register(command, async ({ out, store }) => {
     const given = command.opts<{ organization: string; email: string; role: Role } & PasswordOptions>();
-    refuseBoth(command, given);
+    refuseTwoPasswords(command, given);
     const { db } = await store();
     const { tenant } = await organization(db, given.organization);
     // Check before the prompt, so that nobody chooses a password in vain.
-    const [there] = (await readPeople(db, { tenant })).filter((one) => one.email === given.email);
-    if (there) throw new Refused(`The organization already has a person ${plain(given.email)}: ${there.id}.`);
+    const [existing] = (await readPeople(db, { tenant })).filter((one) => one.email === given.email);
+    if (existing) throw new Refused(`The organization already has a person ${plain(given.email)}: ${existing.id}.`);
     const password = (await passwordOf(given)) ?? null;
     const made = await insertPerson(db, { id: newId('prs'), tenant, email: given.email, role: given.role, password });
     if (!made) throw new Refused(`The organization already has a person ${plain(given.email)}.`);
@@ -75,7 +75,7 @@ interface PasswordOptions {
   readonly password: boolean;
 }
 
-function refuseBoth(command: Command, { passwordStdin, password }: PasswordOptions): void {
+function refuseTwoPasswords(command: Command, { passwordStdin, password }: PasswordOptions): void {
   if (passwordStdin === true && !password)
     command.error("error: option '--no-password' contradicts '--password-stdin'");
 }
@@ -115,7 +115,7 @@ async function target(db: Database, command: Command): Promise<string> {
   return (await person(db, command.args[0] ?? given.email ?? '', tenant)).id;
 }
 
-function refuseNobody(command: Command): void {
+function requirePerson(command: Command): void {
   const given = command.opts<{ email?: string }>();
   if (command.args[0] === undefined && given.email === undefined) command.error("error: missing argument 'PERSON'");
   if (command.args[0] !== undefined && given.email !== undefined)
@@ -131,7 +131,7 @@ function changeCommand(
 ): void {
   const command = named(group, name, description);
   register(command, async ({ out, store }) => {
-    refuseNobody(command);
+    requirePerson(command);
     const { db } = await store();
     const changed = present(await change(db, await target(db, command)));
     out.result(document(changed), personText(changed));
@@ -145,7 +145,7 @@ function roleCommand(group: Command, register: Run): void {
     'change the role of a person; sessions and consents end if the new role is operator',
   ).addOption(roleOption());
   register(command, async ({ out, store }) => {
-    refuseNobody(command);
+    requirePerson(command);
     const { role } = command.opts<{ role: Role }>();
     const { db } = await store();
     const changed = present(await setRole(db, await target(db, command), role));
@@ -160,8 +160,8 @@ function passwordCommand(group: Command, register: Run): void {
     .option('--end-consents', 'also end all consents of the person');
   register(command, async ({ out, store }) => {
     const given = command.opts<PasswordOptions & { endConsents?: boolean }>();
-    refuseNobody(command);
-    refuseBoth(command, given);
+    requirePerson(command);
+    refuseTwoPasswords(command, given);
     const { db } = await store();
     const id = await target(db, command);
     const password = await passwordOf(given);

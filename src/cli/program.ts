@@ -88,9 +88,9 @@ function unexpected(error: unknown): string {
   if (error instanceof StoreUnreachable)
     return 'The connection to the store was lost. What was committed is kept. Try again.';
   const name = error instanceof Error ? error.name : 'error';
-  const place = error instanceof Error ? error.stack?.split('\n').filter((line) => line.startsWith('    at ')) : [];
+  const frames = error instanceof Error ? error.stack?.split('\n').filter((line) => line.startsWith('    at ')) : [];
   const code = sqlState(error);
-  return [`The command failed unexpectedly: ${name}${code && ` ${code}`}`, ...(place ?? [])].join('\n');
+  return [`The command failed unexpectedly: ${name}${code && ` ${code}`}`, ...(frames ?? [])].join('\n');
 }
 
 async function withContext(out: Output, action: (context: CommandContext) => Promise<void>): Promise<void> {

@@ -20,13 +20,13 @@ export function restoredCommand(program: Command, register: Run): void {
     );
   register(command, async ({ out, store, config }) => {
     const { yes } = command.opts<{ yes?: true }>();
-    const place = existingStore(config);
+    const storeName = existingStore(config);
     if (yes !== true) {
       throw new Refused(
-        `This ends all cursors, consents and sign-ins of this store: ${place}. Use --yes if it is the restored one.`,
+        `This ends all cursors, consents and sign-ins of this store: ${storeName}. Use --yes if it is the restored one.`,
       );
     }
-    out.note(`store: ${place}`);
+    out.note(`store: ${storeName}`);
     const { slow } = await store();
     const websites = await leapJournals(slow, EVENT_FAMILIES);
     const consents = await endConsents(slow);
