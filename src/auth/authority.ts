@@ -6,27 +6,32 @@ import { networkOf } from './network.ts';
 import { digestOf, isBearer } from './tokens.ts';
 
 /**
- * Bearer -> Authority. What is remembered here is never believed: it only spares the first round trip. The statement
- * that reads the data proves it (store/calls/guard.ts), and the corridor asks `fresh` before it answers anything that no
- * statement has proved.
+ * Turns a bearer into an Authority. The cache only saves the first round trip; nothing trusts a cached authority. The
+ * statement that reads the data proves it (store/calls/guard.ts). If no statement has proved it, the corridor calls
+ * `fresh` before it answers.
  */
 export interface Authorities {
-  /** The authority remembered for a bearer, or a fresh one; throws the 401 of a token that is unusable on the resource. */
+  /**
+   * Returns the cached authority of a bearer, or a fresh one. Throws a 401 if the token is not usable on the resource.
+   */
   resolve(
     bearer: string | undefined,
     resource: Resource,
     from?: string,
   ): Promise<{ authority: Authority; fresh: boolean }>;
-  /** Reads the authority anew. `from`: address of the caller, whose network waits in a line of its own while nobody knows the app. */
+  /**
+   * Reads the authority from the store. `from`: address of the caller. While the app is unknown, the statement waits in
+   * the queue of the caller's network.
+   */
   fresh(bearer: string, resource: Resource, from?: string): Promise<Authority>;
 }
 
-/** In each of two generations. */
+/** Authorities in each of the two generations of the cache. */
 const REMEMBERED = 10_000;
 
 export function openAuthorities(db: Database): Authorities {
-  // Who is not asked for while a whole generation comes is forgotten. A Map whose keys were moved to its end with each
-  // call kept what it held from being collected young (core/line.ts).
+  // An entry that is unused for a whole generation is dropped. An LRU Map would move a key with each call, and such a
+  // Map keeps its deleted values from being collected young (core/line.ts).
   let remembered = new Map<string, Authority>();
   let before = new Map<string, Authority>();
   const remember = (key: string, authority: Authority): void => {
@@ -69,7 +74,7 @@ export function openAuthorities(db: Database): Authorities {
   };
 }
 
-/** A token of one interface is none on another (RFC 8707; checks, OU-03). What a token is bound to never changes. */
+/** Refuses a token of one interface on another (RFC 8707; OU-03). The binding of a token never changes. */
 function bound(authority: Authority, resource: Resource): Authority {
   if (authority.audience !== null && authority.audience !== resource) {
     throw new Failure('wrong_resource', { credential: authority.credentialId });

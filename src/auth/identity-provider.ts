@@ -2,31 +2,31 @@ import * as client from 'openid-client';
 import { Failure } from '../core/failures.ts';
 import type { Identity } from './sign-in.ts';
 
-/** What the browser keeps for us while the person is at the identity provider. */
+/** Values that the browser keeps for us while the person is at the identity provider. */
 export interface Kept {
   readonly state: string;
   readonly nonce: string;
   readonly verifier: string;
 }
 
-/** Where people of an organization sign in instead of here: a provider of OpenID Connect. */
+/** An OpenID Connect provider, where people of an organization sign in instead of with a password. */
 export interface IdentityProvider {
-  /** Its host, for people to read. */
+  /** Host of the provider, for people to read. */
   readonly name: string;
-  /** Where to send the browser. Throws `service_unavailable` when the provider cannot be reached. */
+  /** Returns the URL to send the browser to. Throws `service_unavailable` if the provider cannot be reached. */
   begin(redirectUri: string): Promise<{ url: string; kept: Kept }>;
   /**
-   * Who has come back, by the address with which the browser did: the redirect URI and the provider's parameters. Throws
-   * NotVouchedFor, or `service_unavailable` when the provider cannot be reached or does not know this gateway.
+   * Returns the identity of the person who came back. `callback` is the redirect URI with the provider's parameters.
+   * Throws NotVouchedFor, or `service_unavailable` if the provider cannot be reached or does not know this gateway.
    */
   finish(callback: URL, kept: Kept): Promise<Identity>;
 }
 
-/** The provider's answer proves nobody: refused there, not meant for this browser, forged, expired or used already. */
+/** The provider's answer proves no identity: it is a refusal, for another browser, forged, expired or already used. */
 export class NotVouchedFor extends Error {
   override readonly name = 'NotVouchedFor';
 
-  /** `code`: why, for the log. */
+  /** `code`: the reason, for the log. */
   constructor(readonly code: string) {
     super(code);
   }
@@ -38,16 +38,16 @@ export interface IdentitySettings {
   readonly clientSecret: string;
 }
 
-/** Seconds for each request to the provider, while a person waits. */
+/** Timeout of each request to the provider, in seconds. A person waits for it. */
 const TIMEOUT = 5;
 const RETRY_AFTER = 5;
 
-/** Asks nobody anything before the first sign-in, and then only the issuer and the addresses that it names. */
+/** Opens the provider. Requests begin with the first sign-in, and go only to the issuer and the URLs that it names. */
 export function openIdentityProvider({ issuer, clientId, clientSecret }: IdentitySettings): IdentityProvider {
   let discovered: Promise<client.Configuration> | undefined;
   const configuration = (): Promise<client.Configuration> => {
     discovered ??= discover({ issuer, clientId, clientSecret }).catch((error: unknown) => {
-      discovered = undefined; // it may be there the next time
+      discovered = undefined; // try again at the next sign-in
       throw unavailable(error);
     });
     return discovered;
@@ -83,12 +83,12 @@ export function openIdentityProvider({ issuer, clientId, clientSecret }: Identit
         });
         const claims = tokens.claims();
         if (!claims) throw new NotVouchedFor('no ID token');
-        const told = claims['email'] === undefined && config.serverMetadata().userinfo_endpoint !== undefined;
-        const { email, email_verified } = told
+        const fromUserInfo = claims['email'] === undefined && config.serverMetadata().userinfo_endpoint !== undefined;
+        const { email, email_verified } = fromUserInfo
           ? await client.fetchUserInfo(config, tokens.access_token, claims.sub)
           : claims;
         return {
-          // Unique within its issuer only (OpenID Connect Core, section 2), and the issuer is a setting that can change.
+          // `sub` is unique only within its issuer (OpenID Connect Core, section 2), and the issuer setting can change.
           subject: `${claims.iss} ${claims.sub}`,
           email: email_verified === true && typeof email === 'string' ? email : undefined,
         };
@@ -101,20 +101,22 @@ export function openIdentityProvider({ issuer, clientId, clientSecret }: Identit
 
 async function discover({ issuer, clientId, clientSecret }: IdentitySettings): Promise<client.Configuration> {
   const url = new URL(issuer);
-  // The way that the provider names, else the one of OpenID Connect Discovery.
+  // Without metadata about the method, OpenID Connect Discovery prescribes client_secret_basic.
   const authenticate: client.ClientAuth = (server, ...rest) => {
     const basic = server.token_endpoint_auth_methods_supported?.includes('client_secret_basic') ?? true;
     return (basic ? client.ClientSecretBasic : client.ClientSecretPost)(clientSecret)(server, ...rest);
   };
   return client.discovery(url, clientId, undefined, authenticate, {
     timeout: TIMEOUT,
-    // The signature of an ID token is checked although it comes straight from the provider. http: config.ts lets it
-    // through for loopback only.
+    // Check the signature of an ID token although it comes directly from the provider. http: the configuration permits
+    // an http issuer on loopback only.
     execute: [client.enableNonRepudiationChecks, ...(url.protocol === 'http:' ? [client.allowInsecureRequests] : [])],
   });
 }
 
-/** The library's errors carry answers of the provider, with claims in them: only the kind of error may reach a log. */
+/**
+ * The kind of an error. Only it may reach a log, because the library's errors hold answers of the provider with claims.
+ */
 const reasonOf = (error: unknown): string => {
   if (!(error instanceof Error)) return 'unknown';
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
@@ -130,7 +132,7 @@ function refused(error: unknown): Error {
   if (error instanceof NotVouchedFor) return error;
   const denied = error instanceof client.AuthorizationResponseError;
   const spent = error instanceof client.ResponseBodyError && error.error === 'invalid_grant';
-  // A silent provider, an answer that is none (a proxy's page), or one to a client that it does not know.
+  // The provider did not answer, a proxy answered with a page of its own, or the provider does not know this client.
   const failed = !(error instanceof client.ClientError) || FAILED.test(reasonOf(error));
   return failed && !denied && !spent
     ? unavailable(error)

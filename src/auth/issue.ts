@@ -12,18 +12,18 @@ import {
 import type { Database } from '../store/driver/postgres.ts';
 import { digestOf, newSecret } from './tokens.ts';
 
-/** A credential with its secret and token in clear: they exist here and in their owner's hands only. */
+/** A credential with its secret and token in clear text. The store keeps only their digests. */
 export interface Issued {
   readonly credential: CredentialRecord;
   readonly secret: string;
   readonly token: string;
 }
 
-/** A public id of ours that is no row's number: `<prefix>_` and 128 random bits (decisions, section 1). */
+/** A new public id: `<prefix>_` and 128 random bits in hexadecimal. */
 export const newId = (prefix: 'app' | 'ins' | 'crd' | 'prs' | 'cns' | 'whk'): string =>
   `${prefix}_${randomBytes(16).toString('hex')}`;
 
-/** Undefined when the installation does not exist. */
+/** Issues a credential. `undefined`: the installation does not exist. */
 export async function issueCredential(
   db: Database,
   request: { installation: string; environment: Environment; policy: Policy },
@@ -33,7 +33,10 @@ export async function issueCredential(
   return credential && { credential, secret, token };
 }
 
-/** New secret and token; the old ones work for `overlap` seconds more. Undefined unless the credential is active. */
+/**
+ * Issues a new secret and token. The old ones work for `overlap` more seconds. `undefined`: the credential is not
+ * active.
+ */
 export async function rotateCredential(db: Database, id: string, overlap: number): Promise<Issued | undefined> {
   return atRevision(db, id, async (current) => {
     if (current.state !== 'active') return { outcome: undefined };
@@ -43,7 +46,7 @@ export async function rotateCredential(db: Database, id: string, overlap: number
   });
 }
 
-/** Ends a credential, its secret and its tokens at once. Undefined when it does not exist. */
+/** Ends a credential, its secret and its tokens at once. `undefined`: the credential does not exist. */
 export async function revokeCredential(db: Database, id: string): Promise<CredentialRecord | undefined> {
   return atRevision(db, id, async (current) => {
     const outcome = await endCredential(db, current);
@@ -53,7 +56,7 @@ export async function revokeCredential(db: Database, id: string): Promise<Creden
 
 const ATTEMPTS = 20;
 
-/** Runs a change of the credential as it stands, again when a rival changed it between reading and writing. */
+/** Runs a change on the current credential. Runs it again if another writer changed the credential in between. */
 async function atRevision<T>(
   db: Database,
   id: string,
@@ -65,7 +68,7 @@ async function atRevision<T>(
     const done = await change(current);
     if (done) return done.outcome;
   }
-  throw new Error(`credential ${id} changed ${ATTEMPTS} times while it was to be changed`);
+  throw new Error(`other writers changed credential ${id} during each of ${ATTEMPTS} attempts: try again`);
 }
 
 function secretsFor(environment: Environment): { secret: string; token: string; digests: Digests } {

@@ -1,27 +1,27 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 
-/** One of the operator's keys: its name, which travels with what it made, and 32 bytes. */
+/** One of the operator's keys: 32 bytes and a name. Each signature and sealed text carries the name. */
 export interface Key {
   readonly kid: string;
   readonly secret: Uint8Array;
 }
 
-/** What a key is derived for, so that what one purpose made is nothing to another (RFC 5869). */
+/** Purpose of a derived key (RFC 5869). A signature or sealed text of one purpose is invalid for another. */
 export type Purpose = 'cursor' | 'webhook secret';
 
 /**
- * The operator's keys (GATEWAY_KEYS; decisions, section 23): the first one signs and seals, all of them verify and open,
- * so that a key can be replaced while what the old one made is still around.
+ * The operator's keys (GATEWAY_KEYS). The first key signs and seals; all keys verify and open. The operator can
+ * therefore replace a key while signatures and sealed texts of the old key are still in use.
  */
 export class Keyring {
   readonly #first: Key;
   readonly #keys: ReadonlyMap<string, Key>;
-  /** By kid and purpose: deriving takes longer than a MAC. */
+  /** Derived keys by kid and purpose. They are cached because deriving takes longer than a MAC. */
   readonly #derived = new Map<string, Uint8Array>();
 
   constructor(keys: readonly Key[]) {
     const [first] = keys;
-    if (!first) throw new Error('a keyring needs a key');
+    if (!first) throw new Error('a keyring needs at least one key: set GATEWAY_KEYS');
     this.#first = first;
     this.#keys = new Map(keys.map((key) => [key.kid, key]));
   }
@@ -31,12 +31,12 @@ export class Keyring {
     return this.#first.kid;
   }
 
-  /** HMAC-SHA256 under the first key, and that key's name. */
+  /** Returns the HMAC-SHA256 of the first key, and the name of that key. */
   sign(purpose: Purpose, data: string): { kid: string; mac: Buffer } {
     return { kid: this.#first.kid, mac: mac(this.#for(this.#first, purpose), data) };
   }
 
-  /** Whether the key of that name made the MAC; in constant time for a key that is known. */
+  /** Whether the key of that name made the MAC. For a known key, the comparison takes constant time. */
   verify(purpose: Purpose, data: string, signature: { kid: string; mac: Uint8Array }): boolean {
     const key = this.#keys.get(signature.kid);
     if (!key) return false;
@@ -44,7 +44,7 @@ export class Keyring {
     return expected.length === signature.mac.length && timingSafeEqual(expected, signature.mac);
   }
 
-  /** AES-256-GCM under the first key: `kid.iv.tag.ciphertext`, each but the name in base64url. */
+  /** Encrypts with AES-256-GCM and the first key: `kid~iv~tag~ciphertext`. All parts except the name are base64url. */
   seal(purpose: Purpose, plain: string): string {
     const iv = randomBytes(12);
     const cipher = createCipheriv('aes-256-gcm', this.#for(this.#first, purpose), iv);
@@ -54,7 +54,7 @@ export class Keyring {
     );
   }
 
-  /** What was sealed; `undefined` where no key of ours opens it. */
+  /** Decrypts a sealed text. `undefined`: none of the keys opens it. */
   open(purpose: Purpose, sealed: string): string | undefined {
     const [kid = '', ...parts] = sealed.split(SEPARATOR);
     const key = this.#keys.get(kid);
@@ -64,7 +64,7 @@ export class Keyring {
     try {
       return Buffer.concat([decipher.update(text), decipher.final()]).toString('utf8');
     } catch (error) {
-      // Changed, or made by another key of the same name.
+      // The text was altered, or another key of the same name sealed it.
       if (error instanceof Error) return undefined;
       throw error;
     }
@@ -80,14 +80,16 @@ export class Keyring {
   }
 }
 
-/** Names may hold dots and dashes, so neither separates. */
+/** Key names may contain dots and dashes, so neither can be the separator. */
 const SEPARATOR = '~';
 
 const mac = (key: Uint8Array, data: string): Buffer => createHmac('sha256', key).update(data).digest();
 
 const LIST = /^[\w.-]+:[A-Za-z0-9+/]{43}=(,[\w.-]+:[A-Za-z0-9+/]{43}=)*$/;
 
-/** `kid:BASE64` of 32 bytes, several separated by commas, no name twice; `undefined` for anything else. */
+/**
+ * Parses `kid:BASE64` of 32 bytes. Commas separate several keys; names are unique. `undefined`: the text is malformed.
+ */
 export function parseKeys(text: string): Key[] | undefined {
   if (!LIST.test(text)) return undefined;
   const keys = text.split(',').map((one) => {

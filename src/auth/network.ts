@@ -1,9 +1,11 @@
 import { isIPv6 } from 'node:net';
 
-/** Whose failures count together: an address, or of IPv6 the network, since one line has 2^64 addresses. */
+/**
+ * The unit that failures are counted by: an IPv4 address, or an IPv6 /64, because one subscriber has 2^64 addresses.
+ */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address;
-  // A URL has the one way to write an address: hexadecimal groups, and no zone.
+  // URL writes every IPv6 address in one canonical form, in hexadecimal groups. It accepts no zone.
   const canonical = new URL(`http://[${address.replace(/%.*$/, '')}]`).hostname.slice(1, -1);
   const [head = [], tail = []] = canonical.split('::').map((part) => part.split(':').filter((group) => group !== ''));
   const groups = [...head, ...Array.from({ length: 8 - head.length - tail.length }, () => '0'), ...tail];

@@ -3,8 +3,9 @@ import { Failure } from '../core/failures.ts';
 import { NoTurn, Turns } from './turns.ts';
 
 /**
- * Passwords of people (issue 5). scrypt with 32 MiB and three lanes, of the strength that OWASP names; stored as a PHC
- * string, so that a hash says how it was made. Length is all that is asked of a password (NIST SP 800-63B, 3.1.1).
+ * Passwords of people are hashed by scrypt with 32 MiB and a parallelism of 3, a strength that OWASP recommends. The
+ * hash is stored as a PHC string, which names its parameters. A password must only be long enough (NIST SP 800-63B,
+ * 3.1.1).
  */
 const PASSWORD_MIN = 12;
 const PASSWORD_MAX = 256;
@@ -13,9 +14,12 @@ const COST = { ln: 15, r: 8, p: 3 } as const;
 const SALT = 16;
 const HASH = 32;
 
-/** At most 2 at a time: one takes 0.3 s of a core and 32 MiB, and the requests of everybody else want the other one. */
+/** Hashes at the same time. One takes 0.3 s of a core and 32 MiB, and other requests need the rest of the machine. */
 const AT_ONCE = 2;
-/** Those who wait behind them wait 3 s at most; whoever comes then is told to come again, or the source with the most is. */
+/**
+ * Hashes that wait, which takes 3 s at most. When the queue is full, the newcomer or a waiter of the busiest source is
+ * refused.
+ */
 const WAITING = 16;
 const RETRY_AFTER = 3;
 
@@ -28,28 +32,30 @@ interface Parts {
 }
 
 const turns = new Turns({ atOnce: AT_ONCE, waiting: WAITING });
-/** Of an operator at the command line, which has a process of its own. */
+/** Source of hashes at the command line, which runs in its own process. */
 const OPERATOR = '';
 
-/** Whether the text may become a password: 12 to 256 characters after normalisation. */
+/** Whether the text is acceptable as a password: 12 to 256 characters after normalization. */
 export function isPassword(password: string): boolean {
   const length = [...password.normalize('NFKC')].length;
   return length >= PASSWORD_MIN && length <= PASSWORD_MAX && password.isWellFormed();
 }
 
-/** What is stored of a password: `$scrypt$ln=15,r=8,p=3$salt$hash`. Throws `service_unavailable` when too many wait. */
+/**
+ * Returns the PHC string to store: `$scrypt$ln=15,r=8,p=3$salt$hash`. Throws `service_unavailable` if too many wait.
+ */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT);
   const hash = await derive(password, { ...COST, salt }, OPERATOR);
   return `$scrypt$ln=${COST.ln},r=${COST.r},p=${COST.p}$${b64(salt)}$${b64(hash)}`;
 }
 
-/** Of those who have none: being refused costs them what it costs everybody else. */
+/** Compared with the password of a person who has none. The refusal takes the same time as any other. */
 const DUMMY: Parts = { ...COST, salt: Buffer.alloc(SALT, 'nobody'), hash: Buffer.alloc(HASH, 'nobody') };
 
 /**
- * Whether the password is the one behind the PHC string; with null it is not, after the same work. Sources take
- * turns. Throws `service_unavailable` when too many wait.
+ * Whether the password matches the PHC string. With null the result is false, after the same work. Sources take turns.
+ * Throws `service_unavailable` if too many wait.
  */
 export async function verifyPassword(password: string, phc: string | null, source = OPERATOR): Promise<boolean> {
   const stored = phc === null ? undefined : parse(phc);
@@ -72,12 +78,12 @@ function parse(phc: string): Parts | undefined {
   };
 }
 
-/** Base64 without padding, as PHC strings have it. */
+/** Base64 without padding, as PHC strings require. */
 const b64 = (bytes: Buffer): string => bytes.toString('base64').replace(/=+$/, '');
 
 function derive(password: string, { ln, r, p, salt }: Omit<Parts, 'hash'>, source: string): Promise<Buffer> {
   const N = 2 ** ln;
-  // The default bound of node:crypto is exactly what the work itself needs, and leaves nothing for the rest.
+  // The default maxmem of node:crypto equals the working memory of this cost, and leaves nothing for its overhead.
   const options = { N, r, p, maxmem: 2 * 128 * N * r };
   const work = (): Promise<Buffer> =>
     new Promise((resolve, reject) => {

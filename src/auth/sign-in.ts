@@ -14,25 +14,26 @@ import { networkOf } from './network.ts';
 import { verifyPassword } from './passwords.ts';
 import { digestOf, newSecret } from './tokens.ts';
 
-/** Seconds that a session lasts: long enough to read a consent page, and then to read another one. */
+/** Lifetime of a session in seconds: enough time to read a consent page, and then another one. */
 export const SESSION_SECONDS = 3600;
 
 /**
- * What a person may do wrong from one address in a quarter of an hour. It is no matter to whoever is at another one. Over all
- * addresses an account has 50, but for those where the person has signed in before (0022_sign_in_places.sql).
+ * Failed attempts that one network may make in 15 minutes: for one account, and in total. Failures of one network do
+ * not affect another. Over all networks an account has 50 failures; networks where the person has signed in before do
+ * not count (migration 0022_sign_in_places.sql).
  */
 const LIMITS: SignInLimits = { window: 900, perAccount: 5, perSource: 20 };
 
-/** `session` is the secret; `person` the id of whose it is. */
+/** `session` is the secret of the session; `person` is the id of its person. */
 export type SignedIn =
   | { readonly session: string; readonly person: string }
   | { readonly refused: 'credentials' }
   | { readonly refused: 'throttled'; readonly retryAfter: number };
 
 /**
- * Signs a person in by e-mail address and password. An address that nobody has, a wrong password, a disabled person and
- * one who may not consent have the same answer after the same work. Throws `service_unavailable` when too many
- * passwords wait to be checked; such an attempt does not count.
+ * Signs a person in by e-mail address and password. An unknown address, a wrong password, a disabled person, and a
+ * person who may not consent get the same answer after the same work. Throws `service_unavailable` if too many
+ * passwords wait to be checked; such an attempt does not count as a failure.
  */
 export async function signIn(
   db: Database,
@@ -41,24 +42,24 @@ export async function signIn(
   const { tenant, password } = attempt;
   const email = emailOf(attempt.email);
   const source = networkOf(attempt.source);
-  const begun = await beginSignIn(db, { source, account: accountOf(tenant, email) }, LIMITS);
-  if ('wait' in begun) return { refused: 'throttled', retryAfter: begun.wait };
-  const session = await verified(db, { tenant, email, password, source }).catch((error: unknown) =>
-    taken(db, begun, error),
+  const recorded = await beginSignIn(db, { source, account: accountOf(tenant, email) }, LIMITS);
+  if ('wait' in recorded) return { refused: 'throttled', retryAfter: recorded.wait };
+  const session = await checkPassword(db, { tenant, email, password, source }).catch((error: unknown) =>
+    withdraw(db, recorded, error),
   );
   if (session === undefined) return { refused: 'credentials' };
-  await rememberSignIn(db, begun);
+  await rememberSignIn(db, recorded);
   return session;
 }
 
-/** An attempt that came to nothing by no fault of the person is taken back; the error goes on. */
-async function taken(db: Database, begun: Attempt, error: unknown): Promise<never> {
-  // Where the store is what failed, the attempt stays: it counts for a quarter of an hour.
-  await forgetAttempt(db, begun).catch(() => undefined);
+/** Removes an attempt that failed through no fault of the person, and rethrows the error. */
+async function withdraw(db: Database, recorded: Attempt, error: unknown): Promise<never> {
+  // If the store itself fails, the attempt cannot be removed and counts for 15 minutes.
+  await forgetAttempt(db, recorded).catch(() => undefined);
   throw error;
 }
 
-async function verified(
+async function checkPassword(
   db: Database,
   { tenant, email, password, source }: { tenant: string; email: string; password: string; source: string },
 ): Promise<Session | undefined> {
@@ -69,15 +70,15 @@ async function verified(
   return openSession(db, person.id, stored);
 }
 
-/** How somebody is known to the identity provider; `email` only where the provider has verified it. */
+/** A person at the identity provider. `email` is present only if the provider has verified it. */
 export interface Identity {
   readonly subject: string;
   readonly email: string | undefined;
 }
 
 /**
- * Signs in whom the identity provider has vouched for: the person who is bound to the subject, else the one with the
- * verified e-mail address, who is bound to it from then on.
+ * Signs in the person whom the identity provider has identified: the person bound to the subject, otherwise the person
+ * with the verified e-mail address. The latter is then bound to the subject.
  */
 export async function signInWith(
   db: Database,
@@ -90,7 +91,9 @@ export async function signInWith(
   return session ?? { refused: 'credentials' };
 }
 
-/** Ends a session and says whose it was; one that is malformed or unknown is no error, and nobody's. */
+/**
+ * Ends a session and returns the id of its person. `undefined`: the session is malformed or unknown, which is no error.
+ */
 export const signOut = (db: Database, session: string): Promise<string | undefined> =>
   endSession(db, digestOf(session));
 
@@ -110,7 +113,9 @@ async function openSession(db: Database, person: string, password?: string): Pro
 
 const EMAIL_MAX = 320;
 
-/** An e-mail address as it is stored; the empty one, which nobody has, for what can be no address. */
+/**
+ * Normalizes an e-mail address as the store keeps it. Returns '', which no person has, if the text is not an address.
+ */
 export function emailOf(given: string): string {
   const email = given.trim().normalize('NFC').toLowerCase();
   return email.length <= EMAIL_MAX && /^[^\s\p{Cc}\p{Cf}@]+@[^\s\p{Cc}\p{Cf}@]+$/u.test(email) && email.isWellFormed()

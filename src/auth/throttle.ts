@@ -2,11 +2,11 @@ import { networkOf } from './network.ts';
 
 export interface Rate {
   readonly perMinute: number;
-  /** At once. */
+  /** Units that may be used at once. */
   readonly burst: number;
 }
 
-/** A budget in memory of this process. */
+/** A token bucket in the memory of this process. */
 export class Bucket {
   readonly #rate: Rate;
   #left: number;
@@ -17,7 +17,7 @@ export class Bucket {
     this.#left = rate.burst;
   }
 
-  /** Seconds until there is something to take; 0: now. */
+  /** Seconds until a unit is available; 0: one is available now. */
   wait(): number {
     const left = this.#refill();
     return left >= 1 ? 0 : Math.max(1, Math.ceil(((1 - left) * 60) / this.#rate.perMinute));
@@ -40,9 +40,8 @@ export class Bucket {
 }
 
 /**
- * Failed attempts by network (decisions, section 21: 60 a minute on /oauth/token), or by a name that the store has
- * confirmed: never by what a caller makes up. In memory of this replica: it bounds work, while secrets of 256 bits need no
- * lock-out.
+ * Limits failed attempts by network, or by a name that the store has confirmed; never by a name that a caller can
+ * invent. It lives in the memory of this replica, because it only limits work: secrets of 256 bits need no lockout.
  */
 export class Throttle {
   readonly #rate: Rate;
@@ -52,7 +51,7 @@ export class Throttle {
     this.#rate = rate;
   }
 
-  /** Seconds until the next attempt may fail; 0: now. */
+  /** Seconds until the next attempt is allowed; 0: now. */
   wait(source: string): number {
     return this.#buckets.get(networkOf(source))?.wait() ?? 0;
   }
@@ -63,11 +62,11 @@ export class Throttle {
     bucket.take();
     this.#buckets.delete(network);
     this.#buckets.set(network, bucket);
-    // The network that failed longest ago is the first to be forgotten.
+    // Drop the network whose last failure is the oldest.
     if (this.#buckets.size > SOURCES) this.#buckets.delete(this.#buckets.keys().next().value ?? '');
   }
 
-  /** Takes back what was counted as failed before its outcome was known. */
+  /** Takes back a failure that was counted before the outcome was known. */
   succeeded(source: string): void {
     this.#buckets.get(networkOf(source))?.giveBack();
   }

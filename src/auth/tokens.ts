@@ -2,8 +2,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 /**
- * Secrets of the gateway (decisions, section 16): `<prefix><43 base62><6 base62 of CRC32>`. 256 random bits need no slow
- * hash: the store keeps SHA-256 digests. The checksum lets a scanner, and us, tell a mistyped token without a query.
+ * Prefixes of the gateway's secrets. A secret is `<prefix><43 base62><6 base62 of CRC32>`. The store keeps SHA-256
+ * digests, because 256 random bits need no slow hash. The checksum lets us, and secret scanners, reject a mistyped
+ * token without a query.
  */
 const PREFIX = {
   installation_live: 'igw_live_',
@@ -34,7 +35,7 @@ export function wellFormed(secret: string): boolean {
   return FORM.test(secret) && checksum(secret.slice(0, -CHECKSUM)) === secret.slice(-CHECKSUM);
 }
 
-/** Whether the text can be a token that a request carries: of an installation, or an access token. */
+/** Whether the text has the form of a bearer token: an installation token or an access token. */
 export const isBearer = (token: string): boolean => BEARER.test(token) && wellFormed(token);
 
 export const digestOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();

@@ -1,4 +1,4 @@
-/** Raised where there is no room: none was, or it went to somebody who had less of it. */
+/** The queue is full, or the work gave up its slot to a source with fewer waiters. */
 export class NoTurn extends Error {
   override readonly name = 'NoTurn';
 }
@@ -9,37 +9,38 @@ interface Waiter {
 }
 
 /**
- * Work of which so much is done at once while so many wait. Sources take turns, and where all places are taken, the one who
- * waits with the most gives one up to a source that has less: nobody fills it against others.
+ * Runs a limited amount of work at once, with a queue of limited length. Sources take turns. When the queue is full,
+ * the source with the most waiters gives up its last one to a source with fewer. So no source can fill the queue for
+ * others.
  */
 export class Turns {
   readonly #atOnce: number;
-  readonly #places: number;
-  /** Who waits, by source; the first source is the next. */
+  readonly #capacity: number;
+  /** Waiters by source. The first source is the next. */
   readonly #lines = new Map<string, Waiter[]>();
   #waiting = 0;
   #running = 0;
 
   constructor({ atOnce, waiting }: { atOnce: number; waiting: number }) {
     this.#atOnce = atOnce;
-    this.#places = waiting;
+    this.#capacity = waiting;
   }
 
-  /** Does the work when it is the source's turn. Rejects with NoTurn. */
+  /** Runs the work when it is the source's turn. Rejects with NoTurn. */
   async run<T>(source: string, work: () => Promise<T>): Promise<T> {
     if (this.#running >= this.#atOnce) await this.#turn(source);
     else this.#running++;
     try {
       return await work();
     } finally {
-      // Handed on without being given back, so that nobody comes in between.
+      // The next waiter takes over the slot directly, so that no new work can take it first.
       if (!this.#next()) this.#running--;
     }
   }
 
   #turn(source: string): Promise<void> {
     const line = this.#lines.get(source) ?? [];
-    if (this.#waiting >= this.#places && !this.#madeRoom(line.length)) return Promise.reject(new NoTurn());
+    if (this.#waiting >= this.#capacity && !this.#madeRoom(line.length)) return Promise.reject(new NoTurn());
     return new Promise((resolve, reject) => {
       line.push({ start: resolve, refuse: () => reject(new NoTurn()) });
       this.#lines.set(source, line);
@@ -47,7 +48,7 @@ export class Turns {
     });
   }
 
-  /** Whether somebody with more places than `held` and the new one has given up the last of them. */
+  /** Whether a source with more waiters than `held` and the new one has given up its last waiter. */
   #madeRoom(held: number): boolean {
     const [source, line] = [...this.#lines].reduce((one, other) => (other[1].length > one[1].length ? other : one));
     if (line.length <= held + 1) return false;

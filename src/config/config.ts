@@ -14,7 +14,7 @@ import {
   mayBeFolder,
 } from './values.ts';
 
-/** The only reader of the environment. Every setting is described here and in the README's table. */
+/** Only this folder reads the environment. Every setting is described here and in docs/configuration.md. */
 const whole = (least: number, most: number) =>
   z
     .string()
@@ -78,7 +78,7 @@ const Environment = z
       if (all[path] !== undefined && all.DATABASE_URL === undefined) context.addIssue({ code: 'custom', path: [path] });
     for (const path of unusableTracing(all)) context.addIssue({ code: 'custom', path: [path] });
     const missing = IDENTITY.filter((name) => all[name] === undefined);
-    // All of them or none.
+    // The three settings belong together: all of them are given, or none.
     if (missing.length < IDENTITY.length)
       for (const path of missing) context.addIssue({ code: 'custom', path: [path] });
   });
@@ -92,7 +92,10 @@ const SAMPLERS = [
   'parentbased_traceidratio',
 ];
 
-/** Settings that the SDK would put its defaults in the place of: they are there for whoever has traces. */
+/**
+ * Returns the names of unusable settings. OpenTelemetry's SDK silently replaces them by its defaults, so the gateway
+ * refuses them. Checked only when tracing is on.
+ */
 function unusableTracing(given: Parameters<typeof collectorOf>[0] & Readonly<Record<string, unknown>>): string[] {
   if (collectorOf(given) === undefined) return [];
   const text = (name: string): string | undefined => {
@@ -110,7 +113,7 @@ function unusableTracing(given: Parameters<typeof collectorOf>[0] & Readonly<Rec
   ];
 }
 
-/** Pairs as OpenTelemetry's resource SDK has them: `name=value`, percent-encoded. */
+/** Pairs in the form of OpenTelemetry's resource SDK: `name=value`, percent-encoded. */
 function areAttributes(list: string): boolean {
   try {
     return listOf(list).every((pair) => /^[^=]+=[^=]*$/.test(pair) && decodeURIComponent(pair).length <= 255);
@@ -120,41 +123,42 @@ function areAttributes(list: string): boolean {
   }
 }
 
-/** What a wrong value should have been, for the sentence that refuses it: every setting is here. */
+/** The expected value of every setting, for the error that refuses a wrong one. */
 export const EXPECTED: Readonly<Record<string, string>> = {
   PORT: 'a port number, 0 to 65535',
   HOST: 'an address or host name to listen on',
-  GATEWAY_BASE_URL: 'an https address without path, such as https://gateway.example; http only for localhost',
+  GATEWAY_BASE_URL:
+    'an https address without a path, such as https://gateway.example; http is allowed for localhost only',
   DATABASE_URL: 'an address such as postgres://user:password@host:5432/database; percent-encode the password',
   DATABASE_DIRECT_URL:
-    'the postgres:// address of the server behind the pooler of DATABASE_URL, together with that one; percent-encode the password',
+    'the postgres:// address of the server behind the pooler in DATABASE_URL, and DATABASE_URL must be set too; percent-encode the password',
   DATABASE_REPLICA_URL:
-    'the postgres:// address of a streaming replica of DATABASE_URL, together with that one; percent-encode the password',
-  GATEWAY_DATA_DIR: 'a folder that this user may write, or the name of one to be made',
+    'the postgres:// address of a streaming replica of DATABASE_URL, and DATABASE_URL must be set too; percent-encode the password',
+  GATEWAY_DATA_DIR: 'a folder that this user may write, or a path where this user may create one',
   GATEWAY_TLS_CERT: 'a PEM file, together with GATEWAY_TLS_KEY',
   GATEWAY_TLS_KEY: 'a PEM file, together with GATEWAY_TLS_CERT',
   GATEWAY_DB_CONNECTIONS: 'a number of connections, 1 to 200',
   GATEWAY_OIDC_ISSUER:
     'the https address of an OpenID Connect provider (http on loopback only), together with GATEWAY_OIDC_CLIENT_ID and GATEWAY_OIDC_CLIENT_SECRET',
-  GATEWAY_OIDC_CLIENT_ID: 'the name that the identity provider of GATEWAY_OIDC_ISSUER has given to the gateway',
-  GATEWAY_OIDC_CLIENT_SECRET: 'the secret that the identity provider of GATEWAY_OIDC_ISSUER has given to the gateway',
-  GATEWAY_KEYS: 'kid:BASE64 of 32 bytes, several separated by commas',
+  GATEWAY_OIDC_CLIENT_ID: 'the client id that the provider in GATEWAY_OIDC_ISSUER has issued for the gateway',
+  GATEWAY_OIDC_CLIENT_SECRET: 'the client secret that the provider in GATEWAY_OIDC_ISSUER has issued for the gateway',
+  GATEWAY_KEYS: 'kid:KEY, where KEY is 32 bytes in base64; several pairs are separated by commas',
   GATEWAY_TRUSTED_PROXIES: 'addresses or ranges of proxies, separated by commas',
-  GATEWAY_METRICS_ALLOW: 'addresses or ranges that may read /metrics beside this machine, separated by commas',
+  GATEWAY_METRICS_ALLOW: 'addresses or ranges other than this machine that may read /metrics, separated by commas',
   OTEL_EXPORTER_OTLP_ENDPOINT: 'the http or https address of an OpenTelemetry collector, such as http://127.0.0.1:4318',
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT:
-    'the http or https address that takes traces, such as http://127.0.0.1:4318/v1/traces',
-  OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json, the one that the gateway speaks',
-  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/json, the one that the gateway speaks',
+    'the http or https address that receives traces, such as http://127.0.0.1:4318/v1/traces',
+  OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json, the only protocol that the gateway supports',
+  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/json, the only protocol that the gateway supports',
   OTEL_TRACES_EXPORTER: 'otlp or none',
   OTEL_TRACES_SAMPLER:
     'always_on, always_off, traceidratio, parentbased_always_on, parentbased_always_off or parentbased_traceidratio',
-  OTEL_TRACES_SAMPLER_ARG: 'the share of calls from 0 to 1 that OTEL_TRACES_SAMPLER traces, such as 0.05',
+  OTEL_TRACES_SAMPLER_ARG: 'the share of calls that are traced, a number from 0 to 1 such as 0.05',
   OTEL_RESOURCE_ATTRIBUTES: 'pairs such as deployment.environment.name=test, percent-encoded and separated by commas',
   OTEL_SDK_DISABLED: 'true or false',
   OTEL_SERVICE_NAME: 'a name of at most 200 characters',
   GATEWAY_WEBHOOK_ALLOW: 'origins such as http://127.0.0.1:9000, separated by commas',
-  GATEWAY_WEBHOOK_SCHEDULE: 'seconds before each attempt, one to five of up to 999999, separated by commas',
+  GATEWAY_WEBHOOK_SCHEDULE: 'seconds before each attempt: one to five numbers up to 999999, separated by commas',
   LOG_LEVEL: 'one of trace, debug, info, warn, error, fatal, silent',
 };
 
@@ -163,31 +167,34 @@ export interface Config {
   readonly host: string;
   readonly baseUrl: string;
   readonly databaseUrl: string | undefined;
-  /** The server itself, where `databaseUrl` leads to a pooler in transaction mode. */
+  /** The PostgreSQL server itself, when `databaseUrl` names a pooler in transaction mode. */
   readonly directUrl: string | undefined;
-  /** A replica for reads that may lag. */
+  /** A streaming replica. It answers reads that may lag. */
   readonly replicaUrl: string | undefined;
   readonly dataDir: string;
-  /** Whether `dataDir` was given: otherwise it is the default, in whatever folder this is. */
+  /** Whether `dataDir` was given. If not, it is the default folder below the current directory. */
   readonly dataDirGiven: boolean;
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   readonly dbConnections: number;
-  /** `undefined`: one is made and kept in the data directory. */
+  /** `undefined`: the gateway makes a key and keeps it in the data directory. */
   readonly keys: readonly Key[] | undefined;
-  /** Proxies whose X-Forwarded-For is believed. */
+  /** Proxies whose X-Forwarded-For header is trusted. */
   readonly trustedProxies: readonly string[];
-  /** Who may read the metrics beside this machine. */
+  /** Addresses other than this machine that may read the metrics. */
   readonly metricsAllowed: readonly string[];
-  /** Where traces go, and under which name; `undefined`: nowhere. */
+  /** The endpoint for traces and the service name. `undefined`: no tracing. */
   readonly tracing: { readonly url: string; readonly service: string } | undefined;
-  /** Origins of receivers that need not be https and public, and seconds before each attempt of a delivery. */
+  /**
+   * `allowed`: origins of receivers that may use http or a private address. `schedule`: seconds before each attempt of
+   * a delivery.
+   */
   readonly webhooks: { readonly allowed: ReadonlySet<string>; readonly schedule: readonly number[] };
-  /** Where people sign in instead of here. */
+  /** The OpenID Connect provider where people sign in. `undefined`: they sign in at the gateway. */
   readonly identity: { readonly issuer: string; readonly clientId: string; readonly clientSecret: string } | undefined;
   readonly logLevel: string;
 }
 
-/** A setting that cannot be used; the message is for the operator. */
+/** A setting that cannot be used. The message is for the operator. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
@@ -195,14 +202,14 @@ export class ConfigError extends Error {
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
   const unknown = Object.keys(environment).filter((name) => name.startsWith('GATEWAY_') && !(name in EXPECTED));
   if (unknown[0] !== undefined) {
-    throw new ConfigError(`${unknown[0]} is not a setting of the gateway. The README lists the settings.`);
+    throw new ConfigError(`${unknown[0]} is not a setting of the gateway. docs/configuration.md lists the settings.`);
   }
-  // An empty variable is an unset one, as in compose files and shells.
+  // An empty variable counts as unset, as in compose files and shells.
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
   const parsed = Environment.safeParse(given);
   if (!parsed.success) {
     const name = String(parsed.error.issues[0]?.path[0] ?? '');
-    throw new ConfigError(`${name} must be ${EXPECTED[name] ?? 'given otherwise'}.`);
+    throw new ConfigError(`${name} must be ${EXPECTED[name] ?? 'a valid value'}.`);
   }
   const { data } = parsed;
   const tls =
@@ -217,7 +224,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
   const baseUrl = data.GATEWAY_BASE_URL ?? `${tls ? 'https' : 'http'}://${host}:${data.PORT}`;
   if (!isBaseUrl(baseUrl)) {
     throw new ConfigError(
-      'GATEWAY_BASE_URL must be given where HOST is not localhost: the address that clients use, in most cases that of a proxy with TLS.',
+      'GATEWAY_BASE_URL must be given when HOST is not localhost. Set it to the address that clients use, usually that of a proxy with TLS.',
     );
   }
   const url = collectorOf(data);
@@ -245,7 +252,10 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
   };
 }
 
-/** OpenTelemetry's own settings (OTLP exporter, endpoint URLs): the traces' address as it is, the general one with its path. */
+/**
+ * The endpoint for traces, as OpenTelemetry's OTLP exporter defines it: OTEL_EXPORTER_OTLP_TRACES_ENDPOINT unchanged,
+ * or OTEL_EXPORTER_OTLP_ENDPOINT with `/v1/traces` appended.
+ */
 function collectorOf(given: {
   readonly OTEL_TRACES_EXPORTER: string;
   readonly OTEL_SDK_DISABLED?: string | undefined;
@@ -267,7 +277,7 @@ function requirePair(pair: { cert: Buffer; key: Buffer }): void {
   try {
     createSecureContext(pair);
   } catch (error) {
-    throw new ConfigError('GATEWAY_TLS_CERT and GATEWAY_TLS_KEY must be a PEM certificate and its own key.', {
+    throw new ConfigError('GATEWAY_TLS_CERT and GATEWAY_TLS_KEY must be a PEM certificate and its private key.', {
       cause: error,
     });
   }

@@ -9,8 +9,9 @@ import { type Config, ConfigError } from './config.ts';
 const FILE = 'keys';
 
 /**
- * The keys of GATEWAY_KEYS; without the setting, one that is made at the first start and kept in the data directory,
- * mode 0600. Replicas on several machines need the setting: with keys of their own they refuse each other's cursors.
+ * The keys of GATEWAY_KEYS. Without the setting, the first start makes a key and keeps it in the data directory, mode
+ * 0600. Replicas on several machines need the setting, because replicas with different keys refuse each other's
+ * cursors.
  */
 export async function openKeys(
   { keys, dataDir, databaseUrl }: Pick<Config, 'keys' | 'dataDir' | 'databaseUrl'>,
@@ -19,16 +20,21 @@ export async function openKeys(
   if (keys) return new Keyring(keys);
   const path = join(dataDir, FILE);
   const kept = parseKeys((await readFile(path, 'utf8').catch(() => made(dataDir, path))).trim());
-  if (!kept) throw new ConfigError(`The file ${FILE} in GATEWAY_DATA_DIR must hold kid:BASE64 of 32 bytes.`);
+  if (!kept)
+    throw new ConfigError(
+      `The file ${FILE} in GATEWAY_DATA_DIR must hold kid:KEY, where KEY is 32 bytes in base64. Restore the file.`,
+    );
   // The embedded store closes its folder itself.
   if (told && databaseUrl !== undefined) closeToOthers(dataDir, told);
   return new Keyring(kept);
 }
 
 /**
- * The same for a command, which seals what the gateway has to open: keys of its own, made beside a store that somebody
- * else's processes serve from, would be known to none of them. Nor are those that another gateway has left in the folder where
- * somebody stands, as in a checkout in which it was tried: beside a DATABASE_URL the folder has to be named.
+ * The same for a command. A command seals values that the gateway has to open, so it must use the gateway's keys.
+ *
+ * Beside a DATABASE_URL, a command never makes keys: the processes that serve this store would not know them. It uses a
+ * kept file only when GATEWAY_DATA_DIR is given. The default folder may hold the file of another gateway, for example
+ * of one that was tried in this checkout.
  */
 export async function openGivenKeys(
   config: Pick<Config, 'keys' | 'dataDir' | 'dataDirGiven' | 'databaseUrl'>,
@@ -36,22 +42,25 @@ export async function openGivenKeys(
   const kept = config.dataDirGiven && existsSync(join(config.dataDir, FILE));
   if (config.databaseUrl !== undefined && !config.keys && !kept) {
     throw new ConfigError(
-      `GATEWAY_KEYS must be what the gateway of DATABASE_URL has, or GATEWAY_DATA_DIR the folder where it keeps its file ${FILE}.`,
+      `GATEWAY_KEYS must be the keys of the gateway that serves DATABASE_URL. Alternatively, set GATEWAY_DATA_DIR to the folder that holds its file ${FILE}.`,
     );
   }
   return openKeys(config);
 }
 
-/** Whole or not at all, and of two processes that start at once the one that came first. */
+/** Writes the file whole or not at all. When two processes start at once, both use the file of the first. */
 async function made(dataDir: string, path: string): Promise<string> {
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   try {
     makeFolder(dataDir);
     await writeFile(draft, `1:${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
   } catch (cause) {
-    throw new ConfigError('GATEWAY_DATA_DIR must be a folder that this user may write, or GATEWAY_KEYS be given.', {
-      cause,
-    });
+    throw new ConfigError(
+      'GATEWAY_DATA_DIR must be a folder that this user may write. Alternatively, give the keys in GATEWAY_KEYS.',
+      {
+        cause,
+      },
+    );
   }
   await link(draft, path).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;

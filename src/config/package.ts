@@ -1,7 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
 
-/** Folder of this package's package.json, as a file: URL: the same from src/ (tests) and from dist/src/ (npm start). */
+/**
+ * The folder of this package's package.json, as a file: URL. It is the same from src/ (tests) and from dist/src/ (npm
+ * start).
+ */
 export const packageRoot: URL = find(new URL('.', import.meta.url));
 
 export const packageVersion: string = z
@@ -9,7 +12,7 @@ export const packageVersion: string = z
   .parse(JSON.parse(readFileSync(new URL('package.json', packageRoot), 'utf8'))).version;
 
 function find(folder: URL): URL {
-  // dist/ holds no package.json of its own.
+  // dist/ holds no package.json, so the search continues in the parent folder.
   if (existsSync(new URL('package.json', folder))) return folder;
   return find(new URL('..', folder));
 }

@@ -3,10 +3,9 @@ import { isIP } from 'node:net';
 import { dirname, resolve } from 'node:path';
 import proxyAddr from 'proxy-addr';
 
-/** What the text of a setting may be (config.ts). */
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
-/** The issuer of tokens (RFC 8414, section 2): https, or on this machine http. */
+/** The address is the issuer of tokens (RFC 8414, section 2). It uses https; on this machine http is allowed. */
 export function isBaseUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname, pathname, search, hash, username } = new URL(text);
@@ -14,14 +13,17 @@ export function isBaseUrl(text: string): boolean {
   return safe && pathname === '/' && search === '' && hash === '' && username === '';
 }
 
-/** An address, or a name as DNS has it (RFC 1123, section 2.1). */
+/** An IP address, or a host name (RFC 1123, section 2.1). */
 export function isHost(text: string): boolean {
   return (
     isIP(text) > 0 || (text.length <= 253 && /^([a-z\d]([a-z\d-]*[a-z\d])?\.)*[a-z\d]([a-z\d-]*[a-z\d])?$/i.test(text))
   );
 }
 
-/** What the driver can read: it decodes every part. Of a password with a bare `/`, `?` or `#`, the rest is no user's. */
+/**
+ * An address that the driver can read. The driver decodes every part, so the percent-encoding must be valid. A bare
+ * `/`, `?` or `#` in a password cuts the address in two: such an address is refused.
+ */
 export function isDatabase(text: string): boolean {
   if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text)) return false;
   const { username, pathname, hash } = new URL(text);
@@ -34,14 +36,14 @@ export function isDatabase(text: string): boolean {
   }
 }
 
-/** A folder, or nothing yet where nothing but folders is above it. */
+/** A folder, or a path below existing folders where nothing exists yet. */
 export function mayBeFolder(path: string): boolean {
   try {
     const there = statSync(path, { throwIfNoEntry: false });
-    // Node 24 finds nothing, too, below what is no folder.
+    // Node 24 also finds nothing below a file, so the parents are checked too.
     return there?.isDirectory() ?? mayBeFolder(dirname(resolve(path)));
   } catch {
-    return false; // below what is no folder, or no right to look
+    return false; // the path leads through a file, or this user may not look there
   }
 }
 
@@ -58,11 +60,11 @@ export function areProxies(list: string): boolean {
 
 export const listOf = (text: string): string[] => text.split(',').flatMap((one) => one.trim() || []);
 
-/** Scheme, host and port, in the one spelling that addresses are compared in. */
+/** Scheme, host and port, in the normalized form. Origins are compared as text. */
 export const isOrigin = (text: string): boolean =>
   /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
 
-/** OpenID Connect Discovery, section 2: https, no query, no fragment. On this machine http will do. */
+/** OpenID Connect Discovery, section 2: https, without query and fragment. On this machine http is allowed. */
 export function isIssuer(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname, username, password } = new URL(text);

@@ -1,40 +1,43 @@
-/** What is told of every call when it has ended, for metrics and traces: names of ours, never what somebody sent. */
+/**
+ * What the gateway reports about each ended call, for metrics and traces. It holds our own names, never a caller's
+ * text.
+ */
 
 export const SURFACES = ['rest', 'mcp', 'a2a', 'oauth', 'realtime', 'public'] as const;
 export type Surface = (typeof SURFACES)[number];
 
 export interface EndedCall {
   readonly surface: Surface;
-  /** A tool's or skill's name, or what the surface calls a request that is no call of one; `none`. */
+  /** Name of the tool or skill. For another request: the name that the surface gives it, or `none`. */
   readonly operation: string;
-  /** `ok`, a failure's code, or `unfinished` where its caller went before the answer. */
+  /** `ok`, the code of a failure, or `unfinished` if the client disconnected before the answer. */
   readonly outcome: string;
   readonly status: number;
   readonly seconds: number;
   readonly requestId: string;
 }
 
-/** Told of requests and upgrades of the HTTP server. */
+/** Receives the requests and upgrades of the HTTP server. */
 export interface Observer {
   readonly ended: (call: EndedCall) => void;
-  /** A request begins, with `traceparent` as a trusted proxy has sent it. */
+  /** Called when a request begins. `traceparent` is the header that a trusted proxy sent. */
   readonly trace?: ((traceparent: string | undefined) => CallTrace) | undefined;
 }
 
-/** One call under way. */
+/** The trace of one running call. */
 export interface CallTrace {
-  /** Statements of what `work` starts are the call's. */
+  /** Runs `work`. Statements that `work` starts belong to the trace of this call. */
   run<T>(work: () => T): T;
   end(call: EndedCall): void;
 }
 
-/** What clients hold of an HTTP server now. */
+/** What the clients of an HTTP server occupy now. */
 export interface Held {
   readonly connections: number;
-  /** Requests that were begun and have not ended. */
+  /** Requests that have started and have not ended. */
   readonly requests: number;
-  /** Requests that wait behind another one on their connection. */
+  /** Requests that wait behind another request on the same connection. */
   readonly waiting: number;
-  /** Bytes of replies of more than 16 KiB that were not taken yet. */
+  /** Unsent bytes of replies. Only replies of more than 16 KiB count. */
   readonly unread: number;
 }

@@ -1,4 +1,4 @@
-/** Event types (contract, Events): seven families of five types each. */
+/** Families of event types. Each family has one type for each kind, such as `conversation.changed`. */
 export const EVENT_FAMILIES = [
   'conversation',
   'visitor',
@@ -16,13 +16,13 @@ export const EVENT_TYPE = new RegExp(`^(?:${EVENT_FAMILIES.join('|')})\\.(?:${EV
 /** `conversation` of `conversation.changed` and of `conversation.*`. */
 export const familyOf = (eventType: string): string => eventType.slice(0, eventType.indexOf('.'));
 
-/** Whether one of these types asks for an exact type: itself, or the wildcard of its family. */
+/** A test whether these types select an exact type, by its name or by the wildcard of its family. */
 export function wanting(eventTypes: readonly string[]): (eventType: string) => boolean {
   const asked = new Set(eventTypes);
   return (eventType) => asked.has(eventType) || asked.has(`${familyOf(eventType)}.*`);
 }
 
-/** What a subscription asks for; the replace operation takes the whole of it. */
+/** What a subscription delivers. The replace operation takes the whole definition. */
 export interface SubscriptionDefinition {
   readonly website_ids: readonly string[];
   readonly event_types: readonly string[];
@@ -31,9 +31,9 @@ export interface SubscriptionDefinition {
 
 export interface Subscription extends SubscriptionDefinition {
   readonly subscription_id: string;
-  /** At least 1, one more with each replacement. */
+  /** Starts at 1. Each replacement adds 1. */
   readonly revision: number;
-  /** paused: one of its families is held on one of its websites, so that pulls are refused. */
+  /** paused: delivery of one of its families is held on one of its websites, and pulls fail. */
   readonly status: 'active' | 'paused';
   readonly payload_mode: 'thin';
   readonly delivery: { readonly mode: 'pull' };
@@ -42,7 +42,7 @@ export interface Subscription extends SubscriptionDefinition {
   readonly updated_at: number;
 }
 
-/** A subscription as a write leaves it, and the cursor that its first pull begins with. */
+/** A subscription after a write, and the cursor for its first pull. */
 export interface Subscribed {
   readonly subscription: Subscription;
   readonly cursor: string;
@@ -52,7 +52,7 @@ export interface EventReceipt {
   readonly event_id: string;
   readonly event_type: string;
   readonly website_id: string;
-  /** Position within the website's journal. */
+  /** Position in the journal of the website. */
   readonly cursor: number;
   /** Unix milliseconds. */
   readonly occurred_at: number;
@@ -64,27 +64,27 @@ export interface EventPage {
   readonly revision: number;
   readonly events: readonly EventReceipt[];
   readonly next_cursor: string;
-  /** More is stored behind the page, also where the page is empty. */
+  /** Whether the journal holds more after this page. It can be true for an empty page. */
   readonly has_more: boolean;
-  /** A website each: the oldest position still stored, and the position up to which `after` has taken it. */
+  /** For each website: the oldest stored position, and the position up to which `after` has accepted events. */
   readonly retention: readonly {
     readonly website_id: string;
     readonly retained_from: number;
     readonly accepted_cursor: number;
   }[];
-  /** unreported: no event of the families asked for has been recorded on the website yet. */
+  /** unreported: the website has no recorded event of the requested families yet. */
   readonly coverage: readonly { readonly website_id: string; readonly coverage: 'stored_events_only' | 'unreported' }[];
 }
 
 export interface PullRequest {
   readonly subscription: string;
-  /** The cursor of the page before, or of the write that made the subscription. */
+  /** The cursor of the previous page, or of the write that created or replaced the subscription. */
   readonly after: string;
   /** 1 to 100. */
   readonly limit: number;
 }
 
-/** What a handler may ask of subscriptions; of those that name a website which is not granted it finds none. */
+/** Reads of subscriptions. A subscription that names a website which is not granted is not found. */
 export interface SubscriptionReads {
   /** In order of creation. */
   subscriptions(): Promise<Subscription[]>;
@@ -92,7 +92,7 @@ export interface SubscriptionReads {
   pull(request: PullRequest): Promise<EventPage>;
 }
 
-/** Writes of subscriptions; the revision that If-Match names and an Idempotency-Key are the call's own. */
+/** Writes of subscriptions. The If-Match revision and the Idempotency-Key come from the call. */
 export interface SubscriptionWrites {
   createSubscription(definition: SubscriptionDefinition): Promise<Subscribed>;
   replaceSubscription(id: string, definition: SubscriptionDefinition): Promise<Subscribed>;

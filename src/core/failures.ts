@@ -1,57 +1,121 @@
 import type { Requirement } from './scopes.ts';
 
 /**
- * The closed table of failures (decisions, section 18): one row a code. `title` is what its reader needs to know and
- * do; it never names a value, a table or a library. A surface renders a failure its own way.
+ * The closed table of failures: one row for each code, with its HTTP status and title. The title says what was wrong
+ * and what to do. It never names a value, a table or a library, because it is public. Each surface renders a failure
+ * its own way.
  */
 const TABLE = {
-  invalid_request: [400, 'The request is not well formed.'],
-  invalid_parameter: [400, 'A parameter is missing or has a value that this operation does not accept.'],
-  duplicate_parameter: [400, 'A parameter, header or member was sent more than once.'],
-  unsupported_parameter: [400, 'This operation does not know a parameter that was sent.'],
-  invalid_cursor: [400, 'The cursor is not one that this list returned for this website.'],
-  invalid_json: [400, 'The body is not valid JSON in UTF-8.'],
-  body_too_large: [400, 'The body is larger than this operation accepts.'],
-  idempotency_key_required: [400, 'This write needs an Idempotency-Key header.'],
-  invalid_idempotency_key: [400, 'The Idempotency-Key must be 1 to 128 printable ASCII characters without spaces.'],
-  if_match_required: [400, 'This write needs the current revision in If-Match.'],
-  unauthenticated: [401, 'A valid bearer token is required.'],
-  token_expired: [401, 'The token or its credential has expired.'],
-  token_revoked: [401, 'The token or its credential has been revoked.'],
-  authority_changed: [401, 'The authority of the token has changed since it was given.'],
-  wrong_resource: [401, 'The token was given for another resource.'],
-  origin_not_allowed: [403, 'Requests from this origin, or under this host name, are not accepted.'],
-  not_found: [404, 'There is no such resource, or it lies outside the credential’s authority.'],
-  not_permitted: [404, 'This credential does not hold what the operation requires.'],
-  method_not_allowed: [405, 'This path does not answer to that method.'],
-  not_acceptable: [406, 'None of the media types in Accept can be sent.'],
-  idempotency_conflict: [409, 'The key was used with other input, or under another authority.'],
-  operation_in_progress: [409, 'The same command is still running.'],
-  operation_conflict: [409, 'The present state of the data rejects the operation.'],
-  outcome_unknown: [409, 'The outcome is not known or no longer kept. Never repeat the effect under a new key.'],
-  version_conflict: [409, 'The file has another version than the one asked for.'],
-  revision_changed: [409, 'The revision has changed. Read it again.'],
-  concurrent_mutation: [409, 'Another change of the same resource was under way.'],
-  inventory_limit: [409, 'The limit on the number of such resources is reached.'],
-  replay_expired: [409, 'The history before the cursor is no longer kept.'],
-  precondition_failed: [412, 'The file has another version than If-Match names.'],
-  unsupported_media_type: [415, 'The body has a media type or encoding that is not accepted.'],
-  range_not_satisfiable: [416, 'The range lies outside the file or is longer than 65,536 bytes.'],
-  capability_unavailable: [422, 'This capability is not available to application installations.'],
-  adapter_not_available: [422, 'This kind of AI feature cannot be executed by an application.'],
-  human_consent_unsupported: [422, 'Tokens given by a person’s consent cannot do this.'],
-  upgrade_required: [426, 'This address is a WebSocket: connect with version 13 of the protocol.'],
-  quota_exceeded: [429, 'The app’s quota is used up. Retry after the time given.'],
-  answers_unread: [429, 'Too many bytes of earlier answers wait unread. Read those answers, then call again.'],
-  task_limit: [429, 'The installation has as many unexpired tasks as it may have.'],
-  internal: [500, 'The gateway failed to answer. The failure has been recorded under the request id.'],
-  service_unavailable: [503, 'The service cannot answer now. Retry after the time given.'],
-  enrollment_unavailable: [503, 'No enabled author is mapped to this credential on the website.'],
-  native_unavailable: [503, 'The native service cannot answer now.'],
-  event_family_paused: [503, 'Delivery of an event family is paused. Keep the cursor.'],
-  subscription_corrupt: [503, 'The stored subscription cannot be read.'],
-  journal_unavailable: [503, 'The event journal cannot be read now.'],
-  authority_unavailable: [503, 'Authority cannot be checked now. Retry after the time given.'],
+  invalid_request: [400, 'The request is malformed. Correct it as the API reference describes, then send it again.'],
+  invalid_parameter: [
+    400,
+    'A parameter is missing or its value is not accepted. Correct each parameter listed in errors.',
+  ],
+  duplicate_parameter: [400, 'A parameter, header or JSON member was sent more than once. Send it once.'],
+  unsupported_parameter: [
+    400,
+    'This operation does not know a parameter. Remove each unknown parameter listed in errors.',
+  ],
+  invalid_cursor: [
+    400,
+    'The cursor was not returned by this list for this website. Send a returned next_cursor unchanged.',
+  ],
+  invalid_json: [400, 'The body is not valid JSON in UTF-8. Send one JSON object without duplicate members.'],
+  body_too_large: [400, 'The body is larger than this operation accepts. Send a smaller body.'],
+  idempotency_key_required: [
+    400,
+    'The Idempotency-Key is missing. Send a key of 1 to 128 printable ASCII characters without spaces.',
+  ],
+  invalid_idempotency_key: [
+    400,
+    'The Idempotency-Key is malformed. Send 1 to 128 printable ASCII characters without spaces.',
+  ],
+  if_match_required: [400, 'If-Match is missing. Read the resource and send its current revision in If-Match.'],
+  unauthenticated: [401, 'The bearer token is missing or not valid. Send Authorization: Bearer with a valid token.'],
+  token_expired: [401, 'The token or its credential has expired. Get a new token.'],
+  token_revoked: [
+    401,
+    'The token or its credential has been revoked. Ask the operator of the gateway for a new credential.',
+  ],
+  authority_changed: [401, 'The authority of the token has changed since it was issued. Get a new token.'],
+  wrong_resource: [401, 'The token was issued for another resource. Request a token for this interface.'],
+  origin_not_allowed: [
+    403,
+    'The Origin or Host header is not accepted. Use the address of the gateway and an allowed origin.',
+  ],
+  not_found: [
+    404,
+    'The resource does not exist or is outside the credential’s authority. Check the id and the website.',
+  ],
+  not_permitted: [
+    404,
+    'The credential lacks an authority that this operation requires. Ask the operator of the gateway for it.',
+  ],
+  method_not_allowed: [405, 'This path does not support the HTTP method. Use a method listed in the Allow header.'],
+  not_acceptable: [406, 'No media type in Accept is available. Accept a media type that this operation returns.'],
+  idempotency_conflict: [
+    409,
+    'The key was used with other input or under another authority. Use a new key for a new effect.',
+  ],
+  operation_in_progress: [
+    409,
+    'The same command is still running. Wait, then repeat the call with the same key and input.',
+  ],
+  operation_conflict: [
+    409,
+    'The current state of the data does not allow the operation. Read the resource again, then decide.',
+  ],
+  outcome_unknown: [
+    409,
+    'The outcome is unknown or no longer stored. Check the data. Never repeat the effect under a new key.',
+  ],
+  version_conflict: [
+    409,
+    'The file has another version than the one requested. Read its metadata and download it again.',
+  ],
+  revision_changed: [409, 'The revision has changed. Read the resource again and send its new revision.'],
+  concurrent_mutation: [409, 'Another change of the same resource was in progress. Read the resource, then try again.'],
+  inventory_limit: [409, 'The limit on resources of this kind is reached. Delete one that you no longer need.'],
+  replay_expired: [
+    409,
+    'The events after this cursor are no longer stored. Reconcile with reads, then replace the subscription.',
+  ],
+  precondition_failed: [
+    412,
+    'The file has another version than If-Match names. Read its metadata and use its version.',
+  ],
+  unsupported_media_type: [
+    415,
+    'The media type or encoding of the body is not accepted. Send one that this operation accepts.',
+  ],
+  range_not_satisfiable: [
+    416,
+    'The range lies outside the file or is longer than 65,536 bytes. Send one shorter range inside the file.',
+  ],
+  capability_unavailable: [422, 'Application installations cannot use this capability. Continue without it.'],
+  adapter_not_available: [
+    422,
+    'Applications cannot execute this kind of AI feature. Choose a feature of another kind.',
+  ],
+  human_consent_unsupported: [422, 'A token from a person’s consent cannot do this. Use an installation token.'],
+  upgrade_required: [426, 'This address accepts WebSocket connections only. Connect with version 13 of the protocol.'],
+  quota_exceeded: [429, 'The quota of the app is used up. Retry after the number of seconds in Retry-After.'],
+  answers_unread: [429, 'Too many bytes of earlier answers are unread. Read those answers, then call again.'],
+  task_limit: [429, 'The installation has reached its limit of unexpired tasks. Wait until a task expires.'],
+  internal: [500, 'The gateway failed to answer and logged the failure. If it happens again, report the request id.'],
+  service_unavailable: [503, 'The service cannot answer now. Retry after the number of seconds in Retry-After.'],
+  enrollment_unavailable: [
+    503,
+    'This credential has no enabled author on the website. Ask the operator of the gateway to map one.',
+  ],
+  native_unavailable: [503, 'The native service cannot answer now. Retry later with the same key and input.'],
+  event_family_paused: [503, 'Delivery of an event family is paused. Keep the cursor and retry later.'],
+  subscription_corrupt: [503, 'The stored subscription cannot be read. Create a new subscription.'],
+  journal_unavailable: [503, 'The event journal cannot be read now. Retry later with the same cursor.'],
+  authority_unavailable: [
+    503,
+    'The gateway cannot check the token now. Retry after the number of seconds in Retry-After.',
+  ],
 } as const satisfies Record<string, readonly [status: number, title: string]>;
 
 export type FailureCode = keyof typeof TABLE;
@@ -61,31 +125,35 @@ export const statusOf = (code: FailureCode): number => TABLE[code][0];
 export const titleOf = (code: FailureCode): string => TABLE[code][1];
 
 export interface ParameterError {
-  /** Name of a query, path or tool argument; `pointer` instead for a place in a JSON body (RFC 6901). */
+  /**
+   * Name of a query parameter, path parameter, header or tool argument. A member of a JSON body has a `pointer`
+   * instead.
+   */
   readonly parameter?: string;
+  /** JSON Pointer (RFC 6901) to a member of a JSON body. */
   readonly pointer?: string;
   readonly code: FailureCode | 'missing';
 }
 
 export interface FailureDetails {
-  /** A sentence for the caller; holds nothing that anybody sent or stored. */
+  /** A sentence for the caller. It holds no value that anybody sent or stored. */
   readonly detail?: string;
   readonly errors?: readonly ParameterError[];
-  /** Seconds. */
+  /** Seconds until a retry can succeed. */
   readonly retryAfter?: number;
   readonly required?: Requirement & { readonly unrestricted: boolean };
   readonly allow?: readonly string[];
-  /** The whole length that a 416 names in Content-Range. */
+  /** Length of the whole file in bytes, for the Content-Range header of a 416. */
   readonly size?: number;
-  /** These are for the log only. */
+  /** For the log only. */
   readonly cause?: unknown;
-  /** Whose token it was that is no good. */
+  /** For the log only: the credential of a refused token. */
   readonly credential?: string;
-  /** It lies on a website that the credential does not hold, or on none. */
+  /** For the log only: the call named a website that the credential does not hold, or that does not exist. */
   readonly outside?: true;
 }
 
-/** A refusal with a code of the table. Thrown by handlers and the store, a value wherever a surface sees it. */
+/** A refusal with a code of the table. Handlers and the store throw it; a surface receives it as a value. */
 export class Failure extends Error {
   override readonly name = 'Failure';
 

@@ -1,4 +1,4 @@
-/** The guides there are (contract, Guides). What gives each is decided by the gateway. */
+/** Names of the guides. src/gateway/guides.ts decides which credential may read which guide. */
 export const GUIDE_NAMES = [
   'overview',
   'investigation',

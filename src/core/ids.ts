@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Public ids of stored records: `<prefix>_{tenant}_{site}_{native id}` (contract, Identifier formats; decisions 1). */
+/** A kind of public id of stored records: `<prefix>_{tenant}_{site}_{native id}`. The id names its website. */
 export interface IdKind {
   readonly noun: string;
   readonly prefix: string;
@@ -8,7 +8,7 @@ export interface IdKind {
   format(website: WebsiteKey, native: string | number): string;
 }
 
-/** A website as it travels inside the gateway: its public id and the key of every row that belongs to it. */
+/** A website inside the gateway: its public id, and the key (tenant, site) of every row that belongs to it. */
 export interface WebsiteKey {
   readonly id: string;
   readonly tenant: string;
@@ -39,12 +39,12 @@ export function defineId(noun: string, prefix: string, maximum = 64): IdKind {
   return kind;
 }
 
-/** The kind of id that a schema (or the schema inside an optional one) takes, if it is one of ours. */
+/** The kind of id that a schema accepts; the schema may be optional. `undefined`: the schema is not one of an id. */
 export function idKind(schema: z.ZodType): IdKind | undefined {
   return kinds.get(schema instanceof z.ZodOptional ? (schema.unwrap() as z.ZodType) : schema); // zod's core type
 }
 
-/** Splits an id that its schema has accepted. `null`: the number is above 2^63-1, so that no row can have it. */
+/** Splits an id that its schema has accepted. `null`: the number is above 2^63-1, so no row can have this id. */
 export function parseId(id: string): ParsedId | null {
   const [, tenant = '', site = '', native = ''] = id.split('_');
   return fitsBigint(native) ? { website: `web_${tenant}_${site}`, native } : null;
@@ -87,5 +87,5 @@ export const OfferId = defineId('offer', 'ofr');
 export const DispositionId = defineId('disposition', 'dsp');
 export const AiFeatureId = defineId('AI feature', 'aif');
 
-/** The number inside an id that the corridor has accepted: of the call's website and within bigint. */
+/** The number inside an id. The corridor has checked that the id belongs to the call's website and fits into bigint. */
 export const native = (id: string): string => id.slice(id.lastIndexOf('_') + 1);

@@ -6,13 +6,16 @@ export interface PromptDeclaration<S extends Shape> {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  /** Operations that the prompt asks the model to call: it is listed for who can call them all. */
+  /**
+   * Operations that the prompt asks the model to call. The prompt is listed only for credentials that may call all of
+   * them.
+   */
   readonly tools: readonly string[];
-  /** MCP passes every argument of a prompt as text. */
+  /** Schemas of the arguments. MCP passes every argument as text. */
   readonly arguments: S;
-  /** The arguments that must come together with what the others say; empty where all is well. */
+  /** Names of the arguments that are missing because the given values require them. Empty: none is missing. */
   lacking?(values: z.output<z.ZodObject<S>>): readonly string[];
-  /** The one user message. */
+  /** Text of the prompt, which is one user message. */
   render(values: z.output<z.ZodObject<S>>): string;
 }
 
@@ -42,7 +45,7 @@ export function definePrompt<S extends Shape>(declaration: PromptDeclaration<S>)
       required: !schema.safeParse(undefined).success,
     })),
     input: z.strictObject({ ...declaration.arguments }),
-    // Both are given what `input` has accepted.
+    // The casts are sound: both functions receive only what `input` has accepted.
     lacking: (declaration.lacking ?? (() => [])) as Prompt['lacking'],
     render: render as Prompt['render'],
   };

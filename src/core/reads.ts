@@ -2,7 +2,10 @@ import type { SubscriptionReads } from './events.ts';
 import type { Fragment } from './sql.ts';
 import type { Projection, View } from './view.ts';
 
-/** A record that what is read must belong to; missing or out of authority means `not_found` for the whole read. */
+/**
+ * A record that the rows must belong to. If it is missing or outside the authority, the whole read fails with
+ * `not_found`.
+ */
 export interface Within {
   readonly view: View;
   /** Public id. */
@@ -15,12 +18,13 @@ export interface PageRequest {
   readonly where?: readonly Fragment[];
   readonly cursor?: string | undefined;
   readonly limit: number;
-  /** `id`: by native id, in the view's order unless `direction` turns it; `updated_asc`: oldest change first. */
+  /** Absent: the order of the view. */
   readonly direction?: 'asc' | 'desc' | undefined;
+  /** Sort key. Absent: the native id. */
   readonly by?: 'id' | 'updated_at';
   /**
-   * A condition that no index answers. It is asked of a bounded number of rows, not among the fast reads: the page may hold
-   * fewer rows than `limit`, even none, and have a cursor.
+   * A condition that no index serves. The store tests a bounded number of rows, on the connections for slow reads. The
+   * page may then hold fewer rows than `limit`, or none, and still have a cursor.
    */
   readonly search?: Fragment | undefined;
 }
@@ -30,7 +34,7 @@ export interface Page<Name extends string> {
   readonly next_cursor: string | null;
 }
 
-/** Bytes of a stored file from `offset` on, and what they are a part of. */
+/** Bytes of a stored file from `offset` on, and the file that they belong to. */
 export interface FileBytes {
   readonly bytes: Uint8Array;
   readonly offset: number;
@@ -41,8 +45,9 @@ export interface FileBytes {
 }
 
 /**
- * What a handler may ask of the store. Website, restrictions and grants are the call's own and cannot be passed.
- * Every method is one guarded statement; a stale authority makes the corridor run the call again.
+ * The reads that a handler may ask the store for. Website, restrictions and grants come from the call; a handler cannot
+ * pass them. Every method is one guarded statement. If the statement finds the authority stale, the corridor runs the
+ * call again.
  */
 export interface Reads extends SubscriptionReads {
   one<Name extends string>(
@@ -51,7 +56,7 @@ export interface Reads extends SubscriptionReads {
     options?: { within?: readonly Within[]; where?: readonly Fragment[] },
   ): Promise<Projection<Name>>;
   page<Name extends string>(view: View<Name>, request: PageRequest): Promise<Page<Name>>;
-  /** At most `length` bytes from `offset`; `chunk`s are read by the same method. */
+  /** Reads at most `length` bytes from `offset`. */
   fileBytes(file: string, options: { includeInternal: boolean; offset: number; length: number }): Promise<FileBytes>;
   /** Granted websites, by id. */
   websites(): Promise<{ website_id: string; name: string; time_zone: string }[]>;
@@ -66,9 +71,9 @@ export interface Receipt {
 }
 
 export interface HealthReading {
-  /** Unix milliseconds of the store's clock. */
+  /** Clock of the store, in Unix milliseconds. */
   readonly checkedAt: number;
-  /** Unix milliseconds of the last receipt, by event family. */
+  /** Time of the last receipt by event family, in Unix milliseconds. */
   readonly lastEventAt: ReadonlyMap<string, number>;
   /** Event families whose receipts are held back. */
   readonly held: ReadonlySet<string>;
@@ -81,5 +86,5 @@ export interface ReportRange {
   readonly timezone?: string | undefined;
 }
 
-/** The `data` of an AI conversation summary. Its shape is the view's, src/views/report.ts. */
+/** The `data` of an AI conversation summary. src/views/report.ts declares its shape. */
 export type ReportReading = Projection<'Report'>;

@@ -1,4 +1,6 @@
-/** An MCP resource: an address that reads one operation, under the same authority and quota as a call of it. */
+/**
+ * An MCP resource: a URI that reads through one operation, with the authority and quota of a call of that operation.
+ */
 export interface Resource {
   /** gateway://… with `{variables}` as in RFC 6570, level 1. */
   readonly uri: string;
@@ -6,17 +8,17 @@ export interface Resource {
   readonly title: string;
   readonly description: string;
   readonly mimeType: 'application/json' | 'text/markdown';
-  /** The operation that reads it. */
+  /** Name of the operation that reads the resource. */
   readonly tool: string;
-  /** The operation's input; `undefined` where no such address can exist. */
+  /** Turns the variables of a URI into the operation's input. `undefined`: no resource can have this URI. */
   input(variables: Readonly<Record<string, string>>): Readonly<Record<string, unknown>> | undefined;
-  /** The text of the resource where it is not the whole body in JSON. */
+  /** The text of the resource. Absent: the whole body as JSON. */
   text?(body: unknown): string;
-  /** Variables of each concrete address that the list shows; where absent, only the template is shown. */
+  /** The variables of each concrete URI that the list shows. Absent: the list shows only the template. */
   list?(granted: Granted): readonly Readonly<Record<string, string>>[];
 }
 
-/** What a credential holds, as far as addresses are made of it. */
+/** The part of a credential's authority that resource URIs are built from. */
 export interface Granted {
   readonly websites: readonly string[];
   readonly guides: readonly string[];

@@ -1,15 +1,15 @@
 import type { DataAccess, Scope } from './scopes.ts';
 
-/** What an administrator is told about a scope. */
+/** How the consent page describes a scope to an administrator. */
 export interface ScopeText {
   readonly title: string;
   readonly sentence: string;
-  /** Classes of data that it shows. */
+  /** Classes of data that the scope reveals. */
   readonly reveals: readonly DataAccess[];
   readonly acts?: 'writes' | 'runs';
-  /** Without these scopes it opens nothing. */
+  /** The scope has no effect without all of these scopes. */
   readonly together: readonly Scope[];
-  /** Flags of the credential without which what it opens stays masked or is refused. */
+  /** Data-access flags that the credential needs. Without them the data is masked or the call is refused. */
   readonly flags: readonly DataAccess[];
 }
 
@@ -19,7 +19,7 @@ export interface ScopeGroup {
   readonly scopes: readonly Scope[];
 }
 
-/** By what they reveal, the least first. */
+/** Groups of scopes by what they reveal, the least sensitive first. */
 export const GROUPS: readonly ScopeGroup[] = [
   {
     title: 'Service and settings',
@@ -28,7 +28,7 @@ export const GROUPS: readonly ScopeGroup[] = [
   },
   {
     title: 'Conversations, without persons or text',
-    sentence: 'That and when something happened, not who it was or what was said.',
+    sentence: 'What happened and when, without who was involved or what was said.',
     scopes: ['conversation_read', 'contact_read', 'reports_read'],
   },
   {
@@ -38,7 +38,7 @@ export const GROUPS: readonly ScopeGroup[] = [
   },
   {
     title: 'What was written and sent',
-    sentence: 'Words and files of visitors and operators, with whatever they hold.',
+    sentence: 'What visitors and operators wrote and sent, including any personal data in it.',
     scopes: ['message_content_read', 'file_read', 'visitor_notes_read', 'internal_notes_read'],
   },
   {
@@ -92,7 +92,7 @@ export const SCOPE_TEXTS: Readonly<Record<Scope, ScopeText>> = {
   },
   event_read: {
     title: 'Event notices',
-    sentence: 'Read how event notices work. The notices themselves are refused to apps that are approved on this page.',
+    sentence: 'Read how event notices work. Apps that are approved on this page cannot receive the notices.',
     reveals: [],
     together: [],
     flags: [],
@@ -150,14 +150,14 @@ export const SCOPE_TEXTS: Readonly<Record<Scope, ScopeText>> = {
   },
   visitor_notes_read: {
     title: 'Notes on visitors',
-    sentence: 'Read what operators noted about visitors and contacts for themselves and each other.',
+    sentence: 'Read the internal notes of operators about visitors and contacts.',
     reveals: ['internal_notes', 'pii'],
     together: ['conversation_read', 'contact_read_pii'],
     flags: ['message_content', 'pii', 'internal_notes'],
   },
   internal_notes_read: {
     title: 'Internal messages',
-    sentence: 'Read what operators wrote to each other within conversations, unseen by visitors, with its files.',
+    sentence: 'Read internal messages of operators in conversations, which visitors cannot see, with their files.',
     reveals: ['internal_notes', 'message_content', 'pii'],
     together: ['conversation_read', 'contact_read_pii', 'message_content_read'],
     flags: ['message_content', 'pii', 'internal_notes'],
@@ -180,7 +180,7 @@ export const SCOPE_TEXTS: Readonly<Record<Scope, ScopeText>> = {
   },
   config_plan: {
     title: 'Preview a change of settings',
-    sentence: 'Work out what a change of an AI feature would do. The change itself is not made.',
+    sentence: 'Preview what a change of an AI feature would do. The change is not made.',
     reveals: [],
     acts: 'runs',
     together: ['config_read'],
@@ -188,7 +188,7 @@ export const SCOPE_TEXTS: Readonly<Record<Scope, ScopeText>> = {
   },
   ai_execute: {
     title: 'Detect a language',
-    sentence: 'Run language detection on a text that the app brings itself. No stored conversation is touched.',
+    sentence: 'Run language detection on a text that the app sends. Stored conversations are not read.',
     reveals: [],
     acts: 'runs',
     together: ['ai_features_read'],

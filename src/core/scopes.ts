@@ -1,4 +1,4 @@
-/** Scopes and data-access flags of the contract (Authentication, Scopes), and the pairs the decisions name. */
+/** Every scope that a credential can hold. */
 export const SCOPES = [
   'website_read',
   'health_read',
@@ -22,7 +22,7 @@ export const SCOPES = [
 ] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** Scopes that only writing operations ask for: `--scopes read` is every scope but these. */
+/** Scopes that only write operations require. `--scopes read` means every scope except these. */
 export const WRITE_SCOPES: readonly Scope[] = [
   'config_plan',
   'ai_execute',
@@ -36,7 +36,7 @@ export type DataAccess = (typeof DATA_ACCESS)[number];
 export const RESTRICTIONS = ['channel_ids', 'team_ids', 'subsite_ids'] as const;
 export type Restriction = (typeof RESTRICTIONS)[number];
 
-/** What a credential must hold, all of it. */
+/** Scopes and data access that a credential must hold. All of them are required. */
 export interface Requirement {
   readonly scopes: readonly Scope[];
   readonly dataAccess: readonly DataAccess[];

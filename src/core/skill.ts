@@ -5,26 +5,26 @@ type Input = Readonly<Record<string, unknown>>;
 
 export interface SkillContext<I> {
   readonly input: I;
-  /** Calls one of `tools` under the caller's authority: its REST body, or the Failure of a refusal, thrown. */
+  /** Calls one of `tools` with the caller's authority and returns the REST body. Throws the Failure of the call. */
   call(tool: string, input: Input): Promise<unknown>;
 }
 
-/** An A2A skill: operations composed into one piece of work. What it requires is what they require. */
+/** An A2A skill: several operations that form one piece of work. It requires the authority of all of them. */
 export interface SkillDeclaration<S extends Shape> {
-  /** The contract's name; the file's name is the same in kebab case. */
+  /** Public name. The file has the same name in kebab case. */
   readonly name: string;
   readonly title: string;
   /** For an agent that chooses between skills. */
   readonly description: string;
   readonly tags: readonly string[];
-  /** Operations that it may call, and the only ones. */
+  /** Names of the operations that it may call. It can call no others. */
   readonly tools: readonly string[];
   readonly input: z.ZodObject<S, z.core.$strict>;
-  /** Arguments as a client would send them, with ids that stand for ids copied from answers. */
+  /** Example arguments. The ids in them stand for ids that a client copies from earlier answers. */
   readonly examples: readonly z.input<z.ZodObject<S>>[];
-  /** Throws the Failure of arguments that fit `input` and make no sense together: before there is a task. */
+  /** Throws a Failure if the arguments fit `input` but contradict each other. It runs before a task is created. */
   check?(input: z.output<z.ZodObject<S>>): void;
-  /** The artifact: the REST body. Nothing that it was given may stand in an error. */
+  /** Returns the artifact, which is a REST body. No error may contain a value of the input. */
   run(context: SkillContext<z.output<z.ZodObject<S>>>): Promise<unknown>;
 }
 
@@ -41,6 +41,5 @@ export interface Skill {
   run(context: SkillContext<Input>): Promise<unknown>;
 }
 
-// `run` is given what `input` has accepted, so its own types hold.
 export const defineSkill = <S extends Shape>(declaration: SkillDeclaration<S>): Skill =>
-  declaration as unknown as Skill; // as above
+  declaration as unknown as Skill; // sound: `run` and `check` receive only what `input` has accepted

@@ -1,7 +1,7 @@
 /**
- * SQL as data: text pieces and the values between them. Views, tools and the store compose fragments; the store
- * compiles one to `$1 … $n` text and gives it to the driver. A value can only travel as a parameter, so nothing a
- * caller sends becomes SQL, and a test can read every statement without a database.
+ * SQL as data: text pieces and the values between them. Views, tools and the store compose fragments. The store
+ * compiles a fragment to `$1 … $n` text for the driver. A value can travel only as a parameter, so nothing that a
+ * caller sends becomes SQL. A test can read every statement without a database.
  */
 export type Value = string | number | boolean | null | Date | Uint8Array | readonly (string | number | null)[];
 
@@ -9,7 +9,10 @@ export class Fragment {
   constructor(
     readonly texts: readonly string[],
     readonly values: readonly Value[],
-    /** The app that it is run for. Connections are shared out by it; `undefined`: the gateway's own work. */
+    /**
+     * The app that the statement runs for. The driver shares connections fairly by app. `undefined`: the gateway's own
+     * work.
+     */
     readonly app?: string,
   ) {}
 }
@@ -33,10 +36,13 @@ export function sql(strings: TemplateStringsArray, ...parts: readonly (Value | F
   return new Fragment(texts, values, app);
 }
 
-/** The same SQL, run for an app. A guard does this, so every statement that it is a part of is its app's. */
+/**
+ * The same SQL, marked to run for an app. A guard is marked so, and the mark passes to every statement that contains
+ * it.
+ */
 export const runFor = (app: string, { texts, values }: Fragment): Fragment => new Fragment(texts, values, app);
 
-/** Text of our own (a column, a table): never anything that came from a caller. */
+/** Inserts constant text of our own, such as a column or a table. Never pass text that came from a caller. */
 export const raw = (text: string): Fragment => new Fragment([text], []);
 
 export const empty: Fragment = raw('');
@@ -50,5 +56,5 @@ export function compile(fragment: Fragment): { text: string; values: Value[] } {
   return { text, values: [...fragment.values] };
 }
 
-/** Text as a LIKE pattern that matches only itself. */
+/** Escapes text for LIKE, so that the pattern matches only this text. */
 export const likeLiteral = (text: string): string => text.replace(/[\\%_]/g, '\\$&');

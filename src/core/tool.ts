@@ -1,18 +1,20 @@
 import { z } from 'zod';
 import type { Authority } from './authority.ts';
+import type { GatewayFacts } from './facts.ts';
 import type { FailureCode } from './failures.ts';
-import type { GuideName } from './guides.ts';
 import { type IdKind, idKind, WebsiteId } from './ids.ts';
 import type { FileBytes, Reads } from './reads.ts';
 import type { DataAccess, Requirement, Scope } from './scopes.ts';
 import type { Writes } from './writes.ts';
+
+export type { GatewayFacts, OperationFacts } from './facts.ts';
 
 type Shape = Readonly<Record<string, z.ZodType>>;
 type Input<S extends Shape> = z.output<z.ZodObject<S>>;
 type Cursor = IdKind | z.ZodString;
 type PageInput<P> = P extends undefined ? unknown : { limit: number; cursor?: string | undefined };
 
-/** Groups of operations, as documents show them. */
+/** Groups of operations in the documentation, each with its description. */
 export const TAGS = {
   Discovery: 'What this credential is and may do.',
   Conversations: 'Stored conversations and their messages.',
@@ -28,30 +30,10 @@ export const TAGS = {
 } as const;
 export type Tag = keyof typeof TAGS;
 
-/** More authority for one parameter: `given` is the parameter; with `is`, only when it has that value. */
+/** Additional authority that the parameter `given` requires. With `is`: only when the parameter has that value. */
 export interface Condition extends Requirement {
   readonly given: string;
   readonly is?: boolean;
-}
-
-/** What the gateway knows of itself, for the few operations that tell about it. */
-export interface GatewayFacts {
-  /** Operations that this authority may call on that website now. */
-  operations(): OperationFacts[];
-  guides(): GuideName[];
-  /** The text of a guide, or `null` where the authority is not given it. */
-  guide(name: string): string | null;
-}
-
-export interface OperationFacts {
-  readonly operation: string;
-  readonly method: string;
-  readonly path: string;
-  readonly kind: 'read' | 'write';
-  readonly scopes: readonly string[];
-  readonly data_access: readonly string[];
-  readonly unrestricted_required: boolean;
-  readonly author_required: boolean;
 }
 
 export interface ReadContext<I> {
@@ -67,19 +49,19 @@ export interface WriteContext<I> {
   readonly write: Writes;
 }
 
-/** What the corridor gives every handler; `write` is there for writes only. */
+/** The context that the corridor gives every handler. `write` is `undefined` for reads. */
 export interface CallContext<I> extends ReadContext<I> {
   readonly write: Writes | undefined;
 }
 
-/** A request for raw bytes: the Range header's numbers (both inclusive), absent for the first chunk. */
+/** A request for raw bytes. `range` holds the numbers of the Range header, both inclusive. Absent: the first chunk. */
 export interface BytesRequest {
   readonly range?: { readonly first: number; readonly last: number | undefined } | { readonly suffix: number };
   readonly ifMatch?: string;
 }
 
 interface Declaration<P extends Shape, Q extends Shape> {
-  /** The contract's name; the file's name is the same in kebab case. */
+  /** Public name. The file has the same name in kebab case. */
   readonly name: string;
   readonly title: string;
   /** One or two sentences for an agent that chooses between tools. */
@@ -87,33 +69,36 @@ interface Declaration<P extends Shape, Q extends Shape> {
   readonly tag: Tag;
   readonly scopes: readonly Scope[];
   readonly dataAccess?: readonly DataAccess[];
-  /** refused: only for unrestricted credentials; applied: rows outside are invisible; none: restrictions do not concern it. */
+  /**
+   * refused: restricted credentials may not call it. applied: rows outside the restrictions are invisible. none:
+   * restrictions have no effect on it.
+   */
   readonly restrictions: 'refused' | 'applied' | 'none';
-  /** refused: tokens that a person's consent has given cannot call it. */
+  /** refused: a token that comes from a person's consent cannot call it. */
   readonly consent?: 'refused';
-  /** false: it has no MCP tool, and is none of the reads and reviewed writes that capabilities list. */
+  /** false: it is not an MCP tool, and capabilities do not list it. */
   readonly mcp?: false;
-  /** Header Origin has to be sent, with an origin that is registered on the credential. */
+  /** The request needs a header Origin with an origin that is registered on the credential. */
   readonly origin?: 'required';
   readonly when?: readonly Condition[];
-  /** Quota units of one call; 1 where absent. */
+  /** Quota units of one call. Default: 1. */
   readonly cost?: number;
   readonly input: { readonly path?: P; readonly query?: Q };
-  /** Codes beside those that every operation may give (400, 401, 404, 429, 500, 503). */
+  /** Failure codes in addition to the codes of every operation (400, 401, 404, 429, 500, 503). */
   readonly errors?: readonly FailureCode[];
-  /** Members that hold text written by visitors or operators, as JSON pointers with `*`. */
+  /** Members whose text visitors or operators wrote: JSON pointers, in which `*` stands for any index. */
   readonly untrusted?: readonly string[];
 }
 
-/** What a REST answer says of its body beside the body. */
+/** What a REST response says about its body in headers. */
 interface Described<B> {
-  /** Revision of what the body shows: the entity tag that If-Match takes. */
+  /** Revision of the resource in the body. It becomes the entity tag that If-Match accepts. */
   readonly revision?: (body: B) => number;
 }
 
 /**
- * One operation, declared once. REST route, validation, OpenAPI, MCP tool, capabilities and documentation are derived
- * from it. `handle` holds the domain only: who may call, from which website and how much of it is the corridor's work.
+ * One read operation, declared once. REST route, validation, OpenAPI, MCP tool, capabilities and documentation are
+ * derived from the declaration. `handle` holds only the domain. The corridor checks authority, website and quota.
  */
 export interface ReadDeclaration<P extends Shape, Q extends Shape, C extends PageRule | undefined, B>
   extends Declaration<P, Q>,
@@ -121,17 +106,17 @@ export interface ReadDeclaration<P extends Shape, Q extends Shape, C extends Pag
   readonly effect: 'read';
   readonly rest: `GET /api/v1/${string}`;
   readonly page?: C;
-  /** A request that upgrades is answered by the socket's own surface and not by `handle`; its status is 101. */
+  /** The realtime surface answers a request that upgrades, with status 101. `handle` does not run for it. */
   readonly upgrade?: 'websocket';
   readonly output: z.ZodType<unknown, B>;
   handle(context: ReadContext<Input<P> & Input<Q> & PageInput<C>>): Promise<B>;
-  /** Present where the operation can also answer `Accept: application/octet-stream` (REST only). */
+  /** Answers `Accept: application/octet-stream`, over REST only. Absent: the operation returns JSON only. */
   readonly bytes?: (context: ReadContext<Input<P> & Input<Q>>, request: BytesRequest) => Promise<FileBytes>;
 }
 
 /**
- * A reviewed write: its effect happens once for each Idempotency-Key. `handle` asks `write` for one command and makes
- * the body of what that answers; it runs again, and must make the same body, whenever the answer is replayed.
+ * A reviewed write: its effect happens once for each Idempotency-Key. `handle` asks `write` for one command and builds
+ * the body from the result. `handle` runs again for each replay, and must then build the same body.
  */
 export interface WriteDeclaration<P extends Shape, Q extends Shape, D extends Shape, B>
   extends Declaration<P, Q>,
@@ -139,17 +124,17 @@ export interface WriteDeclaration<P extends Shape, Q extends Shape, D extends Sh
   readonly effect: 'write';
   readonly rest: `${'POST' | 'PATCH' | 'DELETE'} /api/v1/${string}`;
   readonly input: { readonly path?: P; readonly query?: Q; readonly body?: D };
-  /** Whether the write is made in the name of a mapped native author. */
+  /** required: the write is made in the name of the native author that is mapped to the credential. */
   readonly author: 'required' | 'none';
-  /** optional: without a key, every call is a command of its own. none: it takes no key. */
+  /** optional: without a key, every call is a separate command. none: the operation accepts no key. */
   readonly idempotency: 'required' | 'optional' | 'none';
-  /** The revision that the write is meant for has to be named: header If-Match, argument if_match. */
+  /** The caller must name the revision that it changes: header If-Match, or argument if_match over MCP. */
   readonly ifMatch?: 'required';
-  /** Status of its success over REST; 200 where absent. 204 has no body, whatever `handle` answers. */
+  /** REST status of success. Default: 200. With 204 the response has no body, even if `handle` returns one. */
   readonly status?: 201 | 204;
-  /** Path of what was created. */
+  /** Path of the created resource. */
   readonly location?: (body: B) => string;
-  /** Receipts that the change leaves in the journal. */
+  /** Event types that the change records in the journal. */
   readonly emits: readonly string[];
   readonly output: z.ZodType<unknown, B>;
   handle(context: WriteContext<Input<P> & Input<Q> & Input<D>>): Promise<B>;
@@ -160,7 +145,7 @@ export interface PageRule {
   readonly limit: number;
 }
 
-/** A declaration with its types erased and what the gateway derives from it once, at load. */
+/** A declaration with its types erased, and the values that are derived from it once, at load. */
 export interface Tool {
   readonly name: string;
   readonly title: string;
@@ -182,7 +167,7 @@ export interface Tool {
   readonly ifMatch: boolean;
   readonly status: 101 | 200 | 201 | 204;
   readonly emits: readonly string[];
-  /** Whether a request has a JSON body, maybe an empty object. */
+  /** Whether a request has a JSON body. The body may be an empty object. */
   readonly body: boolean;
   readonly input: z.ZodObject;
   readonly output: z.ZodType;
@@ -200,7 +185,7 @@ export interface Parameter {
   readonly in: 'path' | 'query' | 'body';
   readonly schema: z.ZodType;
   readonly required: boolean;
-  /** How the text of a URL becomes the value. */
+  /** How the surface converts the text of a URL to the value. */
   readonly type: 'string' | 'integer' | 'boolean';
   readonly id: IdKind | undefined;
 }
@@ -253,10 +238,10 @@ export function defineTool<P extends Shape, Q extends Shape, D extends Shape, C 
     errors: declaration.errors ?? [],
     untrusted: declaration.untrusted ?? [],
     paged: page,
-    // Both are asked about what `handle` has answered.
+    // The casts are sound: both functions receive only what `handle` has returned.
     revision: declaration.revision as Tool['revision'],
     location: write?.location as Tool['location'],
-    // The corridor passes what `input` has accepted and the context of this effect, so the handler's own types hold.
+    // The cast is sound: the corridor passes input that `input` has accepted, and the context of this effect.
     handle: declaration.handle as Tool['handle'],
     bytes: read?.bytes as Tool['bytes'], // as above
   };
@@ -280,14 +265,15 @@ function parameter(name: string, place: Parameter['in'], schema: z.ZodType): Par
 }
 
 function unwrap(schema: z.ZodType): z.ZodType {
-  // zod types what an optional or a default holds by its core interface only.
+  // The cast is needed because zod types the inner schema by its core interface only.
   return schema instanceof z.ZodOptional || schema instanceof z.ZodDefault
     ? unwrap(schema.unwrap() as z.ZodType)
     : schema;
 }
 
-/** `website_id` of a list or catalogue operation, and of an operation addressed by a resource id. */
+/** `website_id` of a list or catalogue operation. */
 export const inWebsite = { website_id: WebsiteId };
+/** `website_id` of an operation that is addressed by the id of a resource. */
 export const ofWebsite = {
   website_id: WebsiteId.optional().describe('Its website.'),
 };
@@ -300,5 +286,5 @@ export const NextCursor = z.string().nullable().describe('Cursor of the next pag
 
 export const coverage = <T extends string>(value: T) => z.literal(value).describe('What the records were read from.');
 
-/** One page of `view` under its member name, with `next_cursor`. */
+/** The rows of one page. */
 export const listOf = <S extends z.ZodType>(schema: S) => z.array(schema).max(100);

@@ -4,30 +4,30 @@ import { type Grants, holds, type Requirement, type Restriction } from './scopes
 import { type Fragment, raw } from './sql.ts';
 
 /**
- * A view is the public shape of one kind of record: for every member its schema, the SQL that yields it and the
- * authority that may see it. The store builds its column list from a view and a caller's grants, so a column that may
- * not be seen is never selected.
+ * One member of a view: its schema, the SQL that reads it, and the authority that may see it. A view is the public
+ * shape of one kind of record. The store builds the column list from the view and the caller's grants. Therefore the
+ * store never selects a column that the caller may not see.
  */
 export interface Field {
   readonly schema: z.ZodType;
-  /** Absent: every reader of the view. */
+  /** The authority that may see the field. Absent: every reader of the view may see it. */
   readonly needs?: Requirement;
-  /** What a reader without `needs` finds. */
+  /** What a reader without `needs` gets: no member, or null. */
   readonly denied: 'omit' | 'null';
   readonly select: readonly Expression[];
   build(values: readonly unknown[], row: RowContext): unknown;
 }
 
-/** What an expression may ask about the caller, so that it leaves out what this caller may not see. */
+/** The caller, as an expression sees it. The expression leaves out what this caller may not see. */
 export interface Caller {
   readonly grants: Grants;
-  /** The caller's restrictions as a condition on platform.conversation under an alias. */
+  /** The caller's restrictions as a condition on platform.conversation, which the statement calls `alias`. */
   allowed(alias: string): Fragment;
-  /** Native ids that a restriction permits on this website; `undefined`: unrestricted. */
+  /** Native ids that a restriction permits on this website. `undefined`: there is no restriction. */
   permitted(dimension: Restriction): readonly string[] | undefined;
-  /** Whether a restriction permits the id in a column. */
+  /** A condition: the restriction permits the id in the column. */
   permits(dimension: Restriction, column: string): Fragment;
-  /** Bytes of the longest text that is wanted, as it is stored; `undefined`: all of them are. */
+  /** Longest text to read, in stored bytes. `undefined`: no limit. */
   readonly longest?: number | undefined;
 }
 
@@ -39,7 +39,10 @@ export interface RowContext {
   readonly grants: Grants;
 }
 
-/** A record as one caller may see it. The member exists in types only: it keeps one view's rows out of another's place. */
+/**
+ * A record as one caller may see it. `~view` exists in types only: it stops a row of one view from passing as
+ * another's.
+ */
 export interface Projection<Name extends string = string> {
   readonly [member: string]: unknown;
   readonly '~view'?: Name;
@@ -49,16 +52,18 @@ export interface ViewDeclaration<Name extends string> {
   readonly name: Name;
   readonly table: `platform.${string}`;
   readonly alias: string;
-  /** How ids and cursors are written in public; a bare number for kinds whose ids are plain. */
+  /** Public form of ids and cursors. `plain`: a bare number. */
   readonly id: IdKind | 'plain';
   readonly order?: 'asc' | 'desc';
-  /** Rows that exist for the API at all. */
+  /** Rows that the API shows. Absent: all rows. */
   readonly visible?: Fragment;
-  /** Rows that a restricted credential may see: those that belong to a conversation, channel or team it is given. */
+  /**
+   * Rows that a restricted credential may see: rows of a conversation, channel or team that its restrictions permit.
+   */
   readonly reachable?: (caller: Caller) => Fragment;
-  /** Rows that belong to a record of another view, by that view's name; `id` is its native id. */
+  /** Rows that belong to a record of another view. The key is the name of that view; `id` is the record's native id. */
   readonly within?: Readonly<Record<string, (id: string, website: WebsiteKey) => Fragment>>;
-  /** The column of a long text: pages end by the bytes of these, too, and it is selected by `weighedText` alone. */
+  /** The column of a long text. The bytes of this text limit a page too. Select it only through `weighedText`. */
   readonly weight?: string;
   readonly fields: Readonly<Record<string, Field>>;
 }
@@ -74,7 +79,7 @@ export function defineView<Name extends string>(declaration: ViewDeclaration<Nam
     else if (field.denied === 'omit') shape[name] = described(field.schema.optional(), field.schema);
     else shape[name] = described(field.schema.nullable(), field.schema);
   }
-  // A strict object of exactly the declared members is what Projection means for this view.
+  // The cast is sound: a strict object of exactly the declared members is the Projection of this view.
   const schema = z.strictObject(shape) as unknown as View<Name>['schema'];
   return { ...declaration, schema };
 }
@@ -82,7 +87,7 @@ export function defineView<Name extends string>(declaration: ViewDeclaration<Nam
 const described = (schema: z.ZodType, from: z.ZodType): z.ZodType =>
   from.description === undefined ? schema : schema.describe(from.description);
 
-/** The members of `view` that `grants` may see. */
+/** The fields of `view` that `grants` may see, with their names. */
 export const seen = (view: ViewDeclaration<string>, grants: Grants): [string, Field][] =>
   Object.entries(view.fields).filter(([, field]) => !field.needs || holds(grants, field.needs));
 
@@ -106,18 +111,18 @@ function field(
   };
 }
 
-/** Several expressions made into one member. */
+/** One member that is built from several expressions. */
 export const derived = field;
 
-/** A value that PostgreSQL already delivers in its public form. */
+/** A value that PostgreSQL delivers in its public form. */
 export const column = (expression: string | Expression, schema: z.ZodType, options?: Options): Field =>
   field(schema, [expression], ([value]) => value, options);
 
-/** count(*) and other int8 expressions, which the driver delivers as strings. */
+/** count(*) or another int8 expression. The driver delivers int8 as a string. */
 export const count = (expression: string | Expression, description: string, options?: Options): Field =>
   field(z.int().min(0).describe(description), [expression], ([value]) => Number(value), options);
 
-/** Text of at most `max` UTF-16 units; longer text is cut at a character. */
+/** Text of at most `max` UTF-16 code units. Longer text is cut, never inside a surrogate pair. */
 export const text = (expression: string | Expression, max: number, description: string, options?: Options): Field =>
   field(z.string().max(max).describe(description), [expression], ([value]) => clip(value, max), options);
 
@@ -134,10 +139,10 @@ export const nullableText = (
     options,
   );
 
-/** Long text travels from the store cut to `max` + 1 characters, which is enough to know whether it was cut. */
+/** SQL that cuts a long text to `max` + 1 characters. The extra character shows whether the text was cut. */
 export const longText = (expression: string, max: number): string => `left(${expression}, ${max + 1})`;
 
-/** The same of a column of a view that weighs its rows (`weight`), null where the text is longer than is wanted. */
+/** `longText` of the `weight` column of a view. It is null where the text is longer than the caller's `longest`. */
 export const weighedText =
   (column: string, max: number, when = 'true'): Expression =>
   ({ longest }) => {
@@ -171,7 +176,7 @@ export const nullableTime = (expression: string, description: string, options?: 
     options,
   );
 
-/** The id of another record of the same website. */
+/** The id of another record of the same website, or null. */
 export const reference = (expression: string | Expression, kind: IdKind, options?: Options): Field =>
   field(
     kind.schema.nullable().describe(kind.schema.description ?? kind.noun),
@@ -190,7 +195,7 @@ export const ownId = (alias: string, kind: IdKind): Field =>
 
 export const websiteId = (schema: z.ZodType): Field => field(schema, [], (_, { website }) => website.id);
 
-/** Which classes of data the caller sees in this record: the reason why members are missing. */
+/** The classes of data that the caller sees in this record. They explain why members are missing. */
 export function access(classes: Readonly<Record<string, Requirement>>): Field {
   const shape = Object.fromEntries(
     Object.keys(classes).map((name) => [name, z.boolean().describe(`Whether ${name.replaceAll('_', ' ')} is shown.`)]),
@@ -211,8 +216,8 @@ export function clip(value: unknown, max: number): string {
 }
 
 /**
- * PostgreSQL's text of a timestamptz in UTC (`2026-11-21 11:48:25.87+00`) as RFC 3339 with milliseconds. Through a Date it
- * took a tenth of a page of conversations.
+ * Converts PostgreSQL's text of a timestamptz in UTC (`2026-11-21 11:48:25.87+00`) to RFC 3339 with milliseconds. It
+ * avoids Date: the conversion through Date took a tenth of the time of a page of conversations (measured).
  */
 export function rfc3339(text: string): string {
   if (text[10] !== ' ' || !text.endsWith('+00')) throw new TypeError('a time column is not in UTC, ISO style');

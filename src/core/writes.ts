@@ -3,23 +3,23 @@ import type { FailureCode } from './failures.ts';
 import type { RealtimeWrites } from './realtime.ts';
 
 /**
- * What a handler may ask of the write side: one command a call. Its effect, its journal entry and its receipt are one
- * atomic unit under the call's Idempotency-Key; a repeated call is given the answer of the first. Author, website and
- * restrictions are the call's own and cannot be passed. Refusals are Failures.
+ * The writes that a handler may ask for: one command for each call. The effect, the journal entry and the receipt are
+ * one atomic unit under the Idempotency-Key of the call. A repeated call gets the answer of the first call. Author,
+ * website and restrictions come from the call; a handler cannot pass them. A refused command throws a Failure.
  */
 export interface Writes extends SubscriptionWrites, RealtimeWrites {
-  /** A note in the name of the mapped author. */
+  /** Adds a note in the name of the mapped author. */
   addNote(note: { visitor: string; text: string }): Promise<NoteAdded>;
   setDisposition(change: { conversation: string; disposition: string }): Promise<void>;
-  /** Records the run of a language-detection feature on a text that is not kept. */
+  /** Runs a language-detection feature on a text and records the run. The text is not stored. */
   detectLanguage(run: {
     feature: string;
     expectedVersion: number;
     text: string;
-    /** What is answered where the text does not tell. */
+    /** The answer if the language of the text cannot be detected. */
     fallback: string | null;
   }): Promise<LanguageDetected>;
-  /** What a change of a feature would do; nothing is changed. */
+  /** Previews a change of a feature. It changes nothing. */
   planChanges(plan: { feature: string; expectedVersion: number; changes: FeatureChanges }): Promise<PlanPreview>;
 }
 
@@ -49,7 +49,7 @@ export interface PlanPreview {
   }[];
 }
 
-/** A command as the ledger and a native writer see it: ids are native ids of the call's website. */
+/** A command as the ledger and a native writer receive it. Its ids are native ids of the call's website. */
 export type Command =
   | { readonly operation: 'visitor_note_add'; readonly visitor: string; readonly text: string }
   | { readonly operation: 'conversation_disposition_set'; readonly conversation: string; readonly disposition: string }
@@ -67,8 +67,8 @@ export type Command =
     };
 
 /**
- * How a command ended. `rejected`: the native business state said no; that is an outcome, kept and replayed. `refused`:
- * the command could not begin, nothing is kept and the key is free.
+ * How a command ended. `rejected`: the state of the native data does not allow it; this outcome is stored and replayed.
+ * `refused`: the command could not begin; nothing is stored, and the Idempotency-Key is free again.
  */
 export type Ending =
   | { readonly done: Readonly<Record<string, unknown>> }
@@ -76,13 +76,15 @@ export type Ending =
   | { readonly refused: FailureCode };
 
 /**
- * A native writer that is another system, such as a helpdesk behind an API of its own: its effect and our receipt cannot
- * commit together. The platform's own writer is no such port, it runs inside the ledger's statement.
+ * A native writer in another system, such as a helpdesk with its own API. Its effect and our receipt cannot commit
+ * together. The platform's own writer does not use this interface, because it runs inside the ledger's statement.
  */
 export interface RemoteWriter {
-  /** Performs the command under that id, once. Throws where the outcome is uncertain: a time-out, a lost reply. */
+  /**
+   * Performs the command once under its operation id. Throws if the outcome is uncertain: a timeout or a lost reply.
+   */
   perform(command: RemoteCommand, signal: AbortSignal): Promise<Ending>;
-  /** What became of the command, asked of the other system: `undefined` where that cannot tell. */
+  /** Asks the other system how the command ended. `undefined`: the other system does not know. */
   find(operationId: string, website: string): Promise<Ending | undefined>;
 }
 

@@ -1,24 +1,24 @@
 import { z } from 'zod';
 
-/** The operator's keys as cursors need them (auth/keys.ts, Keyring). */
+/** The operator's keys, as far as cursors need them (auth/keys.ts, Keyring). */
 export interface CursorKeys {
-  /** Name of the key that signs. */
+  /** The name of the key that signs. */
   readonly kid: string;
   sign(purpose: 'cursor', data: string): { readonly kid: string; readonly mac: Buffer };
   verify(purpose: 'cursor', data: string, signature: { readonly kid: string; readonly mac: Uint8Array }): boolean;
 }
 
-/** Where a reader of a subscription stands: the position up to which it has taken each website's journal. */
+/** The state of a reader: the position up to which it has taken each website's journal. */
 export interface CursorState {
   readonly subscription: string;
   readonly revision: number;
   readonly credential: string;
   readonly environment: 'live' | 'test';
-  /** By website id, every website of the subscription. */
+  /** By website id, for every website of the subscription. */
   readonly positions: ReadonlyMap<string, number>;
 }
 
-/** Characters (contract, Limits). Fifty websites with ids and positions of full length take 5,200. */
+/** Characters. Fifty websites with ids and positions of full length take 5,200. */
 export const CURSOR_MAX = 12_000;
 const VERSION = 1;
 
@@ -33,8 +33,8 @@ const Payload = z.strictObject({
 });
 
 /**
- * base64url(JSON) "." base64url(HMAC-SHA256 of the text before the dot) (decisions, section 12; checks, CU-01). Positions
- * are no secret, a receipt shows its own; nothing in it expires, retention decides what it is still good for.
+ * base64url(JSON) "." base64url(HMAC-SHA256 of the text before the dot) (CU-01). Positions are not secret: each receipt
+ * shows its own. A cursor has no expiry: the retention of the journal limits its use.
  */
 export function writeCursor(keys: CursorKeys, state: CursorState): string {
   const payload: z.output<typeof Payload> = {
@@ -50,15 +50,19 @@ export function writeCursor(keys: CursorKeys, state: CursorState): string {
   return `${text}.${keys.sign('cursor', text).mac.toString('base64url')}`;
 }
 
-/** What one of our keys has signed, in the one spelling that it was written in; `undefined` for everything else. */
+/**
+ * Reads a cursor that one of our keys has signed. Returns `undefined` for any other text, also for another spelling of
+ * the same bytes.
+ */
 export function readCursor(keys: CursorKeys, cursor: string): CursorState | undefined {
   if (cursor.length > CURSOR_MAX) return undefined;
   const [text = '', signature = '', ...rest] = cursor.split('.');
   const mac = Buffer.from(signature, 'base64url');
-  // The last character of a MAC has two bits that say nothing: other spellings of the same bytes are refused.
+  // The last base64url character of a MAC has two unused bits, so several spellings give the same bytes. Only one is
+  // accepted.
   if (rest.length > 0 || mac.toString('base64url') !== signature) return undefined;
   const payload = parse(text);
-  // The name of the key has to be read before it can be proved; nothing else is looked at until the MAC is.
+  // The name of the key must be read before the MAC is checked. No other part is used before.
   if (payload === undefined || !keys.verify('cursor', text, { kid: payload.kid, mac })) return undefined;
   const { data } = Payload.safeParse(payload);
   return (

@@ -1,4 +1,4 @@
-/** A receipt as far as merging looks at it. */
+/** The part of a receipt that merging needs. */
 export interface Mergeable {
   readonly position: number;
   readonly eventType: string;
@@ -7,7 +7,7 @@ export interface Mergeable {
 
 export interface Scanned<Row extends Mergeable> {
   readonly website: string;
-  /** Position up to which the reader has taken the website. */
+  /** The position up to which the reader has taken the website. */
   readonly after: number;
   /** Rows behind `after`, by position. */
   readonly rows: readonly Row[];
@@ -15,13 +15,13 @@ export interface Scanned<Row extends Mergeable> {
 
 export interface Merged<Row extends Mergeable> {
   readonly taken: readonly { readonly website: string; readonly row: Row }[];
-  /** Position up to which each website is taken now: past what was delivered or not wanted, and nothing else. */
+  /** The new position of each website: past the rows that were delivered or not wanted, and no further. */
   readonly positions: ReadonlyMap<string, number>;
 }
 
 /**
- * At most `limit` wanted rows of several journals, those recorded first before the others; of one website strictly by
- * position, whatever its clock said. Rows that are not wanted are passed over, also behind the last one delivered.
+ * Takes at most `limit` wanted rows of several journals, the oldest first. Rows of one website stay in the order of
+ * their positions, whatever their timestamps say. Unwanted rows are skipped, also those behind the last delivered row.
  */
 export function merge<Row extends Mergeable>(
   scanned: readonly Scanned<Row>[],

@@ -6,25 +6,27 @@ import { type CursorKeys, type CursorState, readCursor, writeCursor } from './cu
 import { merge } from './merge.ts';
 import { receiptOf } from './receipts.ts';
 
-/** Under whose authority, and with which keys, pages are made. */
+/** The authority and the keys for pages. */
 export interface PullContext {
   readonly session: Pick<ReadSession, 'db' | 'authority' | 'verified'>;
   readonly keys: CursorKeys;
-  /** The store's own key, of which event ids are made (store/calls/ledger.ts, ledgerKey). */
+  /** The store's own key, from which event ids are made (store/calls/ledger.ts, ledgerKey). */
   readonly eventKey: () => Promise<Uint8Array>;
 }
 
-/** Seconds: a family is paused by people. */
+/** Seconds. Operators pause and resume a family by hand, so an early retry is useless. */
 const PAUSED_RETRY = 30;
 
 const invalid = (): Failure =>
   new Failure('invalid_cursor', { errors: [{ parameter: 'after', code: 'invalid_cursor' }] });
 
 /**
- * One page of receipts behind a cursor (contract, Events), in one guarded statement: for the pull operation and for the
- * socket alike. The caller has decided that the authority may pull at all. Throws `invalid_cursor` for what is no cursor of
- * this subscription, credential and environment, `not_found`, `subscription_corrupt`, `revision_changed`,
- * `replay_expired`, `event_family_paused` (nothing is consumed), `journal_unavailable`, or StaleAuthority.
+ * Reads one page of receipts behind a cursor, in one guarded statement. The pull operation and the socket both use it.
+ * The caller has checked that the authority may pull events at all.
+ *
+ * Throws `invalid_cursor` when the cursor does not belong to this subscription, credential and environment. Throws
+ * `not_found`, `subscription_corrupt`, `revision_changed`, `replay_expired`, `event_family_paused` (nothing is
+ * consumed), `journal_unavailable`, or StaleAuthority.
  */
 export async function pullPage(context: PullContext, { subscription, after, limit }: PullRequest): Promise<EventPage> {
   const { session, keys } = context;
@@ -69,14 +71,15 @@ function refuse(scan: Scan, state: CursorState): void {
   for (const { website, head, trimmed } of scan.websites) {
     const position = state.positions.get(website);
     if (position === undefined) throw invalid();
-    // Ahead of the journal: the store was put back to an earlier state, and what this reader took is not what is there.
+    // A position ahead of the journal means that the store was restored to an earlier state. The reader has then taken
+    // receipts that no longer exist.
     if (position < trimmed || position > head) throw new Failure('replay_expired');
   }
-  // A paused family withholds the whole page and consumes no cursor (contract, Event subscriptions and events).
+  // A paused family withholds the whole page, and the cursor stays valid.
   if (scan.paused) throw new Failure('event_family_paused', { retryAfter: PAUSED_RETRY });
   for (const { website, rows, head } of scan.websites) {
     const position = positionOf(state, website);
-    // Positions have no gaps: a receipt that is missing must not be skipped in silence.
+    // Positions have no gaps. A missing receipt is an error: it must not be skipped silently.
     const whole = rows.every((row, i) => row.position === position + i + 1);
     if (!whole || (head > position && rows.length === 0)) throw new Failure('journal_unavailable', { retryAfter: 1 });
   }

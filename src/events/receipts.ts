@@ -3,8 +3,8 @@ import type { EventReceipt } from '../core/events.ts';
 import type { JournalRow } from '../store/events/pull.ts';
 
 /**
- * Id of the receipt at a position of a website's journal (decisions, section 1). The key lies in the store and is never
- * exchanged (store/calls/ledger.ts, ledgerKey), so that the id is the same on every replica and after a change of GATEWAY_KEYS.
+ * The id of the receipt at a position of a website's journal. Its key is kept in the store and never rotated
+ * (store/calls/ledger.ts, ledgerKey). So the id is the same on every replica and after a change of GATEWAY_KEYS.
  */
 export const eventId = (key: Uint8Array, website: string, position: number): string =>
   `evt_${createHmac('sha256', key).update(`${website} ${position}`).digest('hex')}`;

@@ -7,15 +7,18 @@ export interface RoundsOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Receipts of one statement, and websites: their journals wait for its commit, a few hundredths of a second. */
+/** Rows in one statement. The journals wait for its commit, which takes a few hundredths of a second. */
 const RECEIPTS = 1_000;
 const WEBSITES = 200;
 const EVERY = 10_000;
 
 /**
- * One round for the journals, on any replica: appends heartbeats where a family that somebody waits for was silent for 5
- * minutes, and what an import that was cut off has left owing, and removes receipts older than 7 days and realtime sessions
- * that have run out. Returns how many websites were told, how many receipts were settled, and how many went.
+ * Does one round for the journals, on any replica. It appends a heartbeat where a watched family was silent for 5
+ * minutes. It appends the receipts that an interrupted import still owes. It removes receipts older than 7 days, and
+ * expired realtime sessions.
+ *
+ * Returns the number of websites that got a heartbeat (`beaten`), of appended receipts (`settled`) and of removed
+ * receipts (`trimmed`).
  */
 export async function keepJournals(
   db: Database,
@@ -30,7 +33,7 @@ export async function keepJournals(
   return { trimmed, beaten, settled };
 }
 
-/** Rounds every 10 s, one at a time, until `stop` is called, which waits for the statement under way. */
+/** Starts a round every 10 s, one at a time. `stop` waits for the running statement. */
 export function startRounds({ db, onError }: RoundsOptions): { stop(): Promise<void> } {
   const stop = new AbortController();
   let under: Promise<unknown> | undefined;

@@ -2,11 +2,10 @@ import type { Authority } from '../core/authority.ts';
 import { Failure } from '../core/failures.ts';
 import { parseId, type WebsiteKey } from '../core/ids.ts';
 import type { Tool } from '../core/tool.ts';
-import type { Call } from './call.ts';
+import type { Call } from './contract.ts';
 import { inputErrors, refusalOf, unstorable } from './input-errors.ts';
 
-/** What a call asks for: its input and its website, or the refusal of what cannot be read. */
-
+/** The parsed input of a call. Throws the Failure that lists every wrong parameter. */
 export function parseInput(call: Call): Record<string, unknown> {
   const parsed = call.tool.input.safeParse(call.input);
   const errors = [
@@ -20,8 +19,8 @@ export function parseInput(call: Call): Record<string, unknown> {
 const NO_WEBSITE: WebsiteKey = { id: '', tenant: '0', site: '0' };
 
 /**
- * The one website that a call is about: the `website_id` given, or the owner that a resource id names. Every other id
- * of the input must name the same website, and the credential must hold it: decided before any query.
+ * The website of a call: the given `website_id`, or the website that a resource id names. All ids of the input must
+ * name the same website, and the credential must hold it. Otherwise the call fails with `not_found` before any query.
  */
 export function websiteOf(tool: Tool, input: Record<string, unknown>, authority: Authority): WebsiteKey {
   const named = new Set<string>();

@@ -1,23 +1,23 @@
 import type { Logger } from 'pino';
 import { FAILURE_CODES, type Failure, statusOf } from '../core/failures.ts';
 
-/** What a record tells that somebody may have to answer for (checks, LG-02). */
+/** Kinds of audited actions (LG-02). */
 export type AuditKind = 'authentication' | 'authorization' | 'consent' | 'revocation' | 'write';
 
-/** `unknown`: a write of which nobody can say yet whether it was done; the ledger can. */
+/** The audit part of a log record. `unknown`: the outcome of a write is not known yet; the ledger will know it. */
 export interface Audit {
   readonly audit: AuditKind;
   readonly decision: 'allowed' | 'refused' | 'unknown';
 }
 
 export interface AuditedCall {
-  /** Of its failure. */
+  /** Code of the failure, if the call failed. */
   readonly code?: string | undefined;
-  /** What it does where nothing stops it; `undefined`: nothing that is audited. */
+  /** What the call does if it succeeds. `undefined`: nothing that is audited. */
   readonly does?: AuditKind | undefined;
 }
 
-/** Refusals by what was refused: who somebody is, or what they may do. Others are the call's own outcome. */
+/** Failure codes that are audited as a refusal of their own kind. Other failures are outcomes of the call itself. */
 const REFUSALS: ReadonlyMap<string, AuditKind> = new Map([
   ...FAILURE_CODES.filter((code) => statusOf(code) === 401).map((code) => [code, 'authentication'] as const),
   ...['invalid_client', 'invalid_grant', 'slow_down', 'credentials', 'throttled'].map(
@@ -42,14 +42,19 @@ const UNCERTAIN: ReadonlySet<string> = new Set([
   'temporarily_unavailable',
 ]);
 
-/** Where records of the audit go: whatever level the log has, they are there. Only `silent` is without them. */
+/** The logger for audit records. It writes them at any log level except `silent`. */
 export const auditLog = (log: Logger): Logger => (log.level === 'silent' ? log : log.child({}, { level: 'info' }));
 
-/** What a refusal makes of it: whoever reached beyond their authority is judged for that, whatever they wanted to do there. */
+/**
+ * The audited action of a failed call. A call outside its authority is audited as authorization, whatever it tried to
+ * do.
+ */
 export const doesOf = ({ details }: Failure, does: AuditKind | undefined): AuditKind | undefined =>
   details.outside ? 'authorization' : does;
 
-/** The audit's part of a record; `undefined` of what is not audited: reads that were answered, requests not understood. */
+/**
+ * The audit part of a record. `undefined`: the call is not audited, such as a successful read or a malformed request.
+ */
 export function auditOf({ code, does }: AuditedCall): Audit | undefined {
   const audit = (code === undefined ? undefined : REFUSALS.get(code)) ?? does;
   if (audit === undefined) return undefined;

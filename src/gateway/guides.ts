@@ -4,7 +4,7 @@ import type { Authority } from '../core/authority.ts';
 import { GUIDE_NAMES, type GuideName } from '../core/guides.ts';
 import { holds, type Requirement, type Scope } from '../core/scopes.ts';
 
-/** Which scopes, any one of them, give a guide (decisions, section 9); none: every credential has it. */
+/** Scopes that give access to a guide; any one of them is enough. Empty: every credential may read the guide. */
 const GIVEN_BY: Readonly<Record<GuideName, readonly Scope[]>> = {
   overview: [],
   investigation: ['conversation_read'],
@@ -23,15 +23,17 @@ function gives(name: GuideName, authority: Authority, skills: readonly Requireme
 
 export interface Guides {
   given(authority: Authority): GuideName[];
-  /** `null`: no such guide, or not given to this authority. */
+  /** The text of a guide. `null`: there is no such guide, or the authority may not read it. */
   text(name: string, authority: Authority): string | null;
 }
 
-/** All of them, for the public documents too: guides hold no one's data. */
+/** Reads all guides. Public documents show all of them, because guides hold no customer data. */
 export const readGuides = (): ReadonlyMap<GuideName, string> =>
   new Map(GUIDE_NAMES.map((name) => [name, readFileSync(new URL(`resources/guides/${name}.md`, packageRoot), 'utf8')]));
 
-/** Reads the guides once. `skills`: what each A2A skill requires; holding any one of these gives `agent_tasks`. */
+/**
+ * Reads the guides once. `skills`: requirements of the A2A skills. Whoever may run one skill may read `agent_tasks`.
+ */
 export function openGuides(skills: readonly Requirement[]): Guides {
   const all = readGuides();
   return {

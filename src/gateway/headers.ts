@@ -1,10 +1,10 @@
 import { Failure } from '../core/failures.ts';
-import type { Call } from './call.ts';
+import type { Call } from './contract.ts';
 
-/** What a call has beside its input: headers over REST, arguments over MCP. */
+/** What a call sends in addition to its input: headers over REST, arguments over MCP. */
 type Sent = Pick<Call, 'tool' | 'idempotencyKey' | 'ifMatch' | 'origin'>;
 
-/** The Idempotency-Key of a write; `undefined` for what is none (contract, Common rules 5). */
+/** The Idempotency-Key of a write. `undefined`: the operation takes none, or the caller left out an optional one. */
 export function keyOf({ tool, idempotencyKey: key }: Sent): string | undefined {
   if (tool.idempotency === 'none') return undefined;
   const parameter = 'Idempotency-Key';
@@ -14,7 +14,7 @@ export function keyOf({ tool, idempotencyKey: key }: Sent): string | undefined {
   throw new Failure('invalid_idempotency_key', { errors: [{ parameter, code: 'invalid_idempotency_key' }] });
 }
 
-/** The revision that If-Match names, as an entity tag or as a bare number (decisions, section 12; checks, HT-10). */
+/** The revision that If-Match names, as an entity tag or as a bare number (HT-10). */
 export function ifMatchOf({ tool, ifMatch }: Sent): number | undefined {
   if (!tool.ifMatch) return undefined;
   const parameter = 'If-Match';
@@ -27,7 +27,7 @@ export function ifMatchOf({ tool, ifMatch }: Sent): number | undefined {
   return Number(revision);
 }
 
-/** Whether it is registered is the store's to say, which knows the credential (decisions, section 14). */
+/** The Origin of a call. The store checks that the credential has registered it. */
 export function originOf({ tool, origin }: Sent): string | undefined {
   if (!tool.origin) return undefined;
   if (origin === undefined)

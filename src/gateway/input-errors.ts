@@ -4,14 +4,14 @@ import type { Parameter } from '../core/tool.ts';
 
 type Input = Readonly<Record<string, unknown>>;
 type Path = readonly PropertyKey[];
-/** Where the members of an input belong; a tool says it of its own. */
+/** Where each member of an input belongs: path, query or body. A Tool has this shape. */
 interface Places {
   readonly parameters: readonly Pick<Parameter, 'name' | 'in'>[];
 }
 
 /**
- * What was wrong with an input, by name and code: never by value, and never with a library's own words. Names that
- * we do not know came from the caller and are repeated only where they look like a name.
+ * Lists what is wrong with an input, by name and code. It never repeats a value or a message of the library. An unknown
+ * name comes from the caller, so it is repeated only if it looks like a name.
  */
 export function inputErrors(places: Places | undefined, error: z.ZodError, input: Input): ParameterError[] {
   const errors = error.issues.flatMap((issue): ParameterError[] => {
@@ -19,13 +19,13 @@ export function inputErrors(places: Places | undefined, error: z.ZodError, input
       return issue.keys.map((key) => ({ ...placeOf(places, [...issue.path, key]), code: 'unsupported_parameter' }));
     }
     const place = placeOf(places, issue.path);
-    // What the place does not name is a fault of the value there.
+    // Only a body error has a pointer into the value. For a parameter, look at the parameter as a whole.
     const missing = valueAt(input, place.pointer === undefined ? issue.path.slice(0, 1) : issue.path) === undefined;
     const code = missing ? 'missing' : issue.path[0] === 'cursor' ? 'invalid_cursor' : 'invalid_parameter';
     return [{ ...place, code }];
   });
-  // A value can break several rules of its schema; that is one error of one place. What is not known comes first, as
-  // where a surface has found it itself.
+  // A value can break several rules of its schema; report one error for each member. Unknown members come first, which
+  // is the order of the errors that a surface finds itself.
   const once = [...new Map(errors.map((one) => [one.parameter ?? one.pointer, one])).values()];
   return [
     ...once.filter(({ code }) => code === 'unsupported_parameter'),
@@ -33,13 +33,13 @@ export function inputErrors(places: Places | undefined, error: z.ZodError, input
   ];
 }
 
-/** The refusal of an input: the first error names it. */
+/** The Failure of a wrong input. The first error decides its code. */
 export function refusalOf(errors: readonly ParameterError[]): Failure {
   const code = errors[0]?.code ?? 'invalid_parameter';
   return new Failure(code === 'missing' ? 'invalid_parameter' : code, { errors: errors.slice(0, 20) });
 }
 
-/** A parameter by its name; a member of a JSON body by its pointer (RFC 6901). */
+/** Names a parameter by its name, and a member of a JSON body by its pointer (RFC 6901). */
 function placeOf(places: Places | undefined, path: Path): Omit<ParameterError, 'code'> {
   const names = path.map((part) => printable(String(part)));
   const inBody = places?.parameters.some((one) => one.in === 'body' && one.name === path[0]);
@@ -56,7 +56,7 @@ function valueAt(input: unknown, path: Path): unknown {
 
 export const printable = (name: string): string => (/^[A-Za-z0-9_.[\]-]{1,64}$/.test(name) ? name : '(unprintable)');
 
-/** Text that no stored text can equal, and that PostgreSQL would refuse: U+0000 and unpaired surrogates. */
+/** Errors for texts that PostgreSQL cannot store and refuses: texts with U+0000 or unpaired surrogates. */
 export const unstorable = (places: Places | undefined, input: Input): ParameterError[] =>
   badTexts(input, []).map((path) => ({ ...placeOf(places, path), code: 'invalid_parameter' }));
 

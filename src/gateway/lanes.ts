@@ -3,24 +3,27 @@ import { Line } from '../core/line.ts';
 
 export interface LanesOptions<Item, Result> {
   /**
-   * Does the items of one lane in the slot of that number, which nobody else has meanwhile. Answers in order; an Error is that item's alone.
+   * Runs items of one lane in the slot of that number. No other run uses the slot meanwhile. Returns results in the
+   * order of the items; an Error fails only its own item.
    */
   readonly run: (items: readonly Item[], slot: number) => Promise<readonly (Result | Error)[]>;
-  /** Slots: runs at the same time. */
+  /** Number of slots: runs at the same time. */
   readonly slots: number;
-  /** Items of one run at most; BATCH where absent. */
+  /** Most items in one run. Default: BATCH. */
   readonly batch?: number;
-  /** Items of one app that wait in one lane; LENGTH where absent. */
+  /** Most items of one app that wait in one lane. Default: LENGTH. */
   readonly length?: number;
-  /** Milliseconds that an item waits while its lane has no turn; three times as long while it has. */
+  /**
+   * Milliseconds that an item waits while its lane makes no progress. While the lane has turns, three times as long.
+   */
   readonly patience: number;
-  /** What an item gets that had no turn in time, in place of a 503. */
+  /** Result of an item that had no turn in time. Absent: the item fails with 503. */
   readonly late?: Result;
 }
 
 /**
- * Where an item stands in line: a lane runs one batch at a time, a group of lanes has half of the slots, and an app all but
- * one. Apps have their turns one after the other, however many lanes one of them fills.
+ * The queue of an item. A lane runs one batch at a time. A group of lanes uses at most half of the slots, and an app at
+ * most all slots but one. Apps take turns, however many lanes one of them fills.
  */
 export interface Place {
   readonly lane: string;
@@ -30,12 +33,14 @@ export interface Place {
 
 export const BATCH = 8;
 export const LENGTH = 256;
-/** Lanes that one app can fill. */
+/** Lanes that the waiting items of one app can fill. */
 const FULL_LANES = 4;
+/** Times that the patience of an item can run out while its lane has turns. */
 const LOOKS = 3;
 /**
- * Milliseconds for which a run has the store to itself, so that the next one gathers more and finds its connection warm.
- * One that waits for rows or for a slow disk is not waited for. How much it gains has not been measured by itself.
+ * Milliseconds for which a run has the store to itself. The next run then gathers more items and finds a warm
+ * connection. After this time the run may be waiting for rows or a slow disk, so the next run begins. The gain is not
+ * measured.
  */
 const PROMPT = 3;
 
@@ -44,17 +49,17 @@ interface Waiting<Item, Result> {
   readonly app: App;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: Error) => void;
-  /** Turns that the lane had ended when this one was last looked at, and how often it was. */
+  /** Turns that the lane had ended at the last look at this item, and the number of looks. */
   seen: number;
   looks: number;
   timer: NodeJS.Timeout | undefined;
 }
 
-/** An app that has something to do here. */
+/** An app with waiting or running items. */
 interface App {
   readonly name: string;
   waiting: number;
-  /** Runs that had its turn. */
+  /** Running batches that used the turn of this app. */
   running: number;
 }
 
@@ -63,25 +68,25 @@ interface Lane<Item, Result> {
   readonly group: string;
   readonly waiting: Line<Waiting<Item, Result>>;
   busy: boolean;
-  /** Runs that have ended. */
+  /** Number of ended runs. */
   turns: number;
 }
 
 /**
- * Group commit: what comes into a lane while its batch is under way waits, and goes together in the next one. Nobody waits
- * for company, and nobody is answered before the run that did its item. Bounded in length, in time and in what runs at
- * once; who is turned away was never begun.
+ * Group commit. Items that arrive while a batch of their lane runs wait and go together in the next batch. No item
+ * waits for others to arrive, and an item is answered only after its run. Queue length, waiting time and concurrent
+ * runs are limited. A rejected item was never started.
  */
 export class Lanes<Item, Result> {
   readonly #options: LanesOptions<Item, Result>;
-  /** Only those with something to do; who has had a turn goes to the end. */
+  /** Lanes with work, in the order of their turns. A lane goes to the end when it has had its turn. */
   readonly #lanes = new Map<string, Lane<Item, Result>>();
-  /** The same of apps. */
+  /** Apps with work, in the order of their turns. */
   readonly #apps: App[] = [];
   readonly #groups = new Map<string, number>();
-  /** Ascending: the lowest are used most, and their connections know the statements best. */
+  /** Free slots, ascending. The lowest slots are used most, so their connections have most statements prepared. */
   readonly #free: number[];
-  /** Of the run that has begun last, while it is prompt. */
+  /** Timer of the latest run, while that run has the store to itself. */
   #prompt: NodeJS.Timeout | undefined;
 
   constructor(options: LanesOptions<Item, Result>) {
@@ -89,7 +94,9 @@ export class Lanes<Item, Result> {
     this.#free = Array.from({ length: options.slots }, (_, i) => i);
   }
 
-  /** Resolves with what the item's run answers; rejects with its Error, or with 503 where it had no turn in time (`late`). */
+  /**
+   * Resolves with the result of the item. Rejects with its Error, or with 503 if it had no turn in time (see `late`).
+   */
   add({ lane: name, group, app: appName }: Place, item: Item): Promise<Result> {
     const length = this.#options.length ?? LENGTH;
     const app = this.#app(appName);
@@ -108,7 +115,7 @@ export class Lanes<Item, Result> {
       };
       const look = (): void => {
         waiting.looks++;
-        // A lane that moves is only busy, or this process is; one that does not may be locked out.
+        // A lane with turns is only busy, or this process is. A lane without turns may wait for a lock, so give up.
         if (waiting.seen !== lane.turns && waiting.looks < LOOKS) {
           waiting.seen = lane.turns;
           wait();
@@ -120,7 +127,7 @@ export class Lanes<Item, Result> {
         if (this.#options.late === undefined) reject(turnedAway());
         else resolve(this.#options.late);
       };
-      // An answer that lies in the socket of a busy process is read before the time is called up.
+      // setImmediate lets a busy process first read an answer that is already in its socket.
       const wait = (): void => {
         waiting.timer = setTimeout(() => setImmediate(() => waiting.timer && look()), this.#options.patience);
       };
@@ -148,9 +155,9 @@ export class Lanes<Item, Result> {
     }
   }
 
-  /** The app whose turn it is, and one of its lanes that can run. */
+  /** The next app, and one of its lanes that can run. */
   #turn(): { readonly app: App; readonly lane: Lane<Item, Result> } | undefined {
-    // One app, or one website whose rows somebody holds, must not take every connection.
+    // Limit apps and groups: one app, or one website with locked rows, must not take every connection.
     const { slots } = this.#options;
     for (const app of this.#apps) {
       if (app.waiting === 0 || app.running >= Math.max(1, slots - 1)) continue;
@@ -194,7 +201,7 @@ export class Lanes<Item, Result> {
     });
   }
 
-  /** The run is done, or no longer prompt. */
+  /** The run has ended, or its time alone with the store is over. */
   #over(prompt: NodeJS.Timeout): void {
     if (this.#prompt === prompt) this.#prompt = undefined;
     this.#next();
@@ -203,7 +210,7 @@ export class Lanes<Item, Result> {
   /** Never rejects. */
   async #run(batch: readonly Waiting<Item, Result>[], slot: number): Promise<void> {
     let results: readonly (Result | Error)[] = [];
-    let failed = new Error('a batch was not answered');
+    let failed = new Error('a run returned fewer results than items: it must return one for each');
     try {
       results = await this.#options.run(
         batch.map(({ item }) => item),
@@ -221,7 +228,7 @@ export class Lanes<Item, Result> {
 
   #forget(lane: Lane<Item, Result>, app: App): void {
     if (!lane.busy && lane.waiting.empty) this.#lanes.delete(lane.name);
-    const at = this.#apps.indexOf(app); // who rode in another's batch may have gone before
+    const at = this.#apps.indexOf(app); // -1: it was removed before, because its item ran in the batch of another app
     if (at >= 0 && app.waiting === 0 && app.running === 0) this.#apps.splice(at, 1);
   }
 }

@@ -8,17 +8,17 @@ import { Skills } from './skills.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 
-/** Loads every declaration under tools/: adding an operation is adding its file. */
+/** Loads every declaration under tools/. To add an operation, add its file. */
 export const loadTools = async (folder = new URL('tools/', ROOT)): Promise<Registry> =>
   new Registry(await declarations<Tool>(folder));
 
-/** The MCP resources under resources/, in the order of their file names. */
+/** Loads the MCP resources under resources/, in the order of their file names. */
 export const loadResources = (): Promise<Resource[]> => declarations<Resource>(new URL('resources/', ROOT));
 
-/** The MCP prompts under prompts/, in the order of their file names. */
+/** Loads the MCP prompts under prompts/, in the order of their file names. */
 export const loadPrompts = (): Promise<Prompt[]> => declarations<Prompt>(new URL('prompts/', ROOT));
 
-/** The A2A skills under skills/, over the tools that they compose. */
+/** Loads the A2A skills under skills/. The registry holds the tools that they call. */
 export const loadSkills = async (registry: Registry): Promise<Skills> =>
   new Skills(await declarations<Skill>(new URL('skills/', ROOT)), registry);
 
@@ -28,7 +28,7 @@ async function declarations<T>(folder: URL): Promise<T[]> {
   );
   return Promise.all(
     names.sort().map(async (name) => {
-      // A file of these folders exports one declaration; the law tests hold every file to that.
+      // The cast is sound: tests check that every file of these folders exports one declaration as its default.
       const module = (await import(new URL(name.replaceAll('\\', '/'), folder).href)) as { default: T };
       return module.default;
     }),

@@ -13,16 +13,16 @@ import { Subscriptions } from './subscriptions.ts';
 import { Ledger } from './writes.ts';
 
 export interface GatewayOptions {
-  /** Without `writers`, writes run on `db`, two at the same time. */
+  /** Without `writers`, writes run on `db`, at most two at the same time. */
   readonly store: Pick<Store, 'db' | 'slow'> & Partial<Pick<Store, 'writers' | 'replica'>>;
-  /** The operator's keys, which sign cursors. */
+  /** The operator's keys. They sign cursors. */
   readonly keys: CursorKeys;
-  /** What clients call the gateway, for addresses in its answers; that of a checkout where absent. */
+  /** Public base URL of the gateway, for URLs in answers. Default: the URL of a development checkout. */
   readonly baseUrl?: string;
-  /** Checks every n-th answer against its schema; 1 in tests. */
+  /** Checks every n-th answer against the output schema of the tool. Tests use 1. */
   readonly checkEvery: number;
   readonly onDefect: (tool: Tool, error: unknown) => void;
-  /** Takes writes to conversations and visitors in place of the platform's own writer. */
+  /** Performs writes to conversations and visitors instead of the platform's own writer. */
   readonly remote?: RemoteWriter;
 }
 

@@ -2,11 +2,11 @@ import { Failure } from '../core/failures.ts';
 import { type Grant, oweQuota, seeQuota, takeQuota, takesNoWrites } from '../store/calls/quota.ts';
 import { type Database, isUnavailable, StoreUnreachable } from '../store/driver/postgres.ts';
 
-/** State of an app's bucket as the RateLimit headers tell it (draft-ietf-httpapi-ratelimit-headers-10). */
+/** State of an app's bucket, for the RateLimit headers (draft-ietf-httpapi-ratelimit-headers-10). */
 export interface QuotaState {
   readonly perMinute: number;
   readonly remaining: number;
-  /** Seconds until a unit more is there; 0 while the bucket is full. */
+  /** Seconds until one more unit is available; 0: the bucket is full. */
   readonly reset: number;
 }
 
@@ -14,7 +14,9 @@ interface Lease {
   held: number;
   unspent: number;
   readonly grantedIn: string;
-  /** performance.now() in milliseconds: a length of time, not a decision about the clock. */
+  /**
+   * End of the lease by performance.now(), in milliseconds. It measures only a duration; PostgreSQL's clock decides.
+   */
   readonly until: number;
   remaining: number;
   readonly perMinute: number;
@@ -23,24 +25,24 @@ interface Lease {
 
 const LEASE_SECONDS = 2;
 
-/** What is left of a bucket that cannot be written, by this process's count; `at` is performance.now(). */
-interface Kept {
+/** Units left in a bucket that cannot be written, counted by this process. `at` is performance.now(). */
+interface LocalBucket {
   readonly tokens: number;
   readonly at: number;
 }
 
 /**
- * The token bucket of each app lives in PostgreSQL and is shared by surfaces and replicas (decisions, section 21). A
- * replica leases a few units at a time and spends them in memory: a bucket row in every statement cost 42 % of a
- * read's throughput, leases cost one statement in about fifteen calls. Leased units are out of the bucket until they are
- * spent or given back, so no number of replicas grants more than the quota.
+ * The token bucket of each app lives in PostgreSQL; all surfaces and replicas share it. A replica leases a few units at
+ * a time and spends them in memory. The reason is cost (measured): a bucket row in every statement takes 42 % of the
+ * throughput of a read, and leases take one statement in about fifteen calls. Leased units are out of the bucket until
+ * they are spent or returned. So all replicas together never grant more than the quota.
  */
 export class Quota {
   readonly #db: Database;
   readonly #leases = new Map<string, Lease>();
-  readonly #asking = new Map<string, Promise<Lease | null> | undefined>();
-  readonly #kept = new Map<string, Kept>();
-  /** Units of an app that its bucket has not been told of yet. */
+  readonly #requests = new Map<string, Promise<Lease | null> | undefined>();
+  readonly #localBuckets = new Map<string, LocalBucket>();
+  /** Units that an app owes and that are not yet subtracted from its bucket. */
   readonly #owed = new Map<string, number>();
   #refusals = 0;
 
@@ -49,12 +51,12 @@ export class Quota {
   }
 
   /**
-   * Spends `cost` units of the app, and says how many they came to, or throws `quota_exceeded`; unreachable state is
-   * `service_unavailable`, never a pass. `before`: units that the same request has spent already.
+   * Spends `cost` units of the app and returns the units that were spent. Throws `quota_exceeded`, or
+   * `service_unavailable` if the bucket cannot be reached. `before`: units that the same request has already spent.
    */
   async charge(app: string, cost: number, before = 0): Promise<number> {
     if (cost === 0) return 0;
-    // A request that costs more than the burst takes the whole of it: waiting for more would never help.
+    // A request that costs more than the burst takes the whole burst. The bucket can never hold more.
     const dueOf = (burst: number): number => Math.min(cost, Math.max(0, burst - before));
     for (;;) {
       const lease = this.#leases.get(app);
@@ -63,12 +65,12 @@ export class Quota {
         lease.unspent -= due;
         return due;
       }
-      const waiting = this.#asking.get(app) !== undefined;
-      const fresh = await this.#asked(app, cost);
-      if (waiting) continue; // what another call asked for is shared out among those who waited
+      const waiting = this.#requests.get(app) !== undefined;
+      const fresh = await this.#lease(app, cost);
+      if (waiting) continue; // the calls that waited share the lease that another call requested
       if (!fresh) throw new Failure('unauthenticated');
       const lacking = dueOf(fresh.burst) - fresh.unspent;
-      // Where the bucket has enough, others were only quicker to take what this call had asked for.
+      // If the bucket has enough, other calls only took the units of this lease first: try again.
       if (lacking > fresh.remaining) {
         this.#refusals++;
         throw new Failure('quota_exceeded', { retryAfter: seconds(lacking - fresh.remaining, fresh.perMinute) });
@@ -76,15 +78,15 @@ export class Quota {
     }
   }
 
-  /** Gives units back that were charged for a call which turned out to have no authority. */
+  /** Returns units that were charged for a call without authority. */
   refund(app: string, cost: number): void {
     const lease = this.#leases.get(app);
     if (lease) lease.unspent = Math.min(lease.held, lease.unspent + cost);
   }
 
   /**
-   * Takes units for work that is done, and never refuses: what is leased here, and the rest from the bucket, which may then
-   * hold less than nothing. The app's next calls wait until that is filled up again, on whatever replica they come.
+   * Takes units for finished work, and never refuses: first leased units, then units of the bucket, which may become
+   * negative. The next calls of the app are refused on every replica until the bucket has refilled.
    */
   async owe(app: string, units: number): Promise<void> {
     const lease = this.#leases.get(app);
@@ -95,7 +97,7 @@ export class Quota {
     await this.#settle(app);
   }
 
-  /** Tells the bucket what is owed. Where the store cannot take it now, it is told before the next lease. */
+  /** Subtracts the owed units from the bucket. If the store is unavailable, the next lease tries again first. */
   async #settle(app: string): Promise<void> {
     const units = this.#owed.get(app) ?? 0;
     if (units === 0) return;
@@ -110,12 +112,12 @@ export class Quota {
     }
   }
 
-  /** Charges that were refused here, ever. */
+  /** Number of charges that this process has refused. */
   get refusals(): number {
     return this.#refusals;
   }
 
-  /** `undefined` until something was charged to the app here. */
+  /** State of the app's bucket. `undefined`: this process has charged nothing to the app yet. */
   state(app: string): QuotaState | undefined {
     const lease = this.#leases.get(app);
     if (!lease) return undefined;
@@ -123,29 +125,30 @@ export class Quota {
     return { perMinute: lease.perMinute, remaining, reset: remaining >= lease.burst ? 0 : seconds(1, lease.perMinute) };
   }
 
-  /** One statement at a time for an app: who comes meanwhile waits for the same answer. */
-  #asked(app: string, cost: number): Promise<Lease | null> {
-    const before = this.#asking.get(app);
+  /** Requests a lease, one statement at a time for each app. Calls that arrive meanwhile wait for the same lease. */
+  #lease(app: string, cost: number): Promise<Lease | null> {
+    const before = this.#requests.get(app);
     if (before) return before;
-    // The key stays: a Map that is added to and deleted from with each call keeps what it held (core/line.ts).
-    const asking = this.#ask(app, cost).finally(() => this.#asking.set(app, undefined));
-    this.#asking.set(app, asking);
-    return asking;
+    // Set `undefined` instead of deleting: a Map whose keys come and go with each call keeps its deleted values from
+    // being collected young (core/line.ts).
+    const request = this.#requestLease(app, cost).finally(() => this.#requests.set(app, undefined));
+    this.#requests.set(app, request);
+    return request;
   }
 
-  async #ask(app: string, cost: number): Promise<Lease | null> {
+  async #requestLease(app: string, cost: number): Promise<Lease | null> {
     if (this.#owed.get(app)) await this.#settle(app);
     const began = performance.now();
     const last = this.#leases.get(app);
     const { held = 0, unspent = 0, grantedIn: heldIn = '0' } = last ?? {};
-    // From here on they are the bucket's: nobody may spend them meanwhile, and a statement that fails gave them back or
-    // let them lapse.
+    // The statement returns these units to the bucket, so no call may spend them meanwhile. If the statement fails,
+    // they were either returned or lost.
     if (last) {
       last.remaining += unspent;
       last.held = 0;
       last.unspent = 0;
     }
-    // A lease of an eighth of what is left: large while there is plenty, single units near the end of the bucket.
+    // Lease an eighth of the remaining units: many while the bucket is full, single units near its end.
     const want = Math.max(cost, Math.floor((last?.remaining ?? 0) / 8));
     const grant = await takeQuota(this.#db, app, {
       need: cost,
@@ -156,11 +159,11 @@ export class Quota {
       windowSeconds: LEASE_SECONDS * 2,
     }).then(
       (taken) => {
-        this.#kept.delete(app);
+        this.#localBuckets.delete(app);
         return taken;
       },
       (cause: unknown) => {
-        if (takesNoWrites(cause)) return this.#keep(app, cost, want);
+        if (takesNoWrites(cause)) return this.#grantLocally(app, cost, want);
         throw cause instanceof StoreUnreachable ? new Failure('service_unavailable', { cause, retryAfter: 1 }) : cause;
       },
     );
@@ -179,21 +182,21 @@ export class Quota {
   }
 
   /**
-   * The grant of a store that can be read only (checks, F-19: reads go on): what its bucket held when it was first seen so,
-   * and the app's rate from then on, counted here. Each replica counts for itself, until the store takes writes again.
+   * Grants units while the store is read-only, so that reads go on (F-19). The bucket begins with its last stored level
+   * and refills at the app's rate. Each replica counts for itself until the store accepts writes again.
    */
-  async #keep(app: string, need: number, want: number): Promise<Grant | null> {
+  async #grantLocally(app: string, need: number, want: number): Promise<Grant | null> {
     const bucket = await seeQuota(this.#db, app);
     if (!bucket) return null;
     const { per_minute, burst } = bucket;
     const now = performance.now();
-    const { tokens, at } = this.#kept.get(app) ?? { tokens: bucket.remaining, at: now };
+    const { tokens, at } = this.#localBuckets.get(app) ?? { tokens: bucket.remaining, at: now };
     const left = Math.min(burst, tokens + ((now - at) * per_minute) / 60_000) - (this.#owed.get(app) ?? 0);
     this.#owed.set(app, 0);
     const granted = left >= Math.min(need, burst) ? Math.min(want, Math.floor(left)) : 0;
     const remaining = left - granted;
-    this.#kept.set(app, { tokens: remaining, at: now });
-    // Of no window: what is unspent when the store takes writes again is nobody's.
+    this.#localBuckets.set(app, { tokens: remaining, at: now });
+    // No window: units that are unspent when the store accepts writes again are not returned to the bucket.
     return { granted, granted_in: '0', remaining, per_minute, burst };
   }
 }

@@ -7,17 +7,17 @@ import type { Corridor } from './call.ts';
 import { mayCall } from './registry.ts';
 import type { WriteCall } from './writes.ts';
 
-/** Sessions of the realtime socket, bound to one call (contract, Realtime; decisions, section 14). */
+/** Writes of realtime sessions. */
 export class RealtimeSessions {
   readonly #base: string;
 
-  /** `baseUrl`: what clients call the gateway. */
+  /** `baseUrl`: public base URL of the gateway. */
   constructor(baseUrl: string) {
     this.#base = baseUrl.replace(/^http/, 'ws');
   }
 
   writes({ session, origin = '' }: WriteCall): RealtimeWrites {
-    const told = (id: string, { ticket, expires }: { ticket: string; expires: number }): RealtimeTicket => ({
+    const ticketOf = (id: string, { ticket, expires }: { ticket: string; expires: number }): RealtimeTicket => ({
       ticket,
       ticket_expires_at: expires,
       socket_url: `${this.#base}/api/v1/realtime/sessions/${id}/socket`,
@@ -35,7 +35,7 @@ export class RealtimeSessions {
         const done = await createSession(session, { id, origin, sites, ticket: digest });
         return {
           session_id: id,
-          ...told(id, { ticket, expires: done.ticket_expires_at }),
+          ...ticketOf(id, { ticket, expires: done.ticket_expires_at }),
           protocol: PROTOCOL,
           expires_at: done.expires_at,
           heartbeat_seconds: HEARTBEAT,
@@ -45,14 +45,16 @@ export class RealtimeSessions {
       createTicket: async (id) => {
         const { ticket, digest } = newTicket();
         const done = await createTicket(session, { id, origin, ticket: digest });
-        return told(id, { ticket, expires: done.ticket_expires_at });
+        return ticketOf(id, { ticket, expires: done.ticket_expires_at });
       },
       closeSession: (id) => closeSession(session, { id, origin }),
     };
   }
 }
 
-/** What the socket's streams ask of the corridor: whether an authority may have one, and the price of a page, there and back. */
+/**
+ * What the streams of the socket need from the corridor: a check of the authority, and the charge or refund of a page.
+ */
 export function streaming(corridor: Corridor): {
   permitted(authority: Authority): boolean;
   charge(authority: Authority): Promise<number>;

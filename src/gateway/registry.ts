@@ -6,7 +6,7 @@ import type { OperationFacts, Tool } from '../core/tool.ts';
 /** All operations, in the order of their names. */
 export class Registry {
   readonly operations: readonly Tool[];
-  /** Those that are MCP tools too: all but the realtime ones (contract, Realtime). */
+  /** The operations that are MCP tools too: all except the realtime operations. */
   readonly tools: readonly Tool[];
   readonly #byName: ReadonlyMap<string, Tool>;
 
@@ -14,20 +14,20 @@ export class Registry {
     this.operations = [...operations].sort((a, b) => (a.name < b.name ? -1 : 1));
     this.tools = this.operations.filter((one) => one.mcp);
     this.#byName = new Map(this.tools.map((tool) => [tool.name, tool]));
-    if (this.#byName.size !== this.tools.length) throw new Error('two tools have the same name');
+    if (this.#byName.size !== this.tools.length) throw new Error('two tools have the same name: rename one of them');
   }
 
   get(name: string): Tool | undefined {
     return this.#byName.get(name);
   }
 
-  /** The tools that a credential can call: what is not among them does not exist for it. */
+  /** The tools that a credential may call. Other tools do not exist for it. */
   callableBy(authority: Authority): Tool[] {
     return this.tools.filter((tool) => mayCall(tool, authority));
   }
 }
 
-/** Whether the authority holds what the operation always asks for; parameters may ask for more. */
+/** Whether the authority holds what the operation always requires. Single parameters can require more. */
 export const mayCall = (tool: Tool, authority: Authority): boolean =>
   holds(authority, tool.required) &&
   !(tool.restrictions === 'refused' && isRestricted(authority)) &&

@@ -7,7 +7,7 @@ import type { Tool } from '../core/tool.ts';
 import { inputErrors, refusalOf, unstorable } from './input-errors.ts';
 import { lacking, mayCall, type Registry } from './registry.ts';
 
-/** A skill and what the registry derives for it from the operations that it composes. */
+/** A skill, and the values that are derived from the operations that it calls. */
 export interface OfferedSkill {
   readonly skill: Skill;
   readonly tools: readonly Tool[];
@@ -24,10 +24,10 @@ export class Skills {
   constructor(skills: readonly Skill[], registry: Registry) {
     this.all = skills.map((skill) => offered(skill, registry)).sort((a, b) => (a.skill.name < b.skill.name ? -1 : 1));
     this.#byName = new Map(this.all.map((one) => [one.skill.name, one]));
-    if (this.#byName.size !== this.all.length) throw new Error('two skills have the same name');
+    if (this.#byName.size !== this.all.length) throw new Error('two skills have the same name: rename one of them');
   }
 
-  /** Scopes that any of them needs, in the order of all scopes. */
+  /** Scopes that at least one skill needs, in the order of SCOPES. */
   get scopes(): Scope[] {
     return SCOPES.filter((scope) => this.all.some(({ required }) => required.scopes.includes(scope)));
   }
@@ -40,7 +40,7 @@ export class Skills {
 function offered(skill: Skill, registry: Registry): OfferedSkill {
   const tools = skill.tools.map((name) => {
     const tool = registry.get(name);
-    if (!tool) throw new Error(`skill ${skill.name} composes ${name}, which is no tool`);
+    if (!tool) throw new Error(`skill ${skill.name} names the tool ${name}, which does not exist: correct its tools`);
     return tool;
   });
   return {
@@ -51,7 +51,7 @@ function offered(skill: Skill, registry: Registry): OfferedSkill {
   };
 }
 
-/** Throws `not_permitted`, with what is lacking, where the authority may not call all that the skill composes. */
+/** Throws `not_permitted`, with the missing requirements, unless the authority may call every tool of the skill. */
 export function permit({ tools, required, unrestricted }: OfferedSkill, authority: Authority): void {
   if (tools.every((tool) => mayCall(tool, authority))) return;
   throw new Failure('not_permitted', {
@@ -59,12 +59,12 @@ export function permit({ tools, required, unrestricted }: OfferedSkill, authorit
   });
 }
 
-/** The arguments as the skill takes them; throws the Failure of those that do not fit, by name and never by value. */
+/** Parses the arguments of a skill. Throws a Failure that names wrong arguments and never repeats their values. */
 export function argumentsOf(
   { skill }: OfferedSkill,
   given: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
-  // Every argument is like a member of a JSON body: what is wrong inside it is named by its place.
+  // Treat each argument as a member of a JSON body, so that an error inside it has a JSON pointer.
   const places = { parameters: Object.keys(skill.input.shape).map((name) => ({ name, in: 'body' as const })) };
   const parsed = skill.input.safeParse(given);
   const errors = parsed.success ? unstorable(places, given) : inputErrors(places, parsed.error, given);

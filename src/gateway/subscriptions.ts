@@ -22,13 +22,16 @@ import {
 } from '../store/events/subscriptions.ts';
 import { type OperationState, placeOf, type WriteCall } from './writes.ts';
 
-/** Reads and writes of subscriptions, and pulls, bound to one call (contract, Event subscriptions and events). */
+/** Reads and writes of subscriptions, and pulls of their events. */
 export class Subscriptions {
   readonly #writer: Database;
   readonly #keys: CursorKeys;
   readonly #secret: () => Promise<Uint8Array>;
 
-  /** `writer`: writes may wait for rows; `secret`: the store's own key (store/calls/ledger.ts, openLedgerKey). */
+  /**
+   * `writer`: connections for statements that can wait for row locks. `secret`: the store's own key
+   * (store/calls/ledger.ts, openLedgerKey).
+   */
   constructor(writer: Database, keys: CursorKeys, secret: () => Promise<Uint8Array>) {
     this.#writer = writer;
     this.#keys = keys;
@@ -37,25 +40,25 @@ export class Subscriptions {
 
   reads(session: ReadSession): SubscriptionReads {
     return {
-      subscriptions: async () => (await readSubscriptions(session)).map((one) => told(session, one)),
-      subscription: async (id) => told(session, await readSubscription(session, id)),
+      subscriptions: async () => (await readSubscriptions(session)).map((one) => subscriptionOf(session, one)),
+      subscription: async (id) => subscriptionOf(session, await readSubscription(session, id)),
       pull: (request) => pullPage({ session, keys: this.#keys, eventKey: this.#secret }, request),
     };
   }
 
-  /** The writes of one call. `state` is told what the ledger has answered of one that has a key. */
+  /** The writes of one call. If the call has a key, `state` receives the ledger's answer. */
   writes(call: WriteCall, state: (operation: OperationState) => void): SubscriptionWrites {
     const { session } = call;
     const run = async (command: SubscriptionCommand): Promise<unknown> => this.#run(call, command, state);
-    const revision = call.ifMatch ?? 0; // asked for by the operations that name it
+    const revision = call.ifMatch ?? 0; // the operations that use it require If-Match
     return {
       createSubscription: async (definition) => {
         const id = `sub_${randomBytes(16).toString('hex')}`;
-        const done = await run({ operation: 'subscription_create', id, ...stored(session, definition) });
+        const done = await run({ operation: 'subscription_create', id, ...storedForm(session, definition) });
         return this.#subscribed(session, done);
       },
       replaceSubscription: async (id, definition) => {
-        const done = await run({ operation: 'subscription_replace', id, revision, ...stored(session, definition) });
+        const done = await run({ operation: 'subscription_replace', id, revision, ...storedForm(session, definition) });
         return this.#subscribed(session, done);
       },
       deleteSubscription: async (id) => {
@@ -83,10 +86,10 @@ export class Subscriptions {
     return outcome.done;
   }
 
-  /** Of a replay as of the first answer: the positions that it began with are kept with it. */
+  /** The result with its first cursor. A replay has the same cursor, because the ledger stores the first positions. */
   #subscribed(session: ReadSession, done: unknown): Subscribed {
     const row = storedSubscription(done);
-    const subscription = told(session, row);
+    const subscription = subscriptionOf(session, row);
     const positions = new Map(subscription.website_ids.map((id, i) => [id, row.positions[i] ?? 0]));
     const { credentialId: credential, environment } = session.authority;
     return {
@@ -102,8 +105,8 @@ export class Subscriptions {
   }
 }
 
-/** The definition by native numbers; a website that is not granted is not found. */
-function stored(
+/** The definition with native website numbers. Throws `not_found` for a website that is not granted. */
+function storedForm(
   { authority }: ReadSession,
   { website_ids, event_types, start }: SubscriptionDefinition,
 ): StoredDefinition {
@@ -115,7 +118,7 @@ function stored(
   return { sites, event_types, start };
 }
 
-function told({ authority }: ReadSession, row: StoredSubscription): Subscription {
+function subscriptionOf({ authority }: ReadSession, row: StoredSubscription): Subscription {
   const ids = new Map([...authority.websites.values()].map(({ id, site }) => [site, id]));
   return {
     subscription_id: row.id,

@@ -12,21 +12,22 @@ export interface UpkeepOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Rows of one statement: short locks, and other replicas skip them. */
+/** Rows in one statement. Small batches keep locks short, and other replicas skip locked rows. */
 const BATCH = 500;
+/** Milliseconds between rounds. */
 const EVERY = 5_000;
-/** Commands that one round asks the other system for, at the same time. */
+/** Commands that one round asks the other system about, in parallel. */
 const ASKED = 25;
-/** Milliseconds that a round waits for the other system, well within the lease that it holds. */
+/** Milliseconds that a round waits for the other system. They are far fewer than the lease of the round. */
 const PATIENCE = 3_000;
 
 /**
- * One round of upkeep, on any replica: finds out what became of remote commands that their replica did not settle, erases
- * outcomes after 24 hours, and deletes tokens and consents that ended long ago. Returns how many rows it changed.
+ * Runs one round of upkeep, on any replica. It settles remote commands that their replica left unsettled, erases
+ * outcomes after 24 hours, and deletes tokens and consents that ended long ago. Returns the number of changed rows.
  */
 export async function upkeep({ db, registry, remote }: Omit<UpkeepOptions, 'onError'>): Promise<number> {
   let changed = 0;
-  // All that is due: with a batch a round, more than a hundred writes a second would be kept ever longer than 24 hours.
+  // Erase everything that is due. One batch a round covers only 100 writes a second; more would stay beyond 24 hours.
   for (let erased = BATCH; erased === BATCH; changed += erased) erased = await eraseOutcomes(db, BATCH);
   for (let purged = BATCH; purged >= BATCH; changed += purged) purged = await purgeOAuth(db, BATCH);
   if (!remote) return changed;
@@ -34,7 +35,7 @@ export async function upkeep({ db, registry, remote }: Omit<UpkeepOptions, 'onEr
   await Promise.all(
     lapsed.map(async ({ operationId, epoch, website, operation }) => {
       const found = remote.find(operationId, website).catch(() => undefined);
-      // Where the other system cannot tell either, or does not answer, the outcome is unknown, and asked for again.
+      // If the other system does not know or does not answer, the outcome stays unknown, and a later round asks again.
       const outcome = (await Promise.race([found, pause(PATIENCE, undefined, { ref: false })])) ?? null;
       const receipts = registry.get(operation)?.emits ?? [];
       if (await settle(db, { operationId, epoch, receipts }, outcome)) changed++;
@@ -43,7 +44,7 @@ export async function upkeep({ db, registry, remote }: Omit<UpkeepOptions, 'onEr
   return changed;
 }
 
-/** Rounds every 5 s until `stop` is called, which waits for the round under way. */
+/** Runs a round every 5 s. `stop` ends this and waits for the current round. */
 export function startUpkeep(options: UpkeepOptions): { stop(): Promise<void> } {
   let under: Promise<unknown> = Promise.resolve();
   const timer = setInterval(() => {

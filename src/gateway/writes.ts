@@ -18,21 +18,21 @@ import { ConversationView } from '../views/conversation.ts';
 import { VisitorView } from '../views/visitor.ts';
 import { Lanes } from './lanes.ts';
 
-/** The command that a call has entered, as its surface tells of it. */
+/** The command of a call, as the surface reports it. */
 export interface OperationState {
   readonly id: string;
-  /** Whether an earlier call made the answer. */
+  /** Whether the answer is that of an earlier call. */
   readonly replayed: boolean;
 }
 
 export interface WriteCall {
   readonly session: ReadSession;
   readonly tool: Tool;
-  /** The Idempotency-Key; `undefined` where the operation leaves it out. */
+  /** The Idempotency-Key. `undefined`: the operation takes none, or the caller left out an optional one. */
   readonly key: string | undefined;
-  /** The revision that If-Match names, where the operation asks for one. */
+  /** The revision of If-Match. `undefined`: the operation does not require it. */
   readonly ifMatch: number | undefined;
-  /** Header Origin, where the operation asks for it. */
+  /** Header Origin. `undefined`: the operation does not require it. */
   readonly origin: string | undefined;
   readonly input: Readonly<Record<string, unknown>>;
 }
@@ -45,13 +45,15 @@ const PlanDone = z.object({
   changes: z.array(z.object({ field: z.string(), from: Value, to: Value })),
 });
 
-/** Milliseconds that a command waits where nothing moves; its statement has the rest of 3 s (store/open/open.ts). */
+/**
+ * Milliseconds that a command waits in a lane without progress. Its statement has the rest of 3 s (store/open/open.ts).
+ */
 const PATIENCE = 1_000;
 
 /**
- * Enters commands into the ledger (contract, Common rules 5 and 6; decisions, section 10). The platform's own writer runs
- * inside the ledger's statement; a remote one is called between reservation and settlement, and where its answer does
- * not come the outcome is unknown and stays so until the reconciler has found it out.
+ * Enters commands into the ledger, so that each command happens once for its Idempotency-Key. The platform's own writer
+ * runs inside the ledger's statement. A remote writer runs between reservation and settlement. If its answer does not
+ * arrive, the outcome is unknown until the upkeep has asked the other system.
  */
 export class Ledger {
   readonly #db: Database;
@@ -59,7 +61,10 @@ export class Ledger {
   readonly #lanes: Lanes<{ readonly kind: Kind; readonly keyed: Keyed }, Entry>;
   readonly #secret: () => Promise<Uint8Array>;
 
-  /** `writers`: as many as write at the same time, each for one statement after the other; `secret`: the store's own key. */
+  /**
+   * `writers`: one for each write at the same time; each runs one statement after another. `secret`: the store's own
+   * key.
+   */
   constructor(writers: readonly [Database, ...Database[]], secret: () => Promise<Uint8Array>, remote?: RemoteWriter) {
     [this.#db] = writers;
     this.#secret = secret;
@@ -75,7 +80,7 @@ export class Ledger {
     });
   }
 
-  /** The writes of one call. `state` is told as soon as the ledger has answered. */
+  /** The writes of one call. `state` receives the operation as soon as the ledger has answered. */
   writes(
     call: WriteCall,
     state: (operation: OperationState) => void,
@@ -94,7 +99,7 @@ export class Ledger {
         await run(command, { view: ConversationView, id: conversation });
       },
       detectLanguage: async ({ feature, expectedVersion: expected_version, text, fallback }) => {
-        // Loaded at the first call: the model takes 0.4 s, and most processes never need it.
+        // Load the model at the first call: loading takes 0.4 s (measured), and most processes never need it.
         const { detectLanguage } = await import('../native/language.ts');
         const language = detectLanguage(text) ?? fallback;
         const command = {
@@ -119,9 +124,9 @@ export class Ledger {
     state: (operation: OperationState) => void,
   ): Promise<Readonly<Record<string, unknown>>> {
     const { session, tool, key } = call;
-    if (key === undefined) throw new Error(`${tool.name} has come without its key`);
+    if (key === undefined) throw new Error(`${tool.name} writes to the ledger, so it must require an Idempotency-Key`);
     const { operationId, fingerprint } = placeOf(await this.#secret(), call, key);
-    // What only computes has nothing to do in another system.
+    // A command without an author only computes, so it never runs in another system.
     const remote = tool.author ? this.#remote : undefined;
     const { authority, website } = session;
     const keyed = { session, operationId, attempt: randomUUID(), fingerprint, command, about };
@@ -131,7 +136,7 @@ export class Ledger {
       receipts: tool.emits,
       remote: remote !== undefined,
     };
-    // A batch asks once what its callers may see: those with restrictions, each in a lane of its own.
+    // A batch checks once what its callers may see. Therefore each restricted credential has a lane of its own.
     const own = isRestricted(authority) ? ` ${authority.credentialId} ${authority.revision}` : '';
     const lane = `${website.id} ${command.operation}${own}`;
     let entry = await this.#lanes.add({ lane, group: website.id, app: authority.appId }, { kind, keyed });
@@ -140,41 +145,43 @@ export class Ledger {
       const { epoch } = entry;
       entry = await this.#perform(remote, work, { epoch, attempt: keyed.attempt, receipts: tool.emits });
     }
-    // A refusal has left nothing behind, and so there is no operation to tell of.
+    // A refused command is not stored, so there is no operation to report.
     const refused = entry.state === 'new' && 'refused' in entry.outcome;
     if (!refused) state({ id: operationId, replayed: entry.state === 'settled' });
     return doneOf(entry);
   }
 
-  /** The effect of a remote command, and its settlement under the epoch that this replica holds. */
+  /** Performs a remote command and settles it under the epoch that this replica holds. */
   async #perform(
     remote: RemoteWriter,
     work: RemoteCommand,
     held: { readonly epoch: number; readonly attempt: string; readonly receipts: readonly string[] },
   ): Promise<Entry> {
-    // Two seconds of the lease are left for the settlement.
+    // Keep two seconds of the lease for the settlement.
     const signal = AbortSignal.timeout(LEASE - 2_000);
-    // A writer that does not heed the signal is not waited for.
+    // Do not wait for a writer that ignores the signal.
     const late = new Promise<null>((resolve) => signal.addEventListener('abort', () => resolve(null), { once: true }));
     const performed = Promise.resolve()
       .then(() => remote.perform(work, signal))
       .catch(() => null);
     const outcome = await Promise.race([performed, late]);
     const settled = await settle(this.#db, { operationId: work.operationId, ...held }, outcome).catch(() => false);
-    // Whoever comes too late knows nothing: the replica that took the command over has the word.
+    // If the settlement is too late, another replica has taken the command over and decides its outcome.
     return settled && outcome ? { state: 'new', outcome } : { state: 'unknown' };
   }
 }
 
-/** Where a call under a key stands in the ledger: two calls of one place are one command if their fingerprints agree. */
+/**
+ * The key of a call in the ledger. Calls with the same operation id are one command if their fingerprints are equal.
+ */
 export function placeOf(secret: Uint8Array, call: WriteCall, key: string): Pick<Keyed, 'operationId' | 'fingerprint'> {
   const { session, tool, input } = call;
   const { credentialId, revision } = session.authority;
   return {
-    // None of the three holds a space.
+    // None of the three parts contains a space, so the text is unambiguous.
     operationId: `op_${hmac(secret, `${credentialId} ${tool.name} ${key}`).toString('hex')}`,
-    // RFC 8785 for plain JSON: the same input gives the same bytes, however its members were ordered. Under the key, because
-    // a short text could be guessed from its plain digest.
+    // Canonical JSON (RFC 8785): the order of members does not matter. HMAC, because a short text could be guessed from
+    // a plain digest.
     fingerprint: hmac(secret, stringify({ input, revision, if_match: call.ifMatch }) ?? ''),
   };
 }

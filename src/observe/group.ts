@@ -5,12 +5,17 @@ import type { Metrics, Snapshot } from './metrics.ts';
 import { sharing } from './sharing.ts';
 
 /**
- * The metrics of `serve --workers`: whichever worker is scraped asks the supervisor, which asks them all. Each series has
- * the `worker` that it is of, the place that a replacement takes over: summed over the workers, counters would fall when
- * one is replaced, and a rate over them would leap.
+ * The metrics of `serve --workers`. Any worker can be scraped: it asks the supervisor, and the supervisor asks all
+ * workers.
+ *
+ * Each series has the label `worker`, the worker's slot, which a replacement takes over. Series are not summed: a sum
+ * of counters would fall when a worker is replaced, and a rate over it would show a spike.
  */
 
-/** Milliseconds: a worker that does not answer is left out of one scrape, and the asker has its 503. */
+/**
+ * Milliseconds. A worker that does not answer in time is left out of one scrape. A scrape without an answer from the
+ * supervisor gets 503.
+ */
 const WORKER_PATIENCE = 1_000;
 const SCRAPE_PATIENCE = 2_000;
 
@@ -19,16 +24,16 @@ type Message =
   | { readonly metrics: 'collected'; readonly id: number; readonly values: Snapshot }
   | { readonly metrics: 'scraped'; readonly id: number; readonly text: string };
 
-/** Only these processes write to the channel; node:cluster's own messages have no `metrics`. */
+/** Only these processes write to the channel. Messages of node:cluster itself have no `metrics`. */
 const messageOf = (value: unknown): Message | undefined =>
   typeof value === 'object' && value !== null && 'metrics' in value ? (value as Message) : undefined;
 
-/** What waits for an answer under a number. */
+/** Requests that wait for an answer, by number. */
 class Waiting<T> {
   readonly #resolve = new Map<number, (value: T | undefined) => void>();
   #last = 0;
 
-  /** The answer to what `send` has sent, or `undefined` after `patience` milliseconds. */
+  /** Resolves with the answer, or with `undefined` after `patience` milliseconds. */
   ask(send: (id: number) => void, patience: number): Promise<T | undefined> {
     const id = ++this.#last;
     return new Promise((resolve) => {
@@ -47,14 +52,17 @@ class Waiting<T> {
   }
 }
 
-/** Told of what could not be collected: a defect, that costs a scrape and no process. */
+/** Receives errors of a collection. Such an error fails one scrape and no process. */
 type OnError = (error: unknown) => void;
 
-/** In a worker: answers the supervisor, and returns what gives the text of the whole group. */
+/**
+ * Runs in a worker. Answers the supervisor's requests, and returns a function that reads the metrics of the whole
+ * group.
+ */
 export function joinGroup(metrics: Metrics, onError: OnError): () => Promise<string> {
   const scrapes = new Waiting<string>();
   const send = (message: Message): void => {
-    // The supervisor may be gone: then this process is about to end.
+    // Without its supervisor, this process is about to end.
     if (process.connected) process.send?.(message, undefined, {}, () => undefined);
   };
   process.on('message', (value) => {
@@ -70,18 +78,18 @@ export function joinGroup(metrics: Metrics, onError: OnError): () => Promise<str
   };
 }
 
-/** In the supervisor: takes workers in, each with its place, and answers them. */
+/** Runs in the supervisor. Returns a function that adds a worker with its slot. */
 export function superviseGroup(onError: OnError): (worker: Worker, place: number) => void {
   const own = new Registry();
   collectDefaultMetrics({ register: own });
-  const running = new Gauge({ name: 'gateway_workers', help: 'Workers that run.', registers: [own] });
+  const running = new Gauge({ name: 'gateway_workers', help: 'Running workers.', registers: [own] });
   const told = new Gauge({
     name: 'gateway_workers_told',
-    help: 'Workers that this scrape tells of.',
+    help: 'Workers whose metrics this scrape contains.',
     registers: [own],
   });
   const places = new Map<Worker, number>();
-  // One that starts still has nothing to tell, and nobody to hear that it is asked.
+  // A worker that is still starting cannot answer, so it is not asked.
   const listening = new WeakSet<Worker>();
   const collections = new Waiting<Snapshot>();
 
@@ -113,14 +121,14 @@ export function superviseGroup(onError: OnError): (worker: Worker, place: number
   };
 }
 
-/** A worker that has gone meanwhile has no answer. */
+/** A worker that has ended gets no answer. */
 const send = (worker: Worker, message: Message): void => {
   if (worker.isConnected()) worker.send(message, undefined, () => undefined);
 };
 
 /**
- * Every series under the place of its process; nothing is summed. What is no number is null on its way between processes,
- * and no scrape may have that: it is left out.
+ * Adds the label `worker` to every series; nothing is summed. NaN and infinity become null between processes and would
+ * break a scrape, so these values are left out.
  */
 export const labelled = (metrics: Snapshot, worker: string): Snapshot =>
   metrics.map((metric) => ({

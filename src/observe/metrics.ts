@@ -2,32 +2,32 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { EndedCall, Held } from '../core/calls.ts';
 import type { Pool } from '../store/driver/watched.ts';
 
-/** What a process knows of itself when it is asked. */
+/** Values that a process reads from itself at each scrape. */
 export interface Sources {
   readonly version: string;
   readonly pools: readonly Pool[];
   readonly sockets: () => number;
   readonly held: () => Held;
-  /** Whether reports are read from a replica now, where there is one. */
+  /** Whether reports are read from the replica now. Absent without a replica. */
   readonly replica?: (() => boolean) | undefined;
-  /** Ever. */
+  /** Since the start of the process. */
   readonly quotaRefusals: () => number;
 }
 
-/** All series of one process, as they travel between processes. */
+/** All series of one process, in the form that is sent between processes. */
 export type Snapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
 
-/** The metrics of one process. Labels are names of ours: no id, no path, no value that somebody sent. */
+/** The metrics of one process. Label values come from the code: no id, no path and no value that a client sent. */
 export interface Metrics {
   ended(call: EndedCall): void;
-  /** For the text of a whole group of processes. */
+  /** For the metrics of a group of processes. */
   json(): Promise<Snapshot>;
   text(): Promise<string>;
 }
 
 export const METRICS_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 
-/** Seconds: a warm read takes 1 ms, a task is waited for half a minute. */
+/** Seconds. A warm read takes 1 ms; a call waits up to 30 s for a task. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 export function openMetrics({ version, pools, sockets, held, replica, quotaRefusals }: Sources): Metrics {
@@ -50,7 +50,7 @@ export function openMetrics({ version, pools, sockets, held, replica, quotaRefus
   });
   new Counter({
     name: 'gateway_quota_refusals_total',
-    help: 'Charges refused because an app’s quota was used up.',
+    help: 'Charges that were refused because the quota of an app was used up.',
     registers,
     collect() {
       this.reset();
@@ -59,17 +59,21 @@ export function openMetrics({ version, pools, sockets, held, replica, quotaRefus
   });
   new Gauge({
     name: 'gateway_realtime_sockets',
-    help: 'Realtime sockets open.',
+    help: 'Open realtime sockets.',
     registers,
     collect() {
       this.set(sockets());
     },
   });
   for (const [name, help, value] of [
-    ['gateway_http_connections', 'Connections of clients open, realtime sockets among them.', (all) => all.connections],
-    ['gateway_http_requests', 'Requests under way.', (all) => all.requests],
-    ['gateway_http_requests_waiting', 'Requests behind another one on their connection.', (all) => all.waiting],
-    ['gateway_http_unread_bytes', 'Bytes of replies that were not taken yet.', (all) => all.unread],
+    ['gateway_http_connections', 'Open client connections, including realtime sockets.', (all) => all.connections],
+    ['gateway_http_requests', 'Requests in progress.', (all) => all.requests],
+    [
+      'gateway_http_requests_waiting',
+      'Requests that wait for an earlier one on the same connection.',
+      (all) => all.waiting,
+    ],
+    ['gateway_http_unread_bytes', 'Bytes of replies that clients have not read yet.', (all) => all.unread],
   ] satisfies [name: string, help: string, value: (all: Held) => number][]) {
     new Gauge({
       name,
@@ -83,7 +87,7 @@ export function openMetrics({ version, pools, sockets, held, replica, quotaRefus
   if (replica)
     new Gauge({
       name: 'gateway_replica_current',
-      help: 'Whether reports are read from the replica: 0 while it is behind, away or no replica of the primary.',
+      help: '1 if reports are read from the replica. 0 while it lags, is away or does not replicate the primary.',
       registers,
       collect() {
         this.set(replica() ? 1 : 0);
@@ -107,23 +111,23 @@ export function openMetrics({ version, pools, sockets, held, replica, quotaRefus
       },
     });
   };
-  perPool('gateway_pool_connections', 'Connections to PostgreSQL at most.', ({ connections }) => connections);
-  perPool('gateway_pool_in_use', 'Connections with a statement under way.', ({ running, connections }) =>
+  perPool('gateway_pool_connections', 'Largest number of connections to PostgreSQL.', ({ connections }) => connections);
+  perPool('gateway_pool_in_use', 'Connections with a running statement.', ({ running, connections }) =>
     Math.min(running, connections),
   );
-  perPool('gateway_pool_waiting', 'Statements beyond the connections there are.', ({ running, connections }) =>
+  perPool('gateway_pool_waiting', 'Statements that wait for a connection.', ({ running, connections }) =>
     Math.max(0, running - connections),
   );
   new Gauge({
     name: 'gateway_info',
-    help: 'Always 1; the version that runs.',
+    help: 'Always 1. The label names the running version.',
     labelNames: ['version'],
     registers,
   }).set({ version }, 1);
 
   return {
     ended({ surface, operation, outcome, seconds }) {
-      // About 1 µs together (Node 20); a contact's read takes 180.
+      // Both together take about 1 µs (measured on Node 20). A contact's read takes 180 µs.
       requests.inc({ surface, operation, outcome });
       duration.observe({ surface, operation }, seconds);
     },

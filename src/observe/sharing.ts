@@ -1,9 +1,10 @@
-/** Milliseconds for which an answer is told again. */
+/** Milliseconds for which an answer is reused. */
 const KEPT = 1_000;
 
 /**
- * Who asks while `work` is under way, or within a second of its answer, has that answer: many who scrape cost no more than
- * one. What fails is tried again by the next who asks. `kept` in place of the second, where another keeps it already.
+ * Callers share one answer: those that call while `work` runs, and those that call within a second of its answer. So
+ * many scrapes cost as much as one. A failure is not kept: the next caller tries again. `kept`: milliseconds in place
+ * of that second.
  */
 export function sharing<T>(work: () => Promise<T>, kept = KEPT): () => Promise<T> {
   let last: { readonly answer: Promise<T>; until: number } | undefined;

@@ -2,36 +2,39 @@ import { Gauge, Registry } from 'prom-client';
 import { type Gauges, readGauges } from '../store/doctor/gauges.ts';
 import type { Database } from '../store/driver/postgres.ts';
 
-/** Milliseconds for which an answer of the store is told again, and that a scrape waits for one. */
+/**
+ * KEPT: milliseconds for which an answer of the store is reused. PATIENCE: milliseconds that a scrape waits for a new
+ * one.
+ */
 const KEPT = 5_000;
 const PATIENCE = 1_000;
 
 const HELP: Readonly<Record<keyof Gauges, readonly [name: string, help: string]>> = {
   operationsUnsettled: [
     'gateway_operations_unsettled',
-    'Commands in the ledger without an outcome; 10,000 and above are one.',
+    'Commands in the ledger without an outcome, counted up to 10,000.',
   ],
-  operationsKept: ['gateway_operations_kept', 'Commands in the ledger, as PostgreSQL estimates.'],
+  operationsKept: ['gateway_operations_kept', 'Commands in the ledger, estimated by PostgreSQL.'],
   receiptsOwed: [
     'gateway_journal_receipts_owed',
-    'Receipts of an import under way, not appended yet; 10,000 and above are one.',
+    'Receipts that a running import has not appended yet, counted up to 10,000.',
   ],
-  deliveriesPending: ['gateway_webhook_deliveries_pending', 'Deliveries that are queued; 10,000 and above are one.'],
+  deliveriesPending: ['gateway_webhook_deliveries_pending', 'Queued deliveries, counted up to 10,000.'],
   deliveriesLate: [
     'gateway_webhook_oldest_due_seconds',
-    'Seconds since the oldest queued delivery was due; 0 where none is.',
+    'Seconds since the oldest queued delivery was due. 0 if none is due.',
   ],
   receiptsBehind: [
     'gateway_webhook_receipts_behind',
-    'Receipts not queued yet of the endpoint that is furthest behind.',
+    'Receipts that are not queued yet, for the endpoint with the most of them.',
   ],
-  endpointsEnabled: ['gateway_webhook_endpoints_enabled', 'Endpoints that are enabled.'],
-  tasksOpen: ['gateway_tasks_open', 'A2A tasks that wait or run; 10,000 and above are one.'],
+  endpointsEnabled: ['gateway_webhook_endpoints_enabled', 'Enabled webhook endpoints.'],
+  tasksOpen: ['gateway_tasks_open', 'A2A tasks that wait or run, counted up to 10,000.'],
 };
 
 /**
- * What the store says, of all processes together: asked once in five seconds however often it is scraped. A store that is
- * away or slow leaves the gauges out, and `gateway_store_up` 0.
+ * Gauges of the store, which are the same for all processes. The store is asked once in five seconds, however many
+ * scrapes there are. When the store is away or slow, the gauges are left out and `gateway_store_up` is 0.
  */
 export function openStoreGauges(db: Database): () => Promise<string> {
   let last: { readonly at: number; readonly gauges: Gauges } | undefined;
@@ -46,7 +49,7 @@ export function openStoreGauges(db: Database): () => Promise<string> {
   return async () => {
     if (!fresh()) {
       asking ??= ask()
-        .catch(() => undefined) // `gateway_store_up` says so
+        .catch(() => undefined) // `gateway_store_up` shows the failure
         .finally(() => {
           asking = undefined;
         });
@@ -64,9 +67,9 @@ async function textOf(gauges: Gauges | undefined): Promise<string> {
   const registry = new Registry();
   const set = (name: string, help: string, value: number): void =>
     new Gauge({ name, help, registers: [registry] }).set(value);
-  set('gateway_store_up', 'Whether the store has answered within the last five seconds.', gauges ? 1 : 0);
+  set('gateway_store_up', '1 if the store has answered within the last five seconds, else 0.', gauges ? 1 : 0);
   if (gauges)
-    // Object.keys forgets the literal keys.
+    // Object.keys returns string[]; these are the keys of HELP.
     for (const key of Object.keys(HELP) as (keyof Gauges)[]) set(...HELP[key], gauges[key]);
   return registry.metrics();
 }

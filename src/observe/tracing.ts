@@ -17,14 +17,14 @@ import type { CallTrace } from '../core/calls.ts';
 import type { OnStatement } from '../store/driver/watched.ts';
 
 /**
- * Traces by OpenTelemetry: a server span a call, and a client span for each read of the store within it. This file is
- * loaded only where an endpoint is configured, and with it all of the SDK, which reads its other settings
- * (OTEL_EXPORTER_OTLP_HEADERS, OTEL_TRACES_SAMPLER, OTEL_BSP_…) itself.
+ * OpenTelemetry traces: a server span for each call, and a client span for each read of the store within it. This file
+ * loads the SDK, so it is imported only when an endpoint is configured. The SDK reads its other settings itself
+ * (OTEL_EXPORTER_OTLP_HEADERS, OTEL_TRACES_SAMPLER, OTEL_BSP_…).
  */
 export interface Tracing {
   readonly trace: (traceparent: string | undefined) => CallTrace;
   readonly onStatement: OnStatement;
-  /** Sends what is left, for a second at most; false: an export is under way still. */
+  /** Sends the remaining spans, for at most a second. Resolves with false if an export is still running. */
   stop(): Promise<boolean>;
 }
 
@@ -32,11 +32,17 @@ export interface TracingOptions {
   readonly url: string;
   readonly service: string;
   readonly version: string;
-  /** Told when an export has failed, at most once a minute. Spans wait in a bounded queue and are dropped beyond it. */
+  /**
+   * Called when an export has failed, at most once a minute, with the number of lost spans. Spans wait in a bounded
+   * queue; spans beyond it are dropped.
+   */
   readonly onError: (lost: number) => void;
-  /** Told when the SDK warns of something, at most once a minute: not in its words, which hold values of settings. */
+  /**
+   * Called when the SDK logs a warning, at most once a minute. Its text is not passed on, because it may hold values of
+   * settings.
+   */
   readonly onComplaint: () => void;
-  /** Milliseconds for one export; TIMEOUT where absent. */
+  /** Milliseconds for one export. Default: TIMEOUT. */
   readonly timeout?: number;
 }
 
@@ -66,7 +72,7 @@ export function startTracing(options: TracingOptions): Tracing {
     trace(traceparent) {
       const parent = contextOf(traceparent);
       const context = parent ? trace.setSpanContext(ROOT_CONTEXT, parent) : ROOT_CONTEXT;
-      // What it is about is known at its end.
+      // `end` sets the name, because the operation is known only then.
       const span = tracer.startSpan('call', { kind: SpanKind.SERVER }, context);
       return {
         run: (work) => current.run(span, work),
@@ -102,7 +108,7 @@ export function startTracing(options: TracingOptions): Tracing {
       const late = new Promise<boolean>((resolve) => {
         timer = setTimeout(() => resolve(false), LAST);
       });
-      // A collector that is away has been told of; what is tried again there is still under way.
+      // A failure was reported already. An export that the SDK retries is still running.
       const sent = provider.shutdown().then(
         () => true,
         () => false,
@@ -112,10 +118,10 @@ export function startTracing(options: TracingOptions): Tracing {
   };
 }
 
-/** W3C Trace Context, section 3.2: any version but ff, of which a later one may have more at its end. */
+/** W3C Trace Context, section 3.2: any version except ff. A later version may append more fields. */
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
-/** The caller's span; `undefined` where there is none or it is not well formed, which makes a trace of our own. */
+/** The caller's span. `undefined` when the header is absent or malformed: the call then starts a new trace. */
 export function contextOf(traceparent: string | undefined): SpanContext | undefined {
   const [, version, traceId = '', spanId = '', flags = '', more] = TRACEPARENT.exec(traceparent ?? '') ?? [];
   if (version === undefined || (version === '00' && more !== undefined)) return undefined;
@@ -123,7 +129,7 @@ export function contextOf(traceparent: string | undefined): SpanContext | undefi
   return isSpanContextValid(context) ? context : undefined;
 }
 
-/** At most once a minute. */
+/** Runs `work` at most once a minute. */
 function seldom(work: () => void): () => void {
   let doneAt = Number.NEGATIVE_INFINITY;
   return () => {
@@ -133,7 +139,7 @@ function seldom(work: () => void): () => void {
   };
 }
 
-/** The same exporter, of whose failures somebody is told. */
+/** An exporter that also reports its failures. */
 function telling(exporter: OTLPTraceExporter, onError: (lost: number) => void): SpanExporter {
   let lost = 0;
   const tell = seldom(() => {

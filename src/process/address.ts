@@ -8,12 +8,12 @@ import type { Config } from '../config/config.ts';
 
 type Place = Pick<Config, 'host' | 'port' | 'baseUrl'>;
 
-/** Milliseconds in which somebody who listens here takes a connection; who does not is found by `listen`. */
+/** Milliseconds to wait until a listener on this port accepts a connection. `listen` finds a slower one. */
 const TAKEN = 1_000;
 
 /**
- * Refused where the port may not be had. Nothing listens on it meanwhile: a client that asked in that moment, of a replica
- * that is started again, would be connected and then reset (checks, F-18).
+ * Throws when this process cannot use the port. Nothing listens on the port during the check: when a replica restarts,
+ * a client could connect to such a listener and would then be reset (F-18).
  */
 export async function checkAddress({ host, port }: Place): Promise<void> {
   try {
@@ -28,18 +28,21 @@ export async function checkAddress({ host, port }: Place): Promise<void> {
   }
 }
 
-/** Where to listen and what clients call it; PORT=0 asks the system for a free port, which the address has to name. */
+/**
+ * The port to listen on and the address for clients. PORT=0 asks the system for a free port, and the address then names
+ * that port.
+ */
 export async function address({ host, port, baseUrl }: Place): Promise<{ port: number; baseUrl: string }> {
   if (port !== 0) return { port, baseUrl };
   const chosen = await chosenPort(host);
   return { port: chosen, baseUrl: baseUrl.replace(/:0$/, `:${chosen}`) };
 }
 
-/** What an operator can do about a port that cannot be listened on; `undefined` for any other error. */
+/** The error for an operator, for a port that cannot be listened on. `undefined` for any other error. */
 export function refusedPort(error: unknown, host: string, port: number): Refused | undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'EADDRINUSE') return new Refused(`Port ${port} on ${host} is in use. Choose another with PORT.`);
-  if (code === 'EACCES') return new Refused(`Port ${port} may not be opened by this user. Choose another with PORT.`);
+  if (code === 'EACCES') return new Refused(`This user may not open port ${port}. Choose another with PORT.`);
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN' || code === 'EAFNOSUPPORT')
     return new Refused(
       `HOST ${host} is not an address of this machine. Choose one that is, or 0.0.0.0 for all of them.`,
@@ -56,12 +59,15 @@ async function chosenPort(host: string): Promise<number> {
   return typeof free === 'object' && free ? free.port : 0;
 }
 
-/** What a UDP socket is refused for the same reasons as a TCP one; what else it is refused, `listen` will tell. */
+/** Errors that UDP and TCP sockets share. `listen` reports all others. */
 const FOREIGN: readonly unknown[] = ['EADDRNOTAVAIL', 'EAFNOSUPPORT'];
-/** Ports of the system, which not every user may have. */
+/** Ports below this number need a privilege. */
 const PRIVILEGED = 1_024;
 
-/** Rejects where that address is not this machine's or the port not this user's: a UDP socket tells without a client. */
+/**
+ * Rejects when the address does not belong to this machine, or when this user may not use the port. A UDP socket shows
+ * that, and no TCP client can connect to it.
+ */
 async function mayBind(host: string, family: number, port: number): Promise<void> {
   const probe = createSocket(family === 6 ? 'udp6' : 'udp4');
   try {
@@ -75,15 +81,15 @@ async function mayBind(host: string, family: number, port: number): Promise<void
   }
 }
 
-/** Whether somebody takes connections there. Of `0.0.0.0` and `::` the loopback is asked, no other address. */
+/** Whether a process accepts connections on this port. For `0.0.0.0` and `::`, only the loopback address is checked. */
 async function isTaken(host: string, port: number): Promise<boolean> {
   const probe = connect({ host, port });
   try {
     await Promise.race([once(probe, 'connect'), pause(TAKEN, undefined, { ref: false })]);
-    // A port that the system gives to clients, too, may be connected to itself.
+    // A port in the range for outgoing connections can connect to itself. That does not count.
     return !probe.connecting && probe.localPort !== port;
   } catch {
-    return false; // refused: nobody does
+    return false; // refused: the port is free
   } finally {
     probe.destroy();
   }

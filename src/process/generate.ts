@@ -11,10 +11,10 @@ import { llms } from '../surfaces/llms/llms.ts';
 import { serverJson } from '../surfaces/mcp/server-json.ts';
 import { openapi } from '../surfaces/openapi/openapi.ts';
 
-/** Address that stands in generated documents for the gateway's own. */
+/** The gateway's address in generated documents. */
 const BASE_URL = 'http://127.0.0.1:8787';
 
-// Loaded here, so that `generated` stays a plain function of the registry.
+// Loaded at import, so that `generated` stays a plain function of the registry.
 const resources = await loadResources();
 const prompts = await loadPrompts();
 const skills = await loadSkills(await loadTools());
@@ -32,7 +32,7 @@ export function generated(registry: Registry): Map<string, string> {
   ]);
 }
 
-/** What a tool promises: a change of this file is a change of the public contract. */
+/** The public contract of a tool. A change of this file is a change of the contract. */
 const golden = (tool: Tool): object => ({
   ...factsOf(tool),
   title: tool.title,
@@ -47,7 +47,7 @@ const golden = (tool: Tool): object => ({
 
 const json = (value: object): string => `${JSON.stringify(value, null, 2)}\n`;
 
-/** Writes the generated files, or with `check` only names those that differ. */
+/** Writes the generated files. With `check`, it writes nothing. Returns the paths of the files that differ. */
 export async function generate(registry: Registry, { check }: { check: boolean }): Promise<string[]> {
   const differing: string[] = [];
   for (const [path, text] of generated(registry)) {

@@ -1,8 +1,8 @@
 import pino, { type Logger, type LoggerOptions } from 'pino';
 
 /**
- * One JSON line an event on standard output. Lines are buffered and written together; when the reader of the pipe is
- * blocked, at most 8 MiB are held and further lines are dropped, so that a stuck log never stops a request.
+ * Logs one JSON line for each event on standard output. Lines are buffered and written together. When nobody reads the
+ * pipe, the buffer grows to 8 MiB and further lines are dropped, so that a blocked log never stops a request.
  */
 export function openLog(level: string, fd = 1): { log: Logger; flush: () => void } {
   const destination = pino.destination({
@@ -29,7 +29,8 @@ export const logSettings = (level: string): LoggerOptions => ({
   base: null,
   timestamp: pino.stdTimeFunctions.isoTime,
   formatters: { level: (label) => ({ level: label }) },
-  // An error is logged by its kind, code and place in our code; messages of the store may hold data.
+  // An error is logged by its name, code and stack frames. Its message is left out, because a message of PostgreSQL may
+  // hold data.
   serializers: { err: (error: unknown) => describeError(error) },
 });
 
@@ -41,7 +42,10 @@ function describeError(error: unknown, depth = 0): object | undefined {
   return { kind: error.name, code, stack: framesOf(error), cause: describeError(error.cause, depth + 1) };
 }
 
-/** The stack begins with the message, of which a line may well look like a frame; no message in it, no frames. */
+/**
+ * The stack starts with the message, and a line of the message may look like a frame. So frames are taken only from
+ * behind the message. If the stack does not hold the message, no frames are logged.
+ */
 function framesOf({ message, stack = '' }: Error): string[] {
   const at = stack.indexOf(message);
   const frames = at === -1 ? '' : stack.slice(at + message.length);

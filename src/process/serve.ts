@@ -47,18 +47,19 @@ import { openLog } from './log.ts';
 import { addresses, type DemoAccess, welcome } from './welcome.ts';
 import { aborted, isWorker, leave, stopSignal, superviseWorkers } from './workers.ts';
 
-/** One answer in so many is checked against its schema in production; in tests every one. */
+/** In production, one answer in 256 is checked against its schema. In tests, every answer is checked. */
 const CHECK_EVERY = 256;
 
 /**
- * How far V8 lets the old generation grow before it collects it, in per cent of what was alive: by itself it takes twice as
- * much and gives little of it back, so that resident memory wanders by 20 MB in two minutes of load; so it stays within 6.
+ * V8's limit for the growth of the old generation between two collections, in per cent of the live heap. By default V8
+ * allows about twice that and returns little memory: resident memory varies by 20 MB in two minutes of load. With this
+ * limit it varies by 6 MB.
  */
 const HEAP_GROWTH = '--heap-growing-percent=30';
 
 /**
- * `gateway serve`: opens the store, loads the demo into an empty embedded one, serves until SIGTERM or SIGINT; with more
- * than one worker, in processes that share the port.
+ * `gateway serve`: opens the store, loads the demo into an empty embedded store, and serves until SIGTERM or SIGINT.
+ * With more than one worker, it serves from several processes that share the port.
  */
 export async function serve(context: CommandContext, options: { demo: boolean; workers: number }): Promise<void> {
   if (!process.execArgv.some((flag) => flag.startsWith('--heap-growing-percent'))) setFlagsFromString(HEAP_GROWTH);
@@ -66,7 +67,7 @@ export async function serve(context: CommandContext, options: { demo: boolean; w
   const worker = isWorker();
   const { log, flush } = openLog(config.logLevel);
   const supervises = options.workers > 1 && !worker;
-  // What the settings get wrong is refused before anything is opened.
+  // Wrong settings are refused before anything is opened.
   if (!worker) await checkAddress(config);
   const told = {
     log: (message: string): void => log.info(message),
@@ -99,7 +100,7 @@ export async function serve(context: CommandContext, options: { demo: boolean; w
     const [, sent] = await Promise.all([store.close(), tracing?.stop()]);
     flush();
     leave();
-    // The timers and the socket of an export that is late would hold the process for seconds more.
+    // The timers and the socket of a late export would keep the process alive for several seconds.
     if (sent === false) setImmediate(() => process.exit());
   }
 }
@@ -115,7 +116,7 @@ interface Serving {
   readonly ready: (baseUrl: string) => void;
 }
 
-/** The port is chosen once, before workers would each choose their own. */
+/** Chooses the port before the workers start. With PORT=0, each worker would otherwise choose its own port. */
 async function serveByWorkers({ config, log, stop, ready }: Serving, count: number): Promise<void> {
   const { port, baseUrl } = await address(config);
   await superviseWorkers({
@@ -133,7 +134,7 @@ const uncollected =
   (error: unknown): void =>
     log.error({ err: error }, 'metrics could not be collected');
 
-/** The SDK is loaded only where traces are wanted. */
+/** The SDK is loaded only when tracing is on. */
 async function openTracing({ tracing }: Config, log: Logger): Promise<Tracing | undefined> {
   if (!tracing) return undefined;
   const { startTracing } = await import('../observe/tracing.ts');
@@ -141,7 +142,7 @@ async function openTracing({ tracing }: Config, log: Logger): Promise<Tracing | 
     ...tracing,
     version: packageVersion,
     onError: (spans) => log.warn({ spans }, 'traces could not be exported'),
-    onComplaint: () => log.warn('the tracing has complained: a setting that it cannot use, or spans that were dropped'),
+    onComplaint: () => log.warn('OpenTelemetry logged a warning: it cannot use a setting, or it dropped spans'),
   });
 }
 
@@ -152,7 +153,7 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
     keys,
     baseUrl,
     checkEvery: CHECK_EVERY,
-    onDefect: (tool, error) => log.error({ operation: tool.name, err: error }, 'answer does not fit its schema'),
+    onDefect: (tool, error) => log.error({ operation: tool.name, err: error }, 'an answer does not match its schema'),
   });
   const { registry } = corridor;
   const guides = readGuides();
@@ -161,7 +162,7 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
     db: store.db,
     batches: store.tasks,
     corridor,
-    onError: (error) => log.warn({ err: error }, 'upkeep of the tasks failed and is tried again'),
+    onError: (error) => log.warn({ err: error }, 'upkeep of the tasks failed; it runs again soon'),
     onCall: tellRunCall(log),
   });
   const realtime = openRealtime({
@@ -169,7 +170,7 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
     keys,
     eventKey: openLedgerKey(store.db),
     ...streaming(corridor),
-    onError: (error) => log.warn({ err: error }, 'a stream failed and is tried again'),
+    onError: (error) => log.warn({ err: error }, 'reading for a realtime stream failed; it is retried'),
   });
   let running: RunningServer | undefined;
   const metrics = openMetrics({
@@ -180,7 +181,8 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
     replica: store.replica?.current,
     quotaRefusals: () => corridor.quotaRefusals,
   });
-  // What the workers tell is kept by their supervisor, so that it is the same from each of them.
+  // The supervisor keeps the answer for a second, so that every worker gives the same one. Therefore the worker keeps
+  // none.
   const ofProcesses = isWorker() ? sharing(joinGroup(metrics, uncollected(log)), 0) : sharing(metrics.text);
   const ofStore = openStoreGauges(store.db);
   const provider = config.identity && openIdentityProvider(config.identity);
@@ -224,11 +226,11 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
   const rounds = startUpkeep({
     db: store.upkeep,
     registry,
-    onError: (error) => log.warn({ err: error }, 'upkeep of the ledger failed and is tried again'),
+    onError: (error) => log.warn({ err: error }, 'upkeep of the ledger failed; it runs again soon'),
   });
   const journals = startRounds({
     db: store.upkeep,
-    onError: (error) => log.warn({ err: error }, 'upkeep of the journals failed and is tried again'),
+    onError: (error) => log.warn({ err: error }, 'upkeep of the journals failed; it runs again soon'),
   });
   const webhooks = startWebhooks({
     db: store.db,
@@ -236,17 +238,17 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
     keys,
     sender: senderOptions(config.webhooks.allowed, baseUrl),
     schedule: config.webhooks.schedule,
-    onError: (error) => log.warn({ err: error }, 'delivery of webhooks failed and is tried again'),
+    onError: (error) => log.warn({ err: error }, 'delivery of webhooks failed; it is retried'),
   });
   ready(baseUrl);
   await aborted(stop);
   await server.leave();
-  // Together: calls that wait for a task, and sockets, hold the server open until they are ended.
+  // These stop together: calls that wait for a task, and open sockets, keep the server open until they end.
   await Promise.all([server.close(), tasks.stop(), realtime.stop(), webhooks.stop()]);
   await Promise.all([rounds.stop(), journals.stop()]);
 }
 
-/** Whether the store answers: at most four questions a second, since anybody may ask. */
+/** Whether the store answers. /readyz is public, so the store is asked at most four times a second. */
 const answers = ({ db }: Store): (() => Promise<boolean>) =>
   sharing(
     () =>
@@ -259,17 +261,17 @@ const answers = ({ db }: Store): (() => Promise<boolean>) =>
 
 const tokenFile = (dataDir: string): string => join(dataDir, 'demo-token.json');
 
-/** Where the demo's token was kept at an earlier start. */
+/** The file with the demo's token, if an earlier start has written it. */
 const keptToken = (dataDir: string): string | undefined =>
   existsSync(tokenFile(dataDir)) ? tokenFile(dataDir) : undefined;
 
-/** Loads the demo into an empty store; its token is kept for its owner alone, beside the data. */
+/** Loads the demo into an empty store. Its token is kept beside the data, in a file that only its owner can read. */
 async function prepareDemo(store: Store, dataDir: string): Promise<DemoAccess | undefined> {
   const file = tokenFile(dataDir);
   if (!(await isEmpty(store.db))) return undefined;
   const demo = await loadDemo(store, {});
   const access = { token: demo.full.token, website: demo.website_ids[0] ?? '' };
-  // A new file: one that lies there may be open to others, or a link.
+  // Always a new file: an existing one may be readable by others, or may be a link.
   await rm(file, { force: true });
   await writeFile(file, `${JSON.stringify(access)}\n`, { mode: 0o600, flag: 'wx' });
   return access;

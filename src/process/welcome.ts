@@ -1,19 +1,19 @@
-/** What `npm start` knows of the demo organization: its token, which is shown once, and where that is kept. */
+/** The demo organization's token and its first website. The token is shown once. */
 export interface DemoAccess {
   readonly token: string;
   readonly website: string;
 }
 
-/** A configuration that MCP clients read; other forms stand on /docs. */
+/** A configuration for MCP clients. /docs shows other forms. */
 export const clientConfiguration = (baseUrl: string, token: string): object => ({
   mcpServers: {
     'installation-gateway': { type: 'http', url: `${baseUrl}/mcp`, headers: { Authorization: `Bearer ${token}` } },
   },
 });
 
-/** The first things to do with a new gateway: a call over REST, a client over MCP, the pages to read. */
+/** First steps with a new gateway: a call over REST, a client over MCP, and the documentation. */
 export const welcome = (baseUrl: string, { token, website }: DemoAccess): string => `
-A demo organization was loaded. Its test token is shown this once and kept in the data folder (demo-token.json):
+A demo organization was loaded. Its test token is shown only now. The data folder keeps it in demo-token.json:
 
   ${token}
 
@@ -28,10 +28,10 @@ ${indented(JSON.stringify(clientConfiguration(baseUrl, token), null, 2))}
 Documentation: ${baseUrl}/docs
 `;
 
-/** What later starts say: the same without the token, and where the demo's lies, if there is one. */
+/** The text of later starts. It does not show the token, but names the demo's token file if it exists. */
 export const addresses = (baseUrl: string, tokenFile: string | undefined): string => `
 Documentation: ${baseUrl}/docs
 For an MCP client: ${JSON.stringify(clientConfiguration(baseUrl, 'YOUR_TOKEN'))}
-${tokenFile === undefined ? '' : `The demo’s test token lies in ${tokenFile}.\n`}`;
+${tokenFile === undefined ? '' : `The demo’s test token is in ${tokenFile}.\n`}`;
 
 const indented = (text: string): string => text.replaceAll(/^/gm, '  ');

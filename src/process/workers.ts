@@ -4,22 +4,25 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { Refused } from '../cli/output.ts';
 
-/** Milliseconds before a worker that ended by itself is replaced: one that cannot live does not take the machine. */
+/**
+ * Milliseconds before a worker that ended by itself is replaced. Without the pause, a worker that always fails would
+ * use up the machine.
+ */
 const BEFORE_ANOTHER = 1_000;
 
-/** Whether this process is a worker of `gateway serve --workers`. */
 export const isWorker = (): boolean => cluster.isWorker;
 
 /**
- * Aborted by SIGTERM and SIGINT, in a worker also by the end of the process that supervises it. A second one ends the
- * process there and then, but for SIGTERM in a worker.
+ * A signal that SIGTERM and SIGINT abort. In a worker, the end of its supervisor aborts it too. A second SIGTERM or
+ * SIGINT ends the process at once; a worker ignores a second SIGTERM.
  */
 export function stopSignal(): AbortSignal {
   const stop = new AbortController();
   const end = (): void => stop.abort();
   process.once('SIGINT', end);
   if (cluster.isWorker) {
-    // A service manager signals every process of its group, and the supervisor signals once more.
+    // A worker receives SIGTERM twice: a service manager signals every process of the group, and the supervisor signals
+    // its workers.
     process.on('SIGTERM', end);
     process.once('disconnect', end);
   } else process.once('SIGTERM', end);
@@ -30,26 +33,29 @@ export const aborted = async (signal: AbortSignal): Promise<void> => {
   if (!signal.aborted) await once(signal, 'abort');
 };
 
-/** A worker's channel to its supervisor would keep it alive. */
+/** Closes a worker's channel to its supervisor. The open channel would keep the process alive. */
 export function leave(): void {
   if (cluster.isWorker && process.connected) process.disconnect();
 }
 
 export interface Supervision {
   readonly count: number;
-  /** What all workers have in common beside this process's environment. */
+  /** Variables for all workers, in addition to the environment of this process. */
   readonly env: Readonly<Record<string, string>>;
   readonly stop: AbortSignal;
   readonly log: Logger;
-  /** All of them listen. */
+  /** Called when all workers listen. */
   readonly onReady: () => void;
-  /** A worker begins, in a place of 1 to `count` that is its own; the one that replaces it takes it over. */
+  /**
+   * Called for each new worker with its slot, a number from 1 to `count`. A replacement gets the slot of the worker
+   * that ended.
+   */
   readonly onWorker: (worker: Worker, place: number) => void;
 }
 
 /**
- * Runs this same command line in `count` processes that share one listening port (node:cluster), replaces those that end
- * by themselves, and resolves when all have ended after `stop`. Rejects where one ends before all of them listen.
+ * Runs this command line in `count` processes that share one listening port (node:cluster) and replaces those that end
+ * by themselves. Resolves when all have ended after `stop`. Rejects when a worker ends before all of them listen.
  */
 export async function superviseWorkers({ count, env, stop, log, onReady, onWorker }: Supervision): Promise<void> {
   const living = new Set<Worker>();
@@ -76,7 +82,7 @@ export async function superviseWorkers({ count, env, stop, log, onReady, onWorke
     Promise.race([
       once(worker, 'listening').then(() => keep(worker, i + 1)),
       once(worker, 'exit').then(() => {
-        if (!stop.aborted) throw new Refused('A worker could not start.');
+        if (!stop.aborted) throw new Refused('A worker could not start. The lines before this one say why.');
       }),
     ]),
   );

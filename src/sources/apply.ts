@@ -8,9 +8,9 @@ import type { Bounds, Step } from './steps.ts';
 import { lanes, type Sited, TABLES, type Table } from './tables.ts';
 import { writeStep } from './write.ts';
 
-/** Steps one after the other. */
+/** Steps that run one after the other. */
 type Chain = readonly (Step | Lanes)[];
-/** Steps side by side. */
+/** Steps that run at the same time. */
 interface Lanes {
   readonly lanes: readonly Step[];
 }
@@ -23,9 +23,11 @@ const written = (table: Table): Chain => [
 const tables = (...names: Sited[]): Chain => TABLES.filter((table) => names.includes(table.name)).flatMap(written);
 
 /**
- * The work after staging: groups in order, and in a group chains side by side. Deletions come first, dependents before
- * what they depend on, so that a record that refers to a deleted one is refused in the first run as in every later
- * one. Then records, each type after those it refers to.
+ * The work after staging. Groups run in order; the chains of a group run at the same time.
+ *
+ * Deletions come first, and dependents come before the records they refer to. So a reference to a deleted record is
+ * refused in the first run, as in every later one. Then the records are written, each type after the types it refers
+ * to.
  */
 const GROUPS: readonly (readonly Chain[])[] = [
   [
@@ -54,7 +56,7 @@ const GROUPS: readonly (readonly Chain[])[] = [
 ];
 
 const NOTHING = sql`0::bigint`;
-/** Rows of the first batch; fewer leave a table's statistics as they are. */
+/** Rows in the first batch. With fewer rows, ANALYZE leaves the statistics of the table unchanged. */
 const FIRST = 200;
 
 function analyze(type: Sited): Fragment {
@@ -74,12 +76,12 @@ interface Work {
   readonly run: Run;
   readonly signal: AbortSignal | undefined;
   readonly types: ReadonlySet<RecordType>;
-  /** What a run that is resumed has done. */
+  /** The steps that a resumed run has already done. */
   readonly done: ReadonlyMap<string, { readonly ord: number; readonly finished: boolean }>;
   readonly onProgress: (p: Applied) => void;
 }
 
-/** Does what is left of the work, from the positions that the run has recorded. */
+/** Does the remaining work, from the positions that the run has recorded. */
 export async function apply(
   db: Database,
   run: Run,
@@ -94,7 +96,9 @@ export async function apply(
   for (const group of GROUPS) await together(group.map((chain) => runChain(work, chain)));
 }
 
-/** The steps as they would run, as texts without parameters: what `import_rehearse` executes and takes back. */
+/**
+ * Returns the statements of all steps as texts without parameters. `import_rehearse` executes them and rolls them back.
+ */
 export async function rehearsal(db: Database, run: Run): Promise<string[]> {
   const types = await stagedTypes(db);
   const bounds: Bounds = {
@@ -131,7 +135,7 @@ async function runChain(work: Work, chain: Chain): Promise<void> {
   }
 }
 
-/** Waits for all, also when one fails, so that nothing is under way when the lease is let go. */
+/** Waits for all promises, even when one fails. No statement may run after the lease is released. */
 async function together(work: readonly Promise<void>[]): Promise<void> {
   const failed = (await Promise.allSettled(work)).find((outcome) => outcome.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
@@ -151,9 +155,9 @@ async function runStep(work: Work, step: Step): Promise<void> {
 }
 
 /**
- * The first batch is small and statistics follow it, and again each time the rows have doubled: about an empty table
- * PostgreSQL knows nothing, and then looks up what foreign keys and totals ask for by the wrong index (0.14 ms a row
- * at 4,000 rows and growing, instead of 0.01).
+ * The first batch is small, and ANALYZE follows it. ANALYZE runs again each time the rows have doubled. Without
+ * statistics, PostgreSQL uses a wrong index for foreign keys and totals: 0.14 ms a row at 4,000 rows and growing,
+ * instead of 0.01 ms (measured).
  */
 async function runBatches(work: Work, step: Step, batch: NonNullable<Step['batch']>): Promise<void> {
   const { db, run, signal } = work;
@@ -182,7 +186,7 @@ async function runBatches(work: Work, step: Step, batch: NonNullable<Step['batch
   }
 }
 
-/** A deadlock or a serialization failure has undone the statement: it may run again. */
+/** A deadlock or a serialization failure has rolled the statement back, so it may run again. */
 const AGAIN = /^40(001|P01)$/;
 
 async function runStatement(db: Database, step: Step, bounds: Bounds): Promise<number> {

@@ -4,12 +4,14 @@ import { open, realpath } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
 import type { StoredContent } from './row.ts';
 
-/** Why a file's content cannot be had. */
+/** The reason why a file's content cannot be read. */
 export type ContentProblem = 'path_refused' | 'path_outside' | 'file_not_found' | 'not_a_file' | 'unreadable_file';
 
 export const CHUNK = 65_536;
 
-/** Takes a piece of content that begins at chunk `first`; every piece but the last is a whole number of chunks. */
+/**
+ * Receives a piece of content that starts at chunk `first`. Every piece except the last is a whole number of chunks.
+ */
 export type TakeContent = (first: number, bytes: Buffer) => Promise<void>;
 
 export async function inlineContent(base64: string, take: TakeContent): Promise<StoredContent> {
@@ -18,7 +20,7 @@ export async function inlineContent(base64: string, take: TakeContent): Promise<
   return { size: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
 }
 
-/** Content beside the NDJSON file: neither its path nor a link in it leads out of `folder`. */
+/** Reads content from a file beside the NDJSON file. The path and its symbolic links must stay inside `folder`. */
 export async function contentAt(
   folder: string | null,
   path: string,
@@ -29,7 +31,7 @@ export async function contentAt(
   try {
     const real = await realpath(resolve(folder, path));
     if (!real.startsWith(folder.endsWith(sep) ? folder : folder + sep)) return 'path_outside';
-    // The last part cannot become a link meanwhile, and a pipe cannot hold the import up.
+    // O_NOFOLLOW: the file may not be replaced by a link after the check. O_NONBLOCK: a pipe must not block the import.
     handle = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : '';

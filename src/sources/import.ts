@@ -14,40 +14,40 @@ import { Stage } from './stage.ts';
 export type { Reject } from './files/rejects.ts';
 export { ImportBusy } from './files/run.ts';
 
-/** Nothing was imported: a file cannot be read, or the organization does not exist. */
+/** Nothing was imported, because a file cannot be read or the organization does not exist. */
 export class ImportRefused extends Error {
   override readonly name = 'ImportRefused';
 }
 
 export interface Progress {
   readonly phase: string;
-  /** Bytes while files are read, records afterwards. */
+  /** Bytes during the phase `read`, records afterwards. */
   readonly done: number;
   readonly total: number | null;
 }
 
 interface Common {
-  /** Checks everything against the store and reports, but changes nothing. */
+  /** Checks everything against the store and reports it, but changes nothing. */
   readonly dryRun?: boolean;
   /** Public or external id of the organization in which references are looked up. */
   readonly organization?: string;
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: Progress) => void;
-  /** Called once for each problem of a rejected line, in order, when everything else is done. */
+  /** Called for each problem of a rejected line, in order, at the end of the import. */
   readonly onReject?: (reject: Reject) => void;
 }
 
 export interface ImportOptions extends Common {
-  /** Paths; `-` is standard input. */
+  /** Paths. `-` is standard input. */
   readonly files: readonly string[];
-  /** Continues a run of the same unchanged files that did not finish; without one, begins. */
+  /** Continues an unfinished run of the same unchanged files. If there is none, a new run starts. */
   readonly resume?: boolean;
-  /** File for problems of rejected lines, NDJSON {file, line, pointer, code}. */
+  /** The file for problems of rejected lines: NDJSON {file, line, pointer, code}. */
   readonly rejects?: string;
 }
 
 export interface RecordsOptions extends Common {
-  /** What `file` says in reports. */
+  /** The value of `file` in reports. */
   readonly name?: string;
 }
 
@@ -61,19 +61,22 @@ export interface ImportCounts {
 
 /** read = written + unchanged + removed + rejected. Blank lines are not counted. */
 export interface ImportResult extends ImportCounts {
-  /** Only types that occurred; '' for lines whose type is not known. */
+  /** Only types that occurred. '' stands for lines with an unknown type. */
   readonly types: Readonly<Partial<Record<RecordType | '', ImportCounts>>>;
 }
 
 const HEAD = 65_536;
-/** Short enough for PostgreSQL's socket to be served in between: with 1 MiB, it was idle for half of the reading. */
+/**
+ * Bytes in one read. Short reads let Node serve PostgreSQL's socket in between: with 1 MiB, the socket was idle for
+ * half of the reading time (measured).
+ */
 const BLOCK = 65_536;
 
-/** Imports NDJSON files. Safe to repeat, to interrupt and to kill; one import runs at a time. */
+/** Imports NDJSON files. It is safe to repeat, interrupt or kill an import. One import runs at a time. */
 export async function importFiles(db: Database, options: ImportOptions): Promise<ImportResult> {
   const sources = await Promise.all(options.files.map(describe));
   if (options.files.filter((file) => file === '-').length > 1)
-    throw new ImportRefused('standard input can be read only once');
+    throw new ImportRefused('standard input can be read only once: give `-` only once');
   return inRun(db, options, sources, options.resume === true, async (stage, state) => {
     for (const [file, path] of options.files.entries()) {
       if (file < state.file) continue;
@@ -88,7 +91,10 @@ export async function importFiles(db: Database, options: ImportOptions): Promise
   });
 }
 
-/** Imports records from memory, such as the demo's. They cannot refer to files by path, nor be resumed. */
+/**
+ * Imports records from memory, such as the demo's. Such records cannot name files by path, and the run cannot be
+ * resumed.
+ */
 export async function importRecords(
   db: Database,
   records: AsyncIterable<unknown> | Iterable<unknown>,
@@ -144,7 +150,7 @@ async function inRun(
 function canContinue(state: RunState, sources: readonly Source[], organization: string | undefined): boolean {
   if (!state.unfinished || !state.intact || state.organization !== (organization ?? null)) return false;
   const now = JSON.stringify(sources.map(identity));
-  // What came over standard input cannot be asked for again: it continues only after its last line.
+  // Standard input cannot be read again. Such a run can continue only after its last line was staged.
   const readable = state.staged || sources.every((source) => source.size !== null);
   return readable && now === JSON.stringify((state.sources ?? []).map(identity));
 }
@@ -161,7 +167,7 @@ async function rehearse(
   const [row] = await db.query<{
     outcome: { tally: (ImportCounts & { type: RecordType | '' })[]; rejects: StoredReject[] };
   }>(sql`SELECT gateway.import_rehearse(${steps}::text[], 100000) AS outcome`);
-  if (row === undefined) throw new Error('gateway.import_rehearse answered no row');
+  if (row === undefined) throw new Error('gateway.import_rehearse returned no row');
   await run.finish();
   await report(options, sources, [row.outcome.rejects]);
   return total(row.outcome.tally);

@@ -5,15 +5,15 @@ import { lanes, type Table } from './tables.ts';
 const HAS_REPLIES = sql`SELECT EXISTS (SELECT 1 FROM gateway.import_stage WHERE type = 'message' AND refs[4] IS NOT NULL) AS needed`;
 
 /**
- * Plans a type: finds the website of every staged row, its references and whether it is stored already, refuses what
- * cannot be, and gives native ids to new rows in order of creation. One statement, so that a killed run neither loses
- * ids nor gives them twice.
+ * Plans a type. It finds the website, the references and the stored version of every staged row. It refuses invalid
+ * rows, and gives native ids to new rows in order of creation. It is one statement, so that a killed run neither loses
+ * ids nor assigns them twice.
  */
 export function planStep(table: Table): Step {
   const { name, owner, refs, links } = table;
   const step = `plan ${name}`;
   const owned = owner.table !== 'website';
-  // Rows of one conversation go into one lane, so that lanes do not wait for each other's totals.
+  // Rows of one conversation go into the same lane, so that lanes do not wait for each other's totals.
   const lane = `(${owned ? 'n.owner_id' : 'n.id'} % ${lanes(table)})::integer`;
   return {
     name: step,
@@ -69,7 +69,7 @@ ${progress(bounds, step, name, { unchanged: REPEATED, rejected: REFUSED })}`,
   };
 }
 
-// An operator is found on the website itself: it has one row for each website it works on.
+// An operator has one row for each of its websites, so the reference must match the website too.
 const found = (table: string, i: number): string =>
   `LEFT JOIN platform.${table} r${i} ON r${i}.tenant = p.tenant AND r${i}.external_id = p.refs[${i}]${
     table === 'operator' ? ` AND r${i}.site = p.site` : ''
@@ -91,7 +91,7 @@ const linked = (member: string): string => `, linked AS MATERIALIZED (
    GROUP BY p.seq
 )`;
 
-/** Statistics, so that PostgreSQL sees how large a plan is when it joins it to itself. */
+/** The next step joins the plan to itself. PostgreSQL needs its statistics for that. */
 export const analyzePlanStep: Step = {
   name: 'analyze plan',
   types: ['message'],
@@ -100,8 +100,8 @@ export const analyzePlanStep: Step = {
 };
 
 /**
- * in_reply_to may name a message of the same run, so that it is looked up when all have their ids: in the plan, else
- * among stored messages. A message that was refused takes those that answer it with it, and those that answer them.
+ * in_reply_to may name a message of the same run. So it is looked up after all messages have ids: first in the plan,
+ * then among stored messages. When a message is refused, its replies are refused too, and their replies.
  */
 export const repliesStep: Step = {
   name: 'link message',

@@ -5,8 +5,8 @@ import { fileName, htmlToText, phoneToE164 } from './text.ts';
 type Cell = string | number | boolean | null | undefined | readonly (string | number)[];
 
 /**
- * A checked record as it is staged: `data` holds columns of its platform table under their own names, `owner` names
- * the record that says where it belongs, `refs` and `links` hold further external_ids in the order of `tables.ts`.
+ * A checked record in its staged form. `data` holds columns of the platform table by name. `owner` is the external_id
+ * of the record that it belongs to. `refs` and `links` hold further external_ids, in the order of `tables.ts`.
  */
 export interface Row {
   readonly type: RecordType;
@@ -18,7 +18,7 @@ export interface Row {
   readonly data: Readonly<Record<string, Cell>>;
 }
 
-/** What a file's content turned out to be. */
+/** The size and the hash of a file's content. */
 export interface StoredContent {
   readonly size: number;
   readonly sha256: string;
@@ -132,7 +132,7 @@ export function rowOf(record: ImportRecord, content?: StoredContent): Row {
           author_type,
           visibility: record.visibility,
           kind,
-          // What was redacted is not kept.
+          // The text of a redacted message is not kept.
           text: redacted ? null : plain,
           language: record.language,
           created_at: record.created_at,

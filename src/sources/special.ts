@@ -2,11 +2,11 @@ import { raw, sql } from '../core/sql.ts';
 import { RECORD_TYPES, type RecordType } from './files/records.ts';
 import { type Bounds, fence, progress, REFUSED, REPEATED, rejecting, type Step } from './steps.ts';
 
-/** Types whose rows are not planned and written in batches: organizations, websites, operators, and deletions. */
+/** Organizations, websites, operators and deletions. These types are not planned and written in batches. */
 
 /**
- * Organizations in which references are looked up: the one asked for, else those that the run names, else all. A run
- * that names its organizations never reaches into another one, however its external_ids read.
+ * The organizations in which references are looked up: the requested one, else those that the run names, else all. A
+ * run that names organizations never reaches another one, even if external_ids match.
  */
 export const scopeStep = (name: string): Step => ({
   name,
@@ -24,7 +24,7 @@ export const scopeStep = (name: string): Step => ({
 SELECT gateway.import_scope(${bounds.epoch}, ${raw(`'${name}'`)}, tenants) FROM scope`,
 });
 
-/** A deletion and a record of the same key in one run: the later line stands, the earlier one is refused. */
+/** For a deletion and a record with the same key in one run: the later line counts, the earlier one is refused. */
 export const supersedeStep: Step = {
   name: 'supersede',
   types: ['delete'],
@@ -49,7 +49,7 @@ export const supersedeStep: Step = {
 ${progress(bounds, 'supersede', undefined, {})}, (SELECT count(*) FROM counted)`,
 };
 
-// What no foreign key takes back.
+// References without a foreign key. They are removed here.
 const UNHOOK: Partial<Readonly<Record<RecordType, string>>> = {
   team: `UPDATE platform.operator t SET team_ids = array_remove(t.team_ids, f.id)
     FROM found f WHERE t.tenant = f.tenant AND t.site = f.site AND f.id = ANY (t.team_ids)`,
@@ -130,7 +130,7 @@ ${progress(bounds, 'write organization', 'organization', {
 })}`,
 };
 
-/** Staged rows of a type that an organization owns, with the organization's key and their own verdict so far. */
+/** Staged rows of a type that belongs to an organization, each with the key of its organization. */
 const inOrganization = (type: 'website' | 'operator'): string => `placed AS MATERIALIZED (
   SELECT s.*, o.tenant, lead(s.seq) OVER (PARTITION BY o.tenant, s.external_id ORDER BY s.seq) AS newer
     FROM fence CROSS JOIN gateway.import_stage s
@@ -170,7 +170,7 @@ ${progress(bounds, 'write website', 'website', {
 })}`,
 };
 
-/** An operator is one row for each of its websites, all of them written by one statement. */
+/** An operator has one row for each of its websites. One statement writes all of them. */
 export const operatorStep: Step = {
   name: 'write operator',
   types: ['operator'],

@@ -2,23 +2,23 @@ import { type Fragment, raw, sql } from '../core/sql.ts';
 import type { RecordType } from './files/records.ts';
 import type { Sited } from './tables.ts';
 
-/** What a step's statement is built from: values of a run, or literals when the run is only rehearsed. */
+/** The values in a step's statement: parameters in a run, literals in a rehearsal. */
 export interface Bounds {
   readonly epoch: Fragment;
-  /** Plan rows after `low` up to `high`; `last` when no row is left after them. */
+  /** Plan rows after `low` up to `high`. `last`: no rows are left after them. */
   readonly low: Fragment;
   readonly high: Fragment;
   readonly last: Fragment;
 }
 
-/** One piece of the work after staging: one statement, or one for each batch of plan rows. */
+/** One part of the work after staging: one statement, or one for each batch of plan rows. */
 export interface Step {
   readonly name: string;
-  /** The step is left out when no line of these types was staged. */
+  /** The step is skipped when no line of these types was staged. */
   readonly types: readonly RecordType[];
-  /** Plan rows a statement, for steps that work through the plan of a type. */
+  /** For steps that work through the plan of a type: the plan rows in one statement. */
   readonly batch?: { readonly type: Sited; readonly lane: number; readonly rows: number };
-  /** Says in one row whether a run needs the step, for those that few do. */
+  /** A statement that returns one row and tells whether the run needs the step. For steps that few runs need. */
   readonly needed?: Fragment;
   statement(bounds: Bounds): Fragment;
 }
@@ -26,7 +26,10 @@ export interface Step {
 export const fence = (bounds: Bounds): Fragment =>
   sql`fence AS MATERIALIZED (SELECT gateway.import_fence(${bounds.epoch}))`;
 
-/** The end of every step's statement: the run moves on, and the type's counts grow, together with the data. */
+/**
+ * The end of every step's statement. It records the run's progress and the counts of the type in the same transaction
+ * as the data.
+ */
 export function progress(
   bounds: Bounds,
   step: string,
@@ -39,7 +42,10 @@ export function progress(
     ${raw([written, unchanged, removed, rejected].map((count) => `(${count})`).join(', '))}), ${raw(`(${written})::float8 AS written`)}`;
 }
 
-/** CTEs that end a plan: rows of `judged` with a verdict ('code pointer') become rejects, repeated ones do not count. */
+/**
+ * CTEs that end a plan. Rows of `judged` with a verdict ('code pointer') become rejects. Exact repetitions of a record
+ * are not rejects.
+ */
 export const rejecting = (type: RecordType, judged = 'judged'): Fragment =>
   raw(`refused AS MATERIALIZED (
     SELECT j.seq, j.verdict, s.file, s.line,

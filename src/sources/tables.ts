@@ -5,18 +5,18 @@ export interface Ref {
   readonly table: string;
 }
 
-/** How a record type that belongs to a website is stored. */
+/** The storage of a record type that belongs to a website. */
 export interface Table {
   readonly name: Sited;
-  /** Member and table of the record that says on which website this one is. */
+  /** The member that names the owner, and the owner's table. The owner determines the website. */
   readonly owner: { readonly member: string; readonly table: string; readonly parent?: string };
-  /** Single references, in the order of Row.refs. A message's author is one of two. */
+  /** Single references, in the order of Row.refs. The author of a message is one of two. */
   readonly refs: readonly Ref[];
-  /** A list of contacts, kept in a table of pairs. */
+  /** A list of contacts, stored in a table of pairs. */
   readonly links?: { readonly member: string; readonly table: string; readonly column: string };
-  /** Columns that come from the record, with their SQL types. */
+  /** Columns from the record, with their SQL types. */
   readonly columns: Readonly<Record<string, string>>;
-  /** Columns that come from the plan `p` (owner and references). */
+  /** Columns from the plan `p`: owner and references. */
   readonly keys: Readonly<Record<string, string>>;
 }
 
@@ -26,7 +26,7 @@ const website = { member: 'website', table: 'website' };
 const conversation = { member: 'conversation', table: 'conversation' };
 const time = 'timestamptz';
 
-/** In dependency order: a table refers to earlier ones. */
+/** In dependency order: a table refers only to earlier ones. */
 export const TABLES: readonly Table[] = [
   { name: 'subsite', owner: website, refs: [], columns: { name: 'text' }, keys: {} },
   { name: 'channel', owner: website, refs: [], columns: { name: 'text', platform: 'text' }, keys: {} },
@@ -164,5 +164,8 @@ function text(names: string): Record<string, string> {
   return Object.fromEntries(names.split(' ').map((name) => [name, 'text']));
 }
 
-/** Batches written side by side: two keep both cores busy. Files would meet in one conversation's totals. */
+/**
+ * Batches written at the same time. Two keep both cores busy. Files have one lane, because two would wait for the
+ * totals of the same conversation.
+ */
 export const lanes = (table: Table): number => (table.name === 'file' ? 1 : 2);

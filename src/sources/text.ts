@@ -16,26 +16,29 @@ export function htmlToText(html: string): string {
   return convert(html);
 }
 
-// 25 countries share +1, its rules and no trunk prefix that could begin with 2 to 9. Which of them such a number belongs
-// to is not asked, and finding out took half of the time: so +1 is left with its first country.
+// 25 countries share +1. They have the same rules and no trunk prefix that starts with 2 to 9. The gateway does not
+// need the country, and finding it took half of the time (measured). So +1 is parsed with its first country only.
 const NORTH_AMERICAN = /^\+1[ .()-]*[2-9]/;
 const northAmerica: MetadataJson = {
   ...all,
   country_calling_codes: { ...all.country_calling_codes, 1: ['US'] },
 };
 
-/** The number in E.164, or null when it is not one; `country` says where a number without a country code is. */
+/**
+ * Returns the number in E.164, or null when it is not a valid number. `country` is the country of a number without a
+ * country code.
+ */
 export function phoneToE164(number: string | undefined, country: string | undefined): string | null {
   if (number === undefined) return null;
   if (country !== undefined && isSupportedCountry(country)) {
     return parsePhoneNumberFromString(number, country)?.number ?? null;
   }
   if (NORTH_AMERICAN.test(number)) return parseWith(number, northAmerica)?.number ?? null;
-  // Without either there is no way to say which country the number belongs to.
+  // Without a country and a country code, the country of the number is unknown.
   return number.includes('+') ? (parsePhoneNumberFromString(number)?.number ?? null) : null;
 }
 
-/** A name without folders and control characters, at most 255 UTF-16 units and never half a surrogate pair. */
+/** A name without folders and control characters, at most 255 UTF-16 units. A surrogate pair is not cut in half. */
 export function fileName(name: string): string {
   const last = name.split(/[/\\]/).at(-1) ?? '';
   const clean = last

@@ -2,14 +2,14 @@ import { raw, sql } from '../core/sql.ts';
 import { fence, progress, type Step } from './steps.ts';
 import type { Table } from './tables.ts';
 
-/** Rows a statement: several thousand keep the cost of a statement small and its locks short. */
+/** Rows in one statement. With several thousand rows, the overhead of a statement is small and its locks are short. */
 const ROWS = 8000;
-/** Files carry their content with them. */
+/** Rows with content are larger, so fewer of them fit into a statement. */
 const FILES = 200;
 
 /**
- * Writes a batch of planned rows with everything that belongs to them (links, chunks) in one statement. A row that is
- * stored already and does not differ is not touched.
+ * Writes a batch of planned rows with their links and chunks in one statement. A stored row without changes is not
+ * touched.
  */
 export function writeStep(table: Table, lane: number): Step {
   const { name, links, columns, keys } = table;
@@ -65,7 +65,7 @@ const pairs = (table: string, column: string): string => `, linked AS (
   RETURNING t.tenant, t.site, t.${column} AS id
 )`;
 
-// A file's content is as long as its row says: chunks that a shorter version no longer has are removed.
+// The row gives the length of the content. Chunks beyond it, from a longer earlier version, are removed.
 const CHUNKS = `, stored AS (
   INSERT INTO platform.file_chunk AS t (tenant, site, file_id, chunk, bytes)
   SELECT b.tenant, b.site, b.id, c.chunk, c.bytes FROM batch b
@@ -78,7 +78,7 @@ const CHUNKS = `, stored AS (
    WHERE NOT b.fresh AND t.tenant = b.tenant AND t.site = b.site AND t.file_id = b.id AND t.chunk >= (b.size + 65535) / 65536
 )`;
 
-// Files go with their message into another conversation.
+// When a message moves to another conversation, its files move too.
 const FOLLOW = `, followed AS (
   UPDATE platform.file f SET conversation_id = a.conversation_id
     FROM altered a

@@ -5,30 +5,33 @@ import { type Database, isUnavailable, mayRepeat } from '../store/driver/postgre
 import { type Acceptance, acceptTasks, type Ending, endTasks } from '../store/tasks/batches.ts';
 import { type Accepted, type Accepting, acceptTask, endTask, type RunEnd, type TaskRow } from '../store/tasks/tasks.ts';
 
-/** Tasks of one statement at most. */
+/** Tasks in one statement at most. */
 const BATCH = 32;
-/** Milliseconds that a task waits where no batch moves. */
+/** Milliseconds that a task waits while no batch moves. */
 const PATIENCE = 1_000;
-/** One batch under way: what comes meanwhile goes together in the next one, the apps in turn. */
+/** One lane: one batch runs at a time. Tasks that arrive meanwhile share the next one, the apps in turn. */
 const LANE = { lane: '', group: '' };
 
-/** Tasks that wait for a batch; what the runner holds, and those whose quota came at the same moment. */
+/** Tasks that may wait for a batch: those that the runner holds, and those that are accepted at the same time. */
 const LENGTH = 1_000;
 
-/** What a batch has not done: it is to be done by itself. */
+/** The batch left this task to a statement of its own. */
 type Alone = 'alone';
 
 export interface BatchesOptions {
   readonly db: Database;
-  /** A connection each for the batches alone, so that none of them stands behind what waits. */
+  /** One connection each, used only by batches. So a batch never queues behind other statements. */
   readonly batches: { readonly begins: Database; readonly ends: Database };
   readonly onError: (error: unknown) => void;
 }
 
 /**
- * Enters tasks into the store, and their ends, in batches (group commit); nobody is answered before its batch has been
- * committed. What a batch leaves, it has not touched: then the statement for one task says what it is, outside the line,
- * since it may wait for rows that somebody holds. After a batch whose reply was lost it finds what the batch has done.
+ * Stores acceptances and ends of tasks in batches (group commit). A caller is answered only after its batch has
+ * committed.
+ *
+ * When a batch leaves out a task, it has not changed that task. The statement for one task then decides, outside the
+ * lane, because it may wait for locked rows. After a batch with a lost reply, that statement finds what the batch has
+ * done.
  */
 export class Batches {
   readonly #db: Database;
@@ -44,7 +47,7 @@ export class Batches {
             const results = await enter(batch);
             return results.map((one) => one ?? 'alone');
           } catch (error) {
-            // Where the store cannot now, nobody waits for the same again.
+            // The store is away. Single statements would fail too.
             if (isUnavailable(error) && !mayRepeat(error)) throw error;
             if (!isUnavailable(error))
               onError(new Error('a batch of tasks failed; each is done by itself', { cause: error }));
@@ -55,20 +58,20 @@ export class Batches {
         batch: BATCH,
         length: LENGTH,
         patience: PATIENCE,
-        // It was never begun, and a batch that hangs must not turn away everybody.
+        // The batch never ran. A hanging batch must not turn away all callers.
         late: 'alone',
       });
     this.#acceptances = lanes((batch) => acceptTasks(batches.begins, batch));
     this.#ends = lanes((batch) => endTasks(batches.ends, batch));
   }
 
-  /** As acceptTask. */
+  /** Same as acceptTask. */
   async accept(session: Session, task: Accepting): Promise<Accepted> {
     const accepted = await this.#acceptances.add({ ...LANE, app: session.authority.appId }, { session, task });
     return accepted === 'alone' ? acceptTask(this.#db, session, task) : accepted;
   }
 
-  /** As endTask. */
+  /** Same as endTask. */
   async end(authority: Authority, id: string, end: RunEnd): Promise<TaskRow | undefined> {
     const row = await this.#ends.add({ ...LANE, app: authority.appId }, { authority, id, end });
     return row === 'alone' ? endTask(this.#db, authority, id, end) : row;

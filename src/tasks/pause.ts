@@ -1,4 +1,7 @@
-/** Resolves after that many milliseconds, or as soon as one of the others does or the signal is aborted; leaves no timer. */
+/**
+ * Resolves after this many milliseconds, when one of the other promises resolves, or when the signal aborts. No timer
+ * is left.
+ */
 export async function pauseUpTo(
   milliseconds: number,
   others: readonly Promise<unknown>[] = [],

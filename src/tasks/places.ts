@@ -4,14 +4,14 @@ import type { Authority } from '../core/authority.ts';
 export interface Held {
   readonly authority: Authority;
   readonly state: 'accepting' | 'waiting' | 'running';
-  /** Whether it is to be started with its acceptance, in a place that is kept for it. */
+  /** Whether the task starts together with its acceptance. A place is reserved for it. */
   readonly starts: boolean;
 }
 
-/** Tasks that a process runs at the same time, whatever the number of installations; of one app at most half of them. */
+/** Tasks that a process runs at the same time, for all installations. One app may have half of them. */
 export const RUNNING_HERE = 32;
 
-/** Places of the process that are free for an app, where `running` are under way, also those that were dropped meanwhile. */
+/** Free places of the process for an app. `running` includes jobs that were dropped while they run. */
 export function placesFor(app: string, running: readonly Held[], held: Iterable<Held>): number {
   let [all, own] = [0, 0];
   const seat = ({ authority }: Held): void => {
@@ -23,14 +23,14 @@ export function placesFor(app: string, running: readonly Held[], held: Iterable<
   return Math.max(0, Math.min(RUNNING_HERE - all, RUNNING_HERE / 2 - own));
 }
 
-/** Whether one more task of an app can be kept, where the process keeps `most` and half of them for one app. */
+/** Whether one more task of an app fits into memory. The process keeps `most` tasks, and half of them for one app. */
 export function roomFor(app: string, held: ReadonlyMap<string, Held>, most: number): boolean {
   let own = 0;
   for (const { authority } of held.values()) if (authority.appId === app) own++;
   return held.size < most && own < Math.ceil(most / 2);
 }
 
-/** Apps whose tasks wait, with those of their installations that do. */
+/** Apps with waiting tasks, each with its installations that have waiting tasks. */
 export function waitingApps(held: Iterable<Held>): Map<string, Set<string>> {
   const apps = new Map<string, Set<string>>();
   for (const { state, authority } of held) {

@@ -18,7 +18,7 @@ import type { Batches } from './batches.ts';
 import { pauseUpTo } from './pause.ts';
 import { type Held, placesFor, RUNNING_HERE, roomFor, waitingApps } from './places.ts';
 
-/** A task that this process accepts, and the arguments that it alone has. */
+/** A task that this process accepts. Only this process has its arguments. */
 export interface Work {
   readonly id: string;
   readonly requestId: string;
@@ -26,19 +26,19 @@ export interface Work {
   readonly authority: Authority;
   readonly skill: Skill;
   readonly input: Readonly<Record<string, unknown>>;
-  /** Of the skill's writes: the same for the same message. */
+  /** For the writes of the skill. It is the same for the same message. */
   readonly idempotencyKey: string;
-  /** Whether it is to be started with its acceptance. */
+  /** Whether the task starts together with its acceptance. */
   readonly starts: boolean;
 }
 
-/** A call of a task's run, and how it ended. */
+/** A call of a task's run, with its outcome. */
 export interface RunCall extends Pick<Work, 'id' | 'requestId' | 'authority'> {
   readonly tool: Tool;
   readonly outcome: Outcome;
 }
 
-/** How a task has ended here, and under whose authority; `undefined`: it has ended elsewhere, or is gone. */
+/** The end of a task that ran here, with its authority. `undefined`: it has ended elsewhere or no longer exists. */
 export type Ended = { readonly row: TaskRow; readonly body: unknown; readonly authority: Authority } | undefined;
 
 interface Job extends Work, Held {
@@ -54,34 +54,34 @@ export interface RunnerOptions {
   readonly owner: string;
   readonly onError: (error: unknown) => void;
   readonly onCall?: (call: RunCall) => void;
-  /** Tasks whose arguments a process keeps in memory, up to 64 KiB each; 1,000 where absent. Of one app half of them. */
+  /** Tasks whose arguments stay in memory, up to 64 KiB each. Default: 1,000. One app may have half of them. */
   readonly held?: number;
 }
 
 const HELD = 1_000;
-/** Contract, Limits. */
+/** The largest artifact, in bytes. */
 const ARTIFACT_BYTES = 131_072;
-/** Milliseconds between attempts to start what waits for a place of its installation, or to end what cannot be ended. */
+/** Milliseconds between attempts to start waiting tasks, or to store an end. */
 const EVERY = 250;
 const RENEWAL = TASK_LEASE / 4;
-/** Milliseconds that tasks under way have when the process stops. */
+/** Milliseconds that running tasks have when the process stops. */
 const GRACE = 3_000;
 
 /**
- * Runs the tasks of one process: p-queue bounds them here, PostgreSQL counts the places of an installation over all
- * processes. Whatever happens to a task in the store (a cancellation, an end by another process) is a row that has ended:
- * then nothing of its result is published.
+ * Runs the tasks of one process. p-queue limits the tasks of this process; PostgreSQL counts the running tasks of an
+ * installation over all processes. When a task ends in the store (canceled, or ended by another process), its result
+ * here is dropped.
  */
 export class Runner {
   readonly #options: RunnerOptions;
   readonly #queue = new PQueue({ concurrency: RUNNING_HERE });
   readonly #jobs = new Map<string, Job>();
   readonly #acceptances = new Set<Promise<unknown>>();
-  /** Acceptances that were not answered, and until when their statement may still be committed. */
+  /** Acceptances without an answer, with the time until which their statement may still commit. */
   readonly #unanswered = new Map<string, number>();
-  /** Whose run has not ended, also where the task was dropped. */
+  /** Jobs whose run has not ended. Dropped jobs count too. */
   readonly #running: Job[] = [];
-  /** Apps in the order in which they had their turns to start tasks. */
+  /** Apps in the order in which they last started tasks. */
   #served: string[] = [];
   readonly #renewal: NodeJS.Timeout;
   readonly #attempts: NodeJS.Timeout;
@@ -102,15 +102,15 @@ export class Runner {
     this.#attempts = setInterval(() => this.#start(), EVERY).unref();
   }
 
-  /** Whether the arguments of one more task of an app can be kept. */
+  /** Whether one more task of an app fits into memory. */
   room = (app: string): boolean => roomFor(app, this.#jobs, this.#options.held ?? HELD);
 
-  /** Places of this process that are free for an app. */
+  /** Free places of this process for an app. */
   places = (app: string): number => placesFor(app, this.#running, this.#jobs.values());
 
   /**
-   * Takes a task while it is accepted: as soon as its row is there it may be started with others that wait, which may be
-   * told before its acceptance is.
+   * Registers a task before it is accepted. As soon as its row exists, it may be started together with waiting tasks,
+   * possibly before its acceptance returns.
    */
   async accept(work: Work, acceptance: () => Promise<Accepted>): Promise<Accepted> {
     let finish: Job['finish'] = () => undefined;
@@ -130,7 +130,7 @@ export class Runner {
       }
       return accepted;
     } catch (error) {
-      // Its row may be there, and nobody was told of it: its message has to be free for the next attempt.
+      // The row may exist although no caller knows of the task. It is withdrawn, so that the message can be sent again.
       if (isUnavailable(error)) this.#unanswered.set(job.id, performance.now() + TASK_LEASE);
       throw error;
     } finally {
@@ -139,17 +139,17 @@ export class Runner {
     }
   }
 
-  /** Resolves when a task of this process has ended; `undefined`: it is not of this process. */
+  /** Resolves when a task of this process has ended. `undefined`: the task is not of this process. */
   ended(id: string): Promise<Ended> | undefined {
     return this.#jobs.get(id)?.ended;
   }
 
-  /** A task that is known to have ended in the store: nobody has to wait for it any longer. */
+  /** Forgets a task that has ended in the store, and ends the waits for it. */
   drop(id: string): void {
     this.#forget(id, undefined);
   }
 
-  /** Gives acceptances and tasks under way three seconds, then ends what is left as lost. */
+  /** Running acceptances and tasks have three seconds. The rest ends as lost. */
   async stop(): Promise<void> {
     this.#stopping = true;
     clearInterval(this.#attempts);
@@ -163,7 +163,7 @@ export class Runner {
     await this.#renewing;
     await this.#withdraw().catch(this.#options.onError);
     const left = [...this.#jobs.keys()];
-    // Where the store does not answer, another process ends them when their lease has lapsed.
+    // If the store does not answer, another process ends these tasks when their lease has expired.
     if (left.length > 0) await releaseTasks(this.#options.db, this.#options.owner, left).catch(this.#options.onError);
     for (const id of left) this.drop(id);
   }
@@ -180,7 +180,7 @@ export class Runner {
     this.#jobs.delete(id);
   }
 
-  /** Starts what waits, as far as there are places; one attempt at a time, and another after it where one was asked for. */
+  /** Starts waiting tasks while places are free. One attempt runs at a time; a call meanwhile starts another one. */
   #start(): void {
     if (this.#stopping) return;
     if (this.#starting) {
@@ -198,7 +198,7 @@ export class Runner {
 
   async #startWaiting(): Promise<void> {
     const waiting = waitingApps(this.#jobs.values());
-    // The app that was served last comes last: the first of them would take each place that comes free.
+    // The app that was served last comes last. Otherwise the first app would take every free place.
     this.#served = this.#served.filter((app) => waiting.has(app));
     for (const app of new Set([...waiting.keys()].filter((one) => !this.#served.includes(one)).concat(this.#served))) {
       let started = 0;
@@ -243,7 +243,7 @@ export class Runner {
     }
   }
 
-  /** One call of the skill, in the corridor and under the sender's authority of this moment. */
+  /** Makes one call of the skill through the corridor, under the sender's current authority. */
   async #call(job: Job, name: string, input: Readonly<Record<string, unknown>>): Promise<unknown> {
     const tool = job.skill.tools.includes(name) ? this.#options.corridor.registry.get(name) : undefined;
     if (!tool) throw new Error(`${job.skill.name} does not compose ${name}`);
@@ -252,21 +252,21 @@ export class Runner {
       resource: 'a2a',
       bearer: job.bearer,
       input,
-      // Paid when the task was accepted.
+      // The units were paid when the task was accepted.
       cost: 0,
       ...(tool.idempotency === 'required' && { idempotencyKey: job.idempotencyKey }),
     });
     const { id, requestId, authority } = job;
     this.#options.onCall?.({ id, requestId, authority, tool, outcome });
     if ('failure' in outcome) throw outcome.failure;
-    if ('bytes' in outcome) throw new Error(`${name} has answered with bytes`);
+    if ('bytes' in outcome) throw new Error(`${name} returned bytes, but a skill needs JSON`);
     return outcome.body;
   }
 
-  /** Ends the task in the store; tried for as long as the lease can last without renewal. */
+  /** Stores the end of the task. It tries for as long as the lease can last without renewal. */
   async #end(job: Job, end: RunEnd): Promise<TaskRow | undefined> {
     const until = performance.now() + TASK_LEASE;
-    // One that has been dropped has ended already.
+    // A dropped task has already ended.
     while (this.#jobs.has(job.id)) {
       try {
         return await this.#options.batches.end(job.authority, job.id, end);
@@ -291,7 +291,7 @@ export class Runner {
     for (const job of held) {
       const state = states.get(job.id);
       if (state === undefined) this.drop(job.id);
-      // The reply that told of its start was lost.
+      // The task has started, but the reply was lost.
       else if (state === 'working') this.#run(job);
     }
   }

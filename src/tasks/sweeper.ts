@@ -1,12 +1,12 @@
 import type { Database } from '../store/driver/postgres.ts';
 import { sweepTasks } from '../store/tasks/tasks.ts';
 
-/** Rows of one statement: short locks, and other replicas skip them. */
+/** Rows in one statement. Its locks are short, and other replicas skip them. */
 const BATCH = 500;
-/** Milliseconds between rounds: a task ends within its lease and 5 s when its process dies (checks, F-12). */
+/** Milliseconds between rounds. When its process dies, a task ends within its lease and 5 s (F-12). */
 const EVERY = 2_000;
 
-/** One round, on any replica: ends tasks whose process let them lapse, deletes those that have expired. How many. */
+/** Ends tasks with an expired lease and deletes expired tasks, once. Runs on any replica. Returns both numbers. */
 export async function sweep(db: Database): Promise<{ interrupted: number; deleted: number }> {
   const all = { interrupted: 0, deleted: 0 };
   for (;;) {
@@ -17,11 +17,11 @@ export async function sweep(db: Database): Promise<{ interrupted: number; delete
   }
 }
 
-/** Rounds until `stop` is called, which waits for the round under way. */
+/** Starts the rounds. `stop` waits for the running round. */
 export function startSweeper(db: Database, onError: (error: unknown) => void): { stop(): Promise<void> } {
   let under: Promise<unknown> | undefined;
   const timer = setInterval(() => {
-    // A round that waits for a silent server is not followed by a crowd of others.
+    // While a round waits for a silent server, no further round starts.
     under ??= sweep(db)
       .catch(onError)
       .finally(() => {

@@ -28,39 +28,39 @@ import { Watch } from './watch.ts';
 export type { TaskQuery, TaskState } from '../store/tasks/tasks.ts';
 export type { RunCall } from './runner.ts';
 
-/** A task as its owner sees it (decisions, section 20). */
+/** A task as its owner sees it. */
 export interface Task {
   /** `task_` and 32 hexadecimal digits. */
   readonly id: string;
-  /** The client's own, or made by us. */
+  /** The client's own id, or one that the gateway made. */
   readonly contextId: string;
   readonly skill: string;
-  /** `null` also for an authority that does not hold it. */
+  /** `null` when the task has no website, or when the reading authority does not include the website. */
   readonly websiteId: string | null;
   readonly state: TaskState;
-  /** Of PostgreSQL's clock, in milliseconds. */
+  /** By PostgreSQL's clock, in milliseconds. */
   readonly stateAt: Date;
-  /** 15 minutes after its acceptance, or when its sender's token or credential ends. */
+  /** 15 minutes after acceptance, or the end of the sender's token or credential if that is earlier. */
   readonly expiresAt: Date;
-  /** A code only: of the table of failures, `artifact_too_large` or `interrupted`; `null` unless it has failed. */
+  /** A failure code, `artifact_too_large` or `interrupted`. `null` unless the task has failed. */
   readonly failure: string | null;
-  /** The REST body; only of a completed task, where asked for, and for an authority that holds what its sender held. */
+  /** The body of a completed task. `undefined`: not requested, or the reader has other grants than the sender. */
   readonly artifact: unknown;
 }
 
 export interface NewTask {
-  /** Of `newTaskId`, and the same where the request is begun again under another authority. */
+  /** Made by `newTaskId`. A request that is repeated under another authority keeps its id. */
   readonly id: string;
-  /** Of the request that sends it: the calls of its run are told under this id. */
+  /** The id of the sending request. The calls of the run are logged under it. */
   readonly requestId: string;
   readonly bearer: string;
   readonly session: Session;
   readonly messageId: string;
   readonly contextId: string | undefined;
   readonly skill: Skill;
-  /** What the skill's input schema has accepted. */
+  /** Parsed by the skill's input schema. */
   readonly input: Readonly<Record<string, unknown>>;
-  /** Whether to wait for its end, as long as `patience`. */
+  /** Whether to wait for the end of the task, for at most `patience`. */
   readonly wait: boolean;
   /** Ends the wait, not the task. */
   readonly signal: AbortSignal;
@@ -68,53 +68,53 @@ export interface NewTask {
 
 export interface TaskPage {
   readonly tasks: Task[];
-  /** Empty at the end. */
+  /** Empty on the last page. */
   readonly nextPageToken: string;
   readonly totalSize: number;
 }
 
-/** A messageId that was sent before with another skill or other arguments. */
+/** The messageId was used before with another skill or other arguments. */
 export class MessageIdConflict extends Error {
   override readonly name = 'MessageIdConflict';
 }
 
 /**
- * The A2A task ledger. Every statement proves the session that it is given. Everything thrown is a Failure, but for
- * MessageIdConflict and the StaleAuthority of a wrong guess.
+ * The A2A task ledger. Every statement proves the session that it gets. Methods throw only a Failure,
+ * MessageIdConflict, or StaleAuthority when the loaded authority is outdated.
  */
 export interface Tasks {
   /**
-   * The task of the same message, or a new one, which costs one unit beside its admission. Throws `task_limit` or
-   * `quota_exceeded` with seconds to wait (neither uses the message up) and MessageIdConflict.
+   * Returns the task of the same message, or accepts a new one, which costs one unit in addition to its admission.
+   * Throws MessageIdConflict. Throws `task_limit` or `quota_exceeded`; both leave the messageId unused.
    */
   send(request: NewTask): Promise<Task>;
   /** The credential's unexpired task. */
   get(session: Session, id: string): Promise<Task | undefined>;
   /** The credential's unexpired tasks, the latest state first. Throws `invalid_cursor` for a foreign page token. */
   list(session: Session, query: TaskQuery): Promise<TaskPage>;
-  /** `canceled` false: it had ended before. */
+  /** `canceled` is false when the task had ended before. */
   cancel(session: Session, id: string): Promise<{ task: Task; canceled: boolean } | undefined>;
-  /** Accepts nothing more, ends all waits, gives tasks under way three seconds and ends the rest as lost. */
+  /** Accepts nothing more and ends all waits. Running tasks have three seconds; the rest ends as lost. */
   stop(): Promise<void>;
 }
 
 export interface TasksOptions {
   readonly db: Database;
-  /** Where batches run; `db` where absent. */
+  /** The databases for batches. Default: `db`. */
   readonly batches?: BatchesOptions['batches'];
   readonly corridor: Corridor;
   readonly onError: (error: unknown) => void;
-  /** Told of every call of a run, which no request may be there to tell of. */
+  /** Called for each call of a run. The request that sent the task may have ended by then. */
   readonly onCall?: (call: RunCall) => void;
-  /** Milliseconds that a caller waits for the end of its task; PATIENCE where absent. */
+  /** Milliseconds that a caller waits for the end of its task. Default: PATIENCE. */
   readonly patience?: number;
-  /** Tasks whose arguments the process keeps in memory; 1,000 where absent. Of one app half of them. */
+  /** Tasks whose arguments the process keeps in memory. Default: 1,000. One app may have half of them. */
   readonly held?: number;
 }
 
-/** Milliseconds, as the card says. */
+/** Milliseconds. The agent card publishes this value. */
 export const PATIENCE = 30_000;
-/** Units of a new task's underlying read (contract, Limits). */
+/** Units for the read that a new task makes. */
 const COST = 1;
 
 export function openTasks(options: TasksOptions): Tasks {
@@ -127,7 +127,7 @@ export function openTasks(options: TasksOptions): Tasks {
   let stopping = false;
   const secret = openLedgerKey(db);
 
-  /** `paid`: units beside its admission. */
+  /** `paid`: units in addition to the admission. */
   const accept = async (request: NewTask): Promise<{ accepted: Accepted; paid: number }> => {
     const { id, requestId, session, skill, input, bearer, wait } = request;
     const { authority } = session;
@@ -139,14 +139,14 @@ export function openTasks(options: TasksOptions): Tasks {
       if (!runner.room(authority.appId)) throw new Failure('service_unavailable', { retryAfter: 1 });
       paid = await corridor.charge(authority, COST);
     } catch (error) {
-      // A message that was accepted before needs neither.
+      // A repeated message needs no memory and no quota.
       const found = await findTask(db, session, { message, fingerprint });
       if (!found) throw error;
       return { accepted: found, paid: 0 };
     }
     let accepted: Accepted | undefined;
     try {
-      // Without a wait the answer says `submitted`, and it is true.
+      // Without a wait the answer says `submitted`, so the task must not start with its acceptance.
       const starts = wait && runner.places(authority.appId) > 0;
       const idempotencyKey = `a2a-${message.toString('hex')}`;
       const work = { id, requestId, bearer, authority, skill, input, idempotencyKey, starts };
@@ -173,7 +173,7 @@ export function openTasks(options: TasksOptions): Tasks {
   const writes = ({ tools }: Skill): boolean =>
     tools.some((name) => corridor.registry.get(name)?.idempotency === 'required');
 
-  /** Waits until a task has ended, here or on another replica, and gives it as it is then to whom its caller is then. */
+  /** Waits until a task has ended, on any replica. Returns it as the current authority of its caller may see it. */
   const ended = async ({ bearer, session, signal }: NewTask, first: TaskRow): Promise<Task> => {
     if (!isOpen(first.state)) return viewOf(first, session.authority);
     let end: Ended;
@@ -184,7 +184,8 @@ export function openTasks(options: TasksOptions): Tasks {
     const told = here ? [here, elsewhere.ended] : [elsewhere.ended];
     await pauseUpTo(patience, told, signal);
     elsewhere.leave();
-    // What publishes a result proves the token that it was accepted with; of another token it says nothing.
+    // The statement that stores the result proves the token with which the task was accepted. So a caller with the same
+    // token needs no further proof; any other token does.
     if (end?.row.state === 'completed' && Buffer.compare(end.authority.digest, session.authority.digest) === 0) {
       return viewOf(end.row, end.authority, end.body);
     }
@@ -220,7 +221,7 @@ export function openTasks(options: TasksOptions): Tasks {
         const { authority } = request.session;
         if (!request.wait) return viewOf(accepted.task, authority);
         return ended(request, accepted.task).catch((error: unknown) => {
-          // Who turns out to have no authority pays nothing, as everywhere.
+          // A call without a valid authority costs nothing.
           if (error instanceof Failure && error.status === 401) corridor.refund(authority, paid);
           throw error;
         });
@@ -245,7 +246,7 @@ export function openTasks(options: TasksOptions): Tasks {
   };
 }
 
-/** 122 random bits as 32 digits; UUIDs come out of a supply, where randomBytes asks the system each time. */
+/** 122 random bits as 32 digits. Node keeps a buffer of random bytes for UUIDs, so this is faster than randomBytes. */
 const randomHex = (): string => randomUUID().replaceAll('-', '');
 
 export const newTaskId = (): string => `task_${randomHex()}`;
@@ -262,12 +263,12 @@ async function failing<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What cannot be an id is asked for all the same, so that it takes as long as one that does not exist. */
+/** A malformed id is looked up too, so that it takes as long as an unknown id. */
 const askable = (id: string): string => (/^task_[a-f0-9]{32}$/.test(id) ? id : '');
 
 const grantsKnown = new WeakMap<Authority, Buffer>();
 
-/** SHA-256 of what an authority may see, whatever token or revision it comes by. */
+/** SHA-256 of everything that an authority may see. It does not depend on the token or the revision. */
 function grantsOf(authority: Authority): Buffer {
   const known = grantsKnown.get(authority);
   if (known) return known;
@@ -284,22 +285,22 @@ function grantsOf(authority: Authority): Buffer {
   return digest;
 }
 
-/** `body`: what the run gave, where its row has come back without the artifact. */
+/** `body`: the result of the run, for a row that was returned without its artifact. */
 function viewOf(row: TaskRow, authority: Authority, body: unknown = row.artifact): Task {
   const { id, contextId, skill, state, stateAt, expiresAt, failure, grants } = row;
-  // Another token of the credential may not know of the website.
+  // Another token of the same credential may not include the website.
   const websiteId = row.websiteId !== null && authority.websites.has(row.websiteId) ? row.websiteId : null;
   const readable = state === 'completed' && body !== null && grantsOf(authority).equals(grants);
   return { id, contextId, skill, websiteId, state, stateAt, expiresAt, failure, artifact: readable ? body : undefined };
 }
 
-/** The website that a task is about: given, or the owner that an id of the input names. */
+/** The website of a task: the input's `website_id`, or the website in another id of the input. */
 function websiteOf(skill: Skill, input: Readonly<Record<string, unknown>>): string | null {
   for (const [name, schema] of Object.entries(skill.input.shape)) {
     const value = input[name];
     if (typeof value !== 'string') continue;
     if (name === 'website_id') return value;
-    // zod types the members of an object by its core interface only.
+    // zod declares an object's members only by its core interface.
     if (idKind(schema as Parameters<typeof idKind>[0])) return parseId(value)?.website ?? null;
   }
   return null;

@@ -1,10 +1,13 @@
 import type { Database } from '../store/driver/postgres.ts';
 import { endedTasks } from '../store/tasks/tasks.ts';
 
-/** Milliseconds after which a waiting caller hears of what another process has done to its task. */
+/** Milliseconds between two looks. A caller learns within this time that another process has ended its task. */
 const EVERY = 250;
 
-/** Tells callers of this process that their tasks have ended, on whatever replica: one statement a round for all of them. */
+/**
+ * Tells callers of this process when their tasks have ended, on any replica. One statement a round asks for all of
+ * them.
+ */
 export class Watch {
   readonly #db: Database;
   readonly #timer: NodeJS.Timeout;
@@ -17,7 +20,7 @@ export class Watch {
     this.#timer = setInterval(() => void this.#look(), EVERY).unref();
   }
 
-  /** `ended` resolves when the task has ended or is gone; `leave` when nobody waits for that any more. */
+  /** `ended` resolves when the task has ended or no longer exists. Call `leave` when the caller stops waiting. */
   watch(id: string): { readonly ended: Promise<void>; leave(): void } {
     const all = this.#waiting.get(id) ?? new Set();
     this.#waiting.set(id, all);
@@ -34,7 +37,7 @@ export class Watch {
     return { ended, leave };
   }
 
-  /** Ends all waits, and those that begin later at once. */
+  /** Ends all waits. Later waits end at once. */
   stop(): void {
     this.#stopped = true;
     clearInterval(this.#timer);
@@ -49,7 +52,7 @@ export class Watch {
         for (const wake of [...(this.#waiting.get(id) ?? [])]) wake();
       }
     } catch {
-      // Asked again in the next round; who has waited long enough asks the store itself, and is told what is wrong.
+      // The next round asks again. After its patience, a caller reads the store itself and gets the error.
     } finally {
       this.#looking = false;
     }

@@ -26,7 +26,7 @@ import { webhooks } from './webhooks.ts';
  * `npm run bench`: ours against hand-written peers in one run, interleaved, medians and ratios. Figures are of this
  * machine in this hour; ratios travel. `-- --only notes` compares what has the word in its name, and nothing else
  * (`retry`: with a million tombstones; `pulls`, `journal`, `realtime`, `webhooks`); `-- --scale` adds these, and the comparison of 40 thousand
- * with 4 million messages; `-- --table` ends with the rows of the README's table. Whatever ran, a page with plots is written to
+ * with 4 million messages; `-- --table` ends with the rows of the table in docs/benchmarks.md. Whatever ran, a page with plots is written to
  * dist/bench/report.html.
  */
 const ROUNDS = 5;

@@ -28,7 +28,7 @@ export const ratios = ({ ours, peer }: Compared): number[] => ours.map((rate, i)
 const thousands = (value: number): string => Math.round(value).toLocaleString('en-US');
 const day = (date: Date): string => date.toISOString().slice(0, 10);
 
-/** Rows of the README's table, ready to paste. */
+/** Rows of the table in docs/benchmarks.md, ready to paste. */
 export function tableRows({ compared, machine, date }: Report): string {
   const rows = compared.map((one) => {
     const each = ratios(one);
@@ -113,7 +113,7 @@ export function writeReport(report: Report, folder = new URL('dist/bench/', pack
 <style>body{font:15px system-ui;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#24292f;background:#fff}pre{overflow:auto;background:#f6f8fa;padding:1rem}</style>
 <h1>Bench</h1><p>${date.toISOString()}, ${escaped(machine)}. Figures are of this machine in this hour; ratios travel.</p>
 ${plots.join('\n')}
-<h2>For the README</h2><pre>${escaped(tableRows(report))}</pre>
+<h2>For docs/benchmarks.md</h2><pre>${escaped(tableRows(report))}</pre>
 <h2>As it was printed</h2><pre>${escaped(lines.join('\n'))}</pre></html>
 `;
   mkdirSync(folder, { recursive: true });

@@ -82,7 +82,7 @@ const TRACED = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' };
 const SAMPLED = { ...TRACED, OTEL_TRACES_SAMPLER: 'parentbased_traceidratio' };
 const unreadable = (name: string): string =>
   `${name} names a file that cannot be read. Name a PEM file that this user may read.`;
-const NO_PAIR = 'GATEWAY_TLS_CERT and GATEWAY_TLS_KEY must be a PEM certificate and its own key.';
+const NO_PAIR = 'GATEWAY_TLS_CERT and GATEWAY_TLS_KEY must be a PEM certificate and its private key.';
 const KEY = Buffer.alloc(32).toString('base64');
 
 /** Of every setting what is refused, and with which words. */
@@ -99,7 +99,7 @@ const CASES = (): Record<string, Case[]> => ({
     ],
     [
       { HOST: '0.0.0.0' },
-      'GATEWAY_BASE_URL must be given where HOST is not localhost: the address that clients use, in most cases that of a proxy with TLS.',
+      'GATEWAY_BASE_URL must be given when HOST is not localhost. Set it to the address that clients use, usually that of a proxy with TLS.',
     ],
   ],
   GATEWAY_BASE_URL: each('GATEWAY_BASE_URL', [
@@ -121,7 +121,7 @@ const CASES = (): Record<string, Case[]> => ({
     ...each('GATEWAY_DATA_DIR', [text, join(text, 'data')]),
     [
       { GATEWAY_DATA_DIR: '/proc/gateway' },
-      'GATEWAY_DATA_DIR must be a folder that this user may write, or GATEWAY_KEYS be given.',
+      'GATEWAY_DATA_DIR must be a folder that this user may write. Alternatively, give the keys in GATEWAY_KEYS.',
     ],
   ],
   GATEWAY_TLS_CERT: [
@@ -187,11 +187,11 @@ async function served(given: Readonly<Record<string, string>>): Promise<{ code: 
 }
 
 describe('a setting that cannot be used', () => {
-  it('has a case here, and a row in the README', () => {
+  it('has a case here, and a row in docs/configuration.md', () => {
     const names = Object.keys(EXPECTED);
     expect(Object.keys(CASES()).toSorted()).toEqual(names.toSorted());
-    const readme = readFileSync(new URL('README.md', packageRoot), 'utf8');
-    expect(names.filter((name) => !readme.match(`\\| \`.*\\b${name}\`.* \\|`))).toEqual([]);
+    const table = readFileSync(new URL('docs/configuration.md', packageRoot), 'utf8');
+    expect(names.filter((name) => !table.match(`\\| \`.*\\b${name}\`.* \\|`))).toEqual([]);
   });
 
   it.each(Object.keys(EXPECTED))('%s is refused with a sentence, and nothing is opened', async (name) => {
@@ -215,7 +215,7 @@ describe('a setting that cannot be used', () => {
   });
 
   it('so is a name that is none', async () => {
-    const said = 'gateway: GATEWAY_PROT is not a setting of the gateway. The README lists the settings.\n';
+    const said = 'gateway: GATEWAY_PROT is not a setting of the gateway. docs/configuration.md lists the settings.\n';
     expect(await served({ GATEWAY_PROT: '1' })).toEqual({ code: 1, said });
     expect(existsSync(dataDir)).toBe(false);
   });

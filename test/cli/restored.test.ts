@@ -216,7 +216,7 @@ it('doctor refuses a store of an older gateway, or none, and leaves it as it is'
       1,
       expect.stringMatching(
         new RegExp(
-          `^gateway: The store is at schema version ${version}, this gateway needs ${needed}, and this .*\\.\\n$`,
+          `^gateway: The store has schema version ${version}, but this gateway needs ${needed}, and this .*\\.\\n$`,
         ),
       ),
     ]);
@@ -240,6 +240,6 @@ it('a store of a newer gateway is refused with a sentence', async () => {
   await database.sql`DELETE FROM public.gateway_migration WHERE version = 9999`;
   expect(code).toBe(1);
   expect(stderr).toMatch(
-    /^gateway: The store is at schema version 9999, this gateway knows \d+\. Start the newer gateway, or restore a backup\.\n$/,
+    /^gateway: The store has schema version 9999, but this gateway knows only \d+\. Start the newer gateway, or restore a backup\.\n$/,
   );
 });

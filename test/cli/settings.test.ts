@@ -51,7 +51,7 @@ test.each(['1.2.3.4/99', 'proxy.example', '10.0.0.0/8,', '300.1.1.1'])('GATEWAY_
 describe('observability', () => {
   test.each(['1.2.3.4/99', 'prometheus.example', '300.1.1.1'])('GATEWAY_METRICS_ALLOW %j is refused', (given) => {
     expect(refusal({ GATEWAY_METRICS_ALLOW: given })).toBe(
-      'GATEWAY_METRICS_ALLOW must be addresses or ranges that may read /metrics beside this machine, separated by commas.',
+      'GATEWAY_METRICS_ALLOW must be addresses or ranges other than this machine that may read /metrics, separated by commas.',
     );
   });
 

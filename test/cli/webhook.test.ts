@@ -80,7 +80,7 @@ test('nothing is sealed with a key that the gateway of DATABASE_URL does not hav
       code: 1,
       stdout: '',
       stderr:
-        'gateway: GATEWAY_KEYS must be what the gateway of DATABASE_URL has, or GATEWAY_DATA_DIR the folder where it keeps its file keys.\n',
+        'gateway: GATEWAY_KEYS must be the keys of the gateway that serves DATABASE_URL. Alternatively, set GATEWAY_DATA_DIR to the folder that holds its file keys.\n',
     });
   expect(readdirSync(folder)).toEqual([]);
   expect((await document('webhook', 'list'))['endpoints']).toHaveLength(1);

@@ -119,17 +119,17 @@ describe('Dockerfile', () => {
 
 describe('compose.yaml', () => {
   it('asks for its secrets', () => {
-    expect(() => readCompose({})).toThrow(/: see OPERATIONS.md$/);
+    expect(() => readCompose({})).toThrow(/: see docs\/operations.md$/);
     for (const name of Object.keys(GIVEN))
-      expect(() => readCompose({ ...GIVEN, [name]: undefined })).toThrow(new RegExp(`^${name}: see OPERATIONS`));
-    const secrets = fileOf('OPERATIONS.md')
+      expect(() => readCompose({ ...GIVEN, [name]: undefined })).toThrow(new RegExp(`^${name}: see docs/operations`));
+    const secrets = fileOf('docs/operations.md')
       .match(/printf '(.*)' .* > \.env/)?.[1]
       ?.match(/[A-Z_]+(?==)/g);
     expect(secrets?.toSorted()).toEqual(Object.keys(GIVEN).toSorted());
   });
 
   it('its secrets are made once, and readable to nobody else', () => {
-    const [line = ''] = /^\[ -e \.env \] .*$/m.exec(fileOf('OPERATIONS.md')) ?? [];
+    const [line = ''] = /^\[ -e \.env \] .*$/m.exec(fileOf('docs/operations.md')) ?? [];
     const folder = mkdtempSync(join(tmpdir(), 'gateway-env-'));
     const make = (value: string): string => {
       execFileSync('sh', ['-c', `umask 022; openssl() { echo ${value}; }; ${line}`], { cwd: folder });

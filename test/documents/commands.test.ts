@@ -24,9 +24,19 @@ import { openShell, type Shell } from './shell.ts';
 
 /**
  * Every command of the documents runs: the fenced `sh` blocks, in order, in one shell, in a folder like a checkout, against
- * a gateway that was started in it as `npm start` does. A command that cannot run here stands in NOT_HERE with its reason.
+ * a gateway that was started in it as `npm start` does. READ_FIRST has an order, because later commands use what earlier ones
+ * print. Every other file of docs/ follows. A command that cannot run here stands in NOT_HERE with its reason.
  */
-const DOCUMENTS = ['README.md', 'OPERATIONS.md', 'SECURITY.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md'];
+const READ_FIRST = ['README.md', 'docs/tour.md', 'docs/configuration.md', 'docs/operations.md', 'docs/security.md'];
+const DOCUMENTS = [
+  ...READ_FIRST,
+  ...['SECURITY.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md'],
+  ...readdirSync(new URL('docs', packageRoot), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`)
+    .filter((name) => !READ_FIRST.includes(name))
+    .toSorted(),
+];
 
 const NOT_HERE: readonly (readonly [command: RegExp, reason: string])[] = [
   [/^npm ci$/, 'installs packages: the first step of .ci/run'],
@@ -38,6 +48,8 @@ const NOT_HERE: readonly (readonly [command: RegExp, reason: string])[] = [
   ],
   [/^npm run build$/, 'the suite has built the checkout before this test'],
   [/^(TEST_FORM=long )?npm test\b/, 'is this suite'],
+  [/^npx vitest run /, 'is a part of this suite'],
+  [/^node --enable-source-maps --inspect /, 'runs until it is stopped, with a debugger'],
   [/^npm run (check|generate)\b/, 'is the CI itself: .ci/run'],
   [/^npm run bench\b/, 'takes minutes of both cores'],
   [/^node dist\/test\/(faults|bench)\//, 'takes minutes of both cores'],
@@ -205,7 +217,7 @@ it('every command of the documents runs, or stands with its reason among those t
 }, 180_000);
 
 it('the pattern for secret scanners finds each kind of secret, whole', () => {
-  const text = readFileSync(new URL('SECURITY.md', packageRoot), 'utf8');
+  const text = readFileSync(new URL('docs/security.md', packageRoot), 'utf8');
   const [, pattern = ''] = /secret scanners find them by\s+`([^`]+)`/.exec(text) ?? [];
   const live: SecretKind[] = ['installation_live', 'access_live', 'refresh_live'];
   const others: SecretKind[] = ['installation_test', 'access_test', 'refresh_test', 'code', 'session', 'secret'];
@@ -215,25 +227,35 @@ it('the pattern for secret scanners finds each kind of secret, whole', () => {
 
 it('every file and heading that the documents name exists', () => {
   const broken: string[] = [];
-  let named = 0;
-  for (const document of [...DOCUMENTS, 'CHANGELOG.md']) {
+  let count = 0;
+  for (const document of DOCUMENTS) {
     const text = readFileSync(new URL(document, packageRoot), 'utf8');
     const paths = [
       ...text.matchAll(
-        /`((?!tools\/(?:list|call)`|resources\/read`)(?:src|test|tools|skills|resources|prompts|llms|\.ci)\/[\w./-]*[\w/])`/g,
+        /`((?!tools\/(?:list|call)`|resources\/read`)(?:src|test|tools|skills|resources|prompts|llms|docs|\.ci|\.github)\/[\w./-]*[\w/])`/g,
       ),
     ];
     const links = [...text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([\w-]+))?\)/g)];
-    for (const [, path = '', heading] of [...paths, ...links]) {
-      named++;
-      const file = new URL(path || document, packageRoot);
+    const at = new URL(document, packageRoot);
+    const named = [
+      ...paths.map(([, path = '']) => ({ path, file: new URL(path, packageRoot), heading: undefined })),
+      ...links.map(([, path = '', heading]) => ({ path, file: path ? new URL(path, at) : at, heading })),
+    ];
+    for (const { path, file, heading } of named) {
+      count++;
       if (!existsSync(file)) broken.push(`${document}: ${path}`);
       else if (heading !== undefined && !headings(readFileSync(file, 'utf8')).includes(heading))
         broken.push(`${document}: ${path}#${heading}`);
     }
   }
   expect(broken).toEqual([]);
-  expect(named).toBeGreaterThan(60);
+  expect(count).toBeGreaterThan(150);
+});
+
+it('what a stranger reads first stays short', () => {
+  const ceilings = { 'README.md': 9 * 1024, 'CONTRIBUTING.md': 8 * 1024 };
+  for (const [document, bytes] of Object.entries(ceilings))
+    expect(statSync(new URL(document, packageRoot)).size, document).toBeLessThanOrEqual(bytes);
 });
 
 /** As GitHub makes anchors of them. */

@@ -13,7 +13,7 @@ import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { scratch } from '../support/scratch.ts';
 
 /**
- * The driver's open bugs (CONTRIBUTING.md, decision 4) must not end the process, commit half a write or poison what
+ * The driver's open bugs (docs/decisions/store.md) must not end the process, commit half a write or poison what
  * comes after a reconnect: proved by killing backends and the whole server under load, on a server of this file's own.
  */
 const dataDir = scratch('faults');

@@ -39,8 +39,8 @@ describe('a data folder that is open to other users', () => {
     expect(modeOf()).toBe('700');
     await start();
     expect(said).toEqual([
-      `warning: the data folder ${folder} is open to other users (mode 0755) and holds files of others (letter.txt): ` +
-        "choose a folder of the gateway's own with GATEWAY_DATA_DIR, or close this one (chmod 0700)",
+      `warning: the data folder ${folder} is open to other users (mode 0755) and holds foreign files (letter.txt): ` +
+        'choose a folder for the gateway alone with GATEWAY_DATA_DIR, or close this one (chmod 0700)',
       `the data folder ${folder} was open to other users (mode 0755): its mode is 0700 now`,
     ]);
   });

@@ -134,7 +134,7 @@ describe.runIf(isRoot)('the embedded PostgreSQL of root', () => {
     const store = await openEmbedded({ dataDir, log: () => undefined, warn: (message) => warned.push(message) });
     await store.stop();
     expect(warned).toEqual([
-      `PostgreSQL runs as the user nobody, and every other program that does can read and change the files of the database: stop the gateway, make a user (useradd --system postgres), give it the files (chown -R postgres ${dataDir}/postgres) and start again, or set DATABASE_URL`,
+      `PostgreSQL runs as the user nobody, so every other program of that user can read and change the database files: stop the gateway, make a user (useradd --system postgres), give it the files (chown -R postgres ${dataDir}/postgres) and start again, or set DATABASE_URL`,
     ]);
   });
 

@@ -261,7 +261,7 @@ export function compileImporter(folder: string): string {
   const script = join(built, 'child.mjs');
   writeFileSync(
     script,
-    `import { openDatabase } from './src/store/postgres.js';
+    `import { openDatabase } from './src/store/driver/postgres.js';
 import { importFiles } from './src/sources/import.js';
 const [, , target, file] = process.argv;
 const db = openDatabase({ target: JSON.parse(target), connections: 3, statementTimeout: 60000, name: 'import-child' });

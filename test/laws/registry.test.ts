@@ -167,7 +167,7 @@ describe('files', () => {
       [/process\.env/, 'reads the environment', /src\/(config|store\/embedded\/|surfaces\/docs\/clients)/],
       [/\bTODO\b|\bFIXME\b|ts-ignore|ts-expect-error|\bas any\b/, 'unfinished or unchecked'],
       [/catch\s*(\(\w+\))?\s*\{\s*\}/, 'swallows an error'],
-      [/z\.toJSONSchema/, 'converts schemas', /src\/core\/json-schema|src\/import\/records/],
+      [/z\.toJSONSchema/, 'converts schemas', /src\/core\/json-schema|src\/sources\/files\/records/],
       [/Math\.random/, 'unsafe randomness'],
       [
         /^\s*[\w#.?[\]]+[.\]][#\w]* (\?\?)?= (async )?(\(.*\)(: .*)? =>|\w+ =>|function)/m,

@@ -231,8 +231,8 @@ describe('/metrics', () => {
   });
 });
 
-it('OPERATIONS wakes somebody for every outcome that is a failure of ours', () => {
-  const text = readFileSync(new URL('OPERATIONS.md', packageRoot), 'utf8');
+it('docs/operations.md wakes somebody for every outcome that is a failure of ours', () => {
+  const text = readFileSync(new URL('docs/operations.md', packageRoot), 'utf8');
   const [, outcomes = ''] = /gateway_requests_total\{outcome=~"([^"]+)"/.exec(text) ?? [];
   // What an operator has set, and what no operation of this gateway answers.
   const NOT = ['enrollment_unavailable', 'event_family_paused', 'native_unavailable'];
@@ -383,7 +383,7 @@ describe('traces', () => {
     const complained = replica
       .log()
       .split('\n')
-      .filter((line) => line.includes('the tracing has complained'));
+      .filter((line) => line.includes('OpenTelemetry logged a warning'));
     expect(complained).toHaveLength(1);
     expect(replica.log() + replica.stderr()).not.toContain(MARK);
   });

@@ -14,7 +14,7 @@ import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { DEMO_NOW } from '../support/postgres.ts';
 
 /**
- * What a sharded PostgreSQL asks of a schema (OPERATIONS.md): the rows of an organization are in one place, so every key,
+ * What a sharded PostgreSQL asks of a schema (docs/operations.md): the rows of an organization are in one place, so every key,
  * reference and statement of a platform table, and of the journal beside it, carries `tenant`, the distribution column; what
  * concerns a website carries `site` too. What reads do is statements.test.ts's (TN-06); here are the schema, every function
  * in it, an import and an audit.

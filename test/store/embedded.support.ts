@@ -193,7 +193,7 @@ function compile(built: string, modules: string): void {
   if (modules === ownModules) symlinkSync(ownModules, join(built, 'node_modules'));
   writeFileSync(
     join(built, 'child.mjs'),
-    `import { openEmbedded } from './src/store/embedded.js';
+    `import { openEmbedded } from './src/store/embedded/embedded.js';
     try {
       const [, , dataDir, binaries] = process.argv;
       const { stop, ...said } = await openEmbedded({ dataDir, log() {}, ...(binaries !== 'any' && { binaries }) });

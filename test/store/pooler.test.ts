@@ -63,7 +63,9 @@ describe(hasPgbouncer ? 'behind pgbouncer' : 'as behind a pooler: pgbouncer is n
       await reset();
     };
     const lacking = (names: string, mend: string): RegExp =>
-      new RegExp(`^The sessions of DATABASE_URL have not the ${names} that .* As the server's owner: ${mend} Then`);
+      new RegExp(
+        `^The connections of the pooler in DATABASE_URL lack the ${names} that .* As the server's owner, run: ${mend} Then`,
+      );
     await expect(open(pooler.url(database.name), direct())).rejects.toThrow(
       lacking(
         'statement_timeout, lock_timeout',
@@ -99,10 +101,10 @@ describe(hasPgbouncer ? 'behind pgbouncer' : 'as behind a pooler: pgbouncer is n
       );
       const lax = await openPooler(proxy, SESSIONS, IGNORING);
       await expect(open(lax.url(database.name))).rejects.toThrow(
-        /^DATABASE_URL leads to a pooler, which ignores the settings of a session: name the server/,
+        /^DATABASE_URL leads to a pooler, which ignores the settings that the gateway sends: name the server/,
       );
       await expect(open(pooler.url(database.name), lax.url(database.name))).rejects.toThrow(
-        /^DATABASE_DIRECT_URL leads to a pooler, which ignores the settings of a session: name the server itself\.$/,
+        /^DATABASE_DIRECT_URL leads to a pooler, which ignores the settings that the gateway sends: name the server itself\.$/,
       );
       for (const replicaUrl of [lax.url(database.name), pooler.url(database.name)])
         await expect(
@@ -116,11 +118,9 @@ describe(hasPgbouncer ? 'behind pgbouncer' : 'as behind a pooler: pgbouncer is n
     const place = await lookAt(database.db);
     const pooled = { ...place, statementTimeout: 15_000, lockTimeout: 15_000 };
     expect(() => requirePooler(pooled, place)).not.toThrow();
-    expect(() => requirePooler({ ...pooled, dateStyle: 'German, DMY' }, place)).toThrow(
-      / have not the DateStyle that /,
-    );
+    expect(() => requirePooler({ ...pooled, dateStyle: 'German, DMY' }, place)).toThrow(/ lack the DateStyle that /);
     expect(() => requirePooler({ ...pooled, timeZone: 'Asia/Tokyo' }, place)).toThrow(
-      /^The sessions .* ALTER ROLE postgres SET TimeZone = 'UTC'; Then reconnect the pooler\.$/,
+      /^The connections .* ALTER ROLE postgres SET TimeZone = 'UTC'; Then reconnect the pooler\.$/,
     );
   });
 
@@ -133,7 +133,7 @@ describe(hasPgbouncer ? 'behind pgbouncer' : 'as behind a pooler: pgbouncer is n
       ['timezone=Asia/Tokyo', 'TimeZone'],
       ['statement_timeout=0&lock_timeout=0', 'statement_timeout, lock_timeout'],
     ] as const) {
-      const refused = ` must not set ${name}: the gateway does. Take it out of the address.`;
+      const refused = ` must not set ${name}, because the gateway does. Remove it from the address.`;
       const address = `${direct()}?${parameter}`;
       await expect(open(address)).rejects.toThrow(`DATABASE_URL${refused}`);
       await expect(open(pooler.url(database.name), address)).rejects.toThrow(`DATABASE_DIRECT_URL${refused}`);

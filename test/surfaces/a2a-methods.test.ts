@@ -179,7 +179,8 @@ describe('SendMessage', () => {
         {
           data: {
             code: 'not_found',
-            title: 'There is no such resource, or it lies outside the credential’s authority.',
+            title:
+              'The resource does not exist or is outside the credential’s authority. Check the id and the website.',
           },
           mediaType: 'application/json',
         },

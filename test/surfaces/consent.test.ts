@@ -269,7 +269,7 @@ describe('what the pages say', () => {
       'file_read',
     ]);
     expect(page).toContain(
-      'Opens nothing without: Conversations, Names and addresses (not asked for), Messages (not asked for).',
+      'Works only together with: Conversations, Names and addresses (not asked for), Messages (not asked for).',
     );
     expect(page).not.toContain('Changes and actions');
   });

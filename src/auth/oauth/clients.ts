@@ -8,18 +8,20 @@ export const isCredentialId = (id: string): boolean => /^crd_[a-f0-9]{32}$/.test
 const REMEMBERED = 10_000;
 
 /**
- * Clients by credential id. What is remembered only spares a round trip: whatever is done for a client is one statement
- * that proves revision and secret again.
+ * A cache of clients by credential id. It only saves a round trip. Every statement for a client verifies its revision
+ * and secret again, so a stale entry cannot authorize anything.
  */
 export interface Clients {
-  /** `undefined`: nothing is remembered of that id. */
+  /** The cached client. `undefined`: the cache has no such client. */
   remembered(id: string): Client | undefined;
-  /** As the store has it now, for a request from that address; `undefined`: no active credential has that id. */
+  /**
+   * Reads the client from the store, for a request from that address. `undefined`: no active credential has that id.
+   */
   fresh(id: string, from: string): Promise<Client | undefined>;
 }
 
 export function openClients(db: Database): Clients {
-  // Insertion order is age of use: the first key is the one unused longest.
+  // Insertion order is order of use: the first key is the least recently used.
   const known = new Map<string, Client>();
   const keep = (client: Client): void => {
     known.delete(client.id);
@@ -34,7 +36,7 @@ export function openClients(db: Database): Clients {
     },
     async fresh(id, from) {
       if (!isCredentialId(id)) return undefined;
-      // What is remembered stays meanwhile: whoever asks for a client by its name alone must not make us forget it.
+      // The cached entry stays during the read. Otherwise anyone who knows a client id could evict that client.
       const client = await loadClient(db, id, networkOf(from));
       if (client) keep(client);
       else known.delete(id);

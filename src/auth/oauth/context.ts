@@ -7,7 +7,7 @@ import type { Bucket, Throttle } from '../throttle.ts';
 import type { Clients } from './clients.ts';
 import type { Parameters } from './parameters.ts';
 
-/** Columns of the matrix in order.ts. `token`: a token request whose grant type is none of ours. */
+/** Columns of the matrix in order.ts. `token`: a token request with an unsupported grant type. */
 export const ENDPOINTS = [
   'authorize',
   'sign_in',
@@ -22,18 +22,21 @@ export const ENDPOINTS = [
 ] as const;
 export type Endpoint = (typeof ENDPOINTS)[number];
 
-/** A request as its surface has read it from the wire. */
+/** A request as the surface has read it from the wire. */
 export interface OAuthRequest {
-  /** Of the query of /oauth/authorize and its forms, or the form of the others; `undefined`: not well formed. */
+  /**
+   * Parameters of the query, for /oauth/authorize and the forms of its pages; of the body, for the other endpoints.
+   * `undefined`: they are malformed.
+   */
   readonly parameters: Parameters | undefined;
-  /** What a page's form sent. */
+  /** Fields of the form of a page. */
   readonly form?: Parameters | undefined;
   readonly authorization: string | undefined;
   readonly origin: string | undefined;
   readonly fetchSite: string | undefined;
   /** Secret of the session cookie. */
   readonly session: string | undefined;
-  /** Address that the request came from. */
+  /** Address of the caller. */
   readonly source: string;
 }
 
@@ -41,26 +44,26 @@ export interface Services {
   readonly baseUrl: string;
   readonly db: Database;
   readonly clients: Clients;
-  /** Failed authentications by address. */
+  /** Failed client authentications by address. */
   readonly failures: Throttle;
-  /** Look-ups all the same, of clients that are remembered, by credential. */
+  /** Budget by credential: look-ups of cached clients from addresses that have failed too often. */
   readonly lookups: Throttle;
-  /** Look-ups all the same, of everybody else together. */
+  /** Budget of the whole process: look-ups of all other clients from such addresses. */
   readonly strangers: Bucket;
   readonly skillScopes: readonly Scope[];
 }
 
-/** What a person has chosen on the consent page. */
+/** The choice of a person on the consent page. */
 export interface Choice {
   readonly scopes: readonly Scope[];
   readonly sites: readonly string[];
   readonly renewable: boolean;
 }
 
-/** What the rules have found out, each under its name. */
+/** Facts that the rules have established. Each rule adds its own. */
 export interface Facts {
   readonly client: Client;
-  /** What is done for the client is done only while this still stands. */
+  /** Proof that the client authenticated. Every later statement for the client verifies it again. */
   readonly proof: Proved;
   readonly resource: Resource;
   readonly scopes: readonly Scope[];
@@ -69,14 +72,14 @@ export interface Facts {
   readonly state: string;
   readonly challenge: string;
   readonly person: Person;
-  /** Revision of the credential that the consent page was made of. */
+  /** Revision of the credential that the consent page showed. */
   readonly shown: number;
   readonly choice: Choice;
-  /** Id of the consent that was given. */
+  /** Id of the new consent. */
   readonly consent: string;
 }
 
-/** One request on its way through the rules of its column. */
+/** One request, and the facts that the rules of its endpoint have established about it. */
 export class OAuthContext {
   readonly #facts: Partial<Facts> = {};
 
@@ -90,18 +93,18 @@ export class OAuthContext {
     this.#facts[name] = value;
   }
 
-  /** `undefined` until its rule has run. */
+  /** A fact; `undefined` until its rule has run. */
   known<K extends keyof Facts>(name: K): Facts[K] | undefined {
     return this.#facts[name];
   }
 
-  /** A fact that the order of the rules promises. */
+  /** A fact whose rule has already run, by the order of the rules. */
   the<K extends keyof Facts>(name: K): Facts[K] {
     const value = this.#facts[name];
-    if (value === undefined) throw new Error(`${this.endpoint} asks for ${name} before its rule has run`);
+    if (value === undefined) throw new Error(`${this.endpoint} reads ${name} before its rule has run: check order.ts`);
     return value;
   }
 }
 
-/** Throws the OAuthError of what it refuses; learns what it proves. */
+/** One check. Throws an OAuthError to refuse the request, and adds the facts that it establishes. */
 export type Rule = (context: OAuthContext) => void | Promise<void>;

@@ -1,36 +1,54 @@
 import type { EndedConsent } from '../../store/sign-in/oauth.ts';
 
 /**
- * Errors of the OAuth endpoints: one row a code (RFC 6749, sections 4.1.2.1 and 5.2; RFC 8707, section 2). The sentence is
- * for the client's developer, and on a page for a person; it never holds a value that somebody sent.
+ * Errors of the OAuth endpoints: one row for each code (RFC 6749, sections 4.1.2.1 and 5.2; RFC 8707, section 2). The
+ * text is for the client's developer, or for a person who sees it on a page. It never holds a value that somebody sent.
  */
 const TABLE = {
   invalid_request: [
     400,
-    'The request lacks a parameter, repeats one, or has one that is not known or not well formed.',
+    'A parameter is missing, repeated, unknown or malformed. Correct the request as the API reference describes.',
   ],
-  invalid_client: [401, 'The client is not known, or its HTTP Basic authentication is missing or wrong.'],
-  invalid_grant: [400, 'The code or refresh token is not valid, not this client’s, or was used or ended before.'],
-  invalid_scope: [400, 'The scope is malformed, or goes beyond what the credential or the consent holds.'],
+  invalid_client: [
+    401,
+    'The client is unknown, or its authentication is missing or wrong. Send the credential id and secret with HTTP Basic.',
+  ],
+  invalid_grant: [
+    400,
+    'The code or refresh token is not valid, has ended, was already used, or belongs to another client. Start a new authorization.',
+  ],
+  invalid_scope: [
+    400,
+    'The scope is malformed or not granted. Request only known scopes and websites that the credential and the consent hold.',
+  ],
   invalid_target: [
     400,
-    'The resource is missing, or is not the address of this gateway, of its MCP or of its A2A endpoint.',
+    'The resource is missing or wrong. Send the address of this gateway, of its MCP endpoint or of its A2A endpoint.',
   ],
-  unsupported_grant_type: [400, 'The grant types are client_credentials, authorization_code and refresh_token.'],
-  unsupported_response_type: [400, 'The one response type is code.'],
-  access_denied: [400, 'The person did not consent.'],
-  server_error: [500, 'The authorization server failed to answer. The failure has been recorded.'],
+  unsupported_grant_type: [
+    400,
+    'The grant type is not supported. Use client_credentials, authorization_code or refresh_token.',
+  ],
+  unsupported_response_type: [400, 'The response type is not supported. Use code.'],
+  access_denied: [400, 'The person did not consent. Start a new authorization only if the person asks for it.'],
+  server_error: [
+    500,
+    'The authorization server failed to answer and logged the failure. Try again once, then tell the operator of the gateway.',
+  ],
   temporarily_unavailable: [503, 'The authorization server cannot answer now. Try again in a moment.'],
   too_many_tokens: [
     429,
-    'The client was given 60 tokens within a minute, or 60 for one consent. Use a token until it expires. Try again after the seconds in Retry-After.',
+    'The client received 60 tokens within a minute, or 60 for one consent. Use each token until it expires. Try again after the seconds in Retry-After.',
   ],
-  slow_down: [429, 'Too many failed attempts came from this address. Try again after the time given.'],
+  slow_down: [
+    429,
+    'Too many authentications from this address failed. Check the credential id and secret, and try again after the seconds in Retry-After.',
+  ],
 } as const satisfies Record<string, readonly [status: number, sentence: string]>;
 
 export type OAuthCode = keyof typeof TABLE;
 
-/** A refusal of an OAuth endpoint. `about` names the parameter at fault, never its value; `ended` is for the log only. */
+/** A refusal of an OAuth endpoint. `about` names the wrong parameter, never its value. `ended` is for the log only. */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError';
 
@@ -50,9 +68,9 @@ export class OAuthError extends Error {
     return TABLE[this.code][0];
   }
 
-  /** `error_description` (RFC 6749: printable ASCII without quotes and backslash). */
+  /** `error_description`. RFC 6749 permits only printable ASCII without double quotes and backslashes. */
   get description(): string {
     const { about } = this.details;
-    return (about === undefined ? this.message : `${about}: ${this.message}`).replaceAll('’', "'");
+    return about === undefined ? this.message : `${about}: ${this.message}`;
   }
 }

@@ -19,7 +19,7 @@ import { proveAgain } from './rules/client-authentication.ts';
 import { requestDigest } from './rules/csrf.ts';
 import { PageOutdated } from './rules/selection.ts';
 
-/** A token response (RFC 6749, section 5.1; decisions, section 17). */
+/** A token response (RFC 6749, section 5.1). `resource` is the one that the token is bound to (RFC 8707). */
 export interface TokenResponse {
   readonly access_token: string;
   readonly token_type: 'Bearer';
@@ -31,11 +31,11 @@ export interface TokenResponse {
   readonly refresh_expires_in?: number;
 }
 
-/** As the consent page tells them. */
+/** Lifetimes that the consent page shows. */
 export const CONSENT_HOURS = LIVES.renewableConsent / 3_600;
 export const ACCESS_MINUTES = LIVES.access / 60;
 
-/** What each token endpoint does once its rules have passed. */
+/** What each grant type does after its rules have passed. */
 export const GRANTS = {
   async client_credentials(context: OAuthContext): Promise<TokenResponse> {
     const { access } = secretsFor(context);
@@ -81,8 +81,8 @@ export const GRANTS = {
 };
 
 /**
- * Ends what `token` names, and says what that was; one that is unknown, malformed, ended or another client's is no error
- * (RFC 7009, section 2.2).
+ * Ends the given token and returns what it was. An unknown, malformed or ended token, or one of another client, is not
+ * an error (RFC 7009, section 2.2).
  */
 export async function revoke(context: OAuthContext): Promise<TokenEnd | undefined> {
   const token = context.request.parameters?.get('token')?.[0] ?? '';
@@ -90,7 +90,7 @@ export async function revoke(context: OAuthContext): Promise<TokenEnd | undefine
   return whileProved(context, () => endToken(context.services.db, context.the('proof'), digestOf(token)));
 }
 
-/** Records what was approved and returns the code. Throws PageOutdated. */
+/** Records the consent and returns the authorization code. Throws PageOutdated. */
 export async function approve(context: OAuthContext, choice: Choice): Promise<string> {
   const code = newSecret('code');
   const client = context.the('client');
@@ -114,13 +114,13 @@ export async function approve(context: OAuthContext, choice: Choice): Promise<st
 
 const ATTEMPTS = 3;
 
-/** Runs a statement under the client's proof, and again under a new one where it found the proof stale. */
+/** Runs a statement with the client's proof. If the statement finds the proof stale, runs it again with a new one. */
 async function whileProved<T>(context: OAuthContext, run: () => Promise<T | undefined>): Promise<T> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const done = await run();
     if (done !== undefined) return done;
     await proveAgain(context);
-    // What was asked for is measured by what the client holds now.
+    // The client may hold less now, so the rules must check the request again.
     await check(context);
   }
   throw new OAuthError('temporarily_unavailable', { retryAfter: 1 });
@@ -138,7 +138,9 @@ function accepted(exchanged: Exchanged): Exclude<Exchanged, { refused: unknown }
   });
 }
 
-/** The digest of a code or refresh token; one of wrong form cannot be anybody's. */
+/**
+ * The digest of a code or refresh token. A malformed one is refused without a query, because we cannot have issued it.
+ */
 function presented(context: OAuthContext, name: 'code' | 'refresh_token'): Buffer {
   const secret = context.request.parameters?.get(name)?.[0] ?? '';
   if (!wellFormed(secret)) throw new OAuthError('invalid_grant');

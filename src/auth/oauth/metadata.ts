@@ -1,7 +1,10 @@
 import { RESOURCES, type Resource } from '../../core/authority.ts';
 import { SCOPES, type Scope } from '../../core/scopes.ts';
 
-/** Path of each interface under the base address; REST's is empty, so that its metadata have no suffix (RFC 9728, 3.1). */
+/**
+ * Path of each interface under the base URL. The path of REST is empty, so its metadata URL has no suffix (RFC 9728,
+ * 3.1).
+ */
 const PATHS: Readonly<Record<Resource, string>> = { rest: '', mcp: '/mcp', a2a: '/a2a' };
 const NAMES: Readonly<Record<Resource, string>> = { rest: 'REST API', mcp: 'MCP endpoint', a2a: 'A2A endpoint' };
 
@@ -10,10 +13,12 @@ export const resourceUri = (baseUrl: string, resource: Resource): string => base
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 export const AUTHORIZATION_SERVER = '/.well-known/oauth-authorization-server';
 
-/** Where the metadata of an interface are, as its 401 names them (RFC 9728, section 5.1). */
+/** URL of the metadata of an interface. Its 401 names this URL (RFC 9728, section 5.1). */
 export const metadataUri = (baseUrl: string, resource: Resource): string => baseUrl + WELL_KNOWN + PATHS[resource];
 
-/** RFC 8414, section 2. There is no registration endpoint: credentials are issued by the organization's own operator. */
+/**
+ * RFC 8414, section 2. There is no registration endpoint, because the operator of the organization issues credentials.
+ */
 const authorizationServer = (baseUrl: string): object => ({
   issuer: baseUrl,
   authorization_endpoint: `${baseUrl}/oauth/authorize`,
@@ -40,7 +45,7 @@ const protectedResource = (baseUrl: string, resource: Resource, scopes: readonly
   resource_documentation: `${baseUrl}/docs`,
 });
 
-/** The four documents by their path. A2A's names the scopes of its skills alone (contract, Discovery). */
+/** The four metadata documents by path. The document of A2A lists only the scopes that its skills need. */
 export const metadataDocuments = (baseUrl: string, skillScopes: readonly Scope[]): ReadonlyMap<string, object> =>
   new Map([
     [AUTHORIZATION_SERVER, authorizationServer(baseUrl)],

@@ -21,9 +21,9 @@ const yes = true;
 const ____ = false;
 
 /**
- * The order of checks, from top to bottom, by endpoint. On the pages, whatever stands above redirectUri refuses without a
- * redirect; from there on the client is told. After the last check, one statement does what was asked for, and proves
- * client, revision and person once more (store/sign-in/oauth.ts).
+ * The order of checks by endpoint, from top to bottom. On the pages, a refusal up to redirectUri shows a page and does
+ * not redirect; a later refusal redirects to the client. After the last check, one statement performs the request and
+ * proves client, revision and person again (store/sign-in/oauth.ts).
  */
 // biome-ignore format: a matrix is read in columns
 const ORDER: readonly (readonly [rule: Rule, ...cells: boolean[]])[] = [
@@ -51,13 +51,13 @@ const ORDER: readonly (readonly [rule: Rule, ...cells: boolean[]])[] = [
   [emptyForm,                  ____,    ____,      yes,     ____,    ____,  ____,        ____,           ____,     ____,   ____],
 ];
 
-/** The rules of one endpoint, in their order. */
+/** The rules of one endpoint, in order. */
 export const rulesOf = (endpoint: Endpoint): Rule[] => {
   const column = ENDPOINTS.indexOf(endpoint);
   return ORDER.filter(([, ...cells]) => cells[column] === true).map(([rule]) => rule);
 };
 
-/** Runs the rules of an endpoint over a request. Throws the OAuthError of the first that refuses. */
+/** Runs the rules of the endpoint on a request. Throws the OAuthError of the first rule that refuses. */
 export async function check(context: OAuthContext): Promise<void> {
   for (const rule of rulesOf(context.endpoint)) await rule(context);
 }

@@ -1,13 +1,13 @@
-/** What a request holds under one name; several values only where the name was repeated. */
+/** The values of a request by name. A name has several values only if the request repeats it. */
 export type Parameters = ReadonlyMap<string, readonly string[]>;
 
-// Control characters have no place in any parameter, and U+0000 none in PostgreSQL.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+// No parameter may hold a control character, and PostgreSQL cannot store U+0000.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the expression searches for control characters
 const CONTROL = /[\u0000-\u001f\u007f]/;
 
 /**
- * application/x-www-form-urlencoded, strictly: every escape is one of UTF-8, and no value holds a control character.
- * `undefined` for anything else, which URLSearchParams would mend in silence.
+ * Parses application/x-www-form-urlencoded strictly: every escape is valid UTF-8, and no name or value holds a control
+ * character. Returns `undefined` for anything else. URLSearchParams would silently repair it.
  */
 export function readParameters(text: string): Parameters | undefined {
   const found = new Map<string, string[]>();
@@ -31,7 +31,7 @@ export function readParameters(text: string): Parameters | undefined {
 
 export const decode = (text: string): string => decodeURIComponent(text.replaceAll('+', ' '));
 
-/** The one value of a parameter; `undefined` where it is missing, empty or repeated. */
+/** The only value of a parameter. `undefined`: the parameter is missing, empty or repeated. */
 export function single(parameters: Parameters, name: string): string | undefined {
   const [value, ...others] = parameters.get(name) ?? [];
   return others.length > 0 || value === '' ? undefined : value;

@@ -4,21 +4,23 @@ import { Bucket, Throttle } from '../throttle.ts';
 import { openClients } from './clients.ts';
 import type { Services } from './context.ts';
 
-/** Failed client authentications of one address (decisions, section 21). */
+/** Failed client authentications of one address. */
 const FAILURES = { perMinute: 60, burst: 60 };
-/** Look-ups of one credential that is known, from addresses that have failed too often. */
+/** Look-ups of one cached credential, from addresses that have failed too often. */
 const LOOKUPS = { perMinute: 6, burst: 6 };
-/** Look-ups of all others from such addresses, in the whole process: 5 a second take a thousandth of a connection. */
+/**
+ * Look-ups of all other clients from such addresses, in the whole process. 5 a second use a thousandth of a connection.
+ */
 const STRANGERS = { perMinute: 300, burst: 60 };
 
 export interface OAuthOptions {
   readonly baseUrl: string;
   readonly db: Database;
-  /** Scopes that A2A skills need. */
+  /** Scopes that the A2A skills need. */
   readonly skillScopes: readonly Scope[];
 }
 
-/** What the OAuth endpoints of one process share. */
+/** The services that the OAuth endpoints of one process share. */
 export const openOAuth = (options: OAuthOptions): Services => ({
   ...options,
   clients: openClients(options.db),

@@ -2,7 +2,7 @@ import { Line } from '../../core/line.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import { type Ack, storeAcks } from '../../store/events/realtime.ts';
 
-/** Acknowledgements of one statement. */
+/** Acknowledgements in one statement. */
 const MOST = 200;
 
 interface Waiting {
@@ -11,7 +11,7 @@ interface Waiting {
   readonly failed: (error: unknown) => void;
 }
 
-/** Stores acknowledgements, those that come while a statement is under way together with the next one, the apps in turn. */
+/** Stores acknowledgements in batches. Those that arrive during a statement share the next one, the apps in turn. */
 export class Acks {
   readonly #db: Database;
   readonly #waiting = new Line<Waiting>();
@@ -21,7 +21,7 @@ export class Acks {
     this.#db = db;
   }
 
-  /** Whether it was stored; not where the session's socket is another one by now, or the session is gone. */
+  /** Resolves with false when the session has ended or belongs to another socket by now. */
   store(app: string, ack: Ack): Promise<boolean> {
     return new Promise((done, failed) => {
       this.#waiting.add(app, { ack, done, failed });

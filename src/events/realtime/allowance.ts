@@ -1,13 +1,13 @@
-/** Frames, pings and pongs at once, and a second on end (checks, WS-04). */
+/** Frames, pings and pongs: the largest burst, and the rate per second (WS-04). */
 const BURST = 100;
 const RATE = 20;
 
-/** How much a client may send: a token bucket. */
+/** Limits the rate of a client's frames by a token bucket. */
 export class Allowance {
   #left = BURST;
   #at = performance.now();
 
-  /** One frame, ping or pong; whether it was allowed. */
+  /** Takes one token. Returns whether there was one. */
   spend(): boolean {
     const now = performance.now();
     this.#left = Math.min(BURST, this.#left + ((now - this.#at) / 1000) * RATE) - 1;

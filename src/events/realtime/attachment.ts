@@ -1,32 +1,32 @@
 import type { EventPage } from '../../core/events.ts';
 import { type CursorKeys, readCursor } from '../cursors.ts';
 
-/** A subscription as a socket streams it: where its next page begins, and the page that waits to be acknowledged. */
+/** A subscription on a socket: the cursor of its next page, and the page that waits for an acknowledgement. */
 export class Attachment {
   readonly subscription: string;
   readonly revision: number;
   readonly websites: readonly string[];
   readonly #keys: CursorKeys;
-  /** Behind which the next page begins. */
+  /** The next page starts behind this cursor. */
   cursor: string;
   #positions: ReadonlyMap<string, number>;
-  /** The cursor last acknowledged, or with which the stream began. */
+  /** The cursor of the last acknowledgement. At first, the cursor at which the stream started. */
   acked: string;
-  /** The page that waits, and since when (performance.now()). */
+  /** The page that waits for its acknowledgement, and its send time (performance.now()). */
   open: { readonly cursor: string; readonly since: number } | undefined;
   /** Whether the page's acknowledgement is being stored. */
   acking = false;
-  /** Whether a page is being read, and whether there is news since that began. */
+  /** `reading`: whether a page is being read. `news`: whether receipts arrived since that read started. */
   reading = false;
   news = false;
-  /** Told that a family is held; another attempt is made at that moment (performance.now()). */
+  /** Set when the client was told that a family is paused. The next attempt starts at this time (performance.now()). */
   pausedUntil: number | undefined;
   /**
-   * Whether it is passing over a backlog of what nobody asked for. Where the quota ends then, it waits: a new socket would
-   * begin that all over.
+   * Whether the stream is skipping a backlog that does not match the subscription. If the quota ends meanwhile, the
+   * stream waits and the socket stays open: a new socket would skip the same backlog again.
    */
   passing = false;
-  /** Attempts that failed because the store could not be read. */
+  /** Consecutive attempts that failed because the store could not be read. */
   failures = 0;
   retryAt: number | undefined;
   unwatch: () => void = () => undefined;
@@ -44,17 +44,17 @@ export class Attachment {
     this.websites = [...this.#positions.keys()];
   }
 
-  /** Whether a journal that stands there has something that was not looked at. */
+  /** Whether the journal holds receipts behind the position of this stream. */
   behind(website: string, head: number): boolean {
     return head !== (this.#positions.get(website) ?? head);
   }
 
-  /** Whether that is the acknowledgement that the open page waits for. */
+  /** Whether the open page waits for this acknowledgement. */
   awaits(cursor: string): boolean {
     return this.open?.cursor === cursor && !this.acking;
   }
 
-  /** The page has been read; what it passed over is taken, what it holds is once it is acknowledged. */
+  /** Advances the stream to the end of a page. The receipts of the page still wait for their acknowledgement. */
   took({ next_cursor }: EventPage, passing: boolean): void {
     this.passing = passing;
     this.cursor = next_cursor;

@@ -11,9 +11,9 @@ import type { Pages } from './pages.ts';
 import { Pulse } from './pulse.ts';
 import type { Timings, Wire } from './wire.ts';
 
-/** Bytes that may wait for a client that does not read (checks, WS-06). */
+/** Bytes that may wait for a client that does not read (WS-06). */
 const BUFFERED = 1024 * 1024;
-/** Attempts to read a page from a store that is not there. */
+/** Attempts to read a page while the store is away. */
 const FAILURES = 10;
 
 interface Start extends HeldSession {
@@ -23,23 +23,23 @@ interface Start extends HeldSession {
   readonly wire: Wire;
   readonly pages: Pages;
   readonly timings: Timings;
-  /** The socket is over, for whatever cause. */
+  /** Called once when the socket ends, for any cause. */
   readonly onEnd: (connection: Connection) => void;
 }
 
-/** By which close of ours; or the client closed, broke the protocol, was silent or did not read. */
+/** The cause of a close by the gateway. Or the client closed, broke the protocol, was silent or did not read. */
 type End = CloseCause | 'client' | 'protocol' | 'silence' | 'unread';
 
-/** One socket: what its client says, and what it is sent. All that it reads is read by `pages`, under the authority. */
+/** One socket: the frames of its client and the frames to it. It reads only through `pages`, under its authority. */
 export class Connection implements Watched {
   readonly session: string;
   readonly epoch: number;
   readonly #start: Start;
   readonly #attached = new Map<string, Attachment>();
-  /** Subscriptions that are being attached, each with the attempt that may do it. */
+  /** Subscriptions that are being attached, each with its current attempt. */
   readonly #attaching = new Map<string, symbol>();
   #authority: Authority;
-  /** Why it is over. */
+  /** The cause of the end. `undefined` while the socket is open. */
   ended: End | undefined;
   readonly #pulse = new Pulse();
   readonly #allowance = new Allowance();
@@ -65,18 +65,18 @@ export class Connection implements Watched {
     return this.#authority.revision;
   }
 
-  /** A ping or a pong of the protocol. Only the pong that answers our own ping is free. */
+  /** Handles a ping or a pong of the WebSocket protocol. Only a pong that answers the gateway's own ping is free. */
   heard(what: 'ping' | 'pong'): void {
     this.#pulse.heard();
     if (what === 'ping' || !this.#pulse.answered()) this.#spend();
   }
 
-  /** A text frame's JSON; `undefined` where it was none. */
+  /** Handles a text frame. `value` is its JSON, or `undefined` when the text is not JSON. */
   receive(value: unknown): void {
     if (this.ended !== undefined) return void this.#spend();
     this.#pulse.heard();
     const frame = readFrame(value);
-    // Pages, which are paid for, set the pace of their acknowledgements.
+    // An expected acknowledgement is free, because its page was paid for.
     const due = frame?.type === 'ack' && this.#attached.get(frame.subscription_id)?.awaits(frame.cursor);
     if (due !== true && !this.#spend()) return;
     if (!frame) this.close('frame');
@@ -94,7 +94,7 @@ export class Connection implements Watched {
     this.#start.wire.close(code, reason);
   }
 
-  /** The socket has closed, or is about to. */
+  /** Called when the socket has closed or is about to close. */
   end(why: End): void {
     if (this.ended !== undefined) return;
     this.ended = why;
@@ -102,7 +102,7 @@ export class Connection implements Watched {
     this.#start.onEnd(this);
   }
 
-  /** Whatever has waited too long, now. */
+  /** Handles all timeouts that have passed at `now`. */
   tick(now: number): void {
     const { timings, wire } = this.#start;
     const due = this.#pulse.due(now, timings);
@@ -121,7 +121,7 @@ export class Connection implements Watched {
     }
   }
 
-  /** The credential has another revision: goes on under what it may do now, or closes. */
+  /** Called when the credential has another revision. The socket goes on with the new authority, or closes. */
   async prove(again: (authority: Authority) => Promise<Authority | undefined>): Promise<void> {
     const found = await again(this.#authority);
     if (found) this.#authority = found;
@@ -177,7 +177,7 @@ export class Connection implements Watched {
     this.#attached.delete(subscription);
   }
 
-  /** Reads pages until one is sent or nothing is left; nothing is done while one waits to be acknowledged. */
+  /** Reads pages until one is sent or the journal has no more. Does nothing while a page is unacknowledged. */
   async #read(attachment: Attachment): Promise<void> {
     attachment.news = true;
     if (attachment.reading || attachment.open || attachment.retryAt !== undefined) return;
@@ -217,7 +217,7 @@ export class Connection implements Watched {
       return;
     }
     if (attachment.open?.cursor !== cursor) {
-      // Twice does no harm; anything else was never this subscription's page.
+      // A repeated acknowledgement is harmless. Any other cursor was never sent for this subscription.
       if (attachment.acked === cursor) this.#send({ type: 'acked', subscription_id: subscription, cursor });
       else this.close('policy');
       return;
@@ -228,7 +228,7 @@ export class Connection implements Watched {
       const { revision } = attachment;
       const stored = await this.#start.pages.ack(this.#authority, { ...this.#held, subscription, revision, cursor });
       if (this.#stale(attachment)) return;
-      // The session is gone, or another socket's: the next check says which.
+      // The session has ended or belongs to another socket. The next check of the sessions closes this socket.
       if (!stored) return;
       attachment.acked = cursor;
       attachment.open = undefined;
@@ -265,7 +265,7 @@ export class Connection implements Watched {
     this.close(lost ?? (code === 'authority_changed' ? 'authority' : 'unavailable'));
   }
 
-  /** Under the authority last known; where a statement refuses that, under the one that the store has now. */
+  /** Works under the last known authority. If a statement refuses it, repeats the work under the current one. */
   async #proved<T>(work: (authority: Authority) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -289,12 +289,12 @@ export class Connection implements Watched {
     return { session: this.session, epoch: this.epoch };
   }
 
-  /** Whether it is attached no more: what was read for it is for nobody. */
+  /** Whether the attachment has ended. Its results are then dropped. */
   #stale(attachment: Attachment): boolean {
     return this.ended !== undefined || this.#attached.get(attachment.subscription) !== attachment;
   }
 
-  /** One frame, ping or pong of the client's; whether it may be answered. A client that sends too many is not read any more. */
+  /** Counts one frame, ping or pong. Returns false and closes the socket when the client sends too many. */
   #spend(): boolean {
     if (this.#allowance.spend()) return true;
     this.close('flood');

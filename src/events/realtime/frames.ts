@@ -4,7 +4,7 @@ import type { FailureCode } from '../../core/failures.ts';
 import { SubscriptionId } from '../../core/ids.ts';
 import { CURSOR_MAX } from '../cursors.ts';
 
-/** Frames of the socket: JSON text, each an object with its `type` (decisions, section 14). */
+/** The frames of a realtime socket: JSON text, each an object with a `type`. */
 
 const id = z.union([z.string().min(1).max(64), z.int()]);
 const subscription_id = SubscriptionId;
@@ -19,7 +19,7 @@ const ClientFrame = z.discriminatedUnion('type', [
 export type ClientFrame = z.output<typeof ClientFrame>;
 export type FrameId = z.output<typeof id>;
 
-/** `undefined` for what is no frame of a client. */
+/** Returns `undefined` for a value that is not a client frame. */
 export const readFrame = (value: unknown): ClientFrame | undefined => ClientFrame.safeParse(value).data;
 
 export type ServerFrame =
@@ -35,7 +35,7 @@ export type ServerFrame =
       readonly id: FrameId;
       readonly subscription_id: string;
       readonly revision: number;
-      /** The cursor behind which the first page begins. */
+      /** The first page starts behind this cursor. */
       readonly after: string;
     }
   | ({ readonly type: 'page' } & EventPage)
@@ -44,7 +44,7 @@ export type ServerFrame =
       readonly type: 'paused';
       readonly subscription_id: string;
       readonly code: 'event_family_paused';
-      /** Seconds after which it is tried again, if not sooner. */
+      /** Seconds until the next attempt at the latest. */
       readonly retry_after: number;
     }
   | {
@@ -53,16 +53,16 @@ export type ServerFrame =
       readonly subscription_id?: string;
       readonly code: FailureCode;
       readonly message: string;
-      /** Whether the socket closes for it. */
+      /** Whether the socket closes because of this error. */
       readonly fatal: boolean;
     }
   | { readonly type: 'pong'; readonly id: FrameId }
   | { readonly type: 'closing'; readonly code: number; readonly reason: string };
 
-/** Why a socket closes (decisions, section 14; RFC 6455, section 7.4.1). */
+/** Close codes and reasons (RFC 6455, section 7.4.1). */
 export const CLOSE = {
   closed: [1000, 'the session was closed'],
-  policy: [1008, 'what was acknowledged is not the page that is open'],
+  policy: [1008, 'the acknowledged cursor is not that of the open page'],
   flood: [1008, 'too many frames'],
   replaced: [1008, 'another socket of the session was opened'],
   restart: [1012, 'the gateway restarts'],
@@ -76,7 +76,7 @@ export const CLOSE = {
 } as const satisfies Record<string, readonly [code: number, reason: string]>;
 export type CloseCause = keyof typeof CLOSE;
 
-/** Codes of a stream that has lost its ground, and how the socket closes for them. */
+/** Failures that end a stream, and the cause with which the socket closes. */
 export const LOST: Partial<Record<FailureCode, CloseCause>> = {
   not_found: 'unknown',
   revision_changed: 'changed',

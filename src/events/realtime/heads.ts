@@ -4,24 +4,27 @@ import { grownHeads } from '../../store/events/realtime.ts';
 
 export interface HeadsOptions {
   readonly db: Database;
-  /** Milliseconds between looks where nothing is told. */
+  /** Milliseconds between two looks, when no notification arrives. */
   readonly every: number;
   readonly onError: (error: unknown) => void;
 }
 
-/** Told the website and the position of its head, which has changed. */
+/** Called with a website and its new head position. */
 type Watcher = (website: string, position: number) => void;
 
-/** Where the journal tells that a website has news (0011_journal.sql). */
+/** The channel on which the journal notifies that a website has news. */
 const CHANNEL = 'gateway_journal';
-/** Milliseconds after which one looks again: a website is told of at most once in 25. */
+/**
+ * Milliseconds before a second look. The journal notifies at most once in 25 ms for each website, so a later receipt
+ * may have no notification.
+ */
 const AGAIN = 30;
-/** A journal of which nothing is known yet. */
+/** The position of a journal that was not read yet. */
 const UNKNOWN = -1;
 
 /**
- * The journals that this process streams: one statement a tick for all of them, at once where the store tells of news, and
- * every `every` milliseconds anyway, because what it tells may get lost. Nobody watches: nothing is asked.
+ * Follows the heads of all journals that this process streams. One statement reads all of them. It runs when the store
+ * notifies, and every `every` milliseconds, because a notification may get lost. Without watchers, nothing is read.
  */
 export class Heads {
   readonly #options: HeadsOptions;
@@ -39,7 +42,7 @@ export class Heads {
     this.#options = options;
   }
 
-  /** Tells `watcher` of each change on these websites, and at first of where they stand, until what it returns is called. */
+  /** Calls `watcher` with the head of each website, at first and at each change. Returns a function that ends this. */
   watch(websites: readonly WebsiteKey[], watcher: Watcher): () => void {
     for (const key of websites) {
       const entry = this.#watched.get(key.id) ?? { key, position: UNKNOWN, watchers: new Set() };
@@ -77,7 +80,7 @@ export class Heads {
     this.#again = undefined;
   }
 
-  /** '<tenant> <site>', or nothing where listening begins anew. */
+  /** The payload is '<tenant> <site>'. It is empty when listening starts again after a lost connection. */
   #told(payload: string): void {
     if (payload !== '' && !this.#watched.has(`web_${payload.replace(' ', '_')}`)) return;
     this.#look();

@@ -14,17 +14,20 @@ import { Turns } from './turns.ts';
 export interface PagesOptions extends HeadsOptions {
   readonly keys: CursorKeys;
   readonly eventKey: () => Promise<Uint8Array>;
-  /** Charges a page, a scan or an attach, and says how many units that came to; throws `quota_exceeded`. */
+  /** Charges a page, a scan or an attach. Resolves with the units that were charged. Throws `quota_exceeded`. */
   readonly charge: (authority: Authority) => Promise<number>;
   /** Gives units back. */
   readonly refund: (authority: Authority, units: number) => void;
-  /** The authority as the store has it now, for a session's websites; `undefined`: it has ended. */
+  /** Loads the current authority, limited to a session's websites. `undefined`: the authority has ended. */
   readonly authority: (authority: Authority) => Promise<Authority | undefined>;
 }
 
-/** Reads for sockets at the same time, one of them kept for another app: what else the process answers has to get its turn. */
+/**
+ * Reads for sockets at the same time. One of them is kept for another app. The limit is low, so that the other calls of
+ * the process get their turn.
+ */
 const TOGETHER = 4;
-/** Receipts of a page (contract, Limits). */
+/** Receipts in a page. */
 const PAGE = 100;
 
 interface Page {
@@ -32,14 +35,14 @@ interface Page {
   readonly after: string;
 }
 
-/** Who waits for a page. */
+/** A caller that waits for a page. */
 interface Reader {
   readonly wanted: () => boolean;
   readonly resolve: (page: EventPage) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** What the sockets of a process read and store: a few reads at a time, the apps in turn. */
+/** All reads and writes of the sockets of a process. Only a few reads run at the same time, the apps in turn. */
 export class Pages {
   readonly keys: CursorKeys;
   readonly authority: PagesOptions['authority'];
@@ -51,7 +54,7 @@ export class Pages {
   readonly #heads: Heads;
   readonly #acks: Acks;
   readonly #turns = new Turns(TOGETHER, TOGETHER - 1);
-  /** Who waits for a page whose turn has not come, by `keyOf`. */
+  /** Callers that wait for a page whose read has not started, by `keyOf`. */
   readonly #waiting = new Map<string, Reader[]>();
 
   constructor(options: PagesOptions) {
@@ -67,8 +70,9 @@ export class Pages {
   }
 
   /**
-   * Where a stream of a subscription begins: behind `after`, or behind what was acknowledged last in the session, or where
-   * its start says. Costs a unit. Throws the Failure that a pull from there would meet, but for a held family.
+   * Returns the cursor at which a stream starts. That is `after`, or the last acknowledged cursor of the session, or
+   * the start of the subscription. It costs one unit. It throws the same failures as a pull, except for a paused
+   * family.
    */
   open(
     authority: Authority,
@@ -85,16 +89,18 @@ export class Pages {
   }
 
   /**
-   * The page behind a cursor, which is read after it was charged: what is read is sent at once, without any wait in which
-   * its authority might end. What failed costs nothing, nor does a page that holds nothing where nothing is left to look at.
-   * Who asks for the same page under the same authority while that waits for its turn is given it, too, and pays, too.
+   * Reads the page behind a cursor. The charge comes before the read, so nothing delays the page after it, and its
+   * authority cannot end in between. A failed page is free. So is an empty page at the end of the journal.
+   *
+   * Callers share a read: those with the same authority that ask for the same page before the read starts. Each of them
+   * pays.
    */
   read(authority: Authority, page: Page, wanted: () => boolean): Promise<EventPage> {
     return new Promise((resolve, reject) => {
       const reader = { wanted, resolve, reject };
       const key = keyOf(authority, page);
       const waiting = this.#waiting.get(key);
-      // What nobody wants any more is dropped, or has been.
+      // A read without an interested caller is dropped, so a new caller must not join it.
       if (waiting?.some((one) => one.wanted())) {
         waiting.push(reader);
         return;
@@ -106,7 +112,8 @@ export class Pages {
       };
       const wantedStill = (): boolean => readers.some((one) => one.wanted());
       const work = async (): Promise<void> => {
-        // Who is told of a change is told in the same turn of the event loop as all others, and asks in it.
+        // All watchers hear of a change in the same turn of the event loop, and ask for their pages in it. Wait for
+        // that turn to end, so that they share the read.
         await Promise.resolve();
         close();
         await this.#together(authority, page, readers);
@@ -122,7 +129,7 @@ export class Pages {
     return this.#acks.store(appId, ack);
   }
 
-  /** Tells of each change on these websites, until what it returns is called. */
+  /** Calls `watcher` at each change on these websites. Returns a function that ends the watch. */
   watch(
     authority: Authority,
     websites: readonly string[],
@@ -155,7 +162,7 @@ export class Pages {
     };
   }
 
-  /** Each of them pays for itself, and only who has paid and still wants it is given the page, or all where it is free. */
+  /** Charges each reader. Those that have paid and still want the page get it. A free page goes to all readers. */
   async #together(authority: Authority, page: Page, readers: readonly Reader[]): Promise<void> {
     const asked = readers.filter(({ wanted }) => wanted());
     const charges = await Promise.allSettled(asked.map(() => this.#charge(authority)));
@@ -178,7 +185,7 @@ export class Pages {
       if (free && pulled.status === 'fulfilled') for (const { reader } of refused) reader.resolve(pulled.value);
     }
     for (const { reader, reason } of refused) reader.reject(reason);
-    // Nobody waits for these.
+    // Ends the promises of readers that did not want the page any more. For all others, this has no effect.
     for (const { reject } of readers) reject(new Failure('service_unavailable'));
   }
 
@@ -187,7 +194,10 @@ export class Pages {
     return pullPage({ session, keys: this.keys, eventKey: this.#eventKey }, { subscription, after, limit: PAGE });
   }
 
-  /** Work that costs a unit, when its turn comes. The unit is given back for what has to be done again under another authority. */
+  /**
+   * Runs work that costs one unit, when its turn comes. A stale authority gives the unit back, because the work is then
+   * repeated under another authority.
+   */
   #turn<T>(authority: Authority, wanted: () => boolean, work: () => Promise<T>): Promise<T> {
     return this.#turns.take(authority, wanted, async () => {
       const units = await this.#charge(authority);
@@ -202,8 +212,9 @@ export class Pages {
 }
 
 /**
- * The same for two only where each would be given the very same page: what a token is bound to never changes, whatever
- * changes its credential raises the revision, and a session may have fewer websites than both. No part can hold a space.
+ * Two requests have the same key only if they get exactly the same page. The properties of a token never change. Each
+ * change of its credential raises the revision. The websites are part of the key, because a session may have fewer than
+ * its credential. No part can hold a space.
  */
 const keyOf = ({ digest, revision, websites }: Authority, { subscription, after }: Page): string =>
   [Buffer.from(digest).toString('base64'), revision, subscription, after, ...websites.keys()].join(' ');

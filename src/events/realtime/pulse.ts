@@ -1,6 +1,6 @@
 import type { Timings } from './wire.ts';
 
-/** Whether the client is there: when it was heard last, and whether it owes a pong. */
+/** Tells whether the client is alive: the time of its last frame, and whether it owes a pong. */
 export class Pulse {
   #heardAt = performance.now();
   #pingedAt = performance.now();
@@ -10,14 +10,14 @@ export class Pulse {
     this.#heardAt = performance.now();
   }
 
-  /** A pong came; whether it answers a ping of ours. One does for each ping. */
+  /** Handles a pong. Returns whether it answers a ping of the gateway. Only one pong counts for each ping. */
   answered(): boolean {
     const owed = this.#owed;
     this.#owed = false;
     return owed;
   }
 
-  /** What is to be done now. */
+  /** Returns the next step, if there is one. */
   due(now: number, { silence, heartbeat }: Timings): 'cut' | 'ping' | undefined {
     if (now - this.#heardAt > silence) return 'cut';
     if (now - this.#pingedAt < heartbeat) return undefined;

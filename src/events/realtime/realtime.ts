@@ -23,31 +23,31 @@ export interface RealtimeOptions {
   readonly eventKey: () => Promise<Uint8Array>;
   /** Whether an authority may stream at all. */
   readonly permitted: (authority: Authority) => boolean;
-  /** Charges a page, a scan or an attach, and says how many units that came to; throws `quota_exceeded`. */
+  /** Charges a page, a scan or an attach. Resolves with the units that were charged. Throws `quota_exceeded`. */
   readonly charge: (authority: Authority) => Promise<number>;
   /** Gives units back. */
   readonly refund: (authority: Authority, units: number) => void;
-  /** What went wrong and is tried again. */
+  /** Receives errors of work that is tried again. */
   readonly onError: (error: unknown) => void;
-  /** Shorter ones for tests. */
+  /** Tests use shorter times. */
   readonly timings?: Partial<Timings>;
 }
 
-/** A session that an upgrade's ticket has opened. */
+/** A session that the ticket of an upgrade has opened. */
 export interface Admitted extends HeldSession {
   readonly authority: Authority;
   readonly expiresAt: number;
 }
 
-/** The sockets of this process (contract, Realtime; decisions, section 14). */
+/** The realtime sockets of this process. */
 export interface Realtime {
-  /** The session that the ticket opens, which uses it up; `undefined` where it opens none. */
+  /** Uses up the ticket and returns its session. `undefined`: the ticket opens no session. */
   admit(use: TicketUse): Promise<Admitted | undefined>;
-  /** The handshake is done. */
+  /** Called after the handshake. */
   connect(admitted: Admitted, wire: Wire): Connection;
-  /** Sockets now. */
+  /** The number of open sockets. */
   readonly size: number;
-  /** Closes all sockets for a restart. */
+  /** Closes all sockets, for a restart. */
   stop(): Promise<void>;
 }
 
@@ -64,7 +64,7 @@ const RENEW = 15_000;
 export function openRealtime(options: RealtimeOptions): Realtime {
   const { db, permitted } = options;
   const timings = { ...TIMINGS, ...options.timings };
-  // A store that is away fails each look, check and page: it is told of once, until a check succeeds.
+  // While the store is away, each look, check and page fails. It is reported once, until a check succeeds.
   let away = false;
   const onError = (error: unknown): void => {
     if (!away || !isUnavailable(error)) options.onError(error);
@@ -73,7 +73,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   const connections = new Set<Connection>();
 
   type Found = Awaited<ReturnType<typeof loadAuthority>>;
-  /** The authority that was found, narrowed to a session's websites. */
+  /** The loaded authority, limited to a session's websites. */
   const narrowed = (found: Found, websites: readonly string[]): Authority | undefined => {
     if (found?.state !== 'valid' || !permitted(found.authority)) return undefined;
     const kept = [...found.authority.websites].filter(([, { site }]) => websites.includes(site));
@@ -96,7 +96,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     const ended = new Map((await endedSessions(db, held)).map(({ session, why }) => [session, why]));
     provedAt = performance.now();
     away = false;
-    // One look-up for all sockets of a token.
+    // All sockets of a token share one look-up.
     const looked = new Map<string, Promise<Found>>();
     const together = async (authority: Authority): Promise<Authority | undefined> => {
       const key = Buffer.from(authority.digest).toString('hex');
@@ -140,7 +140,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
       return connections.size;
     },
     async admit(use) {
-      // Everything that can be refused is, before the ticket is used up.
+      // The authority is checked first. A refused upgrade must not use up the ticket.
       const holder = await ticketHolder(db, use);
       const authority = holder && (await current(holder.digest, holder.sites));
       const held = authority && (await useTicket(db, use));
@@ -161,7 +161,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
         },
       });
       connections.add(connection);
-      // Its handshake was under way.
+      // The stop came during the handshake.
       if (stopped) connection.close('restart');
       return connection;
     },

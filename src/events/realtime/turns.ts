@@ -7,33 +7,33 @@ interface Job {
   readonly drop: () => void;
 }
 
-/** Whose work it is. */
+/** The app and the credential that the work is for. */
 export interface Worker {
   readonly appId: string;
   readonly credentialId: string;
 }
 
 /**
- * Work that waits for its turn: a few at a time. The apps have their turns one after the other, and so have the credentials
- * of an app, however much one of them has.
+ * Runs a few jobs at a time; the others wait. The apps take turns, and so do the credentials of an app. No app or
+ * credential can block the others.
  */
 export class Turns {
   readonly #together: number;
   readonly #each: number;
-  /** An app once for each job that waits. */
+  /** Each app, once for each waiting job. */
   readonly #apps = new Line<string>();
-  /** By app, the credentials in turn. */
+  /** By app; the credentials of the app take turns. */
   readonly #waiting = new Map<string, Line<Job>>();
-  /** The app of each job under way. */
+  /** The app of each running job. */
   readonly #under: string[] = [];
 
-  /** At most `together` at a time, of one app at most `each`. */
+  /** Runs at most `together` jobs at a time, and at most `each` of one app. */
   constructor(together: number, each = together) {
     this.#together = together;
     this.#each = each;
   }
 
-  /** Rejects with `service_unavailable` where nobody wants it any more when its turn has come. */
+  /** Rejects with `service_unavailable` if the caller no longer wants the work when its turn comes. */
   take<T>({ appId, credentialId }: Worker, wanted: () => boolean, work: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const jobs = this.#waiting.get(appId) ?? new Line<Job>();

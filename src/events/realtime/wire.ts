@@ -1,33 +1,33 @@
 import { HEARTBEAT } from '../../core/realtime.ts';
 
-/** The socket below, as its surface has it. */
+/** The transport of a socket. The surface implements it. */
 export interface Wire {
   send(text: string): void;
   ping(): void;
-  /** Bytes that were sent and that the client has not taken yet. */
+  /** Bytes that were sent and that the client has not read yet. */
   readonly buffered: number;
-  /** Says why and closes; the socket is cut where the client does not answer that. */
+  /** Sends a close frame. A client that does not answer it is disconnected. */
   close(code: number, reason: string): void;
-  /** Reads nothing more. After `close`, the socket is cut when the time for an answer is over. */
+  /** Stops reading. After `close`, the socket is disconnected when the time for an answer is over. */
   deafen(): void;
-  /** Cuts at once. */
+  /** Disconnects at once. */
   cut(): void;
 }
 
 /** Milliseconds. */
 export interface Timings {
-  /** A page waits that long for its acknowledgement. */
+  /** How long a page may wait for its acknowledgement. */
   readonly ack: number;
-  /** A socket of which nothing was heard for so long is cut. */
+  /** A socket is disconnected after this time without a frame from its client. */
   readonly silence: number;
   readonly heartbeat: number;
-  /** Between questions whether sessions still hold. */
+  /** Time between two checks of the sessions: each check closes the sockets whose session has ended. */
   readonly check: number;
-  /** Between looks at the journals, where nothing is told. */
+  /** Time between two looks at the journals, when no notification arrives. */
   readonly look: number;
-  /** Without any answer of the store, after which nothing may be streamed on (decisions, section 14). */
+  /** Streaming stops after this time without an answer of the store, because a revocation may go unnoticed. */
   readonly unproved: number;
-  /** Between attempts to read a page from a store that is not there. */
+  /** Time between two attempts to read a page while the store is away. */
   readonly retry: number;
 }
 

@@ -1,6 +1,6 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
 
-/** What is not the public internet, by the registries of special-purpose addresses (RFC 6890; checks, WH-09). */
+/** Networks outside the public internet, from the registries of special-purpose addresses (RFC 6890; WH-09). */
 const SPECIAL_V4: readonly (readonly [network: string, prefix: number])[] = [
   ['0.0.0.0', 8], // this network
   ['10.0.0.0', 8],
@@ -10,8 +10,8 @@ const SPECIAL_V4: readonly (readonly [network: string, prefix: number])[] = [
   ['169.254.0.0', 16], // link-local, metadata services of clouds
   ['172.16.0.0', 12],
   ['192.0.0.0', 24], // protocol assignments
-  ['192.0.2.0', 24], // documentation, as 198.51.100.0 and 203.0.113.0
-  ['192.31.196.0', 24], // AS112, as 192.175.48.0
+  ['192.0.2.0', 24], // documentation, also 198.51.100.0 and 203.0.113.0
+  ['192.31.196.0', 24], // AS112, also 192.175.48.0
   ['192.52.193.0', 24], // AMT
   ['192.88.99.0', 24], // 6to4 relays
   ['192.168.0.0', 16],
@@ -25,7 +25,8 @@ const SPECIAL_V4: readonly (readonly [network: string, prefix: number])[] = [
 
 const special = new BlockList();
 for (const [network, prefix] of SPECIAL_V4) special.addSubnet(network, prefix, 'ipv4');
-// Of IPv6, what is not global unicast, and of that, what carries another address or is for no host.
+// IPv6: everything outside global unicast is refused. So are parts of it that carry an IPv4 address or belong to no
+// host.
 const global = new BlockList();
 global.addSubnet('2000::', 3, 'ipv6');
 const SPECIAL_V6: readonly (readonly [network: string, prefix: number])[] = [
@@ -33,14 +34,15 @@ const SPECIAL_V6: readonly (readonly [network: string, prefix: number])[] = [
   ['2001:db8::', 32], // documentation
   ['2002::', 16], // 6to4
   ['2620:4f:8000::', 48], // AS112
-  ['3ffe::', 16], // 6bone, given back
+  ['3ffe::', 16], // 6bone, returned
   ['3fff::', 20], // documentation
 ];
 for (const [network, prefix] of SPECIAL_V6) special.addSubnet(network, prefix, 'ipv6');
 
 /**
- * Whether an address belongs to a host on the public internet. IPv6 that carries an IPv4 address (mapped, NAT64, 6to4,
- * Teredo) never does: nobody needs it to reach one. A zone, or anything that is no address, is refused.
+ * Whether an address belongs to a host on the public internet. IPv6 addresses that carry an IPv4 address (mapped,
+ * NAT64, 6to4, Teredo) do not count: no receiver needs them. An address with a zone is refused, and so is any other
+ * text.
  */
 export function isPublic(address: string): boolean {
   if (isIPv4(address)) return !special.check(address, 'ipv4');

@@ -15,34 +15,41 @@ import type { SealKeys } from './signature.ts';
 
 export interface WebhooksOptions {
   readonly db: Database;
-  /** The store's own key, of which event ids are made (store/calls/ledger.ts, ledgerKey). */
+  /** The store's own key, from which event ids are made (store/calls/ledger.ts, ledgerKey). */
   readonly eventKey: () => Promise<Uint8Array>;
   readonly keys: Pick<SealKeys, 'open'>;
   readonly sender: SenderOptions;
-  /** Seconds before each attempt, at most five (decisions, section 15). */
+  /** Seconds before each attempt, one to five values. */
   readonly schedule: readonly number[];
   readonly onError: (error: unknown) => void;
 }
 
-/** Milliseconds between looks at what is due: a revoked credential's queue is dropped within a second. */
+/** Milliseconds between two looks for due deliveries. A revoked credential's queue is dropped within a second. */
 const EVERY = 500;
-/** Milliseconds after which listeners look again: a website's news are told once in 25 (0011_journal.sql). */
+/**
+ * Milliseconds before a listener looks a second time. The journal notifies at most once in 25 ms for each website, so a
+ * later receipt may have no notification.
+ */
 const AGAIN = 30;
-/** Milliseconds after which outcomes are written again whose endpoint somebody held. */
+/** Milliseconds before an outcome is written again, when another statement has locked its endpoint. */
 const HELD = 10;
-/** How often that is tried when the process stops. */
+/** The number of such attempts when the process stops. */
 const LAST = 50;
-/** Milliseconds that may pass between asking for a lease and using it: what was revoked meanwhile may go out in these. */
+/**
+ * Milliseconds between the request for a lease and its use. Older leases are given back: a delivery that was revoked
+ * meanwhile can go out only within this time.
+ */
 const FRESH = 1_000;
-/** Milliseconds that attempts under way have when the process stops. */
+/** Milliseconds that running attempts have when the process stops. */
 const GRACE = 3_000;
 const PURGE_EVERY = 60_000;
-/** Rows of one statement. */
+/** Rows in one statement. */
 const PURGED = 1_000;
 
 /**
- * Delivers webhooks, on any replica: one statement settles what has ended, the next leases what is due, and each lease is
- * one attempt. What this process does not live to settle is attempted again elsewhere when its lease has lapsed.
+ * Delivers webhooks, on any replica. One statement settles the attempts that have ended, and the next one leases due
+ * deliveries. Each lease is one attempt. When a process ends before it settles an attempt, another process repeats the
+ * attempt after the lease has expired.
  */
 export function startWebhooks(options: WebhooksOptions): { stop(): Promise<void> } {
   const { db, schedule, onError } = options;
@@ -58,7 +65,7 @@ export function startWebhooks(options: WebhooksOptions): { stop(): Promise<void>
     clearTimeout(again);
     if (!stopped) again = setTimeout(wake, milliseconds).unref();
   };
-  /** What cannot be written down now waits for another round. */
+  /** Outcomes that cannot be written now wait for another round. */
   const settle = async (): Promise<void> => {
     const batch = ended.slice();
     if (batch.length === 0) return;
@@ -66,7 +73,7 @@ export function startWebhooks(options: WebhooksOptions): { stop(): Promise<void>
     ended.splice(0, batch.length, ...batch.filter(({ id }) => later.has(id)));
     if (later.size > 0) lookIn(HELD);
   };
-  /** Nobody else knows these outcomes: who holds an endpoint for a moment is waited for. */
+  /** Only this process knows these outcomes, so it waits for locked endpoints. */
   const settleLast = async (): Promise<void> => {
     for (let n = 0; ended.length > 0 && n < LAST; n++) {
       if (n > 0) await pause(HELD);
@@ -97,11 +104,11 @@ export function startWebhooks(options: WebhooksOptions): { stop(): Promise<void>
     }
     if (more) due = true;
     if (asked - purgedAt < PURGE_EVERY) return;
-    // One statement a round: deliveries wait for it.
+    // At most one such statement a round, because deliveries wait for it.
     if ((await purgeDeliveries(db, PURGED)) < PURGED) purgedAt = asked;
   };
   let under: Promise<void> = Promise.resolve();
-  /** One round at a time, and another after it where one was asked for meanwhile. */
+  /** Runs one round at a time. A call during a round starts another one after it. */
   const wake = (): void => {
     due = true;
     if (running) return;
@@ -140,7 +147,7 @@ export function startWebhooks(options: WebhooksOptions): { stop(): Promise<void>
   };
 }
 
-/** Makes the attempt that a claim leases. `undefined`: none of the operator's keys opens its secret. */
+/** Makes the attempt of a claim. `undefined`: none of the operator's keys opens the secret of the claim. */
 export async function sendClaim(
   { keys, sender }: Pick<WebhooksOptions, 'keys' | 'sender'>,
   claim: Claim,
@@ -152,10 +159,10 @@ export async function sendClaim(
   return send({ ...claim, secrets }, sender, stop);
 }
 
-/** Seconds after which a claim is asked for again whose secret this process cannot read: another one may. */
+/** Seconds before a claim with an unreadable secret is leased again. Another process may have the key. */
 const UNREADABLE = 30;
 const GONE = 410;
-/** What Retry-After is listened to of. */
+/** Retry-After counts only with these statuses. */
 const BUSY: readonly number[] = [429, 503];
 
 export function settlementOf(claim: Claim, outcome: Outcome | undefined, schedule: readonly number[]): Settlement {
@@ -167,12 +174,12 @@ export function settlementOf(claim: Claim, outcome: Outcome | undefined, schedul
     outcome && 'retryAfter' in outcome && BUSY.includes(outcome.status) ? outcome.retryAfter : undefined;
   if (outcome === undefined && !claim.test) return { ...givenBack(claim), wait: UNREADABLE, error };
   const next = delivered || gone ? null : waitAfter(schedule, claim.number, retryAfter);
-  // Cut off by us: another process goes on at once.
+  // This process stopped the attempt, so another one repeats it at once.
   const wait = error === 'interrupted' && next !== null ? 0 : next;
   return { ...givenBack(claim), unused: false, delivered, wait, gone, status, error };
 }
 
-/** Of a claim that was not attempted: it is due at once. */
+/** The settlement of a claim that was not attempted. It is due at once. */
 function givenBack({ id, endpoint, url, attempt, losses }: Claim): Settlement {
   const none = { delivered: false, gone: false, status: null, error: null };
   return { id, endpoint, url, attempt, losses, ...none, unused: true, wait: 0 };

@@ -3,15 +3,15 @@ import { isIP } from 'node:net';
 import { isPublic } from './addresses.ts';
 import { hostOf } from './receivers.ts';
 
-/** All addresses of a name. Rejects where it has none or nobody answers. */
+/** Resolves with all addresses of a name. Rejects when the name has none or no name server answers. */
 export type Resolve = (host: string, exempt: boolean) => Promise<readonly string[]>;
 
-/** Milliseconds and attempts: a name that is answered slowly must not use up the time of its delivery. */
+/** Milliseconds and attempts. A slow name server must not use up the time of the delivery. */
 const PATIENCE = { timeout: 1_500, tries: 2 };
 
 /**
- * Asks name servers, not the system: its look-ups stand in a line of four threads, in which one dead name server would
- * keep every other receiver waiting. Only an exempt receiver may be a name of /etc/hosts.
+ * Asks name servers, not the operating system. The system's look-ups share four threads of libuv, so one dead name
+ * server would delay every receiver. Only an exempt receiver may be a name from /etc/hosts.
  */
 export const resolveName: Resolve = async (host, exempt) => {
   if (exempt) return (await lookup(host, { all: true, verbatim: true })).map(({ address }) => address);
@@ -23,14 +23,14 @@ export const resolveName: Resolve = async (host, exempt) => {
   return addresses;
 };
 
-/** A receiver's addresses are not all public: none of them is connected to. */
+/** At least one address of a receiver is not public. No connection is made. */
 export class AddressRefused extends Error {
   override readonly name = 'AddressRefused';
 }
 
 /**
- * The addresses to connect to, asked for once and each of them checked: what is connected to is what was checked, however
- * the name is answered a moment later. Throws AddressRefused where one of them is not public.
+ * Resolves the host once and checks each of its addresses. The connection goes to one of these addresses, so a later
+ * DNS answer cannot redirect it. Throws AddressRefused when one of them is not public.
  */
 export async function checkedAddresses(url: URL, exempt: boolean, resolve: Resolve): Promise<readonly string[]> {
   const host = hostOf(url);

@@ -1,14 +1,14 @@
 import { randomInt } from 'node:crypto';
 
-/** Share of a delay by which it may be shorter or longer, so that what failed together does not come again together. */
+/** A delay is up to this share shorter or longer, so that deliveries that failed together are spread out. */
 const JITTER = 0.2;
-/** Seconds (decisions, section 15). */
+/** Seconds: the longest Retry-After that is respected. */
 const RETRY_AFTER_MAX = 3_600;
 const STEPS = 1_000_000;
 
 /**
- * Seconds from the end of the attempt of that number (1 for the first) to the next one; null: it was the last. A
- * receiver's Retry-After makes it longer, never shorter.
+ * Seconds from the end of attempt `number` (1 for the first) to the next one. null: it was the last. A receiver's
+ * Retry-After can make the delay longer, never shorter.
  */
 export function waitAfter(schedule: readonly number[], number: number, retryAfter: number | undefined): number | null {
   const delay = schedule[number];
@@ -17,7 +17,10 @@ export function waitAfter(schedule: readonly number[], number: number, retryAfte
   return Math.max(delay * factor, Math.min(retryAfter ?? 0, RETRY_AFTER_MAX));
 }
 
-/** RFC 9110, section 10.2.3: seconds, or a date; in seconds from `now`, Unix milliseconds. `undefined` for anything else. */
+/**
+ * RFC 9110, section 10.2.3: seconds or a date. Returns seconds from `now` (Unix milliseconds), or `undefined` for any
+ * other value.
+ */
 export function retryAfterOf(header: string | undefined, now: number): number | undefined {
   const text = header?.trim() ?? '';
   if (/^\d+$/.test(text)) return Number(text);

@@ -7,22 +7,21 @@ import { AddressRefused, checkedAddresses, type Resolve, resolveName } from './r
 import { retryAfterOf } from './schedule.ts';
 import { signatures } from './signature.ts';
 
-/** One attempt to make. */
 export interface Attempt {
-  /** When it begins, in Unix milliseconds. */
+  /** The start of the attempt, in Unix milliseconds. */
   readonly at: number;
   readonly url: string;
-  /** In clear; the one before the last rotation as well, while it still signs. */
+  /** In clear text. During a rotation, also the previous secret. */
   readonly secrets: readonly string[];
   readonly receipt: EventReceipt;
-  /** 1 for the first. */
+  /** 1 for the first attempt. */
   readonly number: number;
   readonly test: boolean;
-  /** Unix milliseconds since when receipts were lost to this receiver. */
+  /** Unix milliseconds. The time since which receipts to this receiver were lost. */
   readonly gapSince: number | null;
 }
 
-/** Why there was no response, or none in time: for the delivery log. */
+/** The reason for a missing or late response, for the delivery log. */
 export type SendError =
   | 'receiver_refused'
   | 'address_refused'
@@ -42,11 +41,11 @@ export interface SenderOptions {
   readonly allowed: ReadonlySet<string>;
   readonly userAgent: string;
   readonly resolve: Resolve;
-  /** Milliseconds of an attempt in all, from the look-up of the name to the end of the response. */
+  /** Milliseconds for a whole attempt, from the look-up of the name to the end of the response. */
   readonly deadline?: number;
 }
 
-/** As every process sends: names are looked up, and receivers learn where the gateway's documentation is. */
+/** The options for production: names are resolved, and the User-Agent names the gateway's documentation. */
 export const senderOptions = (allowed: ReadonlySet<string>, baseUrl: string): SenderOptions => ({
   allowed,
   userAgent: `installation-gateway/1 (+${baseUrl}/docs)`,
@@ -54,10 +53,10 @@ export const senderOptions = (allowed: ReadonlySet<string>, baseUrl: string): Se
 });
 
 const DEADLINE = 10_000;
-/** Bytes of a response that are read, and thrown away. */
+/** Bytes of a response that are read and discarded. */
 const RESPONSE_MAX = 65_536;
 
-/** The body of a delivery: the receipt alone, in compact JSON below 1 KB. */
+/** The body of a delivery: the receipt in compact JSON, below 1 KB. */
 export const bodyOf = (receipt: EventReceipt): string =>
   JSON.stringify({
     type: receipt.event_type,
@@ -66,13 +65,14 @@ export const bodyOf = (receipt: EventReceipt): string =>
   });
 
 /**
- * Makes one attempt: POST over a connection of its own, to an address that was checked, without following anything. The
- * status counts once the response is there in whole or 64 KiB of it are; whatever goes wrong is an outcome, not an error.
+ * Makes one attempt: a POST over its own connection, to a checked address, without following redirects. The status
+ * counts when the whole response or 64 KiB of it have arrived. Every error is an outcome: the promise does not reject.
  */
 export async function send(attempt: Attempt, options: SenderOptions, stop?: AbortSignal): Promise<Outcome> {
   const receiver = receiverOf(attempt.url, options.allowed);
   if ('refused' in receiver) return { error: 'receiver_refused' };
-  // Not AbortSignal.any: what it makes of a signal that lives as long as the process is kept with it.
+  // AbortSignal.any is not used here. It would keep an object for each attempt as long as the process-wide signal
+  // lives.
   const cut = new AbortController();
   const stopped = (): void => cut.abort('interrupted');
   const timer = setTimeout(() => cut.abort('timeout'), options.deadline ?? DEADLINE);
@@ -116,7 +116,7 @@ async function post(
       ...(attempt.test && { 'x-gateway-test': '1' }),
       ...(attempt.gapSince !== null && { 'x-gateway-gap-since': new Date(attempt.gapSince).toISOString() }),
     },
-    // Neither another delivery's connection, nor what the process was told of certificates or proxies.
+    // Uses neither a shared connection nor the process's settings for certificates and proxies.
     agent: false,
     rejectUnauthorized: true,
     lookup: pinned(addresses),
@@ -125,7 +125,7 @@ async function post(
   return exchange(request, body, attempt.at, ended);
 }
 
-/** The name has been looked up: a connection is made to what was checked, and to nothing else. */
+/** A look-up that returns the checked addresses, so that the connection goes to one of them. */
 const pinned = (addresses: readonly string[]): LookupFunction => {
   const all = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
   return (_host, options, done) => {
@@ -149,7 +149,7 @@ function exchange(
       resolve(outcome);
       request.destroy();
     };
-    // Also after the outcome: a connection that is cut by us may tell so.
+    // The listener stays after the outcome, because a connection that we destroy may still emit an error.
     request.on('error', (error: NodeJS.ErrnoException) => {
       const kind = TLS.test(error.code ?? '') ? 'tls_failed' : 'connection_failed';
       finish({ error: ended(response ? 'response_broken' : kind), ...(response && { status: statusOf(response) }) });
@@ -167,7 +167,7 @@ function exchange(
       given.on('end', whole);
       given.on('error', () => finish({ error: ended('response_broken'), status: statusOf(given) }));
     });
-    // 101 and its like: there is no protocol to change to.
+    // A response such as 101. The gateway changes to no other protocol.
     request.on('upgrade', (given, socket) => {
       socket.destroy();
       finish({ status: statusOf(given), retryAfter: undefined });
@@ -178,7 +178,7 @@ function exchange(
 
 const statusOf = ({ statusCode = 0 }: IncomingMessage): number => statusCode;
 
-/** Rejects when the signal does, whatever the promise goes on to do. */
+/** Rejects when the signal aborts, even if the promise is still pending. */
 function before<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const cut = (): void => reject(signal.reason);

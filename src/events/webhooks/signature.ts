@@ -1,14 +1,14 @@
 import { createHmac, randomBytes } from 'node:crypto';
 
-/** Secrets and signatures of Standard Webhooks 1.0 (decisions, section 15). */
+/** Secrets and signatures follow Standard Webhooks 1.0. */
 const PREFIX = 'whsec_';
 
 /** `whsec_` and base64 of 32 random bytes. */
 export const newWebhookSecret = (): string => PREFIX + randomBytes(32).toString('base64');
 
 /**
- * `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body` under each secret, separated by spaces: while a secret is
- * rotated, receivers with the old one and with the new one find theirs.
+ * For each secret: `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body`. The signatures are separated by spaces.
+ * During a rotation, receivers with the old or the new secret each find a matching one.
  */
 export function signatures(secrets: readonly string[], id: string, timestamp: number, body: string): string {
   const signed = `${id}.${timestamp}.${body}`;
@@ -20,7 +20,7 @@ export function signatures(secrets: readonly string[], id: string, timestamp: nu
     .join(' ');
 }
 
-/** The operator's keys as endpoints need them (auth/keys.ts, Keyring). */
+/** The operator's keys, as far as endpoints need them (auth/keys.ts, Keyring). */
 export interface SealKeys {
   seal(purpose: 'webhook secret', plain: string): string;
   open(purpose: 'webhook secret', sealed: string): string | undefined;

@@ -1,4 +1,4 @@
-/** What the shop has prepared: dispositions, saved responses, saved links and offers. */
+/** The shop's dispositions, saved responses, saved links and offers. */
 import type { ImportRecordInput } from '../files/records.ts';
 import type { Topic } from './dialogues/script.ts';
 import { eu, us } from './organization.ts';
@@ -31,7 +31,7 @@ export function dispositionFor(topic: Topic): string {
 
 type Response = Omit<Extract<ImportRecordInput, { type: 'saved_response' }>, 'type' | 'external_id' | 'website'>;
 
-/** Longer than the API shows in one answer, so that a truncated one can be seen. */
+/** Longer than the API shows in one answer, as an example of a truncated text. */
 const careGuide = Array.from(
   { length: 320 },
   (_, i) =>

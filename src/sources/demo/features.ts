@@ -33,7 +33,7 @@ const onSecond: typeof onFirst = [
   ['language_detection', 'Spracherkennung', versions(2, [2])],
   ['translation', 'Übersetzung', versions(1, [1])],
   ['chat_summary', 'Zusammenfassung', versions(2, [1]), false],
-  // No active version: kept, not listed.
+  // A feature without an active version is stored but not listed.
   ['scoring', 'Bewertung (Entwurf)', versions(2, [])],
 ];
 
@@ -48,7 +48,7 @@ export function featureRecords(): ImportRecordInput[] {
 
 export const featureId = (site: Site, type: Feature['ai_type']): string => `${site.key}-ai-${type}`;
 
-/** The feature that answers visitors on a platform; none answers the European phone line. */
+/** The feature that answers visitors on a platform. The European phone line has none. */
 export function answeringFeature(site: Site, platform: Platform): string | undefined {
   if (platform === 'email') return featureId(site, 'email_autopilot');
   if (platform !== 'voice') return featureId(site, 'autopilot');

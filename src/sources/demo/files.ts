@@ -1,4 +1,4 @@
-/** Attachments with real bytes, built here so that the demo needs no assets and every byte is our own. */
+/** Attachments with valid content. They are built here, so that the demo needs no assets and no foreign content. */
 import { crc32, deflateSync } from 'node:zlib';
 
 export interface DemoFile {
@@ -41,7 +41,7 @@ export function photo(name: string, hue: number): DemoFile {
   const bytes = Buffer.concat([
     Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
     pngChunk('IHDR', header),
-    // Level 0 only stores: the same bytes whichever zlib the Node.js of the day brings.
+    // Level 0 stores without compression, so every version of zlib writes the same bytes.
     pngChunk('IDAT', deflateSync(Buffer.concat(rows), { level: 0 })),
     pngChunk('IEND', Buffer.alloc(0)),
   ]);

@@ -1,4 +1,4 @@
-/** The demo organization (decisions 25): imagined, deterministic, in the import format. */
+/** The demo organization: fictional and deterministic, in the import format. */
 import { parseRecord } from '../files/parse-record.ts';
 import type { ImportRecord, ImportRecordInput } from '../files/records.ts';
 import { catalogueRecords } from './catalogue.ts';
@@ -9,7 +9,7 @@ import { organizationRecords } from './organization.ts';
 import { plan } from './plan.ts';
 import { Random } from './random.ts';
 
-/** The same seed and clock give the same records, in dependency order; nothing lies after `now`. */
+/** Returns the records in dependency order. The same seed and clock give the same records. No time is after `now`. */
 export function demoRecords(options: { seed: number; now: Date }): ImportRecord[] {
   const random = new Random(options.seed);
   const now = options.now.getTime();
@@ -26,7 +26,7 @@ export function demoRecords(options: { seed: number; now: Date }): ImportRecord[
   ].map(complete);
 }
 
-/** Leaves out what is absent and fills in defaults; a record the importer would refuse is a mistake here. */
+/** Removes absent members and fills in defaults. Throws for a record that the importer would refuse. */
 function complete(input: ImportRecordInput): ImportRecord {
   const result = parseRecord(Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)));
   if (!result.ok) throw new Error(`demo record ${input.external_id}: ${JSON.stringify(result.problems)}`);

@@ -1,4 +1,7 @@
-/** Turns a planned conversation into what was said: who, when, in which form. Times are offsets from its start. */
+/**
+ * Turns a planned conversation into messages: speaker, time and form. Times are offsets from the start of the
+ * conversation.
+ */
 import { fill, type Turn } from './dialogues/script.ts';
 import { answeringFeature, featureId } from './features.ts';
 import { type DemoFile, onePagePdf, photo, textFile, voicemail } from './files.ts';
@@ -17,7 +20,7 @@ export interface Said {
   readonly feature?: string | undefined;
   readonly redacted?: boolean;
   readonly files?: readonly DemoFile[];
-  /** Milliseconds after the message before. */
+  /** Milliseconds after the previous message. */
   readonly wait: number;
 }
 
@@ -26,7 +29,7 @@ export type Slots = Readonly<Record<string, string>>;
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 
-/** The turns that were reached: an open conversation stops early, a missed one is answered by nobody. */
+/** The turns that take place. An open conversation stops early, and a missed one has no answer. */
 export function reached(random: Random, plan: Plan, withBot: boolean): readonly Turn[] {
   const all: readonly Turn[] = withBot
     ? plan.script.turns
@@ -124,7 +127,7 @@ function visitorSays(random: Random, plan: Plan, text: string): Omit<Said, 'wait
   return { ...common, kind: 'text', text };
 }
 
-/** What the scripts speak of is really there: a photo with a warranty case, a PDF with an invoice. */
+/** Attaches the files that the scripts mention: a photo for a warranty case, a PDF for an invoice. */
 function attach(random: Random, plan: Plan, said: readonly Said[], slots: Slots): Said[] {
   const { topic } = plan.script;
   let spoken = 0;

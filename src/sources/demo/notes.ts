@@ -1,4 +1,4 @@
-/** What operators write for each other: internal messages in a conversation and notes on a visitor. */
+/** Texts between operators: internal messages in a conversation, and notes on a visitor. */
 import type { ImportRecordInput } from '../files/records.ts';
 import { formerOperator } from './organization.ts';
 import type { Person, Presence } from './people.ts';
@@ -52,7 +52,7 @@ const texts: Readonly<Record<'us' | 'eu', readonly string[]>> = {
   ],
 };
 
-/** A call protocol longer than one answer of the API shows. */
+/** A call protocol that is longer than one answer of the API shows. */
 const protocol = Array.from(
   { length: 420 },
   (_, i) => `Call ${i + 1}: asked about the group order, answered with the current delivery week, nothing else open.`,

@@ -1,4 +1,4 @@
-/** Larkspur Outfitters: its websites and who works there. */
+/** Larkspur Outfitters: its websites and its staff. */
 import type { ImportRecordInput } from '../files/records.ts';
 
 export type Platform = 'chat' | 'email' | 'whatsapp' | 'voice';
@@ -14,7 +14,7 @@ export interface Site {
   readonly key: 'us' | 'eu';
   readonly website: string;
   readonly currency: 'USD' | 'EUR';
-  /** Hours to add to UTC, near enough to let conversations begin in the daytime. */
+  /** Hours to add to UTC. The value is approximate; it moves conversations into the daytime. */
   readonly offset: number;
   readonly operators: readonly Operator[];
   readonly subsites: readonly string[];
@@ -55,7 +55,7 @@ export const eu: Site = {
 export const channelOf = (site: Site, platform: Platform): string => `${site.key}-${platform}`;
 export const careTeam = (site: Site): string => `${site.key}-care`;
 export const returnsTeam = (site: Site): string => `${site.key}-returns`;
-/** Who wrote in earlier years and left since. */
+/** An operator who wrote in earlier years and has left. */
 export const formerOperator = 'op-sam';
 
 const both = [us.website, eu.website];

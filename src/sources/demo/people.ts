@@ -1,4 +1,4 @@
-/** Visitors and contacts: invented names, reserved domains, numbers from ranges kept free for fiction. */
+/** Visitors and contacts: invented names, reserved domains, and phone numbers from ranges reserved for fiction. */
 import type { ImportRecordInput } from '../files/records.ts';
 import { eu, type Site, us } from './organization.ts';
 import type { Random } from './random.ts';
@@ -13,7 +13,7 @@ export interface Person {
   readonly contacts: readonly string[];
 }
 
-/** When a visitor was first and last seen, by external id. */
+/** The first and the last visit of each visitor, by external id. */
 export type Presence = ReadonlyMap<string, { readonly first: number; readonly last: number }>;
 
 const DAY = 86_400_000;
@@ -21,7 +21,7 @@ const DAY = 86_400_000;
 interface Names {
   readonly first: string;
   readonly last: string;
-  /** Country and time zone of the people of a language. */
+  /** Countries and time zones of the people who speak a language. */
   readonly places: readonly (readonly [country: string, zone: string])[];
 }
 
@@ -126,7 +126,9 @@ export interface Population {
   visitors(presence: Presence, now: number): ImportRecordInput[];
 }
 
-/** As many visitors as asked for in each language and site, most of them with a contact, some with two. */
+/**
+ * Makes the requested number of visitors for each language and site. Most of them have a contact, and some have two.
+ */
 export function populate(
   random: Random,
   wanted: readonly { site: Site; language: string; visitors: number }[],
@@ -136,12 +138,12 @@ export function populate(
     for (let i = 0; i < visitors; i += 1) {
       const one = draft(random, site, language, i);
       const previous = group.at(-1);
-      // Every tenth visitor is the one before, on a second device.
+      // Every tenth visitor is the previous person on a second device.
       group.push(i % 10 === 9 && previous !== undefined ? { ...previous, visitor: one.visitor } : one);
     }
     return group;
   });
-  // Contacts that came from an address book and never wrote.
+  // Contacts from an address book who never wrote.
   const silent = Array.from({ length: 24 }, (_, i) => {
     const language = random.pick(Object.keys(names));
     return draft(random, i % 2 === 0 ? us : eu, language, 900 + i, true);
@@ -185,7 +187,7 @@ function draft(random: Random, site: Site, language: string, number: number, sil
   const { first, last, places } = names[language] ?? { first: 'Robin', last: 'Doe', places: [] };
   const key = `${site.key}-${language}-${number + 1}`;
   const known = silent || random.chance(0.72);
-  // Every twelfth person is known twice: a merge still to be made.
+  // Every twelfth person has two contacts, which were not merged yet.
   const contacts = known ? [`con-${key}`, ...(number % 12 === 11 ? [`con-${key}-b`] : [])] : [];
   return {
     visitor: `vis-${key}`,
@@ -236,7 +238,10 @@ function contact(
 const digits = (random: Random, length: number): string =>
   String(random.int(0, 10 ** length - 1)).padStart(length, '0');
 
-/** Numbers regulators set aside for drama (US 555-01xx, Ofcom, Bundesnetzagentur, Arcep), and what people type. */
+/**
+ * Numbers that regulators reserve for fiction (US 555-01xx, Ofcom, Bundesnetzagentur, Arcep), in the notations that
+ * people type.
+ */
 function mobile(random: Random, country: string | undefined): string {
   if (random.chance(0.12)) return random.pick(['ask my wife', '555-0142', 'see e-mail', '0000', 'same as phone']);
   if (country === 'US' || country === 'CA')

@@ -1,4 +1,4 @@
-/** Which conversations there are: site, language, status, platform, script and visitor, before a word is written. */
+/** Plans the conversations before their texts: site, language, status, platform, script and visitor. */
 import { languages } from './dialogues/index.ts';
 import type { Dialogues, Script } from './dialogues/script.ts';
 import { script } from './dialogues/script.ts';
@@ -14,7 +14,7 @@ export interface Plan {
   readonly dialogues: Dialogues;
   readonly script: Script;
   readonly status: Status;
-  /** `api`: came by an integration, without a channel. */
+  /** `api`: an integration created it, without a channel. */
   readonly platform: Platform | 'api';
   readonly person: Person;
   /** The visitor was not stored. */
@@ -63,7 +63,7 @@ export function plan(random: Random): { plans: Plan[]; population: Population } 
   const population = populate(random, wanted);
   const shuffled = random.shuffle(statuses.flatMap(([status, count]) => Array.from({ length: count }, () => status)));
   const plans = slots.map(({ site, dialogues, i }, position): Plan => {
-    // The first slots are English on the first website: there the spam goes.
+    // The first slots are English and on the first website. Spam takes these slots.
     const status = position < SPAM ? 'spam' : (shuffled[position - SPAM] ?? 'closed');
     const among = population.people.filter((one) => one.site === site && one.language === dialogues.language);
     const person = random.pick(among);
@@ -71,7 +71,7 @@ export function plan(random: Random): { plans: Plan[]; population: Population } 
     return {
       site,
       dialogues,
-      // In turn, so that every script is used.
+      // The scripts take turns, so that every script is used.
       script:
         status === 'spam' ? random.pick(spam) : (dialogues.scripts[i % dialogues.scripts.length] ?? random.pick(spam)),
       status,

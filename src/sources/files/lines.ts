@@ -2,13 +2,16 @@ import { isUtf8 } from 'node:buffer';
 
 export const LINE_MAX = 16 * 1024 * 1024;
 
-/** Lines of a source: `text` is a line without its end, or null with the reason why it cannot be read. */
+/**
+ * A line of a source. `text` is the line without its end, or null if the line cannot be read; `code` then gives the
+ * reason.
+ */
 export interface Line {
   readonly text: string | null;
   readonly code?: 'invalid_utf8' | 'line_too_long';
 }
 
-/** Whole lines that follow one another, and the byte after the last one's end. */
+/** Consecutive whole lines. `end` is the offset of the byte after the last line. */
 export interface Block {
   readonly lines: readonly Line[];
   readonly end: number;
@@ -16,12 +19,15 @@ export interface Block {
 
 const LF = 10;
 
-/** Cuts a byte stream that starts at `offset` into blocks of whole lines. No line longer than 16 MiB is kept in memory. */
+/**
+ * Cuts a byte stream that starts at `offset` into blocks of whole lines. Lines longer than 16 MiB are not kept in
+ * memory.
+ */
 export async function* blocksOf(bytes: AsyncIterable<Uint8Array>, offset: number): AsyncGenerator<Block> {
   let held: Buffer[] = [];
-  let size = 0; // bytes held
+  let size = 0; // bytes in `held`
   let skipping = false; // inside a line that is too long
-  let position = offset; // of the first byte held
+  let position = offset; // offset of the first byte in `held`
   for await (const piece of bytes) {
     let chunk = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
     const lines: Line[] = [];
@@ -67,7 +73,7 @@ function decode(whole: Buffer, first: boolean, into: Line[]): void {
     for (const line of (first ? text.replace(/^\u{feff}/u, '') : text).split('\n')) into.push({ text: line });
     return;
   }
-  // One line at a time, so that the bad one is found.
+  // Decodes line by line to find the invalid one.
   let start = 0;
   while (start <= body.length) {
     const found = body.indexOf(LF, start);

@@ -1,6 +1,6 @@
 /**
- * The import format (decisions 24): one closed schema a record type. The published JSON Schemas, the importer's
- * types and the reject codes all come from here. Lengths count UTF-16 units, as everywhere else in the contract.
+ * The import format: one closed schema for each record type. It defines the published JSON Schemas, the importer's
+ * types and the reject codes. Lengths count UTF-16 units, as in the whole API.
  */
 import { z } from 'zod';
 import { AI_TYPES } from '../../views/ai-feature.ts';
@@ -54,25 +54,30 @@ const recordType = z.enum([
 ]);
 export type RecordType = z.infer<typeof recordType>;
 
-/** In dependency order: a record refers to earlier types only (or, as a message's in_reply_to, to its own). */
+/** In dependency order: a record refers only to earlier types. `in_reply_to` of a message refers to its own type. */
 export const RECORD_TYPES: readonly RecordType[] = recordType.options;
 
-/** A closed object that begins with its type and external_id; every further member says what it is. */
+/** A closed object. Its first members are `type` and `external_id`. */
 function record<const T extends RecordType, const S extends z.core.$ZodShape>(type: T, description: string, shape: S) {
   const literal = z.literal(type).describe('Type of the record');
   return z.strictObject({ type: literal, external_id: externalId, ...shape }).meta({ title: type, description });
 }
 
 export const recordSchemas = {
-  organization: record('organization', 'The owner of everything else', { name: required(240, 'Display name') }),
+  organization: record('organization', 'An organization, which owns all other records', {
+    name: required(240, 'Display name'),
+  }),
   website: record('website', 'A website whose support data is stored', {
     organization: ref('its organization'),
     name: required(240, 'Display name'),
-    time_zone: zone.describe('IANA time zone of its reports'),
-    crm_integrated: flag(false, 'Whether a third-party CRM owns its dispositions, so that they cannot be set here'),
+    time_zone: zone.describe('IANA time zone of the reports'),
+    crm_integrated: flag(
+      false,
+      'Whether a third-party CRM manages the dispositions; the gateway then refuses to set them',
+    ),
   }),
   subsite: record('subsite', 'A part of a website', { website, name: required(240, 'Display name') }),
-  channel: record('channel', 'A way by which conversations reach a website', {
+  channel: record('channel', 'A channel through which conversations reach a website', {
     website,
     name: optional(240, 'Display name'),
     platform,
@@ -82,7 +87,7 @@ export const recordSchemas = {
     name: optional(240, 'Display name'),
     enabled: flag(true, 'Whether the team takes conversations'),
   }),
-  operator: record('operator', 'A person or bot who answers', {
+  operator: record('operator', 'A person or a bot that answers conversations', {
     organization: ref('its organization'),
     name: required(120, 'Display name'),
     email: optional(320, 'E-mail address'),
@@ -108,11 +113,11 @@ export const recordSchemas = {
       .describe('Country (ISO 3166-1 alpha-2, upper case)'),
     time_zone: zone.optional().describe('IANA time zone'),
     blocked: flag(false, 'Whether the contact is blocked'),
-    deleted: flag(false, 'Whether the contact is deleted: kept, but never shown'),
+    deleted: flag(false, 'Whether the contact is deleted; it is stored, but never shown'),
     created_at: time('Creation'),
     updated_at: optionalTime('Last change'),
   }),
-  visitor: record('visitor', 'A browser or device that wrote to a website', {
+  visitor: record('visitor', 'A browser or device from which a person wrote to a website', {
     website,
     nickname: optional(120, 'Nickname'),
     blocked: flag(false, 'Whether the visitor is blocked'),
@@ -135,24 +140,24 @@ export const recordSchemas = {
       .min(1)
       .max(1000)
       .refine((all) => new Set(all.map((one) => one.version)).size === all.length, 'duplicate')
-      .describe('Its versions, each number once; the highest active one is shown, without one the feature is not'),
+      .describe('Versions, each number once; the API shows the highest active one, and hides a feature without one'),
   }),
-  disposition: record('disposition', 'A value with which conversations can be concluded', {
+  disposition: record('disposition', 'A disposition: a value that classifies a closed conversation', {
     website,
-    value: required(200, 'The value itself'),
+    value: required(200, 'Value that is stored in conversations'),
     label: required(240, 'Display name'),
-    group: optional(120, 'Heading under which it is offered'),
+    group: optional(120, 'Group in which operators find it'),
     enabled: flag(true, 'Whether it can be set'),
-    position: int(-INT_MAX).default(0).describe('Place in the list, ascending'),
+    position: int(-INT_MAX).default(0).describe('Position in the list, ascending'),
   }),
   saved_response: record('saved_response', 'A prepared answer', {
     website,
-    language: languageTag.describe('Its language (BCP 47 tag)'),
+    language: languageTag.describe('Language (BCP 47 tag)'),
     label: required(240, 'Display name'),
-    content: text(200_000).describe('The answer; the API shows its first 32,768 characters'),
+    content: text(200_000).describe('Text; the API shows its first 32,768 characters'),
     category_name: required(240, 'Category'),
-    shortcut: optional(120, 'What an operator types to insert it'),
-    platform_id: int(-1).default(-1).describe('Platform on which it is offered, -1 for all'),
+    shortcut: optional(120, 'Text that an operator types to insert the response'),
+    platform_id: int(-1).default(-1).describe('Platform on which operators can use it; -1 for all platforms'),
     scope,
   }),
   saved_link: record('saved_link', 'A prepared link', {
@@ -162,42 +167,42 @@ export const recordSchemas = {
     kind: z
       .enum(['static', 'dynamic', 'scripted'])
       .default('static')
-      .describe('How the address is made; only static ones are listed by the API'),
+      .describe('How the address is produced; the API lists only static links'),
     scope,
   }),
   offer: record('offer', 'An offer shown to visitors', {
     website,
     name: required(240, 'Display name'),
-    offer_type: z.enum(['banner', 'popup', 'proactive_chat', 'link', 'other']).describe('How it is shown'),
-    status: z.enum(['draft', 'active', 'paused', 'ended']).describe('Where it stands'),
-    url: webAddress.optional().describe('Address it leads to (http or https)'),
+    offer_type: z.enum(['banner', 'popup', 'proactive_chat', 'link', 'other']).describe('How visitors see the offer'),
+    status: z.enum(['draft', 'active', 'paused', 'ended']).describe('Status of the offer'),
+    url: webAddress.optional().describe('Address that the offer opens (http or https)'),
     starts_at: optionalTime('Start'),
     ends_at: optionalTime('End'),
   }),
-  conversation: record('conversation', 'A conversation; its totals are derived from its messages', {
+  conversation: record('conversation', 'A conversation; the gateway derives its totals from its messages', {
     website,
     visitor: optionalRef('the visitor who wrote'),
-    contacts: optionalRefs('the contacts taking part'),
-    channel: optionalRef('the channel it came by'),
-    team: optionalRef('the team it is with'),
+    contacts: optionalRefs('the contacts that take part'),
+    channel: optionalRef('the channel through which it came'),
+    team: optionalRef('the team that handles it'),
     subsite: optionalRef('the subsite it belongs to'),
     operator: optionalRef('the operator it is assigned to'),
-    status: z.enum(STATUSES).describe('Where it stands'),
+    status: z.enum(STATUSES).describe('Status of the conversation'),
     platform,
     language: language('Language of the conversation'),
     subject: optional(2000, 'Subject; the API shows its first 500 characters'),
-    disposition: optional(200, 'Value of its disposition'),
+    disposition: optional(200, 'Value of a disposition'),
     rating: z
       .strictObject({
         label: required(120, 'Rating in words'),
         score: int(-INT_MAX).optional().describe('Rating as a number'),
       })
       .optional()
-      .describe('What the visitor thought of it'),
+      .describe('Rating by the visitor'),
     created_at: time('Creation'),
     updated_at: time('Last change'),
     first_response_at: optionalTime('First reply of an operator or bot'),
-    closed_at: optionalTime('Closing'),
+    closed_at: optionalTime('Time of closing'),
   }),
   message: record('message', 'A message in a conversation', {
     conversation: ref('its conversation'),
@@ -206,7 +211,7 @@ export const recordSchemas = {
     visibility: z.enum(['public', 'internal']).describe('Internal messages are notes that the visitor never sees'),
     kind: z
       .enum(['text', 'html', 'event', 'form', 'voice_transcript', 'attachment_only'])
-      .describe('What the text is; html is converted to plain text on the way in'),
+      .describe('Format of the text; the import converts html to plain text'),
     text: optional(1_000_000, 'Text; the API shows its first 32,768 characters'),
     language: language('Language of the text'),
     created_at: time('Creation'),
@@ -214,15 +219,15 @@ export const recordSchemas = {
     delivery_status: z
       .enum(['sent', 'delivered', 'read', 'failed', 'unknown'])
       .default('unknown')
-      .describe('How far it got'),
-    in_reply_to: optionalRef('the message it answers'),
+      .describe('Delivery status'),
+    in_reply_to: optionalRef('the message that it answers'),
     ai_generated: flag(false, 'Whether AI wrote it'),
     ai_feature: optionalRef('the AI feature that wrote it'),
-    redacted: flag(false, 'Whether its text was removed; the API then shows none'),
+    redacted: flag(false, 'Whether the text was removed; the API then shows no text'),
   }),
   file: record('file', 'A file attached to a message; exactly one of content_base64 and path', {
     message: ref('the message it is attached to'),
-    name: required(1024, 'File name; folders and control characters are removed, 255 characters are kept'),
+    name: required(1024, 'File name; the import removes folders and control characters, and keeps 255 characters'),
     media_type: z
       .string()
       .max(127)
@@ -240,11 +245,8 @@ export const recordSchemas = {
     path: text(1024, 1)
       .refine(isInsideFolder, 'invalid_path')
       .optional()
-      .describe('Where the content is, relative to the folder of the NDJSON file and never outside it'),
-    disposition: z
-      .enum(['inline', 'attachment'])
-      .default('attachment')
-      .describe('How it was shown in the conversation'),
+      .describe('Path of the content, relative to the folder of the NDJSON file and inside it'),
+    disposition: z.enum(['inline', 'attachment']).default('attachment').describe('How the conversation shows the file'),
     created_at: time('Creation'),
     width: int(1).optional().describe('Width in pixels'),
     height: int(1).optional().describe('Height in pixels'),
@@ -266,11 +268,11 @@ export const recordSchemas = {
     text: required(200_000, 'Text; the API shows its first 32,768 characters'),
     created_at: time('Creation'),
   }),
-  ai_result: record('ai_result', 'What an AI session found out about a conversation', {
+  ai_result: record('ai_result', 'Result of an AI session about a conversation', {
     conversation: ref('its conversation'),
     topics: z.array(text(120, 1)).max(100).default([]).describe('Topics'),
-    sentiment: z.number().min(-1).max(1).optional().describe('Mood of the visitor, -1 (bad) to 1 (good)'),
-    confidence: z.number().min(0).max(1).optional().describe('How sure the classification is, 0 to 1'),
+    sentiment: z.number().min(-1).max(1).optional().describe('Sentiment of the visitor, -1 (negative) to 1 (positive)'),
+    confidence: z.number().min(0).max(1).optional().describe('Confidence of the classification, 0 to 1'),
     resolution: optional(120, 'How the request was resolved'),
     first_contact_resolved: z.boolean().optional().describe('Whether the first contact resolved it'),
     outcome: optional(120, 'How the AI session ended'),
@@ -281,15 +283,17 @@ export const recordSchemas = {
       of: recordType.exclude(['delete']).describe('Type of the record to remove'),
       external_id: text(200, 1).describe('external_id of the record to remove'),
     })
-    .meta({ title: 'delete', description: 'Removes a record and what depends on it' }),
+    .meta({ title: 'delete', description: 'Removes a record and all records that depend on it' }),
 };
 
-/** A checked record: optional members may be absent, members with a default never are. Times are still strings. */
+/**
+ * A checked record. Optional members may be absent; members with a default are always present. Times are still strings.
+ */
 export type ImportRecord = z.infer<(typeof recordSchemas)[RecordType]>;
-/** A record as a source writes it. */
+/** A record before the check, as a source writes it. */
 export type ImportRecordInput = z.input<(typeof recordSchemas)[RecordType]>;
 
-/** The published JSON Schema (draft 2020-12) of a record type: what `gateway import --schema TYPE` prints. */
+/** The published JSON Schema (draft 2020-12) of a record type. `gateway import --schema TYPE` prints it. */
 export function recordJsonSchema(type: RecordType): z.core.JSONSchema.JSONSchema {
   return z.toJSONSchema(recordSchemas[type], { target: 'draft-2020-12', io: 'input' });
 }

@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from '../../core/sql.ts';
 import { type Database, sqlState } from '../../store/driver/postgres.ts';
 
-/** Another import is at work, or has taken this one over. */
+/** Another import is running, or has taken over this one. */
 export class ImportBusy extends Error {
   override readonly name = 'ImportBusy';
 }
 
-/** What identifies a source, so that a resumed run knows that it reads the same bytes. */
+/** Identifies a source. A resumed run compares it, to be sure that it reads the same bytes. */
 export interface Source {
   readonly name: string;
   readonly size: number | null;
@@ -25,11 +25,13 @@ export interface RunState {
   readonly offset: number;
   readonly line: number;
   readonly seq: number;
-  /** Staged lines are there: a crash of PostgreSQL empties the staging tables. */
+  /**
+   * Whether the staged lines still exist. A crash of PostgreSQL empties the staging tables, because they are unlogged.
+   */
   readonly intact: boolean;
 }
 
-/** Milliseconds that a second import waits for the first one's lease: more than a lease lasts after a kill. */
+/** Milliseconds that an import waits for the lease of another one. The lease of a killed import expires earlier. */
 const PATIENCE = 12_000;
 const POLL = 150;
 const BEAT = 2_000;
@@ -37,17 +39,17 @@ const BEAT = 2_000;
 export interface Run {
   readonly epoch: number;
   state(): Promise<RunState>;
-  /** Forgets what a run before left staged, and writes the receipts that it left owing. */
+  /** Deletes the staged lines of the previous run, and writes the receipts that it still owes. */
   begin(sources: readonly Source[], organization: string | undefined): Promise<void>;
   finish(): Promise<void>;
-  /** Lets go of the lease, so that the next import need not wait for it to lapse. */
+  /** Releases the lease, so that the next import need not wait until it expires. */
   release(): Promise<void>;
 }
 
 export async function takeRun(db: Database, signal: AbortSignal | undefined): Promise<Run> {
   const epoch = await take(db, signal);
-  // The beat keeps the lease between statements. One that fails needs no answer here: the next statement is fenced and
-  // says what is wrong.
+  // The beat renews the lease between statements. A failed beat can be ignored: the next statement is fenced and
+  // reports the error.
   const beat = setInterval(() => {
     db.query(sql`SELECT gateway.import_beat(${epoch})`).catch(() => undefined);
   }, BEAT).unref();
@@ -66,7 +68,7 @@ export async function takeRun(db: Database, signal: AbortSignal | undefined): Pr
     },
     release: async () => {
       clearInterval(beat);
-      // Out of reach, the lease lapses by itself, and what went wrong before is the error to report.
+      // If the store is away, the lease expires by itself. The earlier error is the one to report.
       await db
         .query(sql`UPDATE gateway.import_run SET lease_until = '-infinity', backend = NULL WHERE epoch = ${epoch}`)
         .catch(() => undefined);
@@ -95,7 +97,7 @@ async function readState(db: Database): Promise<RunState> {
   return row;
 }
 
-/** Says in the importer's words what a fenced statement refused. */
+/** Translates the error of a fenced statement into ImportBusy. Throws any other error unchanged. */
 export function explainFence(error: unknown): never {
   if (sqlState(error) === 'GW001') throw new ImportBusy('another import has taken over this one', { cause: error });
   throw error;

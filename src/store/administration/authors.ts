@@ -1,18 +1,21 @@
 import { sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/** In whose name a credential writes on a website. */
+/** The operator in whose name a credential writes on a website. */
 export interface AuthorRecord {
   readonly credential_id: string;
   readonly website_id: string;
   readonly operator_id: string;
   readonly operator_name: string;
-  /** Whether writes are possible: the operator is enabled and the website is granted. */
+  /** Whether the credential can write: the operator is enabled and the website is granted. */
   readonly usable: boolean;
   readonly created_at: Date;
 }
 
-/** Maps an operator of a granted website, in place of another one. Undefined when the operator is unknown or disabled. */
+/**
+ * Maps an operator of a granted website and replaces an earlier one. Undefined when the operator is unknown or
+ * disabled.
+ */
 export async function mapAuthor(
   db: Database,
   { credential, operator }: { credential: string; operator: string },
@@ -34,7 +37,7 @@ export async function mapAuthor(
   return row;
 }
 
-/** The id of the operator who was mapped; undefined when none was. */
+/** Returns the id of the operator who was mapped; undefined when none was. */
 export async function unmapAuthor(
   db: Database,
   { credential, tenant, site }: { credential: string; tenant: string; site: string },

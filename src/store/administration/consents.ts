@@ -3,7 +3,9 @@ import type { DataAccess, Scope } from '../../core/scopes.ts';
 import { empty, type Fragment, sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/** Consents of people to apps, for their administrator: no code, no token, no digest. Every write is one statement. */
+/**
+ * A person's consent to an app, as an administrator sees it: no code, token or digest. Every write is one statement.
+ */
 export interface ConsentRecord {
   readonly id: string;
   readonly credential_id: string;
@@ -15,7 +17,10 @@ export interface ConsentRecord {
   readonly resource: Resource;
   readonly scopes: Scope[];
   readonly website_ids: string[];
-  /** Flags and restrictions of the credential when the consent was given: its tokens have those that are left of them. */
+  /**
+   * Flags and restrictions of the credential when the consent was given. Its tokens hold what the credential still has
+   * of them.
+   */
   readonly data_access: DataAccess[];
   readonly channel_ids: string[] | null;
   readonly team_ids: string[] | null;
@@ -24,17 +29,19 @@ export interface ConsentRecord {
   readonly created_at: Date;
   readonly expires_at: Date;
   readonly state: 'active' | 'expired' | 'revoked';
-  /** Why it is not active: as stored of one that was revoked; of one that expired, what ran out. */
+  /** Why it is not active: the stored reason of a revoked consent, or what ran out for an expired one. */
   readonly because: Revoked | Lapsed | null;
   readonly revoked_at: Date | null;
 }
 
-/** `revoked`: by an administrator; `client`: by the app itself; `person`: disabled, or no owner or admin any more. */
+/**
+ * `revoked`: by an administrator. `client`: by the app. `person`: the person is disabled, or no longer owner or admin.
+ */
 type Revoked = 'revoked' | 'client' | 'code_misused' | 'refresh_reused' | 'person' | 'credential';
-/** `unused`: the code was never exchanged, or no token is left that could be used or renewed. */
+/** `unused`: the code was never exchanged, or no token is left that can be used or renewed. */
 type Lapsed = 'time' | 'credential_expired' | 'unused';
 
-/** Rows of `c`, a consent or what a statement has just made of one. */
+/** Records of the rows in `c`: a consent, or what a statement has just written. */
 const view = (where: Fragment = empty): Fragment => sql`
   SELECT v.*, CASE WHEN v.revoked_at IS NOT NULL THEN 'revoked' WHEN v.lapsed IS NOT NULL THEN 'expired' ELSE 'active' END AS state,
          coalesce(v.revoked_because, v.lapsed) AS because
@@ -72,7 +79,7 @@ export async function listConsents(db: Database, filter: ConsentFilter = {}): Pr
     ) ${view(sql`WHERE ${tenant}::bigint IS NULL OR a.tenant = ${tenant}`)}`);
 }
 
-/** Ends all that are active, with their tokens, and all sessions of people; returns how many consents. */
+/** Ends all active consents with their tokens, and all sessions of people. Returns how many consents. */
 export async function endConsents(db: Database): Promise<number> {
   const [row] = await db.query<{ ended: number }>(sql`
     WITH sessions AS (DELETE FROM gateway.session), ended AS (
@@ -82,7 +89,7 @@ export async function endConsents(db: Database): Promise<number> {
   return row?.ended ?? 0;
 }
 
-/** Ends a consent and its tokens at once, unless it has ended before; undefined when it does not exist. */
+/** Ends a consent and its tokens at once, unless it has already ended. Undefined when it does not exist. */
 export async function revokeConsent(db: Database, id: string): Promise<ConsentRecord | undefined> {
   const [row] = await db.query<ConsentRecord>(sql`
     WITH c AS (

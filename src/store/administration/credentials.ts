@@ -2,7 +2,7 @@ import type { DataAccess, Restriction, Scope } from '../../core/scopes.ts';
 import { empty, type Fragment, join, sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/** Credentials as their administrator sees them: everything but secrets and digests. Every write is one statement. */
+/** A credential as an administrator sees it, without secrets and digests. Every write is one statement. */
 export interface CredentialRecord {
   readonly id: string;
   readonly installation_id: string;
@@ -25,7 +25,7 @@ export interface CredentialRecord {
   readonly revoked_at: Date | null;
   readonly created_at: Date;
   readonly updated_at: Date;
-  /** Until when the secret before the last rotation is accepted; null: it is not. */
+  /** How long the secret before the last rotation is accepted; null when it is not. */
   readonly old_secret_until: Date | null;
   /** Installation tokens that can be used now. */
   readonly usable_tokens: number;
@@ -33,7 +33,7 @@ export interface CredentialRecord {
 
 export type Environment = 'live' | 'test';
 
-/** What a credential permits. A restriction that is null leaves its dimension unrestricted. */
+/** What a credential permits. A restriction of null leaves its dimension unrestricted. */
 export interface Policy extends Readonly<Record<Restriction, readonly string[] | null>> {
   readonly sites: readonly string[];
   readonly scopes: readonly Scope[];
@@ -44,7 +44,7 @@ export interface Policy extends Readonly<Record<Restriction, readonly string[] |
   readonly lifetime: number;
 }
 
-/** What an update sets; what is undefined stays as it is. */
+/** What an update sets. Undefined leaves a member unchanged. */
 export type PolicyChanges = { readonly [K in keyof Policy]?: Policy[K] | undefined };
 
 export interface Digests {
@@ -53,10 +53,10 @@ export interface Digests {
 }
 
 const seconds = (n: number): Fragment => sql`make_interval(secs => ${n}::double precision)`;
-/** Cut to what RFC 3339 times of the command line show, so that they are exact. */
+/** In milliseconds, so that the times that the command line shows are exact. */
 const until = (n: number): Fragment => sql`date_trunc('milliseconds', now() + ${seconds(n)})`;
 
-/** Rows of `c`, a credential or what a statement has just made of one. */
+/** Records of the rows in `c`: a credential, or what a statement has just written. */
 const view = (where: Fragment = empty): Fragment => sql`
   SELECT c.id, c.installation_id, a.id AS app_id, a.name AS app_name, o.public_id AS organization_id, a.tenant,
          c.environment, c.sites, c.scopes, c.data_access, c.channel_ids, c.team_ids, c.subsite_ids,
@@ -72,7 +72,7 @@ const view = (where: Fragment = empty): Fragment => sql`
     JOIN platform.organization o ON o.tenant = a.tenant
    ${where} ORDER BY c.created_at, c.id`;
 
-/** The new credential with its first token; undefined when the installation does not exist. */
+/** The new credential with its first token. Undefined when the installation does not exist. */
 export async function insertCredential(
   db: Database,
   made: { id: string; installation: string; environment: Environment; policy: Policy; digests: Digests },
@@ -110,7 +110,7 @@ export async function readCredentials(db: Database, filter: CredentialFilter = {
     ) ${view(sql`WHERE (${tenant}::bigint IS NULL OR a.tenant = ${tenant}) AND (${app}::text IS NULL OR a.id = ${app})`)}`);
 }
 
-/** Sets what is given, all at once; a change raises the revision by one. Undefined when it is revoked or unknown. */
+/** Sets the given members at once; a change raises the revision by one. Undefined when it is revoked or unknown. */
 export async function updateCredential(
   db: Database,
   id: string,
@@ -142,10 +142,10 @@ function setLists(lists: Omit<PolicyChanges, 'lifetime' | 'sites'>): Fragment[] 
 }
 
 /**
- * Replaces secret and token; the old ones work for `overlap` seconds more, with 0 not at all. A secret or token of an
- * earlier rotation never gains time. The revision that the caller has read must still stand: a statement that waited
- * for a rival's rotation would not see the token that the rival made, and leave it alive. Undefined when it does not
- * stand, or the credential is revoked or expired.
+ * Replaces secret and token. The old ones work for `overlap` more seconds; 0 ends them at once. A secret or token of an
+ * earlier rotation never gains time. The revision that the caller read must still be current. A statement that waited
+ * for a rival's rotation would not see the rival's token, and would leave it alive. Undefined when the revision is not
+ * current, or the credential is revoked or expired.
  */
 export async function rotateSecrets(
   db: Database,
@@ -172,7 +172,7 @@ export async function rotateSecrets(
   return row;
 }
 
-/** Ends a credential and its tokens, once; undefined when the revision no longer stands, as in `rotateSecrets`. */
+/** Ends a credential and its tokens, once. Undefined when the revision is no longer current, as in `rotateSecrets`. */
 export async function endCredential(
   db: Database,
   which: { id: string; revision: number },

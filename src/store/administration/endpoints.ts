@@ -2,7 +2,7 @@ import { type Fragment, sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 import { type Claim, LEASE, padded } from '../events/deliveries.ts';
 
-/** Webhook endpoints as their administrator sees them: everything but secrets. Every write is one statement. */
+/** A webhook endpoint as an administrator sees it, without secrets. Every write is one statement. */
 export interface EndpointRecord {
   readonly id: string;
   readonly credential_id: string;
@@ -12,15 +12,15 @@ export interface EndpointRecord {
   readonly event_types: string[];
   readonly description: string;
   readonly enabled: boolean;
-  /** owner: on the command line; gone: the receiver answered 410; failing: nothing was accepted for three days. */
+  /** owner: on the command line. gone: the receiver answered 410. failing: every attempt failed for three days. */
   readonly disabled_because: 'owner' | 'gone' | 'failing' | null;
-  /** Whether the credential may be told of the website's changes now. */
+  /** Whether the credential may receive events of the website now. */
   readonly permitted: boolean;
   readonly failing_since: Date | null;
   readonly gap_since: Date | null;
-  /** Until when the secret before the last rotation signs as well. */
+  /** How long the secret before the last rotation signs as well. */
   readonly old_secret_until: Date | null;
-  /** Deliveries that wait or are under way. */
+  /** Deliveries that wait or run. */
   readonly pending: number;
   readonly created_at: Date;
   readonly updated_at: Date;
@@ -46,7 +46,9 @@ export interface NewEndpoint {
   readonly secret: string;
 }
 
-/** The new endpoint, which takes what is recorded from now on; `undefined`: the credential may not be told of the website. */
+/**
+ * The new endpoint. It gets receipts recorded from now on. `undefined` when the credential may not receive the events.
+ */
 export async function insertEndpoint(db: Database, made: NewEndpoint): Promise<EndpointRecord | undefined> {
   const [row] = await db.query<EndpointRecord>(sql`
     WITH e AS (
@@ -71,10 +73,10 @@ export async function readEndpoints(
   );
 }
 
-/** What an update sets; what is undefined stays as it is. */
+/** What an update sets. Undefined leaves a member unchanged. */
 export interface EndpointChanges {
   readonly credential?: string | undefined;
-  /** With its tenant. */
+  /** The website, with its tenant. */
   readonly site?: { readonly tenant: string; readonly site: string } | undefined;
   readonly url?: string | undefined;
   readonly eventTypes?: readonly string[] | undefined;
@@ -83,8 +85,8 @@ export interface EndpointChanges {
 }
 
 /**
- * Sets what is given, all at once. What is queued for another website, or when the endpoint is disabled, is dropped; one that
- * is enabled takes what is recorded from now on. `undefined`: there is no such endpoint any more.
+ * Sets the given members at once. A change of website, or disabling, drops the queued deliveries. An enabled endpoint
+ * gets receipts recorded from then on. `undefined` when there is no such endpoint.
  */
 export async function updateEndpoint(
   db: Database,
@@ -100,8 +102,8 @@ export async function updateEndpoint(
 }
 
 /**
- * Puts another secret in place; the one before signs for `overlap` seconds more, with 0 not at all. `undefined`: there is no
- * such endpoint, or an overlap is running and would be cut short by another one.
+ * Replaces the secret. The old one signs for `overlap` more seconds; 0 ends it at once. `undefined` when there is no
+ * such endpoint, or when an overlap is running, which another one would cut short.
  */
 export async function rotateEndpoint(
   db: Database,
@@ -121,15 +123,15 @@ export async function rotateEndpoint(
   return row;
 }
 
-/** Whether there was one. Its deliveries go with it. */
+/** Deletes an endpoint with its deliveries. Returns whether there was one. */
 export async function deleteEndpoint(db: Database, id: string): Promise<boolean> {
   const rows = await db.query(sql`DELETE FROM gateway.webhook_endpoint WHERE id = ${id} RETURNING id`);
   return rows.length > 0;
 }
 
 /**
- * A delivery of a test, leased to the caller: type website.heartbeat, at the journal's head, whatever the endpoint asks for.
- * `undefined`: it is disabled, or its credential may not be told.
+ * A test delivery, leased to the caller: a website.heartbeat at the head of the journal, whatever types the endpoint
+ * asks for. `undefined` when the endpoint is disabled, or its credential may not receive the events.
  */
 export async function claimTest(db: Database, id: string, eventId: string): Promise<Claim | undefined> {
   const [row] = await db.query<{ claim: Claim }>(sql`
@@ -148,17 +150,17 @@ export async function claimTest(db: Database, id: string, eventId: string): Prom
   return row?.claim;
 }
 
-/** Which receipts to send again; those of a span are the oldest ones first. */
+/** Which receipts to send again. A span starts with the oldest. */
 export type Replay = { readonly event: string } | { readonly since: Date; readonly until: Date | null };
 
 export interface Replayed {
   readonly refused: 'unknown' | 'disabled' | 'not_permitted' | null;
   readonly found: number;
-  /** The others wait already, or are under way. */
+  /** The rest of `found` already waits or runs. */
   readonly queued: number;
 }
 
-/** Receipts of one replay. */
+/** Most receipts of one replay. */
 export const REPLAYED_MAX = 10_000;
 
 export async function replayDeliveries(
@@ -185,10 +187,10 @@ export interface DeliveryRecord {
   readonly event_type: string;
   readonly test: boolean;
   readonly status: DeliveryStatus;
-  /** Of the present series: a replay begins another. */
+  /** Attempts of the current series. A replay starts a new series. */
   readonly attempts: number;
   readonly attempted_at: Date | null;
-  /** null: there is no next one, or it is under way. */
+  /** null when there is no next attempt, or when it is running. */
   readonly next_attempt_at: Date | null;
   readonly response_status: number | null;
   readonly error: string | null;
@@ -196,7 +198,7 @@ export interface DeliveryRecord {
   readonly ended_at: Date | null;
 }
 
-/** The latest `n`, the last one first. */
+/** The latest `n` deliveries, newest first. */
 export const readDeliveries = (
   db: Database,
   endpoint: string,

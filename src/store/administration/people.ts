@@ -2,7 +2,7 @@ import { type Fragment, sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 import type { Candidate } from './references.ts';
 
-/** People who may sign in to the consent page (decisions, section 23), for their administrator: no hash of a password. */
+/** A person who may sign in to the consent page, as an administrator sees it: no password hash. */
 export interface PersonRecord {
   readonly id: string;
   readonly tenant: string;
@@ -10,7 +10,7 @@ export interface PersonRecord {
   readonly email: string;
   readonly role: Role;
   readonly state: 'active' | 'disabled';
-  /** Whether there is a password to sign in with. */
+  /** Whether a password is set. */
   readonly password: boolean;
   /** Whether the person has signed in at the identity provider. */
   readonly identity: boolean;
@@ -21,7 +21,7 @@ export interface PersonRecord {
 export const ROLES = ['owner', 'admin', 'operator'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** What every statement that signs somebody in or looks one up asks: an enabled owner or admin. */
+/** The condition of every statement that signs a person in or looks one up: an enabled owner or admin. */
 export const mayConsent = sql`p.disabled_at IS NULL AND p.role IN ('owner', 'admin')`;
 
 const view = (of: Fragment): Fragment => sql`
@@ -30,7 +30,7 @@ const view = (of: Fragment): Fragment => sql`
          p.password IS NOT NULL AS password, p.subject IS NOT NULL AS identity, p.disabled_at, p.created_at
     FROM ${of} p JOIN platform.organization o ON o.tenant = p.tenant`;
 
-/** Undefined when the organization has a person with that e-mail address already. */
+/** Undefined when the organization already has a person with that e-mail address. */
 export async function insertPerson(
   db: Database,
   person: { id: string; tenant: string; email: string; role: Role; password: string | null },
@@ -45,7 +45,7 @@ export async function insertPerson(
   return row;
 }
 
-/** People, of one organization when it is given, in order of creation. */
+/** People in order of creation: all, or those of one organization. */
 export async function readPeople(db: Database, filter: { id?: string; tenant?: string } = {}): Promise<PersonRecord[]> {
   const { id = null, tenant = null } = filter;
   return db.query<PersonRecord>(sql`
@@ -54,7 +54,7 @@ export async function readPeople(db: Database, filter: { id?: string; tenant?: s
      ORDER BY p.created_at, p.id`);
 }
 
-/** By id or e-mail address; the latter is unique within an organization only. */
+/** Finds people by id or e-mail address. An e-mail address is unique only within an organization. */
 export const findPeople = (db: Database, refs: readonly string[], tenant?: string): Promise<Candidate[]> =>
   db.query<Candidate>(sql`
     SELECT r.ref, p.id, p.tenant, 0::bigint AS site, p.email AS name, 'organization ' || o.external_id AS of
@@ -63,7 +63,7 @@ export const findPeople = (db: Database, refs: readonly string[], tenant?: strin
      WHERE ${tenant ?? null}::bigint IS NULL OR p.tenant = ${tenant ?? null}
      ORDER BY p.tenant, p.id`);
 
-/** Undefined when the person does not exist. Sessions and consents of one who may not consent any more end with it. */
+/** Undefined when the person does not exist. Sessions and consents end with the person's right to consent. */
 export const disablePerson = (db: Database, id: string): Promise<PersonRecord | undefined> =>
   change(db, id, sql`disabled_at = coalesce(disabled_at, now())`);
 
@@ -74,8 +74,8 @@ export const setRole = (db: Database, id: string, role: Role): Promise<PersonRec
   change(db, id, sql`role = ${role}`);
 
 /**
- * Null: no sign-in with a password any more. A change ends the person's sessions, and their consents where that is wanted;
- * `ended`: how many that were active.
+ * Sets a password; null ends sign-in with a password. A change ends the person's sessions, and their consents with
+ * `endConsents`. `ended` is the number of active consents that ended.
  */
 export async function setPassword(
   db: Database,
@@ -95,10 +95,10 @@ async function change(db: Database, id: string, to: Fragment): Promise<PersonRec
   return row;
 }
 
-/** What a sign-in has to know of the person who is named. */
+/** What a sign-in must know about the named person. */
 export interface SignInRow {
   readonly id: string;
-  /** PHC string; null: none. */
+  /** PHC string; null when there is no password. */
   readonly password: string | null;
   readonly may_consent: boolean;
 }
@@ -113,7 +113,7 @@ export async function findForSignIn(
   return row;
 }
 
-/** The person whom the identity provider knows by that name; undefined also for one who may not consent. */
+/** The person with that subject at the identity provider. Undefined also for a person who may not consent. */
 export async function findBySubject(
   db: Database,
   { tenant, subject }: { tenant: string; subject: string },
@@ -124,8 +124,8 @@ export async function findBySubject(
 }
 
 /**
- * Binds the one with that e-mail address to the identity provider's name, once and for good; undefined when nobody is
- * there to be bound, or the name is somebody's already.
+ * Binds the person with that e-mail address to a subject of the identity provider, once and permanently. Undefined when
+ * no such person is unbound, or when the subject belongs to another person.
  */
 export async function bindSubject(
   db: Database,

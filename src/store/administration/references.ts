@@ -1,31 +1,31 @@
 import { type Fragment, raw, sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/** A record that a name may mean: its public id, and what helps a person to tell it from others. */
+/** A record that a reference may mean: its public id, and what helps a person to tell it from others. */
 export interface Candidate {
-  /** The name as it was given. */
+  /** The reference as it was given. */
   readonly ref: string;
   readonly id: string;
   readonly tenant: string;
   readonly site: string;
   readonly name: string;
-  /** Whose it is, or on which website. */
+  /** The organization, website or app that it belongs to. */
   readonly of: string;
 }
 
-/** Records of a website, and the prefix of their public ids. */
+/** Records of a website, with the prefix of their public ids. */
 const BELONGING = { channel: 'chn', team: 'tem', subsite: 'sst', operator: 'opr' } as const;
 export type BelongingKind = keyof typeof BELONGING;
 
 const names = (refs: readonly string[]): Fragment => sql`unnest(${[...new Set(refs)]}::text[]) AS r (ref)`;
 
-/** Records whose public id or external_id is one of the names. */
+/** Organizations whose public id or external_id is one of the references. */
 export const findOrganizations = (db: Database, refs: readonly string[]): Promise<Candidate[]> =>
   db.query<Candidate>(sql`
     SELECT r.ref, o.public_id AS id, o.tenant, 0::bigint AS site, o.name, 'external_id ' || o.external_id AS of
       FROM ${names(refs)} JOIN platform.organization o ON r.ref IN (o.public_id, o.external_id) ORDER BY o.tenant`);
 
-/** Of every organization: an external_id is unique within one only. */
+/** Websites of all organizations, because an external_id is unique only within one. */
 export const findWebsites = (db: Database, refs: readonly string[]): Promise<Candidate[]> =>
   db.query<Candidate>(sql`
     SELECT r.ref, 'web_' || w.tenant || '_' || w.site AS id, w.tenant, w.site, w.name, 'organization ' || o.external_id AS of
@@ -47,7 +47,7 @@ export async function findBelonging(
      ORDER BY x.site, x.id`);
 }
 
-/** Apps have no external_id: their name serves. */
+/** Apps have no external_id, so they are found by name. */
 export const findApps = (db: Database, refs: readonly string[]): Promise<Candidate[]> =>
   db.query<Candidate>(sql`
     SELECT r.ref, a.id, a.tenant, 0::bigint AS site, a.name, 'organization ' || o.external_id AS of

@@ -5,7 +5,7 @@ import type { DataAccess, Scope } from '../../core/scopes.ts';
 import { runFor, sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/** Why a token that the store knows is of no use. */
+/** Whether a known token can be used, or why not. */
 export type TokenState = 'valid' | 'expired' | 'revoked';
 
 interface AuthorityRow {
@@ -23,7 +23,7 @@ interface AuthorityRow {
   channel_ids: string[] | null;
   team_ids: string[] | null;
   subsite_ids: string[] | null;
-  /** Of the consent, as it was given; null where there is none. */
+  /** As stored in the consent when it was given; null without a consent. */
   given_data_access: DataAccess[] | null;
   given_channel_ids: string[] | null;
   given_team_ids: string[] | null;
@@ -33,12 +33,12 @@ interface AuthorityRow {
   consent_id: string | null;
 }
 
-/** SHA-256 of the row that an authority was made of. */
+/** SHA-256 of the row that an authority was built from. */
 const madeOf = new WeakMap<Authority, string>();
 
 /**
- * The authority behind a token's digest as it stands now; `null` when no token has that digest. One statement. Where that
- * is what `before` was made of, it is that very object: what is worked out from it is kept with it (store/calls/projection.ts).
+ * The current authority of a token's digest; `null` when no token has that digest. One statement. When the row has not
+ * changed since `before`, returns that very object, because derived data is cached with it (store/calls/projection.ts).
  */
 export async function loadAuthority(
   db: Database,
@@ -54,7 +54,7 @@ export async function loadAuthority(
            n.data_access AS given_data_access, n.channel_ids AS given_channel_ids, n.team_ids AS given_team_ids,
            n.subsite_ids AS given_subsite_ids,
            least(t.expires_at, c.expires_at) AS expires_at,
-           -- What a token was given when its credential held more is not held any more.
+           -- A scope that the token was given but its credential has since lost does not count.
            ARRAY(SELECT s FROM unnest(c.scopes) AS s WHERE t.scopes IS NULL OR s = ANY(t.scopes)) AS scopes,
            ARRAY(SELECT w.site FROM platform.website w WHERE w.tenant = a.tenant AND w.site = ANY(c.sites)
                     AND (t.sites IS NULL OR w.site = ANY(t.sites)) ORDER BY w.site) AS sites
@@ -65,7 +65,7 @@ export async function loadAuthority(
       JOIN platform.organization o ON o.tenant = a.tenant
       LEFT JOIN gateway.consent n ON n.id = t.consent_id
      WHERE t.digest = ${digest}`;
-  // A stranger's tokens are looked up in the turn of the stranger's network.
+  // An unknown token is looked up in the turn of the caller's network.
   const turn = before?.appId ?? network;
   const [row] = await db.read<AuthorityRow>(turn === undefined ? statement : runFor(turn, statement));
   if (!row) return null;
@@ -76,12 +76,12 @@ export async function loadAuthority(
   return { state: row.state, authority };
 }
 
-/** Restrictions that both let through: null lets everything through, an empty list nothing. */
+/** The intersection of two restrictions. null permits everything, an empty list nothing. */
 const both = (now: string[] | null, given: string[] | null): string[] | null =>
   now && given ? now.filter((id) => given.includes(id)) : (now ?? given);
 
 /**
- * What a consent holds never changes after it was given, so that a token and a revision of its credential prove an authority
+ * A consent never changes after it was given. So a token and a revision of its credential prove an authority
  * (store/calls/guard.ts).
  */
 function authorityOf(row: AuthorityRow, digest: Uint8Array): Authority {

@@ -17,7 +17,7 @@ interface Row {
   bytes: Uint8Array | null;
 }
 
-/** Bytes of a file whose message and conversation the caller may see. At most two stored chunks are read. */
+/** Bytes of a file whose message and conversation the caller may see. Reads at most two stored chunks. */
 export async function readFileBytes(
   session: ReadSession,
   file: string,

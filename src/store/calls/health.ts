@@ -4,7 +4,7 @@ import { sql } from '../../core/sql.ts';
 import { guard } from './guard.ts';
 import { guarded, type ReadSession } from './read.ts';
 
-/** The store's clock, and of each event family on the call's website its last receipt and whether it is held. */
+/** The store's clock, and for each event family of the website the time of its last receipt and whether it is held. */
 export async function readHealth(session: ReadSession): Promise<HealthReading> {
   const { authority, website } = session;
   const [row] = await guarded<{ now: Date; last_at: Record<string, number> | null; held: string[] }>(
@@ -16,7 +16,8 @@ export async function readHealth(session: ReadSession): Promise<HealthReading> {
   );
   return {
     checkedAt: row?.now.getTime() ?? 0,
-    // Receipts tell of the whole website: a restricted caller would learn when something happened out of its reach.
+    // Receipts cover the whole website. A restricted caller would learn when something happened outside its
+    // restriction.
     lastEventAt: new Map(isRestricted(authority) ? [] : Object.entries(row?.last_at ?? {})),
     held: new Set(row?.held),
   };

@@ -5,7 +5,7 @@ import { type Fragment, raw, sql } from '../../core/sql.ts';
 import type { View } from '../../core/view.ts';
 import type { Row } from './projection.ts';
 
-/** The order of a list, and where it goes on. */
+/** The order of a list, and the position where it continues. */
 export interface Keyset {
   readonly by: Fragment;
   readonly key: Fragment;
@@ -13,7 +13,7 @@ export interface Keyset {
   cursor(row: Row): string;
 }
 
-/** Continues after a position that every caller can compute: a row deleted meanwhile changes nothing. */
+/** Continues after a position that every caller can compute, so a row deleted meanwhile changes nothing. */
 export function keyset(website: WebsiteKey, view: View, request: PageRequest): Keyset {
   const alias = raw(view.alias);
   const invalid = (): never => {
@@ -36,7 +36,7 @@ export function keyset(website: WebsiteKey, view: View, request: PageRequest): K
       ? undefined
       : view.id === 'plain'
         ? { website: website.id, native: request.cursor }
-        : // A list whose cursor has two forms takes any text: what is no id of its kind is refused here.
+        : // The cursor of a list with two cursor forms may be any text: refuse what is no id of this kind.
           view.id.schema.safeParse(request.cursor).success
           ? parseId(request.cursor)
           : null;
@@ -50,8 +50,8 @@ export function keyset(website: WebsiteKey, view: View, request: PageRequest): K
   };
 }
 
-// Opaque to callers, because two numbers are needed: website, microseconds, native id. It grants nothing (every page
-// applies the caller's own authority), so it needs no signature.
+// Opaque to callers, because it holds several values: website, microseconds, native id. It is not signed, because it
+// grants nothing: every page applies the caller's own authority.
 const writeUpdatedCursor = (website: WebsiteKey, moment: string, native: string): string =>
   Buffer.from(`${website.id}_${moment}_${native}`).toString('base64url');
 

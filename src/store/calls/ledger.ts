@@ -5,51 +5,51 @@ import { type Database, isUnavailable, mayRepeat, sqlState } from '../driver/pos
 import { proof, StaleAuthority } from './guard.ts';
 import { nativeId, type ReadSession, visible } from './read.ts';
 
-/** A command under its key: what the ledger needs to do it once and to know it again. */
+/** A command with its idempotency key: what the ledger needs to perform it once and to recognize it again. */
 export interface Keyed {
   readonly session: ReadSession;
   readonly operationId: string;
-  /** A random UUID of the call's own: by it a statement that is sent again knows what it has done before. */
+  /** A random UUID of this call. By it a repeated statement recognizes its own earlier effect. */
   readonly attempt: string;
   /** SHA-256 of input and revisions. */
   readonly fingerprint: Uint8Array;
   readonly command: Command;
-  /** The record that the command is about; the caller must be able to see it. */
+  /** The record that the command is about. The caller must be able to see it. */
   readonly about: Pick<Within, 'view' | 'id'>;
 }
 
-/** What all commands of a batch have in common, beside their website and what their callers may see of it. */
+/** What all commands of a batch have in common, besides their website and what their callers may see of it. */
 export interface Kind {
   readonly operation: Command['operation'];
-  /** Whether it is made in the name of a mapped author. */
+  /** Whether the command is performed in the name of a mapped author. */
   readonly authored: boolean;
-  /** What the change leaves in the journal. */
+  /** Event types of the receipts that the change appends to the journal. */
   readonly receipts: readonly string[];
-  /** Whether another system performs it, so that it is only reserved. */
+  /** Whether another system performs the command, so that the store only reserves it. */
   readonly remote: boolean;
 }
 
-/** What the ledger says of a command. `new`: this call has ended it so; `settled`: another one had. */
+/** The ledger's answer. `new`: this call ended the command with this outcome; `settled`: an earlier call did. */
 export type Entry =
   | { readonly state: 'new' | 'settled'; readonly outcome: Ending }
   | { readonly state: 'reserved'; readonly epoch: number; readonly author: string }
   | { readonly state: 'pending' | 'unknown' | 'conflict' | 'forgotten' };
 
-/** Its authority was gone, or one before it in the batch had its key. */
+/** `stale`: the authority had ended. `again`: an earlier command of the batch has the same key. */
 interface Undecided {
   readonly state: 'stale' | 'again';
 }
 
-/** Milliseconds for a command of a remote writer, after which another replica may look after it. */
+/** Milliseconds that a command of a remote writer is leased. After that another replica may take it over. */
 export const LEASE = 10_000;
 
-/** Deadlock and serialization failure: PostgreSQL has undone the whole statement (checks, F-21). */
+/** Deadlock and serialization failure: PostgreSQL has undone the whole statement (check F-21). */
 const UNDONE = /^(40P01|40001)$/;
 const ATTEMPTS = 3;
-/** What write_batch raises where an authority ended while it waited. */
+/** The code that write_batch raises when an authority ends while it waits. */
 const STALE = 'GW401';
 
-/** Runs it again where nothing, or nothing else, can come of that: the reply was lost, or all of it was undone. */
+/** Repeats a statement when that cannot do anything twice: its reply was lost, or all of it was undone. */
 async function repeated<T>(run: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -64,10 +64,10 @@ async function repeated<T>(run: () => Promise<T>): Promise<T> {
 const hex = (bytes: Uint8Array): string => `\\x${Buffer.from(bytes).toString('hex')}`;
 
 /**
- * Enters commands of one kind on one website, of callers who may see the same of it. Of the platform's own
- * writer, authority, reservation, effect, journal entry and outcome of all are this one statement. A reply that was lost
- * says nothing about the commit: the same statement sent again finds its outcomes, or does what the first did not. What one
- * command raises undoes all of them, and then each is entered by itself. Answers in order, an Error for what was refused.
+ * Enters commands of one kind on one website, from callers who may see the same data of it. When the platform itself
+ * performs them, authority, reservation, effect, journal entry and outcome of all commands are this one statement.
+ * After a lost reply the same statement is sent again: it finds its outcomes, or does what the first did not. An error
+ * in one command undoes all; then each is entered by itself. Answers in order, with an Error for a refused command.
  */
 export async function enter(db: Database, kind: Kind, batch: readonly Keyed[]): Promise<(Entry | Error)[]> {
   const [first] = batch;
@@ -102,14 +102,14 @@ export async function enter(db: Database, kind: Kind, batch: readonly Keyed[]): 
       if (entry?.state === 'again') return later.next().value ?? new StaleAuthority();
       if (entry === undefined || entry.state === 'stale') return new StaleAuthority();
       session.verified = true;
-      return entry as Entry; // what is undecided has been dealt with above
+      return entry as Entry; // the undecided states are handled above
     });
   } catch (error) {
     if (batch.length > 1 && !isUnavailable(error)) {
       const alone: (Entry | Error)[] = [];
       for (const one of batch) {
         const last = alone.at(-1);
-        // Where the store cannot now, the others are not kept waiting for the same.
+        // When the store is unavailable, the others fail at once and do not wait for the same error.
         const unavailable = last instanceof Error && isUnavailable(last);
         alone.push(...(unavailable ? [last] : await enter(db, kind, [one])));
       }
@@ -121,8 +121,9 @@ export async function enter(db: Database, kind: Kind, batch: readonly Keyed[]): 
 }
 
 /**
- * Ends a command that this epoch works on; `null`: its outcome is unknown. False: it is another's by now. `attempt` where
- * the caller has reserved it. A lost reply is resolved by saying it again.
+ * Ends a command that this epoch works on; `null` means that its outcome is unknown. Returns false when another caller
+ * has taken it over. `attempt` is set when the caller itself has reserved the command. May be repeated after a lost
+ * reply.
  */
 export async function settle(
   db: Database,
@@ -142,7 +143,7 @@ export async function settle(
   return row?.settled === true;
 }
 
-/** A command whose replica has let its lease lapse; taken over, so that only this caller can settle it. */
+/** A command whose replica let its lease lapse. This caller has taken it over, so only this caller can settle it. */
 export interface Lapsed {
   readonly operationId: string;
   readonly epoch: number;
@@ -155,13 +156,13 @@ export const takeLapsed = (db: Database, n: number): Promise<Lapsed[]> =>
     SELECT operation_id AS "operationId", epoch, 'web_' || tenant || '_' || site AS website, operation
       FROM gateway.take_lapsed(${LEASE}::integer * interval '1 millisecond', ${n})`);
 
-/** Erases outcomes that have been kept for 24 hours; at most `n` rows, and how many they were. */
+/** Erases at most `n` outcomes that are older than 24 hours. Returns how many. */
 export async function eraseOutcomes(db: Database, n: number): Promise<number> {
   const [row] = await db.query<{ erased: number }>(sql`SELECT gateway.erase_outcomes(${n}) AS erased`);
   return row?.erased ?? 0;
 }
 
-/** The key under which operation ids are made; it lies in the store, and no replica has another. Read once. */
+/** The key from which operation ids are made. It lies in the store, so all replicas use the same. Read once. */
 export function openLedgerKey(db: Database): () => Promise<Uint8Array> {
   let known: Promise<Uint8Array> | undefined;
   return () => {

@@ -4,7 +4,7 @@ import { sql } from '../../core/sql.ts';
 import { guard } from './guard.ts';
 import { guarded, type ReadSession } from './read.ts';
 
-/** A receipt of this very credential and revision on the call's website; any other is not found (contract, Discovery). */
+/** A receipt of this credential and revision on the call's website. Any other is not found. */
 export async function readOperation(session: ReadSession, operationId: string): Promise<Receipt> {
   const { authority, website } = session;
   const [row] = await guarded<{ operation: string | null; status: Receipt['status'] }>(

@@ -7,18 +7,18 @@ import { type Keyset, keyset } from './keyset.ts';
 import { projectionOf, type Row } from './projection.ts';
 import { exists, guarded, linkTo, type ReadSession, scope } from './read.ts';
 
-/** Bytes of long text, as they are stored, behind which a page ends. */
+/** Stored bytes of long text after which a page ends. */
 const PAGE_BYTES = 524_288;
-/** Rows that one statement reads at most. */
+/** Most rows that one statement reads. */
 const ROWS = 101;
-/** Bytes of a text that can lead to no page of PAGE_BYTES. */
+/** A page of texts up to this many bytes cannot exceed PAGE_BYTES. */
 const SHORT = Math.floor(PAGE_BYTES / ROWS);
-/** Rows that one search looks at. */
+/** Most rows that one search examines. */
 export const SEARCHED = 10_000;
 
 /**
- * One page of a view. It ends early where its long texts come to more than PAGE_BYTES, or where a search has looked at
- * SEARCHED rows; then its cursor goes on from there.
+ * One page of a view. It ends early when its long texts exceed PAGE_BYTES, or when a search has examined SEARCHED rows.
+ * Its cursor then continues from there.
  */
 export async function readPage<Name extends string>(
   session: ReadSession,
@@ -30,7 +30,7 @@ export async function readPage<Name extends string>(
   if (request.search) {
     const found = await readRows(session, view, request, order, searching(view, order, enough(limit), request.search));
     const rows = found.rows.filter((row) => row['matches'] === true);
-    // Where it has not found enough it goes on behind the last row that it has looked at.
+    // A search that found too few continues after the last row that it examined.
     const last = rows.length > limit ? rows[limit - 1] : found.rows.at(-1);
     const more = rows.length > limit || last?.['place'] === String(SEARCHED);
     return { rows: rows.slice(0, limit).map(found.build), next_cursor: last && more ? order.cursor(last) : null };
@@ -46,11 +46,11 @@ export async function readPage<Name extends string>(
 
 /** How the rows of a page are found. */
 interface Finding {
-  /** Columns beside those of the view. */
+  /** Columns besides those of the view. */
   readonly beside: Fragment;
-  /** The rows under the view's alias, made of `source`: table, conditions and order. */
+  /** The rows under the view's alias, built from `source`: table, conditions and order. */
   from(source: Fragment): Fragment;
-  /** Bytes of the longest text that is read; `undefined`: all are. */
+  /** Bytes of the longest text to read; `undefined` means all texts. */
   readonly longest?: number;
 }
 
@@ -82,7 +82,7 @@ async function readRows<Name extends string>(
   return { rows: rows[0]['native'] === null ? [] : rows, build };
 }
 
-/** The next rows, without long texts; whether a row has one. */
+/** The next rows without long texts, and whether a row has one. */
 const plain = ({ weight }: View, limit: number): Finding => ({
   beside: weight === undefined ? NOTHING : sql`, octet_length(${raw(weight)}) > ${raw(String(SHORT))} AS long`,
   from: (source) => sql`${source} LIMIT ${raw(String(limit))}`,
@@ -90,9 +90,9 @@ const plain = ({ weight }: View, limit: number): Finding => ({
 });
 
 /**
- * The next rows until their texts come to more than PAGE_BYTES, one row at least. The length of a text that lies out of
- * line stands in its row, so a text that is not sent is not read: columns are selected of the rows that are left. A page
- * without a long text does without: with the sum a page of 50 messages took 19 % longer (paired, 22 November 2026).
+ * The next rows until their texts exceed PAGE_BYTES; at least one row. PostgreSQL stores the length of an out-of-line
+ * text in its row, so a text that is not sent is not read. Columns are selected from the remaining rows only. A page
+ * without a long text does not use this: the sum made a page of 50 messages 19 % slower (paired, 22 November 2026).
  */
 function weighing({ alias: name }: View, { by }: Keyset, limit: number, weight: string): Finding {
   const alias = raw(name);
@@ -107,8 +107,8 @@ function weighing({ alias: name }: View, { by }: Keyset, limit: number, weight: 
 }
 
 /**
- * The rows that match among the next SEARCHED ones, and the last of those, which says that there may be more. Only rows
- * that the caller may see are counted: where a page ends tells nothing of others (checks, TN-04).
+ * The matching rows among the next SEARCHED ones, and the last of those, which says that there may be more. Only rows
+ * that the caller may see are counted, so the end of a page reveals nothing about others (check TN-04).
  */
 function searching({ alias: name }: View, { by }: Keyset, limit: number, search: Fragment): Finding {
   const alias = raw(name);
@@ -122,8 +122,8 @@ function searching({ alias: name }: View, { by }: Keyset, limit: number, search:
 }
 
 /**
- * Rows to ask for: the page and one more, rounded up to a few sizes. As a literal, because with a parameter PostgreSQL
- * plans for a tenth of the website and then plans every call anew (lists took 1.6 to 1.9 times as long in a website of
- * 4 million messages); of few sizes, because each text is prepared on every connection.
+ * Rows to ask for: the page and one more, rounded up to a few sizes. The number is a literal, because with a parameter
+ * PostgreSQL plans for a tenth of the website. It then plans every call again (lists took 1.6 to 1.9 times as long in a
+ * website of 4 million messages). There are few sizes, because each text is prepared on every connection.
  */
 const enough = (limit: number): number => [2, 11, 26, 51].find((size) => size > limit) ?? ROWS;

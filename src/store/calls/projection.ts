@@ -4,7 +4,7 @@ import { RESTRICTIONS, type Restriction } from '../../core/scopes.ts';
 import { type Fragment, join, raw, sql } from '../../core/sql.ts';
 import { type Caller, type Expression, type Field, type Projection, seen, type View } from '../../core/view.ts';
 
-/** Whose view of a website's data it is. */
+/** Whose view of which website's data. */
 export interface Reader {
   readonly authority: Authority;
   readonly website: WebsiteKey;
@@ -12,13 +12,13 @@ export interface Reader {
 
 export type Row = Record<string, unknown>;
 
-/** The native ids of this website that a restriction permits. */
+/** The native ids of this website that a restriction permits; `undefined` when the dimension is unrestricted. */
 export function permitted(authority: Authority, website: WebsiteKey, dimension: Restriction): string[] | undefined {
   const ids = authority.restrictions[dimension]?.map(parseId);
   return ids?.flatMap((id) => (id?.website === website.id ? [id.native] : []));
 }
 
-/** What an expression of a view may ask about the session's caller, and how long a text is wanted. */
+/** What an expression of a view may ask about the session's caller, and the longest text to read. */
 export function callerOf({ authority, website }: Reader, longest?: number): Caller {
   const permits = (dimension: Restriction, column: string): Fragment => {
     const ids = permitted(authority, website, dimension);
@@ -42,18 +42,18 @@ export function callerOf({ authority, website }: Reader, longest?: number): Call
 const YES = sql`true`;
 const COLUMN = { channel_ids: 'channel_id', team_ids: 'team_id', subsite_ids: 'subsite_id' } as const;
 
-/** The select list of what a reader may see of a view, and how a row becomes a record. */
+/** What a reader may see of a view: the select list, and how a row becomes a record. */
 export interface Columns<Name extends string> {
   readonly select: Fragment;
   build(row: Row): Projection<Name>;
 }
 
-/** Column lists of an authority that are kept for a view; it may hold thousands of websites. */
+/** Column lists that are kept for a view and an authority. An authority may hold thousands of websites. */
 const WEBSITES = 50;
-// An authority lives as long as it is remembered; its columns of a view are the same for every call.
+// An authority object is reused for every call while it is cached, and its columns of a view stay the same.
 const known = new WeakMap<View, WeakMap<Authority, Map<string, Columns<string>>>>();
 
-/** What stands under a key, made where there is nothing yet. */
+/** The value of a key; made when absent. */
 function kept<Key, Value>(
   all: { get(key: Key): Value | undefined; set(key: Key, value: Value): unknown },
   key: Key,
@@ -66,7 +66,7 @@ function kept<Key, Value>(
   return made;
 }
 
-/** `longest`: without texts of more bytes than that. */
+/** `longest`: leaves out texts of more bytes. */
 export function projectionOf<Name extends string>(
   { authority, website }: Reader,
   view: View<Name>,
@@ -77,10 +77,10 @@ export function projectionOf<Name extends string>(
   const key = longest === undefined ? website.id : `${website.id} ${longest}`;
   if (ofReader.size >= WEBSITES && !ofReader.has(key)) ofReader.clear();
   const columns = kept(ofReader, key, () => columnsOf({ authority, website }, view, longest));
-  return columns as Columns<Name>; // the outer key is this very view
+  return columns as Columns<Name>; // the map is kept under this very view
 }
 
-/** A member of the record; without a field it is null. */
+/** A member of the record. Without a field it is null. */
 interface Member {
   readonly name: string;
   readonly field: Field | undefined;

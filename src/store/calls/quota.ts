@@ -3,14 +3,14 @@ import { type Database, sqlState } from '../driver/postgres.ts';
 
 export interface Grant {
   readonly granted: number;
-  /** The window of time in which they were granted: what gives them back names it. */
+  /** The time window in which the units were granted. Returning units names it. */
   readonly granted_in: string;
   readonly remaining: number;
   readonly per_minute: number;
   readonly burst: number;
 }
 
-/** Takes units from an app's bucket (gateway.take_quota). `null`: no such app. */
+/** Takes units from an app's bucket (gateway.take_quota). `null` when there is no such app. */
 export async function takeQuota(
   db: Database,
   app: string,
@@ -23,15 +23,15 @@ export async function takeQuota(
   return grant ?? null;
 }
 
-/** Takes units that were not leased, also where the bucket has none: what it lacks then is the app's debt. */
+/** Takes units that were not leased, even from an empty bucket. The missing units become the app's debt. */
 export async function oweQuota(db: Database, app: string, units: number): Promise<void> {
   await db.query(runFor(app, sql`UPDATE gateway.quota SET tokens = tokens - ${units}::integer WHERE app_id = ${app}`));
 }
 
-/** Whether the store answers but takes no writes: it was made read-only, or its disk is full. */
+/** Whether the store answers but refuses writes: it is read-only, or its disk is full. */
 export const takesNoWrites = (error: unknown): boolean => /^(25006|53100)$/.test(sqlState(error));
 
-/** An app's bucket as it stands now, with nothing taken from it. `null`: no such app. */
+/** The current state of an app's bucket; takes nothing. `null` when there is no such app. */
 export async function seeQuota(
   db: Database,
   app: string,

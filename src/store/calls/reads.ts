@@ -10,7 +10,7 @@ import { type ReadSession, readOne, SessionOn } from './read.ts';
 import { readReport } from './report.ts';
 import { readWebsites } from './websites.ts';
 
-/** Binds every read to one call's authority and website. `slow` carries what may take long, `replica` what may lag. */
+/** Binds every read to one call's authority and website. Slow reads use `slow`; reads that may be old use `replica`. */
 export function openReads(
   session: ReadSession,
   slow: Database,

@@ -7,7 +7,7 @@ import type { Period } from '../../views/report-range.ts';
 import { guard, type Standing } from './guard.ts';
 import { callerOf } from './projection.ts';
 
-/** Which classes of measures a caller sees: a statement names no column of the others. */
+/** The classes of measures that a caller may see. A statement names no column of the others. */
 export interface Seen {
   readonly content: boolean;
   readonly language: boolean;
@@ -20,7 +20,7 @@ export const seenBy = (grants: Grants): Seen => ({
   operators: holds(grants, both(DIRECTORY, PII)),
 });
 
-/** First and last local day, out of `today`, the local day of the primary's clock. */
+/** First and last local day, computed from `today`, the local day on the primary's clock. */
 function days(period: Period): Fragment {
   switch (period.range) {
     case 'today':
@@ -40,7 +40,7 @@ const when = (condition: boolean, fragment: Fragment): Fragment => (condition ? 
 const LIMIT = raw(String(LABELS + 1));
 const clipped = (label: string): Fragment => raw(`left(${label}, ${LABEL})`);
 
-/** Pairs of label and count, most frequent first; one label more than is shown tells that the list was cut. */
+/** Pairs of label and count, most frequent first. One label more than is shown tells that the list was cut. */
 const ranked = (from: Fragment, label: string): Fragment =>
   sql`(SELECT coalesce(jsonb_agg(jsonb_build_array(label, n) ORDER BY n DESC, label COLLATE "C"), '[]')
           FROM (SELECT ${clipped(label)} AS label, count(*) AS n FROM ${from} WHERE ${raw(label)} IS NOT NULL
@@ -54,10 +54,10 @@ const named = (tenant: string, site: string): Fragment =>
   sql`base b JOIN platform.operator o ON o.tenant = ${tenant} AND o.site = ${site} AND o.id = b.operator_id`;
 
 /**
- * An AI result is the unit of everything classified; only classified_count and resolved_count are conversations.
- * OFFSET 0 keeps the look-up by index: the planner cannot know how few rows `base` has and may read the whole table
- * (a day of 880 conversations in a store of 50,000 results: 35 ms, with it 16 ms). Means of numeric are exact, so that
- * they do not depend on the order of the rows.
+ * Classifications count AI results; only classified_count and resolved_count count conversations. OFFSET 0 keeps the
+ * look-up by index. The planner cannot know how few rows `base` has and may read the whole table (a day of 880
+ * conversations in a store of 50,000 results: 35 ms, with it 16 ms). Means are of type numeric, which is exact, so they
+ * do not depend on the order of rows.
  */
 const classified = (tenant: string, site: string): Fragment => sql`, results AS MATERIALIZED (
     SELECT b.id, a.topics, a.sentiment, a.confidence, a.resolution, a.first_contact_resolved, a.outcome
@@ -90,9 +90,10 @@ const CONTENT_SERIES: Fragment = sql`, to_jsonb(classified) AS classified,
          ${ranked(BASE, 'rating_label')} AS ratings`;
 
 /**
- * The whole report as one statement, guarded by `standing`, and at most one row. Restrictions narrow `base`, so no aggregate ever
- * meets a row that the caller may not see. With 500,000 conversations and 500,000 results stored, PostgreSQL 15 on two
- * shared cores: 50,000 AI conversations in the range take 0.65 s (0.25 s without content), 11,000 0.14 s, 880 0.02 s.
+ * The whole report as one statement, guarded by `standing`; at most one row. Restrictions narrow `base`, so no
+ * aggregate includes a row that the caller may not see. With 500,000 conversations and 500,000 results stored,
+ * PostgreSQL 15 on two shared cores: 50,000 AI conversations in the range take 0.65 s (0.25 s without content), 11,000
+ * 0.14 s, 880 0.02 s.
  */
 export function reportStatement(
   authority: Authority,
@@ -104,14 +105,13 @@ export function reportStatement(
   const { content, language, operators } = seenBy(authority);
   const { tenant, site } = website;
   const { now } = standing;
-  // Also where it is a replica that answers, which has another guard.
   const statement = sql`r.* FROM ${standing.guard} LEFT JOIN LATERAL (
   WITH period AS MATERIALIZED (
     SELECT name, time_zone, bucket_time_zone, zone, ${days(period)}
       FROM (SELECT w.name, w.time_zone, b.bucket_time_zone, z.zone, (${now} AT TIME ZONE z.zone)::date AS today
               FROM platform.website w
               CROSS JOIN LATERAL (SELECT coalesce(${timezone ?? null}::text, w.time_zone) AS bucket_time_zone) b
-              -- PostgreSQL takes these four IANA names for abbreviations, which know no summer time.
+              -- PostgreSQL reads these four IANA names as abbreviations, which have no summer time.
               CROSS JOIN LATERAL (SELECT CASE upper(b.bucket_time_zone)
                 WHEN 'CET' THEN 'Europe/Brussels' WHEN 'MET' THEN 'Europe/Brussels'
                 WHEN 'EET' THEN 'Europe/Athens' WHEN 'WET' THEN 'Europe/Lisbon' ELSE b.bucket_time_zone END AS zone) z
@@ -124,8 +124,8 @@ export function reportStatement(
            ${when(language, sql`, c.language`)} ${when(operators, sql`, c.operator_id`)}
            ${when(content, sql`, c.rating_label`)}
       FROM period p JOIN platform.conversation c ON c.tenant = ${tenant} AND c.site = ${site} AND c.ai_involved
-       -- The index finds the days with two hours to spare on each side; the local date decides. A midnight that occurs
-       -- twice (Havana in autumn) or never (Cairo in spring) needs no rule of its own then.
+       -- The index finds the days with two spare hours on each side; then the local date decides. So a midnight that occurs
+       -- twice (Havana in autumn) or never (Cairo in spring) needs no special case.
        AND c.created_at >= (p.first::timestamp AT TIME ZONE p.zone) - interval '2 hours'
        AND c.created_at < ((p.last + 1)::timestamp AT TIME ZONE p.zone) + interval '2 hours'
        AND (c.created_at AT TIME ZONE p.zone)::date BETWEEN p.first AND p.last
@@ -171,5 +171,6 @@ export function reportStatement(
          ${when(content, CONTENT_SERIES)}
     FROM period p CROSS JOIN headline CROSS JOIN metrics ${when(content, sql`CROSS JOIN classified`)}
 ) r ON true`;
+  // Set here, because the guard of a replica does not name the app.
   return runFor(authority.appId, statement);
 }

@@ -26,9 +26,9 @@ const NO_CONTENT = {
   confidence_count: null,
 };
 
-/** What the statement yields; the optional columns are there with the grants that they need. */
+/** The row of the statement. An optional column is present when the caller has the grants for it. */
 interface Row {
-  /** Null: there is no such website. */
+  /** Null when there is no such website. */
   name: string | null;
   time_zone: string;
   bucket_time_zone: string;
@@ -52,9 +52,9 @@ interface Row {
 }
 
 /**
- * The AI conversation summary of the call's website: one guarded statement, on a connection for slow reads. Where there is a
- * replica that lags little, it is read there, and the primary proves the authority after, and that it has written all that was
- * read itself: then nobody gets more than the credential grants at that moment, though from rows that may be 10 s old.
+ * The AI conversation summary of the call's website: one guarded statement on a connection for slow reads. When a
+ * current replica is there, it is read instead. The primary then proves the authority, and that it has itself written
+ * all that was read. So nobody gets more than the credential grants at that moment, though the rows may be 10 s old.
  */
 export async function readReport(
   session: ReadSession,
@@ -69,7 +69,7 @@ export async function readReport(
     const lagging = await replica?.read<Row>((standing) =>
       reportStatement(authority, website, period, timezone, standing),
     );
-    // A website that it does not know yet is the primary's to tell of.
+    // The replica may not know a new website yet, so the primary answers for it.
     if (lagging && lagging.name !== null) {
       const [told] = await guarded<{ written: boolean | null }>(
         session,
@@ -83,7 +83,7 @@ export async function readReport(
     return row;
   };
   const row = await read().catch((error: unknown) => {
-    // PostgreSQL's own table of zones has the last word. A caller can replace a website's zone that it does not know.
+    // The zone is unknown to PostgreSQL, which decides. A caller can override an unknown zone of the website.
     if (sqlState(error) !== '22023') throw error;
     return refuse([{ parameter: 'timezone', code: timezone === undefined ? 'missing' : 'invalid_parameter' }]);
   });
@@ -148,7 +148,7 @@ function summarize(row: Row): { summary: Report['summary']; truncated: boolean }
   return { summary, truncated };
 }
 
-/** The places of all nulls inside a value. */
+/** The paths of all nulls inside a value. */
 function* nulls(value: unknown, path: string): Generator<string> {
   if (value === null) yield path;
   else if (typeof value === 'object')

@@ -2,7 +2,7 @@ import { EVENT_FAMILIES, EVENT_KINDS } from '../../core/events.ts';
 import { type Fragment, join, raw, sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/** Questions that `gateway doctor` asks. Each answers how many rows are wrong, in one snapshot of the store. */
+/** The checks of `gateway doctor`. Each counts the wrong rows in one snapshot of the store. */
 export interface Site {
   readonly tenant: string;
   readonly site: string;
@@ -19,7 +19,7 @@ async function counted(db: Database, statement: Fragment): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** Conversations of a website whose stored totals are not what its messages and AI results say (0002_totals.sql). */
+/** Conversations of a website whose stored totals differ from their messages and AI results (0002_totals.sql). */
 export const wrongTotals = (db: Database, { tenant, site }: Site): Promise<number> =>
   counted(
     db,
@@ -60,7 +60,10 @@ export const wrongTotals = (db: Database, { tenant, site }: Site): Promise<numbe
         OR c.ai_escalated <> coalesce(s.last_operator_at > coalesce(s.ai_at, CASE WHEN r.id IS NOT NULL THEN c.created_at END), false))`,
   );
 
-/** Messages whose attachment count is wrong, files on another conversation than their message, and files whose content is not all there. */
+/**
+ * Messages with a wrong attachment count, files on another conversation than their message, and files with missing
+ * content.
+ */
 export const wrongFiles = (db: Database, { tenant, site }: Site): Promise<number> =>
   counted(
     db,
@@ -77,13 +80,13 @@ export const wrongFiles = (db: Database, { tenant, site }: Site): Promise<number
               WHERE m.conversation_id <> f.conversation_id OR f.size <> f.held))::integer AS count`,
   );
 
-/** Tables whose rows get their numbers from platform.reserve_ids. Operators count per organization. */
+/** Tables whose rows get their numbers from platform.reserve_ids. Operators are numbered per organization. */
 export const NUMBERED: readonly string[] = [
   ...['subsite', 'channel', 'team', 'contact', 'visitor', 'conversation', 'ai_feature', 'message', 'file', 'note'],
   ...['disposition', 'saved_response', 'saved_link', 'offer', 'ai_result', 'operator'],
 ];
 
-/** Kinds of record of a website with numbers above the last one given out: the next record would meet one of them. */
+/** Kinds of record of a website with numbers above the last one given out: the next record would collide with one. */
 export const overtakenNumbers = (db: Database, { tenant, site }: Site): Promise<number> =>
   counted(
     db,
@@ -100,7 +103,7 @@ export const overtakenNumbers = (db: Database, { tenant, site }: Site): Promise<
    WHERE used.highest > coalesce(n.last, 0)`,
   );
 
-/** Websites whose journal does not hold every position from the first that retention has left to its head. */
+/** Websites whose journal lacks a position between the first one kept and its head. */
 export const brokenJournals = (db: Database): Promise<{ id: string }[]> =>
   db.query<{ id: string }>(sql`
     SELECT 'web_' || tenant || '_' || site AS id
@@ -111,7 +114,7 @@ export const brokenJournals = (db: Database): Promise<{ id: string }[]> =>
         OR j.held > 0 AND (j.low, j.high) IS DISTINCT FROM (h.trimmed + 1, h.position)
      ORDER BY tenant, site`);
 
-/** Receipts whose type nobody can subscribe to. */
+/** Receipts of a type that nobody can subscribe to. */
 export const unknownReceipts = (db: Database): Promise<number> =>
   counted(
     db,
@@ -120,10 +123,10 @@ export const unknownReceipts = (db: Database): Promise<number> =>
                     AND split_part(event_type, '.', 2) = ANY (${EVENT_KINDS}::text[]) AND split_part(event_type, '.', 3) = '')`,
   );
 
-/** Seconds after its lease within which any replica has taken a lapsed write over (gateway/upkeep.ts). */
+/** Seconds after the end of its lease within which some replica takes over a lapsed write (gateway/upkeep.ts). */
 export const UPKEEP_LIMIT = 60;
 
-/** Writes that are still pending although their lease ended long ago, or that never had one. */
+/** Writes that are still pending long after their lease ended, or that never had a lease. */
 export const stuckOperations = (db: Database): Promise<number> =>
   counted(
     db,
@@ -132,9 +135,9 @@ export const stuckOperations = (db: Database): Promise<number> =>
   );
 
 /**
- * Notes of a website that the ledger has written and that lack their acknowledged operation, or their receipt in what is
- * kept of the journal. All three are of one transaction and carry its time, so that none is taken for another's; of a
- * disposition, or of what another system performed, no row of its own remains that could be compared.
+ * Notes of a website that the ledger wrote and that lack their acknowledged operation, or their receipt in the kept
+ * part of the journal. All three come from one transaction and carry its time, so none is confused with another. A
+ * disposition, or what another system performed, leaves no row to compare.
  */
 export const unrecordedNotes = (db: Database, { tenant, site }: Site): Promise<number> =>
   counted(
@@ -157,10 +160,10 @@ export const unrecordedNotes = (db: Database, { tenant, site }: Site): Promise<n
      WHERE w.at IS NULL OR w.at >= coalesce(kept.since, '-infinity')`,
   );
 
-/** Seconds after which some replica has ended a lapsed task and deleted an expired one. */
+/** Seconds within which some replica ends a lapsed task and deletes an expired one. */
 const SWEPT = 5;
 
-/** Tasks that nobody holds any more and nobody has ended. */
+/** Tasks that no process holds and that have not ended. */
 export const lapsedTasks = (db: Database): Promise<number> =>
   counted(
     db,
@@ -176,7 +179,7 @@ export const misplacedArtifacts = (db: Database): Promise<number> =>
     sql`SELECT count(*)::integer AS count FROM gateway.task WHERE artifact IS NOT NULL AND state <> 'completed'`,
   );
 
-/** Tasks, and what they found, kept after their end. */
+/** Tasks and results kept after their expiry. */
 export const expiredTasks = (db: Database): Promise<number> =>
   counted(
     db,
@@ -184,7 +187,7 @@ export const expiredTasks = (db: Database): Promise<number> =>
          WHERE expires_at < now() - make_interval(secs => ${SWEPT}::integer)`,
   );
 
-/** Tokens that were not ended with their credential. */
+/** Tokens that did not end with their credential. */
 export const orphanedTokens = (db: Database): Promise<number> =>
   counted(
     db,
@@ -192,7 +195,7 @@ export const orphanedTokens = (db: Database): Promise<number> =>
          WHERE c.revoked_at IS NOT NULL AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())`,
   );
 
-/** Active credentials that grant a website which does not exist (any more). */
+/** Active credentials that grant a website that does not exist. */
 export const missingWebsites = (db: Database): Promise<number> =>
   counted(
     db,
@@ -215,7 +218,7 @@ export const uselessAuthors = (db: Database): Promise<number> =>
          WHERE c.revoked_at IS NULL AND NOT (p.enabled AND n.site = ANY (c.sites) AND n.tenant = a.tenant)`,
   );
 
-/** An import that neither runs nor was finished, and what it still owes to journals. */
+/** An import that neither runs nor was finished, and the receipts that it still owes to journals. */
 export const unfinishedImports = (db: Database): Promise<number> =>
   counted(
     db,
@@ -224,10 +227,12 @@ export const unfinishedImports = (db: Database): Promise<number> =>
                  WHERE NOT EXISTS (SELECT FROM gateway.import_run WHERE lease_until >= clock_timestamp())))::integer AS count`,
   );
 
-// What a secret of ours looks like in text; whether one is, its checksum says (auth/tokens.ts). Those that sign webhooks have none.
+// The shape of our secrets in text. A checksum tells whether one is real (auth/tokens.ts); webhook secrets have none.
 const SECRET = 'igw[a-z]{0,2}_(?:live_|test_)?[0-9A-Za-z]{49}|whsec_[0-9A-Za-z+/]{43}=';
 
-/** Whatever looks like a secret in the gateway's own tables, in text or in bytes, by table. Never to be shown. */
+/**
+ * Everything that looks like a secret in the gateway's own tables, in text or in bytes, by table. Never to be shown.
+ */
 export async function suspectedSecrets(db: Database): Promise<{ table: string; secret: string }[]> {
   const tables = await db.query<{ name: string; row: string }>(sql`
     SELECT t.table_name AS name, concat_ws(' || '' '' || ', 'x::text',
@@ -238,7 +243,7 @@ export async function suspectedSecrets(db: Database): Promise<{ table: string; s
      GROUP BY t.table_name ORDER BY t.table_name`);
   const found: { table: string; secret: string }[] = [];
   for (const { name, row } of tables) {
-    // Names come from the catalogue, quoted by PostgreSQL.
+    // Table names come from the catalog, and PostgreSQL has quoted the column names.
     const rows = await db.query<{ secret: string }>(sql`
       SELECT m[1] AS secret
         FROM gateway.${raw(name)} x CROSS JOIN LATERAL regexp_matches(${raw(row)}, ${`(${SECRET})`}::text, 'g') AS m

@@ -1,18 +1,20 @@
 import { sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/** What the store tells of its queues, for `/metrics`. Counts end at COUNTED: a longer queue costs no longer look. */
+/**
+ * The state of the store's queues, for `/metrics`. Counts stop at COUNTED, so that a longer queue costs no more time.
+ */
 export interface Gauges {
-  /** Commands whose outcome is not known yet: reserved, or unknown. */
+  /** Commands whose outcome is not known yet: reserved or unknown. */
   readonly operationsUnsettled: number;
-  /** PostgreSQL's own estimate of the ledger's rows. */
+  /** PostgreSQL's estimate of the ledger's rows. */
   readonly operationsKept: number;
-  /** Receipts of an import under way, which are appended at its end. */
+  /** Receipts of a running import, which are appended at its end. */
   readonly receiptsOwed: number;
   readonly deliveriesPending: number;
-  /** Seconds since the oldest pending delivery was due; 0 while none is late. */
+  /** Seconds since the oldest pending delivery was due; 0 when none is late. */
   readonly deliveriesLate: number;
-  /** Receipts that the endpoint furthest behind has not queued yet. */
+  /** Receipts not yet queued for the endpoint that is furthest behind. */
   readonly receiptsBehind: number;
   readonly endpointsEnabled: number;
   /** Tasks that wait or run. */
@@ -21,7 +23,7 @@ export interface Gauges {
 
 export const COUNTED = 10_000;
 
-/** One statement of bounded counts over partial indexes: 0.3 ms with empty queues, 5.5 ms with full ones. */
+/** One statement with bounded counts over partial indexes: 0.3 ms with empty queues, 5.5 ms with full ones. */
 export async function readGauges(db: Database): Promise<Gauges | undefined> {
   const [row] = await db.query<Gauges & { operationsKept: string; receiptsBehind: string }>(sql`
     WITH endpoint AS MATERIALIZED (

@@ -2,15 +2,15 @@ import { type Fragment, sql } from '../../core/sql.ts';
 import { mayConsent } from '../administration/people.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/** Questions that `gateway doctor` asks of people, consents and their tokens; see audit.ts. */
+/** The checks of `gateway doctor` for people, consents and their tokens; more in doctor.ts. */
 async function counted(db: Database, statement: Fragment): Promise<number> {
   const [row] = await db.query<{ count: number }>(statement);
   return row?.count ?? 0;
 }
 
 /**
- * Access tokens that could be used although what they came from has ended: the consent, or the credential's very row.
- * Those of a revoked credential are among the tokens that audit.ts counts.
+ * Access tokens that can be used although their consent has ended, or the row of their credential is gone. The tokens
+ * of a revoked credential are counted in doctor.ts.
  */
 export const outlivingTokens = (db: Database): Promise<number> =>
   counted(
@@ -24,7 +24,7 @@ export const outlivingTokens = (db: Database): Promise<number> =>
                 AND (c.id IS NULL OR c.revoked_at IS NOT NULL OR c.expires_at <= now() OR c.credential_id <> t.credential_id)))`,
   );
 
-/** Sessions, and consents that are neither revoked nor over, of people who may not consent any more. */
+/** Sessions and active consents of people who may no longer consent. */
 export const unentitledPeople = (db: Database): Promise<number> =>
   counted(
     db,
@@ -34,7 +34,7 @@ export const unentitledPeople = (db: Database): Promise<number> =>
               WHERE c.revoked_at IS NULL AND c.expires_at > now() AND NOT (${mayConsent})))::integer AS count`,
   );
 
-/** Consents with two refresh tokens that could both be used: only one of a family ever can. */
+/** Consents with two usable refresh tokens. A token family has only one. */
 export const splitFamilies = (db: Database): Promise<number> =>
   counted(
     db,

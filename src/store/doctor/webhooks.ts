@@ -1,12 +1,12 @@
 import { sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/** Questions that `gateway doctor` asks of webhooks; see audit.ts. */
+/** The checks of `gateway doctor` for webhooks; more in doctor.ts. */
 
-/** Seconds after its lease within which some replica has attempted a lost delivery again. */
+/** Seconds after the end of its lease within which some replica attempts a lost delivery again. */
 const TAKEN_UP = 60;
 
-/** Deliveries that are under nobody's lease any more and have not been attempted again; those of a held family wait. */
+/** Deliveries whose lease ended without another attempt. Deliveries of a held family wait, so they do not count. */
 export async function lapsedDeliveries(db: Database): Promise<number> {
   const [row] = await db.query<{ count: number }>(sql`
     SELECT count(*)::integer AS count FROM gateway.webhook_delivery d JOIN gateway.webhook_endpoint e ON e.id = d.endpoint_id
@@ -16,7 +16,7 @@ export async function lapsedDeliveries(db: Database): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** Enabled endpoints that get nothing: their credential has ended, or may not be told of the website's changes. */
+/** Enabled endpoints that get nothing: their credential has ended, or may not receive the website's events. */
 export async function unpermittedEndpoints(db: Database): Promise<number> {
   const [row] = await db.query<{ count: number }>(sql`
     SELECT count(*)::integer AS count FROM gateway.webhook_endpoint e

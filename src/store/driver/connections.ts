@@ -4,71 +4,75 @@ import { Line } from '../../core/line.ts';
 interface Connection {
   readonly driver: postgres.Sql;
   readonly madeAt: number;
-  /** The app that has it, OWN for the gateway itself; `undefined`: nobody. */
+  /** The app that uses the connection; OWN for the gateway itself; `undefined` when nobody uses it. */
   app: string | undefined;
-  /** When its last statement ended. */
+  /** When the last statement on it ended. */
   givenAt: number;
-  /** Statements that it has prepared. */
+  /** Texts of the statements that it has prepared. */
   readonly prepared: Set<string>;
 }
 
-/** One statement that has no connection yet. */
+/** A statement that waits for a connection. */
 interface Waiting {
   readonly app: string;
   readonly resolve: (driver: postgres.Sql) => void;
   readonly reject: (error: Error) => void;
 }
 
-/** Milliseconds after which a connection is made anew, when it has nothing to do: a backend only grows. */
+/** Milliseconds after which an idle connection is replaced, because the memory of a PostgreSQL backend only grows. */
 const LIFETIME = 45 * 60_000;
 /**
- * Statements that a connection prepares before it is made anew. PostgreSQL keeps each for the life of the connection, about
- * 100 KB: one read credential made 4,096 of them by combining the filters of the conversations list, 416 MB in two backends
- * (22 November 2026). A gateway in honest use has some hundred.
+ * A connection that has prepared more statements than this is replaced. PostgreSQL keeps each one for the life of the
+ * connection, about 100 KB. One read credential made 4,096 of them by combining the filters of the conversations list:
+ * 416 MB in two backends (22 November 2026). A gateway in normal use has some hundred.
  */
 const PREPARED = 300;
 /** Statements of one app that may wait, for each connection of the pool. */
 const WAITING = 128;
 
-/** Whose statements they are that no app has asked for: sign-in, webhooks, look-ups of tokens, upkeep, the command line. */
+/** The app name of the gateway's own statements: sign-in, webhooks, token look-ups, upkeep, the command line. */
 export const OWN = '';
 
 /**
- * The connections of a pool, each of them a driver's own pool of one, and one statement at a time on each. The driver's
- * pool sends a statement after another one that has not been answered, where it waits for that one's locks; it looks for a
- * connection in a list that grows by one with each statement until all connections are busy at once (22 µs a statement
- * after 120,000); and what it keeps of a connection that was lost reaches the next one in its place.
+ * The connections of a pool. Each is a driver pool of size one and runs one statement at a time. The driver's own pool
+ * is not used, for three reasons:
+ * - It sends a statement on a connection whose last statement is unanswered, so it can wait for that statement's locks.
+ * - Its list of connections grows by one with each statement until all connections are busy at once (22 µs a statement
+ *   after 120,000).
+ * - It hands the state of a lost connection to the next one.
  *
- * Apps share them: a connection that is free goes to the apps that wait in turn, and an app has at most half of them at a
- * time, rounded up. The gateway's own statements take turns as one more app does, but may have all: each is a look-up by
- * keys, and the command line has nobody beside it.
+ * Apps share the connections: a free one goes to the waiting apps in turn. An app holds at most half of them, rounded
+ * up. The gateway's own statements take turns like an app, but may hold all: each is a look-up by key. The command
+ * line has the pool to itself.
  */
 export class Connections {
   readonly #connect: () => postgres.Sql;
   readonly #size: number;
-  /** The last one used is the next one used: it knows the statements best. */
+  /** The connection used last is used next: it has prepared the most statements. */
   readonly #idle: Connection[] = [];
-  /** All of them. Who has one stands in it: a Map of those that are busy keeps garbage (core/line.ts). */
+  /** All connections. Each names its user itself, because a Map of the busy ones would keep garbage (core/line.ts). */
   readonly #living = new Map<postgres.Sql, Connection>();
-  /** The apps in turn. */
   readonly #waiting = new Line<Waiting>();
   #restingUntil = 0;
   #closed = false;
 
-  /** At most `size` connections, each made by `connect` when there is a statement for it. */
+  /** Opens at most `size` connections with `connect`, each when a statement needs it. */
   constructor(size: number, connect: () => postgres.Sql) {
     this.#size = size;
     this.#connect = connect;
   }
 
-  /** A connection that has nothing to do; `undefined`: none for this app now. Throws CONNECTION_ENDED after `close`. */
+  /** An idle or new connection; `undefined` when this app can have none now. Throws CONNECTION_ENDED after `close`. */
   take(app: string): postgres.Sql | undefined {
     if (this.#closed) throw ended();
     if (!this.#may(app)) return undefined;
     return this.#room ? this.#given(app) : undefined;
   }
 
-  /** The next one when it is this app's turn; rejects with `late` after so many milliseconds, or at once in a full line. */
+  /**
+   * A connection when this app's turn comes. Rejects with `late` after `milliseconds`, or at once when the line is
+   * full.
+   */
   wait(app: string, milliseconds: number, late: () => Error): Promise<postgres.Sql> {
     if (this.#waiting.of(app) >= WAITING * this.#size) return Promise.reject(late());
     return new Promise((resolve, reject) => {
@@ -87,13 +91,13 @@ export class Connections {
           reject(error);
         },
       };
-      // An answer that lies in the socket of a busy process is read first.
+      // A busy process may not have read the answer from its socket yet: read it before the time-out counts.
       const timer = setTimeout(() => setImmediate(() => waiting.reject(late())), milliseconds);
       this.#waiting.add(app, waiting);
     });
   }
 
-  /** Its statement of that text has ended; `undefined`: one that was not prepared. */
+  /** Takes a connection back. `text` is the prepared statement that ran; `undefined` for one that was not prepared. */
   give(driver: postgres.Sql, text?: string): void {
     const connection = this.#living.get(driver);
     if (connection?.app === undefined) return;
@@ -106,7 +110,7 @@ export class Connections {
     this.#next();
   }
 
-  /** It was lost, and is not used again; nor are those that have nothing to do, if they have answered nothing `since`. */
+  /** Drops a lost connection, and every idle one that has answered nothing since `since`. */
   lose(driver: postgres.Sql, since = Number.POSITIVE_INFINITY): void {
     if (this.#living.get(driver)?.app === undefined) return;
     this.#end(driver);
@@ -119,7 +123,9 @@ export class Connections {
     this.#next();
   }
 
-  /** None came about: for so many milliseconds no other is tried. Returns whether there are others. */
+  /**
+   * A connection could not be opened: opens no other for `milliseconds`. Returns whether other connections are open.
+   */
   rest(driver: postgres.Sql, milliseconds: number): boolean {
     if (this.#living.get(driver)?.app !== undefined) this.#end(driver);
     this.#restingUntil = performance.now() + milliseconds;
@@ -127,12 +133,12 @@ export class Connections {
     return this.#living.size > 0;
   }
 
-  /** Whoever waits for a connection is told why there will be none. */
+  /** Rejects every waiting statement. */
   refuse(error: Error): void {
     for (const waiting of this.#waiting.all()) waiting.reject(error);
   }
 
-  /** What runs has `seconds` to end. */
+  /** Running statements have `seconds` to end. */
   async close(seconds: number): Promise<void> {
     this.#closed = true;
     this.refuse(ended());
@@ -142,7 +148,7 @@ export class Connections {
     await Promise.all(living.map((driver) => driver.end({ timeout: seconds })));
   }
 
-  /** Whether one is idle or can be made. */
+  /** Whether a connection is idle or can be opened. */
   get #room(): boolean {
     if (this.#idle.length > 0) return true;
     return this.#living.size < this.#size && performance.now() >= this.#restingUntil;
@@ -167,13 +173,13 @@ export class Connections {
     return connection;
   }
 
-  /** Nothing runs on it that anybody waits for, and it has nothing left to say. */
+  /** Nobody waits for an answer on it, so it is closed at once. */
   #end(driver: postgres.Sql): void {
     this.#living.delete(driver);
     void driver.end({ timeout: 0 }).catch(() => undefined);
   }
 
-  /** Whether the app has less than its share. */
+  /** Whether the app holds less than its share. */
   #may(app: string): boolean {
     if (app === OWN) return true;
     let held = 0;

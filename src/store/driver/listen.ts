@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type postgres from 'postgres';
 
-/** What the driver tells of a connection: its own `listen` is made of these two options, which its types lack in part. */
+/** The two driver options that its own `listen` uses. The driver's types lack part of them. */
 export interface Heard {
   onnotify(channel: string, payload: string): void;
   onclose(): void;
@@ -11,9 +11,12 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-/** Milliseconds between attempts, and after a connection was lost. */
+/** Milliseconds between attempts, and after a lost connection. */
 const BACKOFF = 250;
-/** Milliseconds between questions to the server: one that has vanished says nothing for ever. */
+/**
+ * Milliseconds between questions to the server. A server that has vanished sends nothing, so only a question detects
+ * it.
+ */
 const STILL_THERE = 10_000;
 
 interface ListenOptions {
@@ -25,8 +28,8 @@ interface ListenOptions {
 }
 
 /**
- * Listens until `close`. The driver's own `listen` gives up where the server refuses the first attempt after a loss, and
- * hands the lost connection's state on to the next one: here each connection is of a pool of its own.
+ * Listens until `close`. The driver's own `listen` gives up when the server refuses the first attempt after a loss. It
+ * also hands the lost connection's state to the next one. Here each connection belongs to a pool of its own.
  */
 export function listenOn({ connect, channel, heard, patience }: ListenOptions): Listening {
   const stop = new AbortController();
@@ -52,13 +55,13 @@ export function listenOn({ connect, channel, heard, patience }: ListenOptions): 
         await answered('SELECT 1');
       }
     } finally {
-      // Not waited for: with a server that has vanished it would take its whole time.
-      pool.end({ timeout: 1 }).catch(() => undefined); // it has nothing left to say
+      // Not awaited: with a server that has vanished, closing would take the whole time-out.
+      pool.end({ timeout: 1 }).catch(() => undefined); // the connection is not used again
     }
   };
   const ended = (async () => {
     while (!stop.signal.aborted) {
-      // Lost, refused or closed by us: in each case there is nothing to tell, and another attempt is the answer.
+      // Lost, refused or closed by us: the next attempt is the answer to each, so the error is dropped.
       await once().catch(() => undefined);
       await pause(BACKOFF, undefined, { signal: stop.signal, ref: false }).catch(() => undefined); // closed
     }

@@ -7,46 +7,53 @@ import { sessionSettings } from './settings.ts';
 import { collecting, openStatements, type Sent } from './statement.ts';
 
 /**
- * The door to PostgreSQL. Every call is ONE statement: `postgres` 3.4.9 can commit the rest of a transaction on a
- * replacement connection and can end the process when the server dies inside one (CONTRIBUTING.md, decision 4), so
- * there is no transaction, no reserved connection and no COPY anywhere; a statement is PostgreSQL's own atomic unit.
+ * The only access to PostgreSQL. Every call is ONE statement, which PostgreSQL runs atomically. There is no
+ * transaction, no reserved connection and no COPY anywhere, for two reasons. `postgres` 3.4.9 can commit the rest of a
+ * transaction on a replacement connection. It can also end the process when the server dies inside a transaction.
  */
 export interface Database {
-  /** Runs one statement, prepared once a connection. The app that it is run for has its turn, and its share of connections. */
+  /**
+   * Runs one statement, prepared once per connection. It waits for its app's turn and counts against that app's share.
+   */
   query<Row extends object>(statement: Fragment): Promise<Row[]>;
   /**
-   * The same for a statement that changes nothing: where the connection is lost it is sent once more, since one loss says
-   * little of the server.
+   * Like `query`, for a statement that changes nothing. When the connection is lost, the statement is sent once more,
+   * because one lost connection does not mean that the server is down.
    */
   read<Row extends object>(statement: Fragment): Promise<Row[]>;
   /** Runs a whole SQL script through the simple protocol: one implicit transaction, no parameters. */
   script(text: string): Promise<void>;
   /**
-   * LISTEN on a connection of its own, made again whenever it is lost. `heard` gets each payload, and '' whenever
-   * listening begins (again): what was said meanwhile is lost, so look. Nothing may depend on being told.
+   * Listens on a connection of its own, which is reopened whenever it is lost. `heard` gets each payload. It gets ''
+   * each time that listening starts: notifications sent meanwhile are lost, so look for changes then. Nothing may
+   * depend on a notification.
    */
   listen(channel: string, heard: (payload: string) => void): Listening;
   close(): Promise<void>;
 }
 
-/** The store cannot be reached now: the connection was refused, lost or ended by the server. Nothing is said of SQL. */
+/**
+ * The store cannot be reached now: the connection was refused, lost or ended by the server. The SQL is not at fault.
+ */
 export class StoreUnreachable extends Error {
   override readonly name = 'StoreUnreachable';
 }
 
 export interface ConnectOptions {
-  /** Where: a DATABASE_URL, or the embedded store's socket. */
+  /** A DATABASE_URL, or the embedded store's socket. */
   readonly target: string | { host: string; port: number; database: string; username: string; password?: string };
   /**
-   * Address of the server itself, where `target` is a pooler's that gives each transaction another session: no statement is
-   * prepared there (but with `prepare=true` in the address) and no setting is sent, and LISTEN goes to the server.
+   * Address of the server itself, when `target` is a pooler in transaction mode. Then no settings are sent, LISTEN goes
+   * to the server, and statements are prepared only when the pooler's address has `prepare=true`.
    */
   readonly direct?: string | undefined;
   readonly connections: number;
   /** Milliseconds after which PostgreSQL cancels a statement of this pool. */
   readonly statementTimeout: number;
   readonly name: string;
-  /** For a pool whose statements only look up by keys, whatever the tables held when they were planned. */
+  /**
+   * For a pool whose statements only look up by key, however small the tables were when the statements were planned.
+   */
   readonly keyed?: boolean;
 }
 
@@ -54,29 +61,31 @@ export interface ConnectOptions {
 const UNREACHABLE =
   /^(08...|57P0[123]|53300|CONNECTION_(CLOSED|ENDED|DESTROYED)|CONNECT_TIMEOUT|ECONN(REFUSED|RESET|ABORTED)|EPIPE|ENOENT|ENOTFOUND|ETIMEDOUT|EBUSY|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/;
 
-// No connection came about, which says nothing of those that are there.
+// No new connection could be opened. The open ones may still work.
 const REFUSED = /^(ENOTFOUND|EAI_AGAIN|53300)$/;
 
-// Our own: no answer within the time-out and the grace, from a silent server or in a long queue.
+// Codes of our own: no answer within time-out and grace, from a silent server or in a long line of statements.
 const SILENT = 'ETIMEDOUT';
 const QUEUED = 'EBUSY';
 const late = (code: string): Error => Object.assign(new Error('no answer in time'), { code });
 const WAITED = /^(ETIMEDOUT|EBUSY|CONNECT_TIMEOUT)$/;
-/** Milliseconds that an answer may come after PostgreSQL should have ended the statement itself. */
+/** Milliseconds to wait for an answer after PostgreSQL should have cancelled the statement. */
 const GRACE = 500;
-/** Milliseconds between attempts to reach a server that is down, or has no connection left. */
+/** Milliseconds between attempts to reach a server that is down or has no connection left. */
 const BACKOFF = 250;
 
-// Nobody listens, or it is still starting.
+// No server listens, or the server is still starting.
 const DOWN = /^(ECONNREFUSED|ENOENT|57P03)$/;
 
-/** A socket folder as an address's host (`%2Ftmp%2Fpg`, as libpq takes it), which the driver does not read. */
+/**
+ * The socket folder when an address names one as its host (`%2Ftmp%2Fpg`, as in libpq). The driver does not read that.
+ */
 function socketOf(address: string): { host?: string } {
   const host = decodeURIComponent(new URL(address).hostname);
   return host.startsWith('/') ? { host } : {};
 }
 
-/** int4[], text[] and int8[]: members arrive as text, as int8 does anyway. */
+/** int4[], text[] and int8[]. Members arrive as text, like a single int8. */
 const ARRAYS = [1007, 1009, 1016];
 
 export function sqlState(error: unknown): string {
@@ -86,11 +95,11 @@ export function sqlState(error: unknown): string {
 // Statement and lock time-outs, deadlocks and a read-only server.
 const BUSY = /^(57014|55P03|40P01|40001|25006|53...)$/;
 
-/** Whether the store could not do it now: the data is unharmed and a later attempt may succeed. */
+/** Whether the store could not run the statement now. The data is unharmed, and a later attempt may succeed. */
 export const isUnavailable = (error: unknown): boolean =>
   error instanceof StoreUnreachable || BUSY.test(sqlState(error));
 
-/** Whether a statement that can be sent twice should be: after silence a second wait would only double the first. */
+/** Whether to send a repeatable statement again. Not after silence: a second wait would only double the first. */
 export const mayRepeat = (error: unknown): boolean =>
   error instanceof StoreUnreachable && !WAITED.test(sqlState(error.cause));
 
@@ -98,14 +107,16 @@ export function openDatabase(options: ConnectOptions): Database {
   const { target, direct } = options;
   const shared: postgres.Options<Record<string, postgres.PostgresType>> = {
     max: 1,
-    // The driver's default waits up to 20 s between attempts; a caller wants its 503 now and its answer soon after.
+    // The driver's default waits up to 20 s between attempts. A caller needs its 503 now, and an answer soon after
+    // recovery.
     backoff: () => 0,
-    // Before the caller goes: one that was given up while it connected over TLS would live on, and nobody would have it.
+    // Shorter than the caller's wait. Otherwise a connection abandoned during its TLS handshake would stay open,
+    // unused.
     connect_timeout: Math.min(5, options.statementTimeout / 1000),
-    // Connections ends them when they have nothing to do.
+    // Connections closes idle connections itself.
     max_lifetime: null,
     onnotice: () => undefined,
-    // The driver's own look-up of array types has nobody to catch its failure: a backend that ends during it ends the
+    // The driver's own look-up of array types does not catch its failure: a backend that ends during it ends the
     // process. The arrays that we use are known.
     fetch_types: false,
     types: {
@@ -129,22 +140,25 @@ export function openDatabase(options: ConnectOptions): Database {
   const listeners = new Set<Listening>();
   const statementOf = openStatements();
   const connections = new Connections(options.connections, connect);
-  // A server that starts is not helped by a connection for each request that comes meanwhile.
+  // After a refusal, statements fail at once for a moment: more connection attempts do not help a starting server.
   let downUntil = 0;
-  /** Milliseconds that a caller waits at the most. */
+  /** Milliseconds that a caller waits at most. */
   const limit = options.statementTimeout + GRACE;
 
   const unreachable = (cause: unknown): StoreUnreachable =>
     new StoreUnreachable('the store cannot be reached', { cause });
   const asOurs = (error: unknown): unknown => (UNREACHABLE.test(sqlState(error)) ? unreachable(error) : error);
 
-  /** Whoever waits, and whoever comes within a moment, would wait for the same refusal. */
+  /** Fails all waiting statements, and those that arrive within BACKOFF: each would get the same refusal. */
   const down = (error: unknown): void => {
     downUntil = performance.now() + BACKOFF;
     connections.refuse(unreachable(error));
   };
 
-  /** What a failure says of the connection: only where the server itself has refused the statement is it as it was. */
+  /**
+   * Returns or drops the connection after a failure. It is still good only when the server itself refused the
+   * statement.
+   */
   const giveBack = (used: postgres.Sql, error: unknown): void => {
     const state = sqlState(error);
     if (DOWN.test(state)) down(error);
@@ -155,8 +169,9 @@ export function openDatabase(options: ConnectOptions): Database {
   };
 
   /**
-   * A connection, and for how many milliseconds the caller goes on waiting: a quarter of the time, a second at the least,
-   * but half of a short one, so that under lasting overload nobody is begun who has just been turned away.
+   * A connection, and the milliseconds that remain for the statement. The statement keeps at least a quarter of the
+   * limit and at least a second, but at most half of a short limit. So under lasting overload no statement starts when
+   * its caller is about to time out.
    */
   const turn = async (app: string): Promise<readonly [postgres.Sql, number]> => {
     const began = performance.now();
@@ -166,9 +181,9 @@ export function openDatabase(options: ConnectOptions): Database {
   };
 
   /**
-   * A server that has gone silent does not end a statement by its time-out either: half a second later the connection is
-   * given up. It may still run afterwards (the driver has sent it, and its way to cancel can end the process or hit the
-   * next statement): whoever repeats a write repeats its key.
+   * A silent server does not end a statement at its time-out either, so the connection is given up half a second later.
+   * The statement may still run afterwards. It cannot be cancelled: the driver's cancel can end the process or hit the
+   * next statement. So whoever repeats a write repeats its idempotency key.
    */
   const inTime = <Row extends object>(used: postgres.Sql, left: number, { text, parameters }: Sent): Promise<Row[]> =>
     new Promise((resolve, reject) => {
@@ -176,14 +191,14 @@ export function openDatabase(options: ConnectOptions): Database {
       let timer: NodeJS.Timeout | undefined;
       let over = false;
       const after = (milliseconds: number, what: () => void): void => {
-        // An answer that lies in the socket of a busy process is read before the time is called up.
+        // A busy process may not have read the answer from its socket yet: read it before the time-out counts.
         timer = setTimeout(() => setImmediate(() => over || what()), milliseconds);
       };
       const silent = (): void => {
         connections.lose(used, began);
         reject(late(SILENT));
       };
-      // Who stood in line is told when his time is over; a connection is silent when the statement has had all of it.
+      // A caller that waited in line gets its error now. The connection counts as silent only after a full limit.
       const impatient = (): void => {
         reject(late(QUEUED));
         after(limit - left, silent);
@@ -194,7 +209,7 @@ export function openDatabase(options: ConnectOptions): Database {
         clearTimeout(timer);
       };
       const rows = collecting<Row>();
-      // The caller names the row's shape, as with any SQL; a golden schema and the output checks hold it to that.
+      // The caller names the row's shape, as with any SQL. A golden schema and the output checks verify it.
       const statement = used.unsafe<Row[]>(text, parameters, { prepare });
       statement.forEach(rows.add).then(
         () => {

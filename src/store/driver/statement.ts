@@ -1,23 +1,23 @@
 import { compile, type Fragment, type Value } from '../../core/sql.ts';
 
 /**
- * What goes to the driver and what comes back. V8 makes a closure that is assigned to a property where it is written in the
- * old generation, and the driver's `Query` makes two of them: each statement would keep its text and its rows until the next
- * major collection. Of 52 MB of rows 34 grew old, and 1.7 where they are out of its reach.
+ * Statements on their way to the driver, and rows on their way back. V8 allocates a closure in the old generation when
+ * the code assigns it to a property where it is written. The driver's `Query` makes two such closures, so each
+ * statement would keep its text and rows until the next major collection. Of 52 MB of rows, 34 reached the old
+ * generation. With the rows out of the closures' reach, 1.7 did.
  */
 
 type Parameter = string | number | boolean | null | Date | Uint8Array;
 
-/** A statement as the driver takes it. */
 export interface Sent {
   readonly text: string;
   readonly parameters: Parameter[];
 }
 
-/** Texts kept; there are some hundred. */
+/** Texts kept. A gateway in normal use has some hundred. */
 const TEXTS = 2_000;
 
-/** Makes statements of fragments, with one string for all that have the same text. */
+/** Compiles fragments. Statements with the same text share one string. */
 export function openStatements(): (fragment: Fragment) => Sent {
   const texts = new Map<string, string>();
   const one = (text: string): string => {
@@ -35,13 +35,13 @@ export function openStatements(): (fragment: Fragment) => Sent {
 
 const isList = (value: Value): value is readonly (string | number | null)[] => Array.isArray(value);
 
-/** An array travels as PostgreSQL's array literal, and the statement says of what. */
+/** An array is sent as PostgreSQL's array literal; the statement casts it to its type. */
 const parameter = (value: Value): Parameter =>
   isList(value)
     ? `{${value.map((one) => (one === null ? 'NULL' : `"${String(one).replace(/["\\]/g, '\\$&')}"`)).join(',')}}`
     : value;
 
-/** Rows on their way from the driver, which knows where they are added and not where they are, once they are taken. */
+/** Collects rows from the driver. After `taken`, the driver's reference (`add`) no longer reaches the rows. */
 export function collecting<Row>(): { readonly add: (row: Row) => void; readonly taken: () => Row[] } {
   let rows: Row[] = [];
   return {

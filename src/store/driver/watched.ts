@@ -1,16 +1,16 @@
 import type { Database } from './postgres.ts';
 
-/** Statements of a pool that have not been answered yet. */
+/** A pool of connections and its statements that have no answer yet. */
 export interface Pool {
   readonly name: string;
   readonly connections: number;
   readonly running: number;
 }
 
-/** Told of a statement that begins; what it returns, of its end. */
+/** Called when a statement starts; the function that it returns is called when the statement ends. */
 export type OnStatement = (pool: string) => (failed: boolean) => void;
 
-/** The same database, and what is under way on it. */
+/** The same database, with a count of its running statements. */
 export function watched(
   db: Database,
   { name, connections, onStatement }: { name: string; connections: number; onStatement?: OnStatement | undefined },
@@ -23,7 +23,7 @@ export function watched(
       running--;
       ended?.(failed);
     };
-    // The caller waits for the answer itself: one promise more in each statement's way would be felt.
+    // The caller awaits the answer itself. One more promise in the path of each statement would cost measurable time.
     answer.then(
       () => over(false),
       () => over(true),

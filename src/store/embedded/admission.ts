@@ -10,9 +10,9 @@ const MAP = 'gateway';
 const HEAD = '# Written by the gateway at each start.\n';
 
 /**
- * Writes who may connect to the cluster: root, and the user that this process runs as. PostgreSQL asks the kernel who is at
- * the other end of its socket, since whoever shares the server's own user reaches that past the closed folder. With `keep`,
- * where the server runs, who was let in before still is. Whether that changed anything.
+ * Writes who may connect to the cluster: root, and the user of this process. PostgreSQL asks the kernel who is at the
+ * other end of its socket. The closed folder alone does not keep out other processes of the server's user. With `keep`,
+ * for a running server, everybody admitted before stays admitted. Returns whether a file changed.
  */
 export function admit(
   cluster: string,
@@ -21,10 +21,10 @@ export function admit(
   const identities = join(cluster, 'pg_ident.conf');
   const us = ourName();
   const names = new Set(['root', ...(us === undefined ? [] : [us]), ...(keep ? admitted(identities) : [])]);
-  // PostgreSQL 15 cannot say "every role": there it is the two that a gateway connects as.
+  // PostgreSQL 15 has no word for "every role": there these are the two roles that a gateway connects as.
   const roles = binaries.major >= 16 ? ['all'] : ['gateway', 'postgres'];
   const lines = [...names].flatMap((name) => roles.map((role) => `${MAP} "${name}" ${role}\n`));
-  // A user without a name cannot be told from others by it. Then it is the server's user, too, and owns the folder.
+  // A user without a name cannot be told from others by name. It is then also the server's user and owns the folder.
   const method = us === undefined ? 'trust' : `peer map=${MAP}`;
   const changed = [
     replace(identities, HEAD + lines.join(''), account),
@@ -33,7 +33,7 @@ export function admit(
   return changed.includes(true);
 }
 
-/** As PostgreSQL looks it up; a container may run as a user without an entry. */
+/** The user's name as PostgreSQL looks it up. `undefined` in a container whose user has no entry. */
 export function ourName(): string | undefined {
   try {
     return userInfo().username;
@@ -42,14 +42,17 @@ export function ourName(): string | undefined {
   }
 }
 
-/** Who was let in at an earlier start. */
+/** Users admitted at an earlier start. */
 function admitted(identities: string): string[] {
   const text = read(identities);
   if (text?.startsWith(HEAD) !== true) return [];
   return [...text.matchAll(/^\w+ "(.+)" /gm)].map(([, name = '']) => name);
 }
 
-/** Puts a new file in the place of one, which may be a link that the server's user has made. Whether they differ. */
+/**
+ * Replaces a file by a new one, because the server's user may have put a link in its place. Returns whether they
+ * differ.
+ */
 function replace(path: string, text: string, account: Account | undefined): boolean {
   if (read(path) === text) return false;
   const draft = `${path}.new`;

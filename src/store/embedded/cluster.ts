@@ -20,12 +20,15 @@ import { errorCode, StoreUnavailable } from './unavailable.ts';
 /** The cluster's superuser. The gateway itself connects as the plain owner of its database. */
 export const superuser = 'postgres';
 
-/** Descriptor 4 of every PostgreSQL process is its data folder, so it needs no right to enter the folders above it. */
+/**
+ * Descriptor 4 of every PostgreSQL process is its data folder. So PostgreSQL needs no right to enter the folders above
+ * it.
+ */
 export const inheritedFolder = '/proc/self/fd/4';
 
 const unfinished = 'postgres.init-';
 
-/** Is there a cluster? Refuses a folder that is not one, or one that another major version made. */
+/** Whether there is a cluster. Refuses a folder that is no cluster, or one made by another major version. */
 export function clusterExists(cluster: string, { major, version }: Binaries): boolean {
   let made: string;
   try {
@@ -53,8 +56,8 @@ export function clusterExists(cluster: string, { major, version }: Binaries): bo
 }
 
 /**
- * Makes a cluster beside its place and renames it there, so that a killed initdb leaves nothing but litter, which the
- * next call sweeps. Called under the lock `guard`, which initdb inherits: an orphaned initdb keeps others out.
+ * Makes a cluster in a temporary folder and renames it, so that a killed initdb leaves only that folder. The next call
+ * removes it. The caller holds the lock `guard`, which initdb inherits: an orphaned initdb keeps others out.
  */
 export async function makeCluster(
   cluster: string,
@@ -80,8 +83,8 @@ export async function makeCluster(
     );
     if (status !== 0) {
       throw new StoreUnavailable(
-        `PostgreSQL could not make a database in ${parent} (${lastLine(stderr) || `initdb ended with ${status}`}): mend ` +
-          'that, choose another folder with GATEWAY_DATA_DIR, or set DATABASE_URL.',
+        `PostgreSQL could not create a database in ${parent} (${lastLine(stderr) || `initdb ended with ${status}`}): fix ` +
+          'the cause, choose another folder with GATEWAY_DATA_DIR, or set DATABASE_URL.',
       );
     }
     renameSync(fresh, cluster);

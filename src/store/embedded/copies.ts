@@ -19,8 +19,9 @@ import { run } from './run.ts';
 import { errorCode } from './unavailable.ts';
 
 /**
- * Are the links between the package's libraries in place? npm packages cannot hold links: a script makes them at
- * install, and where scripts are off this does, unless the folder is read-only.
+ * Makes missing links between the package's libraries, and returns whether all are there. npm packages cannot hold
+ * links, so an install script makes them. Where scripts are disabled this function does, unless the folder is
+ * read-only.
  */
 export function linksComplete(native: string): boolean {
   const links: { source: string; target: string }[] = JSON.parse(
@@ -33,7 +34,7 @@ export function linksComplete(native: string): boolean {
       rmSync(path, { force: true });
       symlinkSync(basename(source), path);
     } catch (error) {
-      // Another process may have made it in this moment.
+      // Another process may have made the link meanwhile.
       if (errorCode(error) !== 'EEXIST') return false;
     }
   }
@@ -41,8 +42,8 @@ export function linksComplete(native: string): boolean {
 }
 
 /**
- * A copy of the package (`<folder>/native`) that the account can run, from the first place that serves: the data
- * folder, else a public temporary one. Made aside and renamed, so that it is whole or absent. 60 MB, about 0.1 s.
+ * A copy of the package (`<folder>/native`) that the account can run: in the data folder, else in a public temporary
+ * folder. The copy is made under another name and renamed, so it is complete or absent. 60 MB, about 0.1 s.
  */
 export async function copyForOthers(
   native: string,
@@ -61,7 +62,8 @@ export async function copyForOthers(
       try {
         fill(join(aside, 'native'), native);
         chmodSync(aside, 0o755);
-        // A damaged copy of ours goes; a folder of somebody else's makes the rename fail, and the next place is tried.
+        // A damaged copy of ours is removed. A folder of another user makes the rename fail; then the next place is
+        // tried.
         if (ours(place, us)) rmSync(place, { recursive: true, force: true });
         renameSync(aside, place);
       } finally {
@@ -75,7 +77,7 @@ export async function copyForOthers(
   return undefined;
 }
 
-/** Whether nobody else can put something in the place of our folder: it takes the sticky bit where others may write. */
+/** Whether nobody else can replace our folder in it. Where others may write, this takes the sticky bit. */
 function keeps(folder: string): boolean {
   const stat = statSync(folder, { throwIfNoEntry: false });
   const ours = stat && [0, process.geteuid?.()].includes(stat.uid);
@@ -87,7 +89,10 @@ async function canEnter(folder: string, account: Account | undefined): Promise<b
   return status === 0;
 }
 
-/** Ours, closed to writing by others, and as many bytes as the package: a sweep of /tmp may have taken some. */
+/**
+ * Ours, not writable by others, and with the package's number of bytes, because a cleaner of /tmp may have removed
+ * files.
+ */
 function intact(place: string, native: string, us: number): boolean {
   const copy = join(place, 'native');
   return ours(place, us) && existsSync(copy) && linksComplete(copy) && bytesIn(copy) === bytesIn(native);
@@ -101,7 +106,7 @@ function ours(place: string, us: number): boolean {
 function fill(target: string, native: string): void {
   cpSync(native, target, { recursive: true, verbatimSymlinks: true, filter: needed });
   chmodSync(target, 0o755);
-  // Whatever the umask of the install was, the account has to read all and run the programs.
+  // The account must read everything and run the programs, whatever umask the install had.
   for (const entry of readdirSync(target, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);
     if (entry.isDirectory()) chmodSync(path, 0o755);
@@ -119,7 +124,7 @@ function bytesIn(folder: string): number {
   return bytes;
 }
 
-/** Archives for linking C programs are of no use here. */
+/** Static archives only serve to link C programs. */
 function needed(path: string): boolean {
   return !path.endsWith('.a');
 }

@@ -14,14 +14,14 @@ import { dirname, join } from 'node:path';
 
 import { errorCode, StoreUnavailable } from './unavailable.ts';
 
-/** Whom a start tells what it has done, and what the operator has to do. */
+/** Where a start reports what it did, and what the operator has to do. */
 export interface Told {
   readonly log: (message: string) => void;
-  /** Absent where the process that serves has said it already. */
+  /** Absent when the serving process has already warned. */
   readonly warn?: ((message: string) => void) | undefined;
 }
 
-/** Makes the data folder (mode 0700) if absent and proves that we may write in it. */
+/** Makes the data folder (mode 0700) if absent, and checks that this process may write in it. */
 export function prepareDataDir(dataDir: string): void {
   try {
     makeFolder(dataDir);
@@ -34,26 +34,26 @@ export function prepareDataDir(dataDir: string): void {
   }
 }
 
-/** Folder by folder: Node's own recursive mkdir never ends below /proc. */
+/** Makes one folder after the other, because Node's own recursive mkdir never ends below /proc. */
 export function makeFolder(folder: string): void {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
   makeFolder(dirname(folder));
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
-    if (errorCode(error) !== 'EEXIST' || !statSync(folder).isDirectory()) throw error; // else another process was first
+    if (errorCode(error) !== 'EEXIST' || !statSync(folder).isDirectory()) throw error; // else another process made it
   }
 }
 
-/** All that a gateway makes in its data folder. */
+/** Everything that a gateway makes in its data folder. */
 const MADE =
   /^(postgres|postgres\.(lock|holders|running|log|log\.1|init-[0-9a-f]{12})|postgres-[a-z0-9]+-\d[\w.-]*|keys(\.[0-9a-f]{12})?|demo-token\.json)$/;
 /** Files that nobody else may read. */
 const SECRET = ['keys', 'demo-token.json', 'postgres.log', 'postgres.log.1'];
 
 /**
- * Closes the data folder and the secret files in it to other users, and says so. A folder with files of somebody else's
- * is left alone: others may need them. `mode` is what the folder may have at most.
+ * Closes the data folder and its secret files to other users, and logs it. A folder with foreign files stays open,
+ * because others may need those files. `mode` is the most that the folder may have.
  */
 export function closeToOthers(dataDir: string, { log, warn }: Told, mode = 0o700): void {
   const folder = realpathSync(dataDir);
@@ -64,10 +64,10 @@ export function closeToOthers(dataDir: string, { log, warn }: Told, mode = 0o700
     if (first === undefined && restrict(folder, mode)) {
       log(`the data folder ${folder} was open to other users (mode ${octal(found)}): its mode is ${octal(mode)} now`);
     } else {
-      const why = uid !== process.geteuid?.() ? 'belongs to another user' : `holds files of others (${first})`;
+      const why = uid !== process.geteuid?.() ? 'belongs to another user' : `holds foreign files (${first})`;
       warn?.(
-        `the data folder ${folder} is open to other users (mode ${octal(found)}) and ${why}: choose a folder of the ` +
-          `gateway's own with GATEWAY_DATA_DIR, or close this one (chmod ${octal(mode)})`,
+        `the data folder ${folder} is open to other users (mode ${octal(found)}) and ${why}: choose a folder for the ` +
+          `gateway alone with GATEWAY_DATA_DIR, or close this one (chmod ${octal(mode)})`,
       );
     }
   }
@@ -76,13 +76,13 @@ export function closeToOthers(dataDir: string, { log, warn }: Told, mode = 0o700
   }
 }
 
-/** Takes away what is beyond `mode`; whether there was such. Touches neither links nor what belongs to another user. */
+/** Removes the bits beyond `mode` and returns whether there were any. Skips links and what belongs to another user. */
 function restrict(path: string, mode: number): boolean {
   let fd: number;
   try {
     fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch {
-    return false; // Absent, a link, or closed to us: not a file that we made.
+    return false; // absent, a link, or closed to us: not a file that we made
   }
   try {
     const stat = fstatSync(fd);

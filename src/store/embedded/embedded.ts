@@ -15,21 +15,21 @@ import { watch } from './watch.ts';
 
 export { StoreUnavailable } from './unavailable.ts';
 
-/** A running PostgreSQL of our own, reached over a socket in its data folder. */
+/** A PostgreSQL that the gateway runs itself, reached over a socket in its data folder. */
 export interface EmbeddedStore {
-  /** Folder of the socket. For this process only: a long one is named by a descriptor. */
+  /** Folder of the socket, valid in this process only: a long path is named by a descriptor. */
   readonly host: string;
   readonly port: number;
   readonly database: 'gateway';
   /** Owner of the database, not a superuser. */
   readonly username: string;
-  /** The server's version, as `18.4`. */
+  /** The server's version, such as `18.4`. */
   readonly version: string;
-  /** Its binaries come from the npm package, or from this machine. */
+  /** `embedded`: binaries of the npm package. `path`: of this machine. */
   readonly origin: 'embedded' | 'path';
-  /** It ran already: another gateway process started it. */
+  /** Whether another gateway process had started the server. */
   readonly adopted: boolean;
-  /** Lets go of it. The last gateway process to do so stops the server. */
+  /** Releases the server. The last gateway process to do so stops it. */
   stop(): Promise<void>;
 }
 
@@ -41,15 +41,15 @@ export interface EmbeddedOptions extends Told {
 
 const database = 'gateway';
 
-/** Longest path of a socket, less one for the closing zero. */
+/** Longest path of a socket, without the terminating zero. */
 const socketPathLimit = 107;
 
-/** How long one process waits for another's initdb, start or stop, in seconds. */
+/** Seconds that one process waits for another's initdb, start or stop. */
 const patience = 150;
 
 /**
- * Opens the store in `<dataDir>/postgres`: makes the cluster at the first start, adopts a running server, else starts
- * one. Any number of processes may do so at the same moment. Throws StoreUnavailable.
+ * Opens the store in `<dataDir>/postgres`: makes the cluster at the first start, then adopts a running server or starts
+ * one. Any number of processes may do so at once. Throws StoreUnavailable.
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedStore> {
   if (process.platform !== 'linux') {
@@ -68,11 +68,11 @@ async function open(
   const cluster = join(dataDir, 'postgres');
   const account = accountFor(cluster);
   const binaries = await findBinaries({ dataDir, account, want, log });
-  // The server's user has to get to a copy of its programs that lies there.
+  // When the data folder holds a copy of the programs, the server's user must be able to enter it.
   closeToOthers(dataDir, { log, warn }, binaries.bin.startsWith(`${dataDir}/`) ? 0o711 : 0o700);
   warnOfSharedUser(cluster, account, warn);
   if (!clusterExists(cluster, binaries)) {
-    log(`making a database in ${cluster} with PostgreSQL ${binaries.version}`);
+    log(`creating a database in ${cluster} with PostgreSQL ${binaries.version}`);
     await makeCluster(cluster, { binaries, account, guard: guard.fd });
   } else if (account && ownerOf(cluster) === 0) {
     hand(cluster, account, { deep: true });
@@ -112,19 +112,19 @@ async function open(
   }
 }
 
-/** Its other processes are kept from the socket, and not from the files. */
+/** PostgreSQL keeps other processes of its user off the socket, but cannot keep them off its files. */
 function warnOfSharedUser(cluster: string, account: Account | undefined, warn: Told['warn']): void {
   if ((account?.name ?? ourName()) !== 'nobody') return;
-  const mend = account
+  const fix = account
     ? `stop the gateway, make a user (useradd --system postgres), give it the files (chown -R postgres ${cluster})`
     : 'run the gateway as a user of its own, which owns its data folder,';
   warn?.(
-    'PostgreSQL runs as the user nobody, and every other program that does can read and change the files of the database: ' +
-      `${mend} and start again, or set DATABASE_URL`,
+    'PostgreSQL runs as the user nobody, so every other program of that user can read and change the database files: ' +
+      `${fix} and start again, or set DATABASE_URL`,
   );
 }
 
-/** A socket's path has to be short. A descriptor of ours names a folder in few bytes, however deep it lies. */
+/** A socket's path must be short. A descriptor of ours names a folder in few bytes, however deep the folder is. */
 function socketFolder(cluster: string): { host: string; close(): void } {
   const path = join(cluster, `.s.PGSQL.${port}`);
   if (Buffer.byteLength(path) <= socketPathLimit) return { host: cluster, close: () => undefined };
@@ -142,14 +142,14 @@ async function stopUnlessHeld(dataDir: string, cluster: string, log: (message: s
   }
 }
 
-/** One process at a time makes, starts or stops the server of a data folder. */
+/** Only one process at a time makes, starts or stops the server of a data folder. */
 async function alone<T>(dataDir: string, action: (guard: Lock) => Promise<T>): Promise<T> {
   const path = join(dataDir, 'postgres.lock');
   const guard = await lock(path, 'exclusive', patience);
   if (!guard) {
     throw new StoreUnavailable(
       `Another gateway process has been starting or stopping the database for more than ${patience} s (it holds ` +
-        `${path}): end it, or choose another folder with GATEWAY_DATA_DIR.`,
+        `${path}): stop that process, or choose another folder with GATEWAY_DATA_DIR.`,
     );
   }
   try {
@@ -159,15 +159,15 @@ async function alone<T>(dataDir: string, action: (guard: Lock) => Promise<T>): P
   }
 }
 
-/** Counts this process among those that use the server, for as long as it lives. */
+/** Counts this process among the users of the server, until the process ends. */
 async function hold(dataDir: string): Promise<Lock> {
   const path = join(dataDir, 'postgres.holders');
   const holder = await lock(path, 'shared', patience);
   if (holder) return holder;
-  throw new StoreUnavailable(`The lock ${path} is held by a program that is not the gateway: end that program.`);
+  throw new StoreUnavailable(`The lock ${path} is held by a program that is not the gateway: stop that program.`);
 }
 
-/** Makes role and database where a first start was cut short; returns the server's version. */
+/** Makes role and database if a first start was cut short. Returns the server's version. */
 async function ensureDatabase(host: string): Promise<string> {
   const sql = postgres({
     host,

@@ -11,8 +11,9 @@ export interface Account {
 }
 
 /**
- * The user to switch to, or undefined to run as ourselves. PostgreSQL refuses to run as root, and initdb refuses a uid
- * without an entry in /etc/passwd, so root becomes whoever owns the cluster already, else `postgres`, else `nobody`.
+ * The user to switch to; `undefined` to run as the current user. PostgreSQL refuses to run as root, and initdb refuses
+ * a uid without an entry in /etc/passwd. So root switches to the owner of the cluster, else to `postgres`, else to
+ * `nobody`.
  */
 export function accountFor(cluster: string): Account | undefined {
   const owner = ownerOf(cluster);

@@ -3,7 +3,9 @@ import { closeSync, constants, openSync } from 'node:fs';
 import { run } from './run.ts';
 import { errorCode, StoreUnavailable } from './unavailable.ts';
 
-/** A kernel lock on a file. It ends with `release`, or with the last process that inherited `fd`: none goes stale. */
+/**
+ * A kernel lock on a file. It ends with `release`, or with the last process that inherited `fd`, so none is left over.
+ */
 export interface Lock {
   readonly fd: number;
   release(): void;
@@ -12,9 +14,9 @@ export interface Lock {
 const conflict = 75;
 
 /**
- * Takes flock(2) on a file, or returns undefined after `seconds`. Node has no flock of its own: the `flock` program
- * (util-linux) takes it on our descriptor, and a lock belongs to the open file, so it stays when that program ends.
- * Measured: 5 ms. It also holds between containers that share a folder, where process ids mean nothing.
+ * Takes flock(2) on a file, or returns undefined after `seconds`. Node has no flock, so the program `flock`
+ * (util-linux) takes it on our descriptor. The lock belongs to the open file, so it stays when that program ends.
+ * Measured: 5 ms. It also works between containers that share a folder, where process ids mean nothing.
  */
 export async function lock(path: string, mode: 'shared' | 'exclusive', seconds: number): Promise<Lock | undefined> {
   const fd = openLockFile(path);
@@ -40,7 +42,7 @@ export async function lock(path: string, mode: 'shared' | 'exclusive', seconds: 
 
 function openLockFile(path: string): number {
   try {
-    // Opened for reading: enough for flock, and a later run as another user can still open root's file.
+    // Opened for reading: that is enough for flock, and a later run as another user can still open root's file.
     return openSync(path, constants.O_RDONLY | constants.O_CREAT, 0o644);
   } catch (error) {
     throw new StoreUnavailable(

@@ -10,10 +10,10 @@ import { type Lock, lock } from './locks.ts';
 import { anywhere, programEnvironment } from './run.ts';
 import { errorCode, StoreUnavailable } from './unavailable.ts';
 
-/** Names the socket only: nothing listens on a network. */
+/** Only names the socket: the server listens on no network. */
 export const port = 5432;
 
-/** In seconds. A start may replay a long journal after a crash; leftovers of one end within moments. */
+/** In seconds. A start may replay a long write-ahead log after a crash; leftover processes end within moments. */
 const startLimit = 120;
 const leftoverLimit = 10;
 const stopLimit = 10;
@@ -23,7 +23,7 @@ const settings = {
   unix_socket_directories: '.',
   unix_socket_permissions: '0700',
   port: String(port),
-  // Who may connect is in these (admission.ts), whatever the files of the cluster name.
+  // These files say who may connect (admission.ts), whatever postgresql.conf names.
   hba_file: `${inheritedFolder}/pg_hba.conf`,
   ident_file: `${inheritedFolder}/pg_ident.conf`,
   cluster_name: 'gateway',
@@ -35,8 +35,8 @@ const settings = {
   jit: 'off',
   timezone: 'UTC',
   log_timezone: 'UTC',
-  // The log holds the server's own doings. Failed statements are the gateway's to report: their text and details may
-  // hold personal data.
+  // Only the server's own events. The gateway reports failed statements, because their text and details may hold
+  // personal data.
   logging_collector: 'off',
   log_min_messages: 'log',
   log_min_error_statement: 'panic',
@@ -45,8 +45,9 @@ const settings = {
 };
 
 /**
- * Adopts the postmaster of this cluster or starts one, and returns when it takes connections. Called under the lock.
- * Every PostgreSQL process inherits a kernel lock (`postgres.running`), so that "does any still run?" needs no guess.
+ * Adopts the running postmaster of this cluster or starts one. Returns when it accepts connections. The caller holds
+ * the lock of the data folder. Every PostgreSQL process inherits a kernel lock (`postgres.running`), which shows
+ * whether any still runs.
  */
 export async function startOrAdopt(
   cluster: string,
@@ -69,15 +70,15 @@ export async function startOrAdopt(
     }
     if (Date.now() > deadline) {
       throw new StoreUnavailable(
-        `Processes of an earlier PostgreSQL still hold the database in ${cluster}: end them (the gateway of another ` +
-          'container may own them), or choose another folder with GATEWAY_DATA_DIR.',
+        `Processes of an earlier PostgreSQL still hold the database in ${cluster}: stop them (they may belong to a gateway ` +
+          'in another container), or choose another folder with GATEWAY_DATA_DIR.',
       );
     }
     await pause(100);
   }
 }
 
-/** Orderly stop (SIGINT: ends sessions, writes a checkpoint), and after ten seconds SIGQUIT. */
+/** Sends SIGINT, which closes connections and writes a checkpoint, and SIGQUIT ten seconds later. */
 export async function stopPostmaster(cluster: string, log: (message: string) => void): Promise<void> {
   const pid = livingPostmaster(cluster);
   if (pid === undefined) return;
@@ -90,13 +91,13 @@ export async function stopPostmaster(cluster: string, log: (message: string) => 
   }
 }
 
-/** Has the running server read again who may connect: whoever connects from now on meets that. */
+/** Makes the running server read again who may connect. This applies to new connections. */
 export function reload(cluster: string): void {
   const pid = livingPostmaster(cluster);
   if (pid !== undefined) send(pid, 'SIGHUP');
 }
 
-/** Starts one; false when leftovers of an earlier one were in its way, which end by themselves. */
+/** Starts a server. False when leftovers of an earlier one, which end by themselves, were in the way. */
 async function start(
   cluster: string,
   options: { binaries: Binaries; account: Account | undefined; mark: Lock; log: (message: string) => void },
@@ -111,7 +112,8 @@ async function start(
   const child = spawn(join(binaries.bin, 'postgres'), ['-D', inheritedFolder, ...args], {
     cwd: anywhere,
     env: programEnvironment(),
-    // Its own session: Ctrl-C in our terminal must not reach it, we stop it in our own order.
+    // A process group of its own, so that Ctrl-C in our terminal does not reach it: the gateway stops it in its own
+    // order.
     detached: true,
     stdio: ['ignore', output, output, mark.fd, folder],
     ...(account && { uid: account.uid, gid: account.gid }),
@@ -134,11 +136,11 @@ async function start(
   const fatal = said.split('\n').findLast((line) => /FATAL|PANIC|error|could not/i.test(line));
   throw new StoreUnavailable(
     `PostgreSQL did not start (${fatal?.replace(/^.*?(FATAL|PANIC):\s*/, '') ?? ended ?? 'no reason given'}): see ` +
-      `${logPath}, mend that, or set DATABASE_URL to another PostgreSQL server.`,
+      `${logPath}, fix the cause, or set DATABASE_URL to another PostgreSQL server.`,
   );
 }
 
-/** Waits for "ready" in postmaster.pid; false when `lives` turns false first. */
+/** Waits for "ready" in postmaster.pid. False when `lives` turns false first. */
 async function ready(
   cluster: string,
   pid: number,
@@ -159,7 +161,7 @@ async function ready(
     }
     if (waited > 3000 && !told) {
       told = true;
-      log('PostgreSQL is starting; after a crash it replays its journal first');
+      log('PostgreSQL is starting; after a crash it replays its write-ahead log first');
     }
     await pause(10);
   }
@@ -173,8 +175,9 @@ export function livingPostmaster(cluster: string): number | undefined {
 }
 
 /**
- * Is this process a PostgreSQL of this cluster, and not a later owner of the same process id? Its working folder is the
- * cluster; a container's root may not read that of another user's process, so name and owner have to do there.
+ * Whether the process is a PostgreSQL of this cluster, and not a later process with the same id. Its working folder is
+ * the cluster. A container's root may not read the working folder of another user's process; there name and owner
+ * decide.
  */
 function alive(pid: number, cluster: string): boolean {
   try {
@@ -187,8 +190,8 @@ function alive(pid: number, cluster: string): boolean {
 }
 
 /**
- * Takes away what an earlier postmaster left: its process id may belong to another program by now, and PostgreSQL would
- * believe it. Called with the kernel lock in hand: none of the cluster's processes lives.
+ * Removes the files of an earlier postmaster. Its process id may belong to another program by now, which PostgreSQL
+ * would take for a running server. The caller holds the kernel lock, so none of the cluster's processes lives.
  */
 function sweep(cluster: string): void {
   for (const name of ['postmaster.pid', `.s.PGSQL.${port}.lock`]) rmSync(join(cluster, name), { force: true });
@@ -213,7 +216,7 @@ function send(pid: number, signal: 'SIGINT' | 'SIGQUIT' | 'SIGHUP'): void {
   }
 }
 
-/** Keeps one old log of 4 MB; returns where new entries begin. */
+/** Keeps one old log of 4 MB. Returns the offset where new entries start. */
 function rotate(path: string): number {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   if (size < 4 << 20) return size;

@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process';
 
 import type { Account } from './identity.ts';
 
-/** Programs start in `/`: it exists for every user, and nothing of ours depends on a working directory. */
+/** Programs start in `/`, which exists for every user. */
 export const anywhere = '/';
 
 /**
- * What PostgreSQL may see of our environment: the loader's and libfaketime's variables. Not our secrets, not PG*
- * (which would redirect it), and messages in English, because some of them are read here.
+ * What PostgreSQL may see of our environment: the variables of the loader and of libfaketime. It gets no secrets, and
+ * no PG*, which would redirect it. Messages are in English, because the gateway reads some of them.
  */
 export function programEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => /^(PATH|LD_|FAKETIME|DONT_FAKE|NO_FAKE)/.test(name));
@@ -21,7 +21,7 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-/** Runs a program to its end, as `account` if given; `inherit` become its descriptors 3, 4, … */
+/** Runs a program to its end, as `account` if given. `inherit` become its descriptors 3, 4, … */
 export function run(
   program: string,
   args: readonly string[],
@@ -47,7 +47,7 @@ export function run(
       child.once('error', failed);
       child.once('close', (status) => resolve({ status: status ?? undefined, stdout, stderr }));
     } catch (error) {
-      // Node throws where it cannot become the account: a user namespace may have one user only.
+      // Node throws when it cannot switch to the account: a user namespace may have one user only.
       failed(error);
     }
   });

@@ -1,9 +1,9 @@
-/** The store cannot be opened. The message is one sentence for an operator: what is wrong and how to mend it. */
+/** The store cannot be opened. The message tells the operator what is wrong and how to fix it. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
 }
 
-/** The `code` of a system error (`EACCES`, `ENOENT`, …), or undefined for any other value. */
+/** The `code` of a system error (`EACCES`, `ENOENT`, …); undefined for any other value. */
 export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

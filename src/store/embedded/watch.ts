@@ -1,12 +1,12 @@
 import { errorCode, StoreUnavailable } from './unavailable.ts';
 
-/** How often to look, and how long to leave a failed revival alone, in milliseconds. */
+/** Milliseconds between checks, and after a failed restart. */
 const interval = 500;
 const rest = 5000;
 
 /**
- * Looks after a server that may be killed from outside (by the out-of-memory killer, say): `revive` starts it again.
- * Returns how to end the watch, which waits for a revival under way. The timer keeps no process alive.
+ * Watches a server that may be killed from outside, for example by the out-of-memory killer, and starts it again with
+ * `revive`. The returned function ends the watch and waits for a running restart. The timer keeps no process alive.
  */
 export function watch(options: {
   lives: () => boolean;
@@ -18,7 +18,7 @@ export function watch(options: {
   let quietUntil = 0;
   const timer = setInterval(() => {
     if (reviving || Date.now() < quietUntil || lives()) return;
-    log('PostgreSQL has gone without being stopped; starting it again');
+    log('PostgreSQL ended unexpectedly; starting it again');
     reviving = revive()
       .catch((error: unknown) => {
         quietUntil = Date.now() + rest;

@@ -2,66 +2,68 @@ import type { EventReceipt } from '../../core/events.ts';
 import { type Fragment, sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/** Deliveries of webhooks, from the journal to their outcome (0014_webhooks.sql; decisions, section 15). */
+/** Webhook deliveries, from the journal to their outcome (0014_webhooks.sql). */
 
-/** An attempt that this process has leased and has to make now. */
+/** An attempt that this process has leased and must make now. */
 export interface Claim {
   readonly id: string;
-  /** What fences its outcome: attempts ever begun. */
+  /** Attempts ever started. It fences the outcome. */
   readonly attempt: number;
-  /** 1 to the length of the schedule; it begins anew with a replay. */
+  /** From 1 to the length of the schedule. A replay starts again at 1. */
   readonly number: number;
   readonly endpoint: string;
-  /** PostgreSQL's clock when it was leased, in Unix milliseconds. */
+  /** When it was leased, on PostgreSQL's clock, in Unix milliseconds. */
   readonly at: number;
   readonly url: string;
-  /** Sealed, as is the one before the last rotation, while that still signs. */
+  /** Sealed, like `oldSecret`: the secret before the last rotation, while it still signs. */
   readonly secret: string;
   readonly oldSecret: string | null;
-  /** Unix milliseconds since when receipts were lost to the receiver, and it has not been told yet. */
+  /**
+   * Unix milliseconds since when the receiver has lost receipts and does not know it yet; null when it has lost none.
+   */
   readonly gapSince: number | null;
-  /** How often that was; who accepts the claim has been told of these. */
+  /** Number of such losses. A receiver that accepts the claim knows about these. */
   readonly losses: number;
   readonly test: boolean;
   readonly receipt: EventReceipt;
 }
 
-/** How an attempt has ended. */
+/** The outcome of an attempt. */
 export interface Settlement {
-  /** These five as the claim had them. */
+  /** These five come from the claim. */
   readonly id: string;
   readonly endpoint: string;
   readonly url: string;
   readonly attempt: number;
   readonly losses: number;
   readonly delivered: boolean;
-  /** Nothing was attempted: it is given back, and does not count. */
+  /** Nothing was attempted: the claim is returned and does not count. */
   readonly unused: boolean;
-  /** Seconds until the next attempt; null: there is none. */
+  /** Seconds until the next attempt; null when there is none. */
   readonly wait: number | null;
-  /** The receiver wants no more of anything. */
+  /** The receiver wants no more deliveries (410). */
   readonly gone: boolean;
-  /** Of the response. */
+  /** HTTP status of the response; null without a response. */
   readonly status: number | null;
   readonly error: string | null;
 }
 
-/** Milliseconds for which an attempt is leased: its own ten seconds, and what may pass before it begins. */
+/** Milliseconds that an attempt is leased: its own ten seconds, and the time that may pass before it starts. */
 export const LEASE = 15_000;
-/** Attempts under way at an endpoint, over all replicas. */
+/** Running attempts at one endpoint, over all replicas. */
 const AT_ONE_ENDPOINT = 16;
-/** Attempts under way in this process. */
+/** Running attempts in this process. */
 export const SEATS = 512;
-/** Of them, those for endpoints that have nothing under way. */
+/** The part of SEATS kept for endpoints without a running attempt. */
 const RESERVED = 128;
-/** Seconds of nothing but failure after which an endpoint is disabled: three days. */
+/** Seconds of failures alone after which an endpoint is disabled: three days. */
 const PATIENCE = 3 * 86_400;
-/** Seconds that the log of a delivery is kept, as the journal keeps its receipt. */
+/** Seconds that the log of a delivery is kept; the journal keeps its receipt as long. */
 const KEPT = 7 * 86_400;
 
 const BLOCK = 64;
 
-/** The two padded keys of HMAC-SHA256 (RFC 2104), of which the store makes event ids. */
+/** The two padded keys of HMAC-SHA256 (RFC 2104), from which the store makes event ids. */
 export const padded = (key: Uint8Array): Fragment => {
   const block = new Uint8Array(BLOCK);
   block.set(key);
@@ -69,7 +71,7 @@ export const padded = (key: Uint8Array): Fragment => {
 };
 
 export interface Claiming {
-  /** The store's own key (store/calls/ledger.ts, ledgerKey). */
+  /** The store's own key (ledgerKey in store/calls/ledger.ts). */
   readonly eventKey: Uint8Array;
   readonly seats: number;
   /** Seconds before each attempt. */
@@ -77,8 +79,8 @@ export interface Claiming {
 }
 
 /**
- * Drops what may not be told any more, queues new receipts, and leases at most `seats` due deliveries. `more`: receipts are
- * left to queue.
+ * Drops deliveries that are no longer permitted, queues new receipts, and leases at most `seats` due deliveries.
+ * `more`: receipts are left to queue.
  */
 export async function claimDeliveries(
   db: Database,
@@ -92,8 +94,8 @@ export async function claimDeliveries(
 }
 
 /**
- * Writes outcomes down; returns how many were still wanted. Sent twice, the second changes nothing. `later`: deliveries that
- * are left, because somebody holds their endpoint.
+ * Stores outcomes. Returns how many were still wanted. Sent twice, the second time changes nothing. `later`: deliveries
+ * that remain, because another statement holds their endpoint.
  */
 export async function settleDeliveries(
   db: Database,
@@ -105,7 +107,10 @@ export async function settleDeliveries(
   return row ?? { taken: 0, later: [] };
 }
 
-/** Forgets at most `n` deliveries that ended seven days ago, and old secrets that sign no more; returns how many. */
+/**
+ * Deletes at most `n` deliveries that ended seven days ago, and secrets that no longer sign. Returns how many
+ * deliveries.
+ */
 export async function purgeDeliveries(db: Database, n: number): Promise<number> {
   const [row] = await db.query<{ purged: number }>(sql`
     WITH old AS (

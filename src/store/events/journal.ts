@@ -3,7 +3,7 @@ import { sql } from '../../core/sql.ts';
 import { NUMBERED } from '../doctor/doctor.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/** What keeps the journals of changes: retention, heartbeats, held families, lost places (0011_journal.sql). */
+/** Upkeep of the journals of changes: retention, heartbeats, held families, gaps (0011_journal.sql). */
 
 export type Family = (typeof EVENT_FAMILIES)[number];
 
@@ -13,12 +13,12 @@ export interface JournalOf {
   readonly site: string;
 }
 
-/** Seconds that a receipt is kept: 7 days (contract, Limits). */
+/** Seconds that a receipt is kept: 7 days. */
 const KEPT = 7 * 24 * 3600;
-/** Seconds after which a family that somebody waits for is told to be alive. */
+/** Seconds of silence after which a family with subscribers gets a heartbeat. */
 const SILENCE = 300;
 
-/** Removes receipts older than 7 days, at most `n`; returns how many. */
+/** Removes at most `n` receipts older than 7 days. Returns how many. */
 export async function trimJournals(db: Database, n: number): Promise<number> {
   const [row] = await db.query<{ removed: number }>(
     sql`SELECT gateway.trim_journals(make_interval(secs => ${KEPT}::integer), ${n}::integer) AS removed`,
@@ -26,7 +26,10 @@ export async function trimJournals(db: Database, n: number): Promise<number> {
   return row?.removed ?? 0;
 }
 
-/** Appends heartbeats of families that were silent for 5 minutes, on at most `n` websites; returns on how many. */
+/**
+ * Appends heartbeats of families that were silent for 5 minutes, on at most `n` websites. Returns the number of
+ * websites.
+ */
 export async function beatFamilies(db: Database, n: number): Promise<number> {
   const [row] = await db.query<{ websites: number }>(
     sql`SELECT gateway.beat_families(make_interval(secs => ${SILENCE}::integer), ${n}::integer) AS websites`,
@@ -34,13 +37,13 @@ export async function beatFamilies(db: Database, n: number): Promise<number> {
   return row?.websites ?? 0;
 }
 
-/** Appends what an import that nobody holds any more has left owing; returns how many receipts. */
+/** Appends the receipts that an abandoned import still owes. Returns how many. */
 export async function settleAbandonedImport(db: Database): Promise<number> {
   const [row] = await db.query<{ settled: number }>(sql`SELECT gateway.settle_abandoned_import() AS settled`);
   return row?.settled ?? 0;
 }
 
-/** Holds a family's receipts back; whether it was not held before. */
+/** Holds a family's receipts back. Returns false when it was held already. */
 export async function holdFamily(db: Database, { tenant, site }: JournalOf, family: Family): Promise<boolean> {
   const held = await db.query(
     sql`INSERT INTO gateway.family_hold (tenant, site, family) VALUES (${tenant}, ${site}, ${family})
@@ -49,7 +52,7 @@ export async function holdFamily(db: Database, { tenant, site }: JournalOf, fami
   return held.length > 0;
 }
 
-/** Lets a family's receipts go; whether it was held. */
+/** Releases a family's receipts. Returns whether it was held. */
 export async function releaseFamily(db: Database, { tenant, site }: JournalOf, family: Family): Promise<boolean> {
   const released = await db.query(
     sql`DELETE FROM gateway.family_hold WHERE tenant = ${tenant} AND site = ${site} AND family = ${family} RETURNING family`,
@@ -57,7 +60,7 @@ export async function releaseFamily(db: Database, { tenant, site }: JournalOf, f
   return released.length > 0;
 }
 
-/** Says that receipts of a family may be missing. Returns the types appended. */
+/** Appends that receipts of a family may be missing. Returns the appended types. */
 export async function reportGap(db: Database, { tenant, site }: JournalOf, family: Family): Promise<readonly string[]> {
   const types = [...new Set(['capture.gap', `${family}.gap`])];
   await db.query(sql`SELECT gateway.append_receipts(${tenant}, ${site}, ${types}::text[])`);
@@ -65,15 +68,15 @@ export async function reportGap(db: Database, { tenant, site }: JournalOf, famil
 }
 
 /**
- * Positions, and numbers of records, that a store may have given out between a backup and its loss; more than any takes in
- * that time. What they named must not be named again (0016_leap.sql).
+ * More positions, and more numbers of records, than a store gives out between a backup and its loss. What they named
+ * must not be named again (0016_leap.sql).
  */
 const LEAP = 1_000_000_000;
 
 /**
- * After a backup was put back: every journal goes on far behind what it may have given out, and its first receipts say
- * that others are missing; so do the numbers of organizations, websites and their records. One organization after the
- * other. Returns the number of websites. Repeating it does no harm.
+ * After a restored backup: moves every journal far past any position that it may have given out. Its first receipts
+ * then say that others are missing. The numbers of organizations, websites and their records move likewise. Works
+ * through one organization after the other. Returns the number of websites. Can be repeated safely.
  */
 export async function leapJournals(db: Database, families: readonly Family[]): Promise<number> {
   const types = families.map((family) => `${family}.gap`);

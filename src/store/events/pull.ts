@@ -5,7 +5,7 @@ import { guard } from '../calls/guard.ts';
 import { guarded, type ReadSession } from '../calls/read.ts';
 import { visible } from './subscriptions.ts';
 
-/** A stored receipt; times in Unix milliseconds. */
+/** A stored receipt. Times are Unix milliseconds. */
 export interface JournalRow {
   readonly position: number;
   readonly eventType: string;
@@ -15,26 +15,26 @@ export interface JournalRow {
 
 export interface ScannedWebsite {
   readonly website: string;
-  /** Last position of its journal; 0: nothing was ever recorded. */
+  /** Last position of its journal; 0 when nothing was ever recorded. */
   readonly head: number;
   /** Last position that retention has removed. */
   readonly trimmed: number;
-  /** Whether a family that the subscription names was ever recorded here. */
+  /** Whether a family of the subscription was ever recorded here. */
   readonly reported: boolean;
-  /** Stored receipts behind the position given, a fair share of them, by position. */
+  /** A fair share of the stored receipts after the given position, by position. */
   readonly rows: readonly JournalRow[];
 }
 
-/** A subscription and what lies behind the positions given, at one snapshot. */
+/** A subscription and the receipts after the given positions, at one snapshot. */
 export interface Scan {
   readonly revision: number;
   readonly eventTypes: readonly string[];
-  /** Whether a family that it names is held on one of its websites. */
+  /** Whether one of its families is held on one of its websites. */
   readonly paused: boolean;
   readonly websites: readonly ScannedWebsite[];
 }
 
-/** Stored receipts that one pull looks at (contract, Limits). */
+/** Stored receipts that one pull examines. */
 export const SCANNED = 100;
 
 type Head = [site: string, head: number, trimmed: number, reported: boolean];
@@ -50,8 +50,9 @@ interface ScanRow {
 }
 
 /**
- * Reads behind `positions` (by website id), under the guard. Websites with news share the hundred receipts equally: a busy
- * one cannot keep the others from being looked at; of what was found a page takes the oldest. Positions have no gaps, so a share is a range of the primary key.
+ * Reads after `positions` (by website id), under the guard. Websites with news share the hundred receipts equally, so a
+ * busy one does not crowd out the others. A page takes the oldest of what was found. Positions have no gaps, so a share
+ * is a range of the primary key.
  */
 export async function scanJournals(
   session: Pick<ReadSession, 'db' | 'authority' | 'verified'>,

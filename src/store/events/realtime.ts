@@ -4,15 +4,15 @@ import { StaleAuthority } from '../calls/guard.ts';
 import type { ReadSession } from '../calls/read.ts';
 import { type Database, mayRepeat, sqlState } from '../driver/postgres.ts';
 
-/** Realtime sessions, their tickets and what was acknowledged in them (0015_realtime.sql). */
+/** Realtime sessions, their tickets and their acknowledged cursors (0015_realtime.sql). */
 
 type Caller = Pick<ReadSession, 'db' | 'authority' | 'verified'>;
 type Answer<Done> = { readonly done: Done } | { readonly refused: FailureCode };
 
-/** SQLSTATE by which a function says that the authority went. */
+/** The SQLSTATE by which a function reports that the authority has ended. */
 const STALE = 'GW401';
 
-/** One call of a function that proves the authority itself. Throws the Failure of a refusal, or StaleAuthority. */
+/** Calls a function that proves the authority itself. Throws the Failure of a refusal, or StaleAuthority. */
 async function write<Done>(session: Caller, call: Fragment): Promise<Done> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -24,7 +24,7 @@ async function write<Done>(session: Caller, call: Fragment): Promise<Done> {
       return row.answer.done;
     } catch (error) {
       if (sqlState(error) === STALE) throw new StaleAuthority();
-      // What an attempt with a lost answer has left: a session that nobody knows, a ticket that the next one ends.
+      // An attempt with a lost answer leaves a session that nobody knows, or a ticket that the next one replaces.
       if (attempt > 1 || !mayRepeat(error)) throw error;
     }
   }
@@ -38,7 +38,7 @@ export interface NewSession {
   readonly ticket: Uint8Array;
 }
 
-/** Times in Unix milliseconds. Throws `not_permitted` for an origin that is not registered, or `inventory_limit`. */
+/** Times are Unix milliseconds. Throws `not_permitted` for an origin that is not registered, or `inventory_limit`. */
 export const createSession = (
   session: Caller,
   { id, origin, sites, ticket }: NewSession,
@@ -50,7 +50,7 @@ export const createSession = (
   );
 };
 
-/** Throws `not_permitted` for the origin, `not_found` for a session that is not this credential's, origin's and websites'. */
+/** Throws `not_permitted` for the origin, `not_found` for a session of another credential, origin or websites. */
 export const createTicket = (
   session: Caller,
   { id, origin, ticket }: Omit<NewSession, 'sites'>,
@@ -71,14 +71,14 @@ export const closeSession = async (
   await write(session, sql`gateway.close_realtime_session(${digest}, ${revision}, ${origin}, ${id})`);
 };
 
-/** A ticket as an upgrade brings it. */
+/** A ticket as the upgrade request carries it. */
 export interface TicketUse {
   readonly session: string;
   readonly origin: string;
   readonly ticket: Uint8Array;
 }
 
-/** Whose session a ticket would open, without using it up. */
+/** The token and websites of the session that a ticket would open. Does not use the ticket up. */
 export async function ticketHolder(
   db: Database,
   { session, origin, ticket }: TicketUse,
@@ -100,7 +100,7 @@ export interface HeldSession {
   readonly epoch: number;
 }
 
-/** Uses the ticket up: of all who try, one gets the session. `expiresAt`: Unix milliseconds. */
+/** Uses a ticket up: of all who try, one gets the session. `expiresAt` is in Unix milliseconds. */
 export async function useTicket(
   db: Database,
   { session, origin, ticket }: TicketUse,
@@ -111,16 +111,18 @@ export async function useTicket(
   return row?.held ? { epoch: row.held.epoch, expiresAt: row.held.expires_at } : undefined;
 }
 
-/** Why a socket is over: its authority ended, its session was closed or ran out, another socket took its place. */
+/** Why a socket ends: its authority ended, its session was closed or expired, or another socket replaced it. */
 export type Ended = 'authority' | 'closed' | 'expired' | 'replaced';
 
 export interface Watched extends HeldSession {
-  /** The token and the revision that the socket was last proved under. */
+  /** The token and revision under which the socket was last proved. */
   readonly digest: Uint8Array;
   readonly revision: number;
 }
 
-/** What became of sessions: of those that hold as they did nothing is told. `changed`: another revision, look again. */
+/**
+ * The sessions that have changed or ended; unchanged ones are left out. `changed`: another revision, so prove it again.
+ */
 export async function endedSessions(
   db: Database,
   held: readonly Watched[],
@@ -139,7 +141,7 @@ export async function endedSessions(
   );
 }
 
-/** Says that this process still holds these sockets. */
+/** Renews the lease of the sockets that this process holds. */
 export async function renewSessions(db: Database, held: readonly HeldSession[]): Promise<void> {
   await db.query(
     sql`UPDATE gateway.realtime_session s SET held_until = now() + make_interval(secs => ${LEASE}::integer)
@@ -148,7 +150,7 @@ export async function renewSessions(db: Database, held: readonly HeldSession[]):
   );
 }
 
-/** Removes sessions that have run out, with what was acknowledged in them; how many, `most` at once. */
+/** Removes at most `most` expired sessions with their acknowledged cursors. Returns how many. */
 export async function dropSessions(db: Database, most: number): Promise<number> {
   const rows = await db.query(
     sql`DELETE FROM gateway.realtime_session WHERE id IN (
@@ -158,7 +160,7 @@ export async function dropSessions(db: Database, most: number): Promise<number> 
   return rows.length;
 }
 
-/** Lets a session go whose socket has closed, so that it may make room, behind those that closed before it. */
+/** Releases a session whose socket has closed, so that it may make room after those that closed before it. */
 export async function releaseSession(db: Database, { session, epoch }: HeldSession): Promise<void> {
   await db.query(
     sql`UPDATE gateway.realtime_session SET held_until = now() WHERE id = ${session} AND epoch = ${epoch}`,
@@ -171,11 +173,11 @@ export interface Ack extends HeldSession {
   readonly cursor: string;
 }
 
-/** Stores what was acknowledged; of which of them it was stored. Not of a session whose socket is another one now. */
+/** Stores cursors and returns which were stored. A session that has another socket by now stores none. */
 export async function storeAcks(db: Database, acks: readonly Ack[]): Promise<ReadonlySet<Ack>> {
   const rows = await db.query<{ n: number }>(
     sql`WITH s AS (
-          -- Held, so that nobody closes it meanwhile: the reference would undo the acknowledgements of all the others.
+          -- Locked, so that nobody closes it meanwhile: the foreign key would then undo all the other acknowledgements.
           SELECT id, epoch FROM gateway.realtime_session
            WHERE id = ANY (${acks.map(({ session }) => session)}::text[]) ORDER BY id FOR KEY SHARE
         ), k AS (
@@ -193,7 +195,7 @@ export async function storeAcks(db: Database, acks: readonly Ack[]): Promise<Rea
   return new Set(rows.flatMap(({ n }) => acks[n - 1] ?? []));
 }
 
-/** The cursor last acknowledged in the session of that revision of a subscription. */
+/** The cursor last acknowledged in the session for that revision of a subscription. */
 export async function readAck(
   { db, authority }: Pick<Caller, 'db' | 'authority'>,
   session: string,
@@ -206,14 +208,14 @@ export async function readAck(
   return row?.cursor;
 }
 
-/** A website's journal and the position that somebody knows of it. */
+/** A website's journal and a known position in it. */
 export interface KnownHead {
   readonly tenant: string;
   readonly site: string;
   readonly position: number;
 }
 
-/** Journals that have grown past the positions given: one statement for all that a process streams. */
+/** Journals that have grown past the given positions: one statement for all websites that a process streams. */
 export async function grownHeads(db: Database, known: readonly KnownHead[]): Promise<KnownHead[]> {
   const rows = await db.read<{ n: number; position: number }>(
     sql`SELECT k.n::integer AS n, h.position::double precision AS position

@@ -10,7 +10,9 @@ import { type Database, mayRepeat, sqlState } from '../driver/postgres.ts';
 
 type Session = Pick<ReadSession, 'db' | 'authority' | 'verified'>;
 
-/** gateway.subscription_state: a subscription and, in the order of its sites, the positions that its start means now. */
+/**
+ * gateway.subscription_state: a subscription and, in the order of its sites, the positions that its `start` means now.
+ */
 const Stored = z.object({
   id: z.string(),
   revision: z.int().min(1),
@@ -25,7 +27,7 @@ const Stored = z.object({
 });
 export type StoredSubscription = z.output<typeof Stored>;
 
-/** The row as gateway.subscription_state has told it; throws `subscription_corrupt` for what is none. */
+/** Parses the state of gateway.subscription_state. Throws `subscription_corrupt` when it is invalid. */
 export function storedSubscription(state: unknown): StoredSubscription {
   const { data, error } = Stored.safeParse(state);
   if (data) return data;
@@ -34,7 +36,7 @@ export function storedSubscription(state: unknown): StoredSubscription {
 
 const sitesOf = (authority: Authority): string[] => [...authority.websites.values()].map(({ site }) => site);
 
-/** Whether a row `s` exists for this caller: of its installation, and of granted websites alone. */
+/** Whether a row `s` exists for this caller: it belongs to the installation and has only granted websites. */
 export const visible = (authority: Authority): Fragment =>
   sql`s.installation_id = ${authority.installationId} AND s.sites <@ ${sitesOf(authority)}::bigint[]`;
 
@@ -70,14 +72,14 @@ export interface StoredDefinition {
   readonly start: 'beginning' | 'retained';
 }
 
-/** The ledger's place for a write that has an Idempotency-Key. */
+/** The ledger entry of a write with an Idempotency-Key. */
 export interface Place {
   readonly operationId: string;
   /** SHA-256 of input and revisions. */
   readonly fingerprint: Uint8Array;
 }
 
-/** As the ledger tells of commands (store/calls/ledger.ts); these are never pending and their outcome is never unknown. */
+/** The ledger's answer (store/calls/ledger.ts). These writes are never pending, and their outcome is always known. */
 export type SubscriptionEntry =
   | { readonly state: 'new' | 'settled'; readonly outcome: Ending }
   | { readonly state: 'conflict' | 'forgotten' };
@@ -87,8 +89,8 @@ const ATTEMPTS = 3;
 const STALE = 'GW401';
 
 /**
- * Performs a write, under its key where it has one. What a lost reply hides is asked for again where that cannot do it
- * twice: under a key, and of a creation, whose id is the call's own.
+ * Performs a write, under its idempotency key if it has one. After a lost reply the write is repeated if it cannot take
+ * effect twice. This holds under a key, and for a creation, whose id this call has made.
  */
 export async function writeSubscription(
   db: Database,
@@ -110,7 +112,7 @@ export async function writeSubscription(
       const [row] = await db.query<{ ok: boolean; entry: SubscriptionEntry | null }>(statement);
       if (row?.ok !== true || !row.entry) throw new StaleAuthority();
       session.verified = true;
-      // What an attempt of this very call has done is no replay.
+      // A repeated attempt finds the effect of this very call, which is no replay.
       return attempt > 1 && row.entry.state === 'settled' ? { ...row.entry, state: 'new' } : row.entry;
     } catch (error) {
       if (sqlState(error) === STALE) throw new StaleAuthority();

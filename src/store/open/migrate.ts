@@ -5,7 +5,7 @@ import { type Database, sqlState } from '../driver/postgres.ts';
 import { StoreUnavailable } from '../embedded/unavailable.ts';
 
 const FOLDER = new URL('src/store/migrations/', packageRoot);
-/** Any fixed number: every process that migrates asks for this advisory lock. */
+/** An arbitrary fixed number: the advisory lock that every migrating process takes. */
 const LOCK = 7_310_482;
 
 export interface Migration {
@@ -27,9 +27,9 @@ export async function migrations(): Promise<Migration[]> {
 }
 
 /**
- * Brings the store to the current schema and returns its version. Safe when several processes start at once: each
- * migration is one script, so one transaction, that takes the lock, records itself and then changes the schema; the
- * process that comes second fails on the record's key and goes on.
+ * Brings the store to the current schema and returns its version. Several processes may start at once. Each migration
+ * is one script, so one transaction: it takes the lock, records itself, then changes the schema. The process that comes
+ * second fails on the key of the record and continues with the next migration.
  */
 export async function migrate(db: Database): Promise<{ version: number; applied: string[] }> {
   await db.script(`SELECT pg_advisory_xact_lock(${LOCK});
@@ -52,7 +52,10 @@ export async function migrate(db: Database): Promise<{ version: number; applied:
   return { version: all.length, applied };
 }
 
-/** For who changes nothing: the store's version where it is the current one; throws StoreUnavailable where it is not. */
+/**
+ * For a process that must not change the schema: returns its version, or throws StoreUnavailable when it is not
+ * current.
+ */
 export async function requireMigrated(db: Database): Promise<number> {
   const [begun] = await db.read<{ begun: boolean }>(
     sql`SELECT to_regclass('public.gateway_migration') IS NOT NULL AS begun`,
@@ -62,7 +65,7 @@ export async function requireMigrated(db: Database): Promise<number> {
   requireKnown(current, known);
   if (current < known) {
     throw new StoreUnavailable(
-      `The store is at schema version ${current}, this gateway needs ${known}, and this command changes nothing. Run \`gateway migrate\` first, or the version of the gateway that the store has.`,
+      `The store has schema version ${current}, but this gateway needs ${known}, and this command does not change the schema. Run \`gateway migrate\` first, or use the gateway version that made the store.`,
     );
   }
   return current;
@@ -71,7 +74,7 @@ export async function requireMigrated(db: Database): Promise<number> {
 function requireKnown(current: number, known: number): void {
   if (current <= known) return;
   throw new StoreUnavailable(
-    `The store is at schema version ${current}, this gateway knows ${known}. Start the newer gateway, or restore a backup.`,
+    `The store has schema version ${current}, but this gateway knows only ${known}. Start the newer gateway, or restore a backup.`,
   );
 }
 

@@ -8,62 +8,68 @@ import { lookAt, reaching, requirePooler, requirePrimary, requireSession, type S
 export { StoreUnavailable } from '../embedded/embedded.ts';
 
 export interface Store {
-  /** Fast reads, and writes that wait for nobody. */
+  /** Fast reads, and writes that do not wait for locks. */
   readonly db: Database;
-  /** Reports, searches, imports and whatever else may take long: on connections of its own, made at first use. */
+  /** Reports, searches, imports and other slow work, on connections of their own, opened at first use. */
   readonly slow: Database;
-  /** What the gateway does by itself, in rounds: on a connection of its own, so that it and callers never wait for each other. */
+  /**
+   * The gateway's own periodic work, on a connection of its own, so that this work and callers never wait for each
+   * other.
+   */
   readonly upkeep: Database;
-  /** One connection each, for writes, which may wait for rows and then never stand before a read. */
+  /** Writes, one connection each. A write may wait for rows, so it must not stand in front of a read. */
   readonly writers: readonly [Database, ...Database[]];
   /**
-   * For batches of tasks that begin and that end, which wait for nobody: one connection each. In one pool, answers on the
-   * one would hide that the other has gone silent.
+   * Batches of tasks that start and that end; neither waits for locks. Each has one connection in a pool of its own. In
+   * one pool, answers on one connection would hide that the other has gone silent.
    */
   readonly tasks: { readonly begins: Database; readonly ends: Database };
-  /** Of DATABASE_REPLICA_URL. */
+  /** From DATABASE_REPLICA_URL. */
   readonly replica: Replica | undefined;
-  /** `undefined` on a DATABASE_URL. */
+  /** `undefined` when DATABASE_URL is set. */
   readonly embedded: EmbeddedStore | undefined;
   readonly version: number;
-  /** What is under way on each of them. */
+  /** The running statements of each pool. */
   readonly pools: readonly Pool[];
   close(): Promise<void>;
 }
 
 export interface StoreOptions {
   readonly databaseUrl: string | undefined;
-  /** The setting that `databaseUrl` comes from; DATABASE_URL where absent. */
+  /** The setting that `databaseUrl` comes from. Default: DATABASE_URL. */
   readonly setting?: Setting;
-  /** The server itself, where `databaseUrl` leads to a pooler in transaction mode. */
+  /** Address of the server itself, when `databaseUrl` leads to a pooler in transaction mode. */
   readonly directUrl?: string | undefined;
-  /** For reads that may lag. */
+  /** Address of a replica, for reads that may be some seconds old. */
   readonly replicaUrl?: string | undefined;
   readonly dataDir: string;
   readonly connections: number;
-  /** Whether a store of an older schema is brought to the current one, or refused; the former where absent. */
+  /** Whether a store with an older schema is migrated (the default) or refused. */
   readonly migrates?: boolean | undefined;
   /** Milliseconds. */
   readonly statementTimeout?: number;
   readonly name?: string;
-  /** Told of every statement, for traces. */
+  /** Called for every statement, for traces. */
   readonly onStatement?: OnStatement | undefined;
   readonly log: (message: string) => void;
-  /** Told what an operator has to mend. */
+  /** Receives what an operator has to fix. */
   readonly warn?: ((message: string) => void) | undefined;
 }
 
-// With the grace of a silent server, a request has its 503 within 3 s (checks, F-06).
+// Together with the 500 ms for a silent server, a request gets its 503 within 3 s (check F-06).
 const FAST_TIMEOUT = 2_500;
-// A write may have waited for its turn before (gateway/writes.ts).
+// Shorter, because a write may already have waited for its turn.
 const WRITE_TIMEOUT = 1_500;
 const SLOW_TIMEOUT = 15_000;
-/** Connections for slow reads: an app has at most two of them (store/driver/connections.ts), so one is left for the others. */
+/**
+ * Connections for slow reads. An app holds at most two of them (store/driver/connections.ts), so one is left for
+ * others.
+ */
 const SLOW = 3;
 
 /**
- * Opens the store, DATABASE_URL before the embedded PostgreSQL, at the current schema. Throws
- * StoreUnavailable with a sentence for the operator.
+ * Opens the store and migrates it: the server of DATABASE_URL, or else the embedded PostgreSQL. Throws StoreUnavailable
+ * with a sentence for the operator.
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const {
@@ -95,7 +101,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       name: `${name}${part}`,
       keyed,
     });
-    // Batches do the work of several callers: their statements are nobody's alone.
+    // A batch does the work of several callers, so its statements belong to no single trace.
     return watch(opened, part === '' ? 'reads' : part.slice(1), connections, keyed ? undefined : options.onStatement);
   };
   const db = connect(options.connections, options.statementTimeout ?? FAST_TIMEOUT, '');
@@ -113,7 +119,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     await Promise.all([db, slow, upkeep, tasks.begins, tasks.ends, ...writers].map((one) => one.close()));
     await embedded?.stop();
   };
-  // A pooler has no session that a migration could rely on.
+  // A pooler gives a migration no connection of its own, so migrations go to the server itself.
   const server = directUrl === undefined ? slow : single(directUrl, name);
   try {
     const place = await reaching(setting, databaseUrl, () => lookAt(slow));
@@ -145,6 +151,6 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   }
 }
 
-/** One connection past the pooler. */
+/** One connection to the server itself. */
 const single = (target: string, name: string): Database =>
   openDatabase({ target, connections: 1, statementTimeout: SLOW_TIMEOUT, name: `${name}-direct` });

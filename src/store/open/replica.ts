@@ -3,19 +3,20 @@ import type { Standing } from '../calls/guard.ts';
 import { type Database, isUnavailable, openDatabase, sqlState } from '../driver/postgres.ts';
 import { lookAt, reaching, refusesSettings, requireReplica, requireSession } from './server.ts';
 
-/** Whose rows an answer is made of, and from how far in the log: for `written` to prove. */
+/** Where the rows of an answer come from: the server, and how much of the log it had replayed. For `written`. */
 export interface Origin {
   readonly place: string;
   readonly replayed: string;
 }
 
-/** A streaming replica for reads that may lag. What it says stands only with a proof of the authority by the primary. */
+/** A streaming replica for reads that may be old. An answer counts only after the primary has proved the authority. */
 export interface Replica {
-  /** Whether it answers and lacks nothing that was committed 10 s ago, or `lag`. */
+  /** Whether the replica answers and has everything that was committed 10 s (or `lag`) ago. */
   current(): boolean;
   /**
-   * The first row of `SELECT … statement` there, with its origin. The standing's guard says that the server which runs it is the primary's replica and holds what was there at `now`. `undefined` where the primary is
-   * to be asked: for whatever reason, and at once when the replica is given up meanwhile.
+   * The first row of `SELECT … statement` on the replica, with its origin. The guard of the standing says that the
+   * server is a replica of the primary and has everything that the primary had at `now`. `undefined` means: ask the
+   * primary. This comes at once when the replica is given up during the read.
    */
   read<Row extends object>(statement: (standing: Standing) => Fragment): Promise<(Row & Origin) | undefined>;
   close(): Promise<void>;
@@ -26,33 +27,37 @@ export interface ReplicaOptions {
   readonly primary: Database;
   readonly name: string;
   readonly log: (message: string) => void;
-  /** Milliseconds that what is read from it may be old. */
+  /** Milliseconds that data of the replica may be old. */
   readonly lag?: number;
-  /** Milliseconds between looks at it. */
+  /** Milliseconds between checks of the replica. */
   readonly every?: number;
-  /** Milliseconds that it is left alone when it has failed twice in a row. */
+  /** Milliseconds that the replica is not used after two failures in a row. */
   readonly rest?: number;
-  /** Counts what is under way on its connections. */
+  /** Counts the running statements of its connections. */
   readonly watch?: (db: Database, connections: number) => Database;
 }
 
-/** An app has at most two of them (store/driver/connections.ts). */
+/** An app holds at most two of them (store/driver/connections.ts). */
 const CONNECTIONS = 3;
 const LAG = 10_000;
 const EVERY = 1_000;
 const REST = 30_000;
-/** Milliseconds for a look: it is away for whoever asks after that. */
+/** Milliseconds for a check. After that the replica counts as not answering. */
 const PATIENCE = 1_000;
-/** Milliseconds for a read: with the 15 s of the primary after it, an answer comes before the 20 s of a silent socket. */
+/**
+ * Milliseconds for a read. With the primary's 15 s after it, an answer comes before the 20 s limit of a silent socket.
+ */
 const TIMEOUT = 3_500;
 
-/** Bytes of the log from its beginning: what the primary has on disk, and so may have streamed; what a replica has replayed. */
+/**
+ * Bytes of the write-ahead log: what the primary has flushed, and so may have streamed; what a replica has replayed.
+ */
 const FLUSHED: Fragment = sql`pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::bigint`;
 const REPLAYED: Fragment = sql`pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::bigint`;
 
 /**
- * Which rows a server has, as it says of itself: cluster, database, timeline. A replica tells the timeline of its last restart
- * point: after a failover it counts again once it has made one.
+ * Identifies the rows that a server has: cluster, database, timeline. A replica reports the timeline of its last
+ * restart point. After a failover, it is used again once it has made a restart point.
  */
 const placeOf = (timeline: Fragment): Fragment =>
   sql`(SELECT system_identifier FROM pg_control_system()) || ' ' || current_database() || ' ' || ${timeline}`;
@@ -60,13 +65,13 @@ const PRIMARY_PLACE = placeOf(sql`left(pg_walfile_name(pg_current_wal_flush_lsn(
 const REPLICA_PLACE = placeOf(sql`(SELECT upper(lpad(to_hex(timeline_id), 8, '0')) FROM pg_control_checkpoint())`);
 
 /**
- * Whether the server that runs the statement, as the primary, has written all that an answer was made of: false where it was
- * promoted and began a log of its own, null where it is no primary any more.
+ * Whether the server that runs the statement, as the primary, has written all that an answer was made of. False when it
+ * was promoted and started a log of its own; null when it is no longer a primary.
  */
 export const written = ({ place, replayed }: Origin): Fragment =>
   sql`CASE WHEN NOT pg_is_in_recovery() THEN ${PRIMARY_PLACE} = ${place} AND ${FLUSHED} >= ${replayed}::bigint END`;
 
-/** What the primary had flushed at a moment: of its clock, and of this process. */
+/** What the primary had flushed at one moment: `at` on this process's clock, `now` on the primary's clock. */
 export interface Mark {
   readonly at: number;
   readonly now: Date;
@@ -74,14 +79,15 @@ export interface Mark {
   readonly position: number;
 }
 
-/** Whether the server that runs the statement is the primary's replica and has replayed a mark: of this server, now. */
+/** Whether the server that runs the statement is a replica of the primary and has replayed up to a mark. */
 export const passing = ({ place, position }: Pick<Mark, 'place' | 'position'>): Fragment =>
   sql`(SELECT pg_is_in_recovery() AND ${REPLICA_PLACE} = ${place} AND ${REPLAYED} >= ${position}::bigint AS ok) guard`;
 
 /**
- * Follows it by positions in the log: one that the primary had flushed at a moment, and that the replica has replayed,
- * tells that the replica holds what was there at that moment. No clocks are compared, and an idle store is no lag. Throws
- * StoreUnavailable where the address leads to another cluster or a pooler; a replica that is away at the start may come.
+ * Follows the replica by log positions. The replica has replayed a position that the primary had flushed at some
+ * moment, so it has everything that the primary had then. No clocks are compared, and an idle store does not count as
+ * lag. Throws StoreUnavailable when the address leads to another cluster or to a pooler. The replica may be down at the
+ * start.
  */
 export async function openReplica(options: ReplicaOptions): Promise<Replica> {
   const { url, primary, watch = (db: Database) => db } = options;
@@ -99,7 +105,7 @@ export async function openReplica(options: ReplicaOptions): Promise<Replica> {
   try {
     const [place, own] = await Promise.all([
       lookAt(probe).catch((error: unknown) => {
-        // Away or too busy for it: the follower goes on looking. What refuses our settings is a pooler.
+        // Down or too busy: the follower keeps checking. A server that refuses our settings is a pooler.
         if (isUnavailable(error) && !(error instanceof Error && refusesSettings(error))) return undefined;
         return reaching('DATABASE_REPLICA_URL', url, () => Promise.reject(error));
       }),
@@ -138,14 +144,16 @@ class Follower {
   readonly #lag: number;
   readonly #every: number;
   readonly #rest: number;
-  /** Later than `#passed`. */
+  /** Marks later than `#passed`. */
   #marks: Mark[] = [];
-  /** The latest that the replica has replayed. */
+  /** The latest mark that the replica has replayed. */
   #passed: Mark | undefined;
-  /** Those who wait for an answer of it. */
+  /** Gives up each running read. */
   readonly #waiting = new Set<() => void>();
   #told = '';
-  /** Whether that it fails was told since the last change, how often it has in a row, and until when it is left alone. */
+  /**
+   * Whether a failed report was logged since the last change; failures in a row; end of the pause after two failures.
+   */
   #failed = false;
   #failures = 0;
   #resting = 0;
@@ -161,12 +169,12 @@ class Follower {
     this.#rest = rest;
   }
 
-  /** What it holds, while that is not too old. */
+  /** The latest replayed mark, while it is recent enough. */
   mark(): Mark | undefined {
     return this.#passed && performance.now() - this.#passed.at <= this.#lag ? this.#passed : undefined;
   }
 
-  /** An answer of it; none where it fails or is given up meanwhile. */
+  /** The rows of an answer; none when the read fails or the replica is given up during it. */
   while<Row>(answer: Promise<Row[]>): Promise<Row[]> {
     return new Promise((resolve) => {
       const end = (rows: Row[]): void => {
@@ -181,9 +189,9 @@ class Follower {
           end(rows);
         },
         (error: unknown) => {
-          if (!this.#waiting.has(leave)) return; // it was given up before
+          if (!this.#waiting.has(leave)) return; // given up before
           leave();
-          // 22023: a time zone that it does not know, nor does the primary.
+          // 22023: an unknown time zone. The primary does not know it either, so the replica is not at fault.
           if (sqlState(error) !== '22023') this.#fail(error);
         },
       );
@@ -204,14 +212,17 @@ class Follower {
     clearTimeout(this.#timer);
   }
 
-  /** One report may be too much for it. Another one after that would cost its caller the same seconds, and so on. */
+  /**
+   * One report may be too much for the replica. After a second failure it pauses, or each caller would lose those
+   * seconds.
+   */
   #fail(error: unknown): void {
     if (++this.#failures > 1) {
       this.#resting = performance.now() + this.#rest;
-      this.#lose('makes none', error);
+      this.#lose('failed twice in a row', error);
     } else if (!this.#failed) {
       this.#failed = true;
-      this.#log(`the replica could not make a report${codeOf(error)}: the primary does`);
+      this.#log(`the replica could not make a report${codeOf(error)}: it is read from the primary`);
     }
   }
 
@@ -224,12 +235,13 @@ class Follower {
                    current_setting('statement_timeout')::interval = ${PATIENCE}::integer * interval '1 ms' AS limited`,
       );
     } catch (error) {
-      return this.#lose('is away', error);
+      return this.#lose('does not answer', error);
     }
-    if (!seen?.standby) return this.#lose('was promoted and follows nobody');
+    if (!seen?.standby) return this.#lose('was promoted and follows no primary');
     if (!seen.limited) return this.#lose('is behind a pooler');
     const at = performance.now();
-    // Read after it: what it has replayed the primary has flushed by now. Where the primary does not answer, time tells.
+    // The primary is read after the replica, so it has flushed all that the replica has replayed. When the primary does
+    // not answer, no mark is added, and the last one ages.
     const own = await this.#primary
       .read<{ now: Date; place: string; position: string }>(
         sql`SELECT now() AS now, ${PRIMARY_PLACE} AS place, ${FLUSHED} AS position`,
@@ -258,10 +270,10 @@ class Follower {
 
   #giveUp(reason: string, error?: unknown): void {
     for (const leave of [...this.#waiting]) leave();
-    this.#tell(`the primary makes the reports: the replica ${reason}`, error);
+    this.#tell(`reports are read from the primary: the replica ${reason}`, error);
   }
 
-  /** Each change once. */
+  /** Logs each change once. */
   #tell(what: string, error?: unknown): void {
     if (what === this.#told) return;
     this.#told = what;
@@ -270,7 +282,7 @@ class Follower {
   }
 }
 
-/** The code of an error that is ours to tell; its words may hold data. */
+/** Only the code of an error is logged, because its message may hold data. */
 function codeOf(error: unknown): string {
   const code = sqlState(error) || (error instanceof Error ? sqlState(error.cause) : '');
   return code && ` (${code})`;

@@ -3,27 +3,27 @@ import { sql } from '../../core/sql.ts';
 import { type Database, StoreUnreachable, sqlState } from '../driver/postgres.ts';
 import { StoreUnavailable } from '../embedded/unavailable.ts';
 
-/** What the addresses of an operator lead to: looked at before anything is served. */
+/** The server and the connection that an operator's address leads to. Checked before the gateway serves anything. */
 interface Place {
   readonly version: string;
-  /** The cluster's own number, which its replicas share, and the database in it. */
+  /** The cluster's system identifier, which its replicas share, and the name of the database. */
   readonly database: string;
   readonly replica: boolean;
-  /** Who asks, as SQL writes the name. */
+  /** The connected role, quoted as an SQL identifier. */
   readonly role: string;
   readonly isolation: string;
   readonly dateStyle: string;
   readonly timeZone: string;
-  /** Milliseconds after which PostgreSQL itself ends a statement, and a wait for a lock; 0: never. */
+  /** Milliseconds after which PostgreSQL cancels a statement, and a wait for a lock; 0 means never. */
   readonly statementTimeout: number;
   readonly lockTimeout: number;
-  /** Whether the session began with what we sent. */
+  /** Whether the connection has the settings that we sent. */
   readonly own: boolean;
 }
 
 export type Setting = 'DATABASE_URL' | 'DATABASE_DIRECT_URL' | 'DATABASE_REPLICA_URL';
 
-/** The server behind an address. */
+/** Reads what the server behind an address says about itself. */
 export async function lookAt(db: Database): Promise<Place> {
   const [row] = await db.read<Place>(sql`
     SELECT current_setting('server_version') AS version, pg_is_in_recovery() AS replica, quote_ident(current_user) AS role,
@@ -32,22 +32,25 @@ export async function lookAt(db: Database): Promise<Place> {
            current_setting('TimeZone') AS "timeZone", s.setting::integer AS "statementTimeout",
            l.setting::integer AS "lockTimeout", s.source = 'client' AS own
       FROM pg_settings s JOIN pg_settings l ON l.name = 'lock_timeout' WHERE s.name = 'statement_timeout'`);
-  if (!row) throw new Error('a look at the server came to nothing');
+  if (!row) throw new Error('the check of the server returned no row');
   return row;
 }
 
-/** Runs what needs the server of a setting; where it cannot be had, throws StoreUnavailable with a sentence that names it. */
+/**
+ * Runs work on the server of a setting. When the server cannot be used, throws StoreUnavailable and names the setting.
+ */
 export async function reaching<T>(setting: Setting, address: string | undefined, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    // Class 28: who asks; 3D: the database; 42501: its rights; 42704: a setting in the address that the server does not know.
+    // Class 28: role or password; 3D000: database; 42501: privileges; 42704: the address has a setting unknown to the
+    // server.
     if (!(error instanceof StoreUnreachable) && !/^(28...|3D000|42501|42704)$/.test(sqlState(error))) throw error;
     throw new StoreUnavailable(unreachable(setting, address, error), { cause: error });
   }
 }
 
-/** The schema uses what PostgreSQL 15 brought (ON DELETE SET NULL of one column). */
+/** PostgreSQL 15 is the first version that the schema runs on (ON DELETE SET NULL for one column). */
 export function requirePrimary({ version, replica }: Place, setting: Setting): void {
   if (Number.parseInt(version, 10) < 15) {
     throw new StoreUnavailable(`${setting} leads to PostgreSQL ${version}; the gateway needs PostgreSQL 15 or newer.`);
@@ -61,9 +64,11 @@ const serverBehind = (setting: Setting): string =>
 
 type ReliedOn = readonly (readonly [name: string, value: string, holds: (place: Place) => boolean])[];
 
-/** What the gateway relies on in every session, and what gives it to one that a pooler has. */
+/**
+ * Settings that the gateway relies on in every connection, with the value that gives them to a pooler's connections.
+ */
 const MEANING: ReliedOn = [
-  // Who waited for a lock has to see what was committed meanwhile: authority and idempotency depend on it.
+  // A statement that waited for a lock must see what was committed meanwhile. Authority and idempotency depend on it.
   ['default_transaction_isolation', 'read committed', ({ isolation }) => isolation === 'read committed'],
   ['DateStyle', 'ISO', ({ dateStyle }) => dateStyle.startsWith('ISO')],
   ['TimeZone', 'UTC', ({ timeZone }) => /^(Etc\/)?UTC$/.test(timeZone)],
@@ -72,21 +77,21 @@ const MEANING: ReliedOn = [
 const within = (least: number, value: number, most: number): boolean => least <= value && value <= most;
 
 const RELIED_ON: ReliedOn = [
-  // Nobody waits any more, but a report may take its 15 s: what ran on would keep its locks.
+  // At least the 15 s of a report. At most a minute, because a statement that nobody waits for keeps its locks.
   ['statement_timeout', '15s', ({ statementTimeout }) => within(15_000, statementTimeout, 60_000)],
   ['lock_timeout', '15s', ({ lockTimeout }) => within(1_000, lockTimeout, 60_000)],
   ...MEANING,
 ];
 
 /**
- * A session that ignores what we begin it with, a limit of `limit` milliseconds and MEANING among it, is a pooler's: statements
- * prepared there would be another session's. One that has other values was given them by the address, whose parameters stand
- * above what we send.
+ * Checks the settings of a connection: a limit of `limit` milliseconds, and MEANING. A connection that ignores what we
+ * send belongs to a pooler, where a prepared statement would exist on another server connection. When only the values
+ * differ, the address sets them: its parameters override what we send.
  */
 export function requireSession(place: Place, setting: Setting, limit: number): void {
   if (!place.own) {
     throw new StoreUnavailable(
-      `${setting} leads to a pooler, which ignores the settings of a session: ${serverBehind(setting)}.`,
+      `${setting} leads to a pooler, which ignores the settings that the gateway sends: ${serverBehind(setting)}.`,
     );
   }
   const sent: ReliedOn = [
@@ -97,11 +102,11 @@ export function requireSession(place: Place, setting: Setting, limit: number): v
   const changed = sent.flatMap(([name, , holds]) => (holds(place) ? [] : name));
   if (changed.length === 0) return;
   throw new StoreUnavailable(
-    `${setting} must not set ${changed.join(', ')}: the gateway does. Take it out of the address.`,
+    `${setting} must not set ${changed.join(', ')}, because the gateway does. Remove it from the address.`,
   );
 }
 
-/** A pooler's sessions are the operator's. */
+/** The operator sets up the server connections of a pooler. */
 export function requirePooler(pooler: Place, server: Place): void {
   if (pooler.database !== server.database) {
     throw new StoreUnavailable(
@@ -111,13 +116,13 @@ export function requirePooler(pooler: Place, server: Place): void {
   const missing = RELIED_ON.filter(([, , holds]) => !holds(pooler));
   if (missing.length === 0) return;
   const names = missing.map(([name]) => name).join(', ');
-  const mend = missing.map(([name, value]) => `ALTER ROLE ${pooler.role} SET ${name} = '${value}';`).join(' ');
+  const fix = missing.map(([name, value]) => `ALTER ROLE ${pooler.role} SET ${name} = '${value}';`).join(' ');
   throw new StoreUnavailable(
-    `The sessions of DATABASE_URL have not the ${names} that the gateway relies on (OPERATIONS.md, A pooler). As the server's owner: ${mend} Then reconnect the pooler.`,
+    `The connections of the pooler in DATABASE_URL lack the ${names} that the gateway needs. As the server's owner, run: ${fix} Then reconnect the pooler.`,
   );
 }
 
-/** Only what the primary streams holds the same rows under the same ids. One that was promoted is no error: it is not used. */
+/** Only a streaming replica has the same rows with the same ids. A promoted one is no error: it is not used. */
 export function requireReplica(replica: Place, primary: Place): void {
   if (replica.database === primary.database) return;
   throw new StoreUnavailable(
@@ -125,13 +130,13 @@ export function requireReplica(replica: Place, primary: Place): void {
   );
 }
 
-/** Whether it is a pooler that refuses what a session of ours begins with. */
+/** Whether the error says that a pooler refuses the settings that we send. */
 export const refusesSettings = ({ cause }: Error): boolean =>
   cause instanceof Error && /unsupported startup parameter/.test(cause.message);
 
 /**
- * Where an address leads, without its password, as host:port/database. The driver itself says it, and connects to nothing
- * for that: what the address leaves out it takes from PGHOST, PGPORT, PGDATABASE and the user's name.
+ * Where an address leads, as host:port/database, without the password. The driver works it out and does not connect. It
+ * takes missing parts from PGHOST, PGPORT, PGDATABASE and the user's name.
  */
 export function leadsTo(address: string): string {
   const socket = decodeURIComponent(new URL(address).hostname);
@@ -140,7 +145,7 @@ export function leadsTo(address: string): string {
     socket.startsWith('/') ? { host: socket } : {},
   ).options;
   const servers = host.map((name, i) => `${name}:${port[i]}`).join(',');
-  // A parameter of the address stands above its path.
+  // A parameter of the address overrides its path.
   return `${servers}/${connection['database'] ?? database}`;
 }
 
@@ -149,5 +154,5 @@ function unreachable(setting: Setting, address: string | undefined, error: unkno
   const place = `(${leadsTo(address)})`;
   if (error instanceof Error && refusesSettings(error))
     return `${setting} leads to a pooler ${place}: ${serverBehind(setting)}.`;
-  return `${setting} cannot be reached ${place}. Is the server running, does the database exist, and are user, password and rights in order?`;
+  return `${setting} cannot be reached ${place}. Check that the server runs, that the database exists, and that user, password and privileges are right.`;
 }

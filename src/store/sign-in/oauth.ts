@@ -18,12 +18,13 @@ export interface Client {
   readonly callbacks: string[];
   readonly websites: readonly { id: string; site: string; name: string; timeZone: string }[];
   readonly secretDigest: Uint8Array;
-  /** Of the secret before the last rotation, while it is accepted; whether it still is, each statement says. */
+  /**
+   * Digest of the secret before the last rotation, while that is accepted. Each statement checks again whether it is.
+   */
   readonly oldSecretDigest: Uint8Array | null;
 }
 
-/** The client of an active credential, as it stands now. */
-/** `network`: of who asks, whose look-ups have turns of their own. */
+/** The client of an active credential, as it is now. `network` is the caller's; each network's look-ups take turns. */
 export async function loadClient(db: Database, id: string, network: string): Promise<Client | undefined> {
   const [row] = await db.read<Client>(
     runFor(
@@ -46,35 +47,37 @@ export async function loadClient(db: Database, id: string, network: string): Pro
   return row;
 }
 
-/** A client proved at a revision, by its secret or by the one before the last rotation (gateway.client_proved, 0006_oauth.sql). */
+/** A client proved at a revision, by its secret or by the previous one (gateway.client_proved, 0006_oauth.sql). */
 export interface Proved {
   readonly credential: string;
   readonly revision: number;
   readonly oldSecret: boolean;
 }
 
-/** Longest lives. The store cuts them to what is left of consent and credential (contract, Limits; decisions, 17). */
+/** Longest lifetimes in seconds. The store cuts them to the remaining life of consent and credential. */
 export const LIVES = {
-  /** Seconds. */
   access: 900,
   code: 60,
   refreshIdle: 3_600,
   renewableConsent: 28_800,
 } as const;
 
-/** A client gets 60 tokens of its own in a minute (decisions, section 21), by PostgreSQL's clock over all replicas. */
+/**
+ * A client gets 60 tokens of its own per minute, over all replicas, on PostgreSQL's clock. A refusal says how long to
+ * wait.
+ */
 const SIXTIETH = raw('59');
 
 /**
- * Those that the credential `c` got in the last minute. Nothing is locked: of those that are made at the same moment a few
- * more get through. After the clock was set back, tokens that lie ahead by more than a minute do not count.
+ * The tokens that credential `c` got in the last minute. Nothing is locked, so of tokens requested at the same moment a
+ * few more than 60 may pass. After the clock was set back, tokens more than a minute ahead do not count.
  */
 const ofTheLastMinute = sql`
   FROM gateway.token o
  WHERE o.credential_id = c.id AND o.kind = 'access' AND o.consent_id IS NULL
    AND o.created_at > now() - interval '1 minute' AND o.created_at < now() + interval '1 minute'`;
 
-/** An access token of the client's own, or how many seconds to wait. Undefined: the proof does not stand any more. */
+/** An access token of the client's own, or how many seconds to wait. Undefined when the proof no longer holds. */
 export async function issueAccess(
   db: Database,
   proved: Proved,
@@ -85,8 +88,8 @@ export async function issueAccess(
   const [made] = await db.query<{ expires_in: number }>(sql`
     WITH c AS (SELECT id, expires_at FROM gateway.credential c WHERE ${stands} FOR SHARE),
     unflushed AS MATERIALIZED (
-      -- A token that a crash loses is asked for again; what ends it is flushed, and all that came before with it. Waiting for
-      -- the flush cost more than half of the statement (1,339/s against 3,234/s, 8 connections).
+      -- A client asks again for a token that a crash loses. What ends a token is flushed, and so is everything before it.
+      -- Waiting for the flush cost more than half of the statement (1,339/s against 3,234/s, 8 connections).
       SELECT set_config('synchronous_commit', 'off', true) FROM c
     )
     INSERT INTO gateway.token (digest, credential_id, kind, audience, scopes, sites, expires_at)
@@ -103,18 +106,18 @@ export async function issueAccess(
   return full;
 }
 
-/** A whole consent that was ended because its code was misused or one of its refresh tokens shown a second time. */
+/** A consent that ended because its code was misused or one of its refresh tokens was used a second time. */
 export interface EndedConsent {
   readonly consent: string;
   readonly because: 'code_misused' | 'refresh_reused';
 }
 
-/** What an exchange gave, or why it gave nothing; `stale`: the client has to be proved anew. */
+/** What an exchange gave, or why it was refused. `stale`: the client must be proved again. */
 export type Exchanged =
   | {
       readonly refused: 'stale' | 'invalid_grant' | 'invalid_target' | 'invalid_scope' | 'too_many_tokens';
       readonly ended?: EndedConsent;
-      /** Seconds, with `too_many_tokens`. */
+      /** Seconds to wait, with `too_many_tokens`. */
       readonly wait?: number;
     }
   | { readonly scopes: readonly Scope[]; readonly expires_in: number; readonly refresh_expires_in: number | null };
@@ -137,7 +140,7 @@ export async function redeemCode(
   return row.exchanged;
 }
 
-/** `scopes` narrows the access token; null: all that was consented to. */
+/** `scopes` narrows the access token; null means all consented scopes. */
 export async function rotateRefresh(
   db: Database,
   { credential, revision, oldSecret }: Proved,
@@ -154,13 +157,13 @@ export async function rotateRefresh(
 /** What the end of a token has ended. */
 export interface TokenEnd {
   readonly what: 'token' | 'consent' | 'nothing';
-  /** The one that was ended, or that the token was given by. */
+  /** The consent that ended, or the one behind the token; undefined when there is none. */
   readonly consent: string | undefined;
 }
 
 /**
- * Ends an access token, or by a refresh token its whole consent, where it is this client's; anything else changes nothing
- * (RFC 7009, section 2.1). `undefined`: the proof does not stand any more.
+ * Ends an access token, or through a refresh token its whole consent, if it belongs to this client. Anything else
+ * changes nothing (RFC 7009, section 2.1). `undefined` when the proof no longer holds.
  */
 export async function endToken(
   db: Database,
@@ -201,9 +204,9 @@ export interface Approval {
 }
 
 /**
- * Records a consent with its code. False: the request has had its answer, or session, role or credential have changed
- * since the page was shown. Person, session and credential are held until the commit, so that their end comes before,
- * and this fails, or after, and ends this too.
+ * Stores a consent with its code. False when the request was already answered, or when session, role or credential have
+ * changed since the page was shown. Person, session and credential stay locked until the commit. If one of them ends
+ * before, this statement fails; if it ends after, this consent ends too.
  */
 export async function insertConsent(db: Database, approval: Approval): Promise<boolean> {
   const rows = await db.query(sql`
@@ -226,9 +229,9 @@ export async function insertConsent(db: Database, approval: Approval): Promise<b
 }
 
 /**
- * Deletes what is of no more use: access tokens an hour after their end (until then they are told from unknown ones),
- * refresh tokens an hour after their consent's, consents after 30 days, sessions and failed sign-ins that have lapsed, and
- * after 30 days where somebody has signed in. At most `n` of each, and the most that there were of one.
+ * Deletes what is no longer needed. Access tokens go an hour after their end (until then they differ from unknown
+ * ones), refresh tokens an hour after the end of their consent. Consents and known sign-in sources go after 30 days.
+ * Lapsed sessions and failed sign-ins go, too. At most `n` of each kind. Returns the largest count of one kind.
  */
 export async function purgeOAuth(db: Database, n: number): Promise<number> {
   const [row] = await db.query<{ purged: number }>(sql`

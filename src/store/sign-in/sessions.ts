@@ -2,7 +2,7 @@ import { sql } from '../../core/sql.ts';
 import { mayConsent, type Role } from '../administration/people.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/** Somebody who is signed in to the consent page. */
+/** A person who is signed in to the consent page. */
 export interface Person {
   readonly id: string;
   readonly tenant: string;
@@ -10,13 +10,13 @@ export interface Person {
   readonly role: Exclude<Role, 'operator'>;
 }
 
-/** Of one person at a time. */
+/** Most sessions of one person. */
 const SESSIONS = 20;
 
 /**
- * Makes a session of so many seconds, and says whether it did: not when the person has been disabled meanwhile, has lost
- * the role, or has another password than the one that was verified. The share lock makes the session and such a change
- * come one after the other. A person has twenty at most: the oldest make room.
+ * Makes a session of so many seconds. Returns false when the person was disabled meanwhile, lost the role, or has
+ * another password than the verified one. The share lock puts the session and such a change in order. A person has at
+ * most twenty sessions: a new one ends the oldest.
  */
 export async function createSession(
   db: Database,
@@ -42,7 +42,7 @@ export async function createSession(
   return rows.length > 0;
 }
 
-/** Whose session it is; undefined once it has ended, or the person is disabled or neither owner nor admin any more. */
+/** The person of a session. Undefined once it has ended, or the person is disabled or no longer owner or admin. */
 export async function personOf(db: Database, digest: Uint8Array): Promise<Person | undefined> {
   const [row] = await db.read<Person>(sql`
     SELECT p.id, p.tenant, p.email, p.role FROM gateway.session s JOIN gateway.person p ON p.id = s.person_id
@@ -50,7 +50,7 @@ export async function personOf(db: Database, digest: Uint8Array): Promise<Person
   return row;
 }
 
-/** Whose session was ended; undefined where there was none. */
+/** Ends a session and returns its person; undefined when there was no session. */
 export async function endSession(db: Database, digest: Uint8Array): Promise<string | undefined> {
   const [row] = await db.query<{ person: string }>(sql`
     DELETE FROM gateway.session WHERE digest = ${digest} RETURNING person_id AS person`);
@@ -60,20 +60,20 @@ export async function endSession(db: Database, digest: Uint8Array): Promise<stri
 export interface SignInLimits {
   /** Seconds that a failure counts. */
   readonly window: number;
-  /** Failures from one source, for one account and for all. */
+  /** Most failures from one source: for one account, and for all accounts. */
   readonly perAccount: number;
   readonly perSource: number;
 }
 
-/** An attempt that was let through: recorded as failed until it is known to be none. */
+/** An admitted attempt. It is recorded as failed until it succeeds or is forgotten. */
 export interface Attempt {
   readonly source: string;
   readonly account: Uint8Array;
-  /** PostgreSQL's text of the time, and to it as text again: the driver would make a Date of it, which is coarser. */
+  /** The time as PostgreSQL's text, and sent back as text, because the driver would make a less precise Date of it. */
   readonly recorded: string;
 }
 
-/** Lets an attempt to sign in through, or tells how many seconds to wait (0022_sign_in_places.sql). */
+/** Admits an attempt to sign in, or says how many seconds to wait (0022_sign_in_places.sql). */
 export async function beginSignIn(
   db: Database,
   { source, account }: { source: string; account: Uint8Array },
@@ -86,7 +86,7 @@ export async function beginSignIn(
   return row?.recorded ? { source, account, recorded: row.recorded } : { wait: row?.wait ?? window };
 }
 
-/** Forgets an attempt of which nothing became: it was neither right nor wrong. */
+/** Forgets an attempt that was found neither right nor wrong. */
 export async function forgetAttempt(db: Database, { source, account, recorded }: Attempt): Promise<void> {
   await db.query(sql`
     DELETE FROM gateway.sign_in_failure
@@ -94,8 +94,8 @@ export async function forgetAttempt(db: Database, { source, account, recorded }:
 }
 
 /**
- * Forgets what failed from this source for this account, because the one who signs in has shown who it was, and remembers
- * that the account is at home here.
+ * After a successful sign-in: forgets the failures from this source for this account, and remembers the account's
+ * source.
  */
 export async function rememberSignIn(db: Database, { source, account }: Attempt): Promise<void> {
   await db.query(sql`

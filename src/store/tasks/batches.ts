@@ -28,8 +28,8 @@ export interface Ending {
 const hex = (bytes: Uint8Array): string => `\\x${Buffer.from(bytes).toString('hex')}`;
 
 /**
- * Accepts tasks of one owner that are new: one statement for all of them, which waits for nobody. In order; `undefined`
- * where it is left to acceptTask to say what the task is. What is accepted is a proof of its authority.
+ * Accepts new tasks of one owner in one statement, which waits for no lock. Answers in order; `undefined` leaves it to
+ * acceptTask to say what the task is. An accepted task proves its authority.
  */
 export async function acceptTasks(db: Database, batch: readonly Acceptance[]): Promise<(Accepted | undefined)[]> {
   const [first] = batch;
@@ -62,8 +62,8 @@ export async function acceptTasks(db: Database, batch: readonly Acceptance[]): P
 }
 
 /**
- * Publishes or fails tasks under their authorities of this moment: one statement for all of them, which waits for nobody.
- * In order; `undefined` where it is left to endTask to say how the task stands.
+ * Publishes or fails tasks under their current authorities in one statement, which waits for no lock. Answers in order;
+ * `undefined` leaves it to endTask to say how the task stands.
  */
 export async function endTasks(db: Database, batch: readonly Ending[]): Promise<(TaskRow | undefined)[]> {
   const ends = batch.map(({ end }) => end);

@@ -6,7 +6,7 @@ import { type Database, mayRepeat } from '../driver/postgres.ts';
 
 export type TaskState = 'submitted' | 'working' | 'completed' | 'failed' | 'canceled';
 
-/** A task as its row tells it; `grants` says for whom its artifact is. */
+/** A task as stored. `grants` says who may have its artifact. */
 export interface TaskRow {
   readonly id: string;
   readonly contextId: string;
@@ -17,11 +17,11 @@ export interface TaskRow {
   readonly expiresAt: Date;
   readonly failure: string | null;
   readonly grants: Uint8Array;
-  /** `null` also where it was not asked for. */
+  /** `null` also when it was not requested. */
   readonly artifact: unknown;
 }
 
-/** What a task is known by, and who has its arguments. */
+/** What identifies a new task, and the process that has its arguments (`owner`). */
 export interface Accepting {
   readonly id: string;
   /** HMAC of credential and messageId. */
@@ -33,9 +33,9 @@ export interface Accepting {
   readonly skill: string;
   readonly websiteId: string | null;
   readonly owner: string;
-  /** What has become of it where its process is lost: `outcome_unknown` of what may have written. */
+  /** The failure when its process is lost: `outcome_unknown` for a task that may have written. */
   readonly lostAs: 'interrupted' | 'outcome_unknown';
-  /** Whether its process has a place free for it. */
+  /** Whether its process has a free seat for it. */
   readonly start: boolean;
 }
 
@@ -43,14 +43,14 @@ export type Accepted =
   | { readonly verdict: 'new' | 'known' | 'conflict'; readonly task: TaskRow }
   | { readonly verdict: 'full'; readonly retryAfter: number };
 
-/** Milliseconds for which a process holds its tasks; it renews them long before. */
+/** Milliseconds that a process holds its tasks. It renews them long before. */
 export const TASK_LEASE = 10_000;
-/** Contract, Limits: of one installation, over all replicas. */
+/** Most unexpired and most running tasks of one installation, over all replicas. */
 export const UNEXPIRED = 100;
 export const RUNNING = 5;
 const LIFETIME_MINUTES = 15;
 const ATTEMPTS = 3;
-/** Of artifacts on one page of a list, as JSON text: a page ends with the one that reaches it. */
+/** Bytes of artifacts, as JSON text, on one page of a list. The page ends with the artifact that reaches this. */
 const PAGE_BYTES = 1_048_576;
 
 export const lease = sql`${TASK_LEASE}::integer * interval '1 millisecond'`;
@@ -64,8 +64,8 @@ export const columns = (row: string, artifact: Fragment = raw('NULL::json')): Fr
 };
 
 /**
- * Accepts a task once for each message; every verdict is a proof of the authority. A reply that was lost says nothing: the
- * same id asked for again is still new.
+ * Accepts a task once per message. Every verdict proves the authority. After a lost reply the statement is repeated:
+ * the same id is still new.
  */
 export async function acceptTask(db: Database, session: Session, task: Accepting): Promise<Accepted> {
   const { authority } = session;
@@ -88,18 +88,18 @@ export async function acceptTask(db: Database, session: Session, task: Accepting
   return { verdict: row.verdict, task: row };
 }
 
-/** Starts waiting tasks of `owner`, at most `seats`, as far as the installation's places go. */
+/** Starts at most `seats` waiting tasks of `owner`, within the installation's limit of running tasks. */
 export const startTasks = (db: Database, installation: string, owner: string, seats: number): Promise<TaskRow[]> =>
-  // The runner's own work, a statement at a time: an app whose reads hang would keep it, and all other apps, waiting.
+  // Not run in an app's turn: this is the runner's own work, and an app with hanging reads would delay all other apps.
   db.query<TaskRow>(sql`
     SELECT ${columns('s')} FROM gateway.start_tasks(${installation}, ${owner}, ${lease}, ${RUNNING}, ${seats}) s`);
 
-/** How a run ended: with the artifact as JSON text, or with a failure's code. */
+/** The end of a run: the artifact as JSON text, or a failure code. */
 export type RunEnd = { readonly artifact: string } | { readonly failure: string };
 
 /**
- * Publishes or fails a task under the authority of this moment, and says how it stands then; `undefined`: it is gone.
- * Sent again after a lost reply it finds what the first attempt did.
+ * Publishes or fails a task under the current authority, and returns the task; `undefined` when it no longer exists. A
+ * repeated statement after a lost reply finds what the first one did.
  */
 export async function endTask(
   db: Database,
@@ -116,7 +116,7 @@ export async function endTask(
   return row;
 }
 
-/** One conditional update. `undefined`: no unexpired task of the credential has the id. */
+/** Cancels by one conditional update. `undefined` when the credential has no unexpired task with the id. */
 export async function cancelTask(
   db: Database,
   session: Session,
@@ -134,14 +134,14 @@ export async function cancelTask(
   if (row?.proved !== true) throw new StaleAuthority();
   session.verified = true;
   if (row.id === null) return undefined;
-  // Where the first reply was lost, it is this very call that has canceled the task.
+  // When the first reply was lost, it was this call that canceled the task.
   return { canceled: row.canceled || (attempts > 1 && row.state === 'canceled'), task: row };
 }
 
 const own = (authority: Authority): Fragment =>
   sql`t.installation_id = ${authority.installationId} AND t.credential_id = ${authority.credentialId} AND t.expires_at > now()`;
 
-/** Rows that a select gives where the session's authority holds; a row of nulls where it gives none. */
+/** The rows of a select, proved by the session's authority. A select without rows gives one row of nulls. */
 async function proving<R extends object>(db: Database, session: Session, select: Fragment): Promise<R[]> {
   const proof = { db, authority: session.authority, verified: false };
   const rows = await guarded<R>(
@@ -152,7 +152,6 @@ async function proving<R extends object>(db: Database, session: Session, select:
   return rows;
 }
 
-/** The credential's unexpired task with its artifact. */
 export async function readTask(db: Database, session: Session, id: string): Promise<TaskRow | undefined> {
   const [row] = await proving<TaskRow>(
     db,
@@ -165,24 +164,24 @@ export async function readTask(db: Database, session: Session, id: string): Prom
 
 export interface TaskQuery {
   readonly contextId?: string | undefined;
-  /** All where absent. */
+  /** All states when absent. */
   readonly states?: readonly TaskState[] | undefined;
-  /** Those whose state is of this moment or later. */
+  /** Only tasks whose state is of this moment or later. */
   readonly statusAfter?: Date | undefined;
   readonly pageSize: number;
   readonly pageToken?: string | undefined;
   readonly artifacts: boolean;
 }
 
-/** The place behind the last task of a page: Unix milliseconds of its state, and its id. */
+/** The position after the last task of a page: the time of its state in Unix milliseconds, and its id. */
 export interface TaskPlace {
   readonly at: number;
   readonly id: string;
 }
 
 /**
- * A page of the credential's unexpired tasks, the latest state first (A2A 1.0, section 3.1.4), and whether there are more.
- * With artifacts it ends early where it has a mebibyte of them.
+ * A page of the credential's unexpired tasks, latest state first (A2A 1.0, section 3.1.4), and whether there are more.
+ * With artifacts a page ends early once it has a mebibyte of them.
  */
 export async function listTasks(
   db: Database,
@@ -213,13 +212,13 @@ export async function listTasks(
                      ORDER BY t.state_at DESC, t.id DESC LIMIT ${pageSize + 1}) t) p ON true
          ORDER BY p.state_at DESC, p.id DESC`,
   );
-  // Without a row on the page the outer join has given one of nulls.
+  // An empty page has one row of nulls from the outer join.
   const found = rows.filter(({ id }) => id !== null);
   const tasks = found.slice(0, pageSize).filter(({ fits }) => fits);
   return { tasks, more: found.length > tasks.length, total: rows[0]?.total ?? 0 };
 }
 
-/** What an unexpired task of the message is; `undefined`: the message is new. */
+/** What an unexpired task of the message is; `undefined` when the message is new. */
 export async function findTask(
   db: Database,
   session: Session,
@@ -235,8 +234,8 @@ export async function findTask(
 }
 
 /**
- * Holds tasks on, and tells the states of those that have not ended meanwhile. A row that somebody holds is not waited for:
- * locks on the others would be kept as long, and no lease be renewed.
+ * Renews the leases of tasks, and returns the states of those that have not ended. Does not wait for a locked row: the
+ * statement would keep its locks on the others, and no lease would be renewed.
  */
 export async function renewTasks(db: Database, ids: readonly string[]): Promise<Map<string, TaskState>> {
   const open = sql`k.id = ANY(${ids}::text[]) AND k.state IN ('submitted', 'working') AND k.expires_at > now()`;
@@ -251,7 +250,7 @@ export async function renewTasks(db: Database, ids: readonly string[]): Promise<
   return new Map(rows.map(({ id, state }) => [id, state]));
 }
 
-/** Those of the tasks that have ended or are gone. */
+/** The given tasks that have ended or no longer exist. */
 export async function endedTasks(db: Database, ids: readonly string[]): Promise<string[]> {
   const rows = await db.read<{ id: string }>(sql`
     SELECT i.id FROM unnest(${ids}::text[]) AS i (id) WHERE NOT EXISTS (
@@ -259,14 +258,14 @@ export async function endedTasks(db: Database, ids: readonly string[]): Promise<
   return rows.map(({ id }) => id);
 }
 
-/** Takes back tasks of a process that nobody was told of. */
+/** Deletes tasks of a process that nobody has heard of yet. */
 export async function withdrawTasks(db: Database, owner: string, ids: readonly string[]): Promise<void> {
   await db.query(sql`
     DELETE FROM gateway.task k
      WHERE k.id = ANY(${ids}::text[]) AND k.owner = ${owner} AND k.state IN ('submitted', 'working')`);
 }
 
-/** Ends what a process still holds when it stops, as lost. */
+/** Ends as lost what a process still holds when it stops. */
 export async function releaseTasks(db: Database, owner: string, ids: readonly string[]): Promise<void> {
   await db.query(sql`
     UPDATE gateway.task t SET state = 'failed', failure = t.lost_as,
@@ -274,7 +273,7 @@ export async function releaseTasks(db: Database, owner: string, ids: readonly st
      WHERE t.id = ANY(${ids}::text[]) AND t.owner = ${owner} AND t.state IN ('submitted', 'working')`);
 }
 
-/** Ends tasks whose process let them lapse, and deletes those that have expired; at most `n` of each, and how many. */
+/** Ends lapsed tasks of lost processes, and deletes expired ones. At most `n` of each. Returns the counts. */
 export async function sweepTasks(db: Database, n: number): Promise<{ interrupted: number; deleted: number }> {
   const [row] = await db.query<{ interrupted: number; deleted: number }>(sql`
     SELECT gateway.interrupt_tasks(${n}) AS interrupted, gateway.delete_tasks(${n}) AS deleted`);

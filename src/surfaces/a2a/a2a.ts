@@ -28,19 +28,18 @@ import { complete, faultOf, type RpcFault } from './refusals.ts';
 import { speaks } from './versions.ts';
 
 const JSON_TYPE = 'application/json';
-/** Milliseconds that a socket may lie still while a call waits for its task: longer than it ever waits. */
-const PATIENCE = 45_000;
+/** Milliseconds that a socket may stay idle while a call waits for its task. It is longer than the longest wait. */
+const IDLE_TIMEOUT = 45_000;
 
 export interface A2aOptions extends Services {
   readonly baseUrl: string;
 }
 
-/** What an answer came to, beside its error. */
 type Answer = { readonly result: unknown } | { readonly error: RpcFault };
 
 /**
- * The A2A endpoint: version 1.0, JSON-RPC over POST (contract, A2A endpoint). This gate decides what is a message and
- * whose; the SDK behind it decodes and dispatches. Its order: method, address, headers, bearer, body, version, params.
+ * The A2A endpoint: version 1.0, JSON-RPC over POST. This handler checks the message and the bearer. The SDK behind it
+ * decodes and dispatches. The order of checks: method, URL, headers, bearer, body, version, params.
  */
 export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOptions): RequestHandler {
   const resource = metadataUri(baseUrl, 'a2a');
@@ -69,17 +68,17 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
       if (request.method !== 'POST') throw new Failure('method_not_allowed', { allow: ['POST'] });
       const version = versionOf(request, url);
       const bearer = bearerOf(request);
-      // The body of a request without a token of ours is not waited for.
+      // Do not read the body of a request without a gateway token.
       if (bearer === undefined || !isBearer(bearer)) throw new Failure('unauthenticated');
-      // A refusal of the message waits for the proof of the bearer, which is told first.
+      // Keep a refusal of the message until the bearer is checked. A bad bearer is reported first.
       const read = await readRequest(request, response).then(
         (message) => ({ message }),
         (problem: unknown) => ({ problem }),
       );
       const gone = new AbortController();
-      // What makes the reason of an abortion took 2 % of a task's time.
+      // Abort only if the reply is unfinished. Creating the abort reason took 2 % of a task's time (measured).
       response.once('close', () => response.writableFinished || gone.abort());
-      response.setTimeout(PATIENCE);
+      response.setTimeout(IDLE_TIMEOUT);
       const taskId = newTaskId();
       let authority: Authority | undefined;
       const paid = (): void => {
@@ -97,7 +96,7 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
             if (!speaks(version)) throw new VersionNotSupportedError('Only A2A version 1.0 is served here.');
             const given = checkedParams(method, params);
             if (method === 'SendMessage' || method === 'CancelTask') record.effect = true;
-            // Tasks that are begun have the records of what they do; one that is ended has this.
+            // A started task writes audit entries for its own calls. A cancellation needs this one.
             if (method === 'CancelTask') {
               record.operation = 'task_cancel';
               record.does = 'write';
@@ -116,7 +115,7 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
         paid();
         reply(result, idOf(read));
       } catch (error) {
-        // A bearer that is no good has paid nothing, and is nobody.
+        // An invalid bearer has no app and pays nothing.
         if (!(error instanceof Failure && error.status === 401)) paid();
         if (!(error instanceof RpcError || error instanceof A2AError)) throw error;
         reply({ error: faultOf(error) }, idOf(read));
@@ -128,7 +127,7 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
   };
 }
 
-/** A2A-Version, which may also be the one parameter of the address (A2A, section 3.6.1). */
+/** The A2A version: a header, or the only query parameter of the URL (A2A, section 3.6.1). */
 function versionOf(request: IncomingMessage, url: string): string | undefined {
   const header = request.headers['a2a-version'];
   const sent = typeof header === 'string' ? header : undefined;
@@ -141,7 +140,7 @@ function versionOf(request: IncomingMessage, url: string): string | undefined {
   return sent ?? parameters[0]?.[1];
 }
 
-/** The message of a request whose headers and body are what they must be. */
+/** Checks the headers and the body of a request, and returns its message. */
 async function readRequest(
   request: IncomingMessage,
   response: ServerResponse,
@@ -155,7 +154,7 @@ async function readRequest(
     throw new RpcError(PARSE_ERROR, `The body is larger than ${BODY_LIMIT} bytes.`);
   });
   const message = readMessage(body);
-  // No method may be called without an answer: a task that nobody hears of would still count and cost.
+  // Refuse notifications. A task without an answer would still count and cost.
   if (message.kind !== 'request') throw new RpcError(INVALID_REQUEST, 'The message has no id.');
   return message;
 }
@@ -166,7 +165,7 @@ const idOf = (
   'message' in read ? read.message.id : read.problem instanceof RpcError ? (read.problem.id ?? null) : null;
 
 function answerOf(outcome: Awaited<ReturnType<JsonRpcTransportHandler['handle']>>): Answer {
-  if (!('jsonrpc' in outcome)) throw new Error('a stream was answered');
-  // Errors of the SDK are made by its own mapping: a code, a message and details.
+  if (!('jsonrpc' in outcome)) throw new Error('the SDK returned a stream, but no streaming method is served');
+  // The SDK maps its errors to a code, a message and details.
   return outcome.error === undefined ? { result: outcome.result } : { error: complete(outcome.error as RpcFault) };
 }

@@ -6,26 +6,26 @@ import { VERSION } from './versions.ts';
 
 export interface CardOptions {
   readonly skills: Skills;
-  /** What clients call this gateway, without a slash at the end. */
+  /** The gateway's public base URL, without a trailing slash. */
   readonly baseUrl: string;
 }
 
 const JSON_TYPE = 'application/json';
-/** Says what the arguments of each skill are; it is data in the card and changes no message. */
+/** The card extension with the argument schemas of the skills. It is data only and changes no message. */
 const SCHEMAS = 'urn:installation-gateway:a2a:skill-input-schemas:v1';
 
-/** The public agent card in the protocol's JSON (decisions, section 20): the same for everybody. */
+/** The public agent card in the protocol's JSON. It is the same for every caller. */
 export function agentCard({ skills, baseUrl }: CardOptions): object {
   const token = `${baseUrl}/oauth/token`;
   const scopes = scopesOf(skills);
-  // What the SDK's own handler sends is its inner form, which its own client cannot read.
+  // Convert it here. The SDK's own handler sends its internal form, which the SDK's client cannot read.
   const card = AgentCard.toJSON({
     name: 'Installation Gateway',
     description:
       'Reads stored customer-support data for an installed application: reports, conversations, configuration and ' +
-      'contacts, and tells the language of a text. A message has one data part, application/json, with skill and ' +
-      'arguments, and starts one task. SendMessage waits for its end for at most 30 seconds, or answers at once with ' +
-      'configuration.returnImmediately. A task and its artifact are kept for 15 minutes.',
+      'contacts. It also detects the language of a text. A message has one data part (application/json) with the ' +
+      'members skill and arguments, and starts one task. SendMessage waits up to 30 seconds for the end of the task. ' +
+      'With configuration.returnImmediately it answers at once. A task and its artifact are kept for 15 minutes.',
     version: '1.0.0',
     supportedInterfaces: [{ url: `${baseUrl}/a2a`, protocolBinding: 'JSONRPC', tenant: '', protocolVersion: VERSION }],
     provider: { organization: 'Installation Gateway', url: baseUrl },
@@ -58,7 +58,7 @@ export function agentCard({ skills, baseUrl }: CardOptions): object {
         scheme: {
           $case: 'oauth2SecurityScheme',
           value: {
-            description: 'For servers; resource is the A2A URL.',
+            description: 'For servers. The parameter resource is the A2A URL.',
             oauth2MetadataUrl: `${baseUrl}/.well-known/oauth-authorization-server`,
             flows: { flow: { $case: 'clientCredentials', value: { tokenUrl: token, refreshUrl: '', scopes } } },
           },
@@ -68,7 +68,7 @@ export function agentCard({ skills, baseUrl }: CardOptions): object {
         scheme: {
           $case: 'oauth2SecurityScheme',
           value: {
-            description: 'With the consent of an owner or admin; resource is the A2A URL.',
+            description: 'With the consent of an owner or admin. The parameter resource is the A2A URL.',
             oauth2MetadataUrl: `${baseUrl}/.well-known/oauth-authorization-server`,
             flows: {
               flow: {
@@ -101,11 +101,11 @@ export function agentCard({ skills, baseUrl }: CardOptions): object {
     })),
     signatures: [],
   });
-  // The codec makes a plain object; its type says no more than `unknown`.
+  // The codec returns a plain object, but its type is `unknown`.
   return card as object;
 }
 
-/** Any one of the schemes does. An installation token has no scopes of its own to ask for. */
+/** A client needs any one of these schemes. A client cannot ask for scopes with an installation token. */
 const requirements = (scopes: readonly Scope[]): SecurityRequirement[] => [
   { schemes: { bearer: { list: [] } } },
   { schemes: { oauth2_client_credentials: { list: [...scopes] } } },
@@ -117,7 +117,7 @@ const needing = ({ required, unrestricted }: Pick<OfferedSkill, 'required' | 'un
   return `Needs ${required.scopes.join(', ')}${flags}${unrestricted ? '; an unrestricted credential' : ''}.`;
 };
 
-/** Scopes that skills need, and which skill each of them is for. */
+/** The scopes that skills need, each with the names of those skills. */
 function scopesOf({ all }: Skills): Record<string, string> {
   const named = SCOPES.map((scope) => {
     const users = all.flatMap(({ skill, required }) => (required.scopes.includes(scope) ? [skill.name] : []));

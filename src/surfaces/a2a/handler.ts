@@ -14,7 +14,7 @@ import { invalidArguments, invalidSkill, workOf } from './params.ts';
 import { invalidParams, messageIdConflict } from './refusals.ts';
 import { statesOf, wireTask } from './wire-task.ts';
 
-/** Tasks of one page where the client does not say (decisions, section 20). */
+/** Default number of tasks in a page (A2A, section 3.1.4). */
 const PAGE = 50;
 const TASK = /^task_[a-f0-9]{32}$/;
 
@@ -23,22 +23,22 @@ export interface Services {
   readonly skills: Skills;
 }
 
-/** One request to `/a2a` under one authority, which may be a guess still. */
+/** One request to `/a2a` under one authority. The store may not have confirmed the authority yet. */
 export interface Exchange {
   readonly bearer: string;
   readonly session: Session;
-  /** Of the task that the request may start, under whatever authority. */
+  /** Id of the task that the request may start. It stays the same if the authority has to be loaded again. */
   readonly taskId: string;
   readonly requestId: string;
   /** Seconds in which the app's quota grows by one unit. */
   readonly unit: number;
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
-  /** The skill that was asked for, for the log. */
+  /** The requested skill, for the log. */
   skill?: string;
-  /** The task that was to be canceled, for the log: what can be the id of one. */
+  /** The id of the task to cancel, for the log. Set only if it has the form of a task id. */
   canceled?: string;
-  /** What was thrown and is none of the protocol's errors: the SDK would answer -32603 with its message. */
+  /** A thrown error that is not an A2A error. The SDK would answer -32603 and show its message. */
   failed?: unknown;
 }
 
@@ -50,8 +50,8 @@ const unsupported = (): never => {
 };
 
 /**
- * The protocol's methods over the task ledger, for one request. The SDK's own handler keeps tasks in a store that one
- * process owns: its cancel loses to a result on another replica, and a message sent again makes a second task.
+ * The protocol's methods over the task ledger, for one request. The SDK's own handler keeps tasks in one process. With
+ * it, a result on another replica would override a cancel, and a repeated message would start a second task.
  */
 export function requestHandler({ tasks, skills }: Services, exchange: Exchange): A2ARequestHandler {
   const { session, bearer, taskId, requestId, signal } = exchange;
@@ -75,7 +75,7 @@ export function requestHandler({ tasks, skills }: Services, exchange: Exchange):
       exchange.skill = work.skill;
       permit(offered, session.authority);
       const input = given(() => argumentsOf(offered, work.arguments));
-      // Tasks have one turn; whether there is such a task is told to its owner alone.
+      // A task takes one message. Only the owner of a task learns that it exists.
       if (message.taskId !== '') {
         throw (await tasks.get(session, message.taskId))
           ? new UnsupportedOperationError('A task takes no further messages.')
@@ -95,7 +95,7 @@ export function requestHandler({ tasks, skills }: Services, exchange: Exchange):
           signal,
         })
         .catch((error: unknown) => {
-          throw error instanceof MessageIdConflict ? messageIdConflict() : patient(error, exchange);
+          throw error instanceof MessageIdConflict ? messageIdConflict() : withAdmission(error, exchange);
         });
       return wireTask(task);
     }),
@@ -144,19 +144,19 @@ export function requestHandler({ tasks, skills }: Services, exchange: Exchange):
   };
 }
 
-/** Where the unit of a task's read was lacking, the request that is sent again needs the one of its admission, too. */
-function patient(error: unknown, { unit }: Exchange): unknown {
+/** If the quota had no unit for the task's read, a retry needs two units: one for admission and one for the read. */
+function withAdmission(error: unknown, { unit }: Exchange): unknown {
   if (!(error instanceof Failure) || error.code !== 'quota_exceeded') return error;
   return new Failure('quota_exceeded', { retryAfter: (error.details.retryAfter ?? 0) + unit });
 }
 
-/** The end of the year 9999 in UTC, which an offset can lead beyond. */
+/** The end of the year 9999 in UTC. A time with an offset can lie after it. */
 const LATEST = 253_402_300_799_999;
 
-/** A time that PostgreSQL takes: of four digits of a year that is not 0, and no task is older than the epoch. */
+/** A time in the range that PostgreSQL accepts. PostgreSQL has no year 0, and no task is older than the epoch. */
 const moment = (text: string): Date => new Date(Math.min(LATEST, Math.max(0, Date.parse(text))));
 
-/** What the work gives; arguments that do not fit are an error of the protocol. */
+/** Runs `work`, and turns a refusal with status 400 into a protocol error about the arguments. */
 function given<T>(work: () => T): T {
   try {
     return work();

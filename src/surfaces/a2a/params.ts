@@ -5,7 +5,7 @@ import { inputErrors, refusalOf } from '../../gateway/input-errors.ts';
 import { isObject, type Params } from '../jsonrpc/envelope.ts';
 import { invalidParams } from './refusals.ts';
 
-/** What clients choose to call their messages and contexts: printable ASCII. */
+/** Ids that clients choose for messages and contexts: printable ASCII. */
 const NAME = /^[ -~]{1,128}$/;
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*(?:utf-8|"utf-8")[ \t]*)?$/i;
 const CONTENT = ['text', 'raw', 'url', 'data'] as const;
@@ -22,16 +22,16 @@ const STATES = [
   'TASK_STATE_AUTH_REQUIRED',
 ] as const;
 
-// In the JSON of Protocol Buffers null and the type's zero say that a member is absent.
+// In the JSON form of Protocol Buffers, null and the zero value of a type mean that a member is absent.
 const Name = z.string().regex(NAME);
 const MaybeName = Name.or(z.literal('')).nullish();
 const Strings = z.array(z.string()).nullish();
 const Struct = z.custom<Readonly<Record<string, unknown>>>(isObject).nullish();
 const Length = z.int().min(0).max(2_147_483_647).nullish();
-/** The card names no tenant, so there is none to ask for. */
+/** The card names no tenant, so a client cannot ask for one. */
 const Tenant = z.literal('').nullish();
 
-/** Of the kinds of content only data is served; the others are looked for so that they can be refused. */
+/** The gateway accepts only data parts. The schema reads the other kinds so that they can be refused. */
 const Part = z.object({
   text: z.unknown().optional(),
   raw: z.unknown().optional(),
@@ -67,7 +67,7 @@ const Send = z.object({
   metadata: Struct,
 });
 
-/** Checks the params of each method; what they do not name is left out (A2A, section 5.7), names in snake case, too. */
+/** Checks the params of each method. It drops unknown members (A2A, section 5.7), including names in snake case. */
 const METHODS: ReadonlyMap<string, (params: Params) => Params> = new Map([
   ['SendMessage', checking(Send, checkContent)],
   ['GetTask', checking(z.object({ ...TaskId, historyLength: Length }))],
@@ -90,8 +90,8 @@ const METHODS: ReadonlyMap<string, (params: Params) => Params> = new Map([
 ]);
 
 /**
- * The params of a method as the SDK's codec may have them: left to itself, it coerces types and knows members by two
- * names. Throws the error of those that do not fit. Methods that are not served here are given none.
+ * The checked params of a method for the SDK's codec. The codec alone would coerce types and accept two names for each
+ * member. Throws for params that do not fit. A method that the gateway does not serve gets empty params.
  */
 export const checkedParams = (method: string, params: Params): Params => METHODS.get(method)?.(params) ?? {};
 
@@ -105,12 +105,12 @@ function checking<S extends z.ZodObject>(schema: S, check: (given: z.output<S>) 
   };
 }
 
-/** Every member is like one of a JSON body: what is wrong inside it is named by its place. */
+/** Treats every member like a member of a JSON body, so that an error names its path. */
 function placesOf(schema: z.ZodObject) {
   return { parameters: Object.keys(schema.shape).map((name) => ({ name, in: 'body' as const })) };
 }
 
-/** One data part of application/json, and nothing that is not served here. */
+/** Throws unless the message has exactly one data part of application/json and asks for nothing unsupported. */
 function checkContent({ message: { parts }, configuration }: z.output<typeof Send>): void {
   for (const part of parts) {
     const { mediaType } = part;
@@ -131,15 +131,15 @@ function checkContent({ message: { parts }, configuration }: z.output<typeof Sen
     throw new ContentTypeNotSupportedError('Artifacts are of application/json.');
 }
 
-/** What the one data part of a message holds; it is ours, and closed. */
+/** The content of the data part. The gateway defines it, so unknown members are refused. */
 const Work = z.strictObject({
   skill: z.string(),
   arguments: z.custom<Readonly<Record<string, unknown>>>(isObject),
 });
-/** Where it stands, in front of the fields inside it. */
+/** Path of the data part, the prefix of its field names in errors. */
 const DATA = 'message.parts.0.data.';
 
-/** The work of a message that `checkedParams` has accepted. */
+/** The skill and arguments of a message that `checkedParams` has accepted. */
 export const workOf = (data: unknown): z.output<typeof Work> => Work.parse(data);
 
 /** A refusal of the arguments of a skill. */

@@ -8,7 +8,7 @@ export interface RpcFault {
   readonly data?: unknown;
 }
 
-/** Details of an error of the protocol: an array of messages of google.rpc (A2A, section 9.5). */
+/** One entry of an error's details, which are an array of google.rpc messages (A2A, section 9.5). */
 const info = (reason: string): object => ({
   '@type': ERROR_INFO_TYPE,
   reason,
@@ -16,7 +16,7 @@ const info = (reason: string): object => ({
   metadata: {},
 });
 
-/** A refusal of what was asked for: fields by name and code, never by value. */
+/** A refusal of the params. It names fields and codes, never values. */
 export function invalidParams(failure: Failure, prefix = ''): RpcError {
   const violations = (failure.details.errors ?? []).map(({ parameter, pointer = '', code }) => ({
     field: prefix + (parameter ?? pointer.slice(1).replaceAll('/', '.')),
@@ -32,11 +32,13 @@ export function invalidParams(failure: Failure, prefix = ''): RpcError {
 }
 
 export const messageIdConflict = (): RpcError =>
-  new RpcError(INVALID_PARAMS, 'The messageId was used with another skill or other arguments.', [
-    info('message_id_conflict'),
-  ]);
+  new RpcError(
+    INVALID_PARAMS,
+    'The messageId was already used with another skill or other arguments. Send a new messageId.',
+    [info('message_id_conflict')],
+  );
 
-/** An error of the protocol as it goes onto the wire. */
+/** A protocol error as it is sent. */
 export function faultOf(error: RpcError | A2AError): RpcFault {
   if (error instanceof RpcError) {
     const { code, message, data } = error;
@@ -45,7 +47,7 @@ export function faultOf(error: RpcError | A2AError): RpcFault {
   return complete(toJsonRpcError(error));
 }
 
-/** Codes of A2A 1.0 (section 5.4) and those of JSON-RPC that say what is wrong with a request. */
+/** Error codes of A2A 1.0 (section 5.4), and the JSON-RPC codes for a bad request. */
 const KNOWN: ReadonlySet<number> = new Set([
   ...Array.from({ length: 9 }, (_, i) => -32_001 - i),
   PARSE_ERROR,
@@ -54,7 +56,10 @@ const KNOWN: ReadonlySet<number> = new Set([
   INVALID_PARAMS,
 ]);
 
-/** An error of the SDK: it leaves empty metadata out. Any other code says that something of ours is broken, and is thrown. */
+/**
+ * Completes an error of the SDK, which omits empty metadata. Any other code means a defect of the gateway, so this
+ * throws.
+ */
 export function complete({ data, ...rest }: RpcFault): RpcFault {
   if (!KNOWN.has(rest.code)) throw new Error(`the SDK answered ${rest.code}`);
   return { ...rest, ...(Array.isArray(data) && { data: data.map((one: object) => ({ ...one, metadata: {} })) }) };

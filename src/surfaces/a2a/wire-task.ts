@@ -12,13 +12,15 @@ const STATES: Readonly<Record<TaskState, WireState>> = {
   canceled: WireState.TASK_STATE_CANCELED,
 };
 
-/** The states that a client asks for; `undefined`: any. Of those that no task here has, none. */
+/**
+ * The task states that match the requested one. `undefined` means any state. A state that no task here has gives none.
+ */
 export function statesOf(asked: WireState): TaskState[] | undefined {
   if (asked === WireState.TASK_STATE_UNSPECIFIED) return undefined;
-  return Object.entries(STATES).flatMap(([state, wire]) => (wire === asked ? [state as TaskState] : [])); // its keys
+  return Object.entries(STATES).flatMap(([state, wire]) => (wire === asked ? [state as TaskState] : [])); // the keys of STATES
 }
 
-/** A task as the protocol's codec takes it (decisions, section 20). There is no history: it may hold customers' text. */
+/** A task in the form of the protocol's codec. It has no history, because messages may hold customers' text. */
 export function wireTask(task: Task): WireTask {
   const { id, contextId, skill, websiteId, state, stateAt, expiresAt, failure, artifact } = task;
   return {
@@ -54,16 +56,16 @@ const part = (value: unknown): WireTask['artifacts'][number]['parts'][number] =>
   mediaType: JSON_TYPE,
 });
 
-/** Codes of tasks alone; the others are those of the one table. */
+/** Codes that only tasks have. All other codes are in core/failures.ts. */
 const TITLES: Readonly<Record<string, string>> = {
   artifact_too_large: 'The result is larger than 131,072 bytes. Ask for less, such as a smaller limit.',
-  interrupted: 'The process that had the task ended before the task did. It has changed nothing.',
-  outcome_unknown: 'The outcome is not known or no longer kept. Never repeat the effect in a new message.',
+  interrupted: 'The process that ran the task ended before the task was complete. The task has changed nothing.',
+  outcome_unknown: 'The outcome is unknown or no longer kept. Never repeat the effect in a new message.',
 };
 
 const isFailureCode = (code: string): code is FailureCode => FAILURE_CODES.some((known) => known === code);
 
-/** Why a task failed: a code and its fixed words, nothing that anybody sent or stored. */
+/** Why a task failed: a code and its fixed title. It holds no text that a caller sent or that is stored. */
 function explanation({ id, contextId }: Task, code: string): NonNullable<WireTask['status']>['message'] {
   const title = TITLES[code] ?? titleOf(isFailureCode(code) ? code : 'internal');
   return {

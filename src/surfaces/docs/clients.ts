@@ -1,20 +1,20 @@
 import { code, type Html, html } from '../http/html.ts';
 
 const NAME = 'installation-gateway';
-/** A place that the client fills in, as its configuration spells one. */
+/** A variable in the syntax of the clients' configuration files. */
 const variable = (name: string): string => `\${${name}}`;
 const json = (value: object): string => JSON.stringify(value, null, 2);
 
-/** Set-up of MCP clients. Their formats differ in small ways; each is the one of the client's own documentation. */
+/** Setup of MCP clients. Each snippet follows the client's own documentation, because the formats differ. */
 export function mcpClients(baseUrl: string): Html {
   const url = `${baseUrl}/mcp`;
   const { protocol, hostname } = new URL(baseUrl);
-  // The bridge refuses plain HTTP to other machines unless it is told.
+  // mcp-remote refuses plain HTTP to other machines without this option.
   const plain = protocol === 'http:' && !['localhost', '127.0.0.1', '[::1]'].includes(hostname);
   return html`
 <h3 id="claude-code">Claude Code</h3>
 ${code('Terminal', `claude mcp add --transport http ${NAME} ${url} \\\n  --header "Authorization: Bearer $TOKEN"`)}
-<p>The header comes last: that option takes every word after it.</p>
+<p>Put <code>--header</code> last, because it takes all words after it.</p>
 
 <h3 id="claude-desktop">Claude Desktop</h3>
 ${code(
@@ -36,14 +36,14 @@ ${code(
     },
   }),
 )}
-<p>This file starts local programs only, so <code>mcp-remote</code> carries the calls over HTTP.</p>
+<p>Claude Desktop starts only local programs from this file. <code>mcp-remote</code> sends their calls over HTTP.</p>
 
 <h3 id="cursor">Cursor</h3>
 ${code(
   '~/.cursor/mcp.json',
   json({ mcpServers: { [NAME]: { url, headers: { Authorization: `Bearer ${variable('env:GATEWAY_TOKEN')}` } } } }),
 )}
-<p>Set <code>GATEWAY_TOKEN</code> in the environment from which Cursor is started.</p>
+<p>Set <code>GATEWAY_TOKEN</code> in the environment that starts Cursor.</p>
 
 <h3 id="vs-code">VS Code</h3>
 ${code(
@@ -53,7 +53,7 @@ ${code(
     servers: { [NAME]: { type: 'http', url, headers: { Authorization: `Bearer ${variable('input:gateway-token')}` } } },
   }),
 )}
-<p>VS Code asks for the token once and keeps it out of the file.</p>
+<p>VS Code asks for the token once and does not store it in the file.</p>
 
 <h3 id="typescript">TypeScript, with the MCP SDK</h3>
 ${code(
@@ -81,7 +81,7 @@ ${code(
 )}`;
 }
 
-/** A first task, by hand and with the SDK. */
+/** A first A2A task, with curl and with the SDK. */
 export function a2aClients(baseUrl: string): Html {
   const data = { skill: 'support_insights', arguments: { website_id: 'WEBSITE_ID', range: 'last-7-days' } };
   const parts = [{ data, mediaType: 'application/json' }];
@@ -94,7 +94,7 @@ ${code(
   -H "Content-Type: application/json" -H "A2A-Version: 1.0" \\
   -d '${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params })}'`,
 )}
-<p>The answer waits for the end of the task. The same <code>messageId</code> sent again answers with the same task.</p>
+<p>The call waits for the end of the task. If you send the same <code>messageId</code> again, you get the same task.</p>
 
 <h3 id="a2a-typescript">TypeScript, with the A2A SDK</h3>
 ${code(

@@ -15,7 +15,7 @@ import { REFERENCE_CSP, referencePage, renderer } from './reference.ts';
 import { START_SECTIONS, startBody } from './start.ts';
 
 export interface DocsOptions {
-  /** Address that clients use, without a slash at the end. */
+  /** The gateway's public base URL, without a trailing slash. */
   readonly baseUrl: string;
   readonly registry: Registry;
   readonly skills: Skills;
@@ -23,20 +23,20 @@ export interface DocsOptions {
   readonly version: string;
 }
 
-/** Handles what it knows, and otherwise calls `next`. */
+/** Answers the developer pages, and calls `next` for other paths. */
 export type Docs = (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
 
 const HTML = 'text/html; charset=utf-8';
-/** Seconds. */
+/** Cache lifetimes in seconds. */
 const PAGE_AGE = 300;
 const ASSET_AGE = 3_600;
 
-/** The developer pages (decisions, section 23): rendered once, at start-up, and the same for everybody. */
+/** The developer pages. They are rendered once at startup and are the same for every reader. */
 export function docsPages(options: DocsOptions): Docs {
   const documents = documentsOf(options);
   const redirects = new Map(FAILURE_CODES.map((code) => [`/problems/${code}`, `/docs/errors#${code}`]));
   return (request, response, next) => {
-    // Compared as it was sent: an encoded form of a path is another path.
+    // Compare the raw path. An escaped form of a path is another path.
     const path = (request.url ?? '').split('?', 1)[0] ?? '';
     const known = documents.get(path);
     const target = redirects.get(path);

@@ -6,11 +6,11 @@ import { escapeHtml, Html, slug } from '../http/html.ts';
 import type { Section } from './page.ts';
 import { addressOf } from './reference.ts';
 
-/** A guide's markdown as HTML with anchors, and the names of guides, tools and failure codes as links. */
+/** Renders a guide's Markdown as HTML with anchors. Names of guides, tools and failure codes become links. */
 export function guideBody(markdown: string, registry: Registry): { body: Html; sections: Section[] } {
   const sections: Section[] = [];
   const marked = new Marked({
-    // Guides hold no HTML; what looks like it is text.
+    // Guides have no HTML, so text that looks like HTML stays text.
     tokenizer: { html: () => undefined, tag: () => undefined },
     renderer: {
       heading({ tokens, depth }) {
@@ -22,7 +22,7 @@ export function guideBody(markdown: string, registry: Registry): { body: Html; s
         return `<h${depth} id="${id}"><a class="anchor" href="#${id}">${inner}</a></h${depth}>\n`;
       },
       code({ text }) {
-        // It may scroll sideways, so a keyboard has to reach it.
+        // The block may scroll sideways, so keyboard users must be able to focus it.
         return `<pre tabindex="0"><code>${escapeHtml(text)}</code></pre>\n`;
       },
     },
@@ -44,7 +44,9 @@ const withScrollingTables = (text: string): string =>
     .replaceAll('<table>', '<div class="table" role="region" aria-label="Table" tabindex="0"><table>')
     .replaceAll('</table>', '</table></div>');
 
-/** Words in code are linked only where the text around them says what they are: `visitor` is a tool and a value, too. */
+/**
+ * Links a word in code only if the text before it says what the word is. `visitor` is both a tool and a value.
+ */
 function withLinks(text: string, registry: Registry): string {
   const guides: ReadonlySet<string> = new Set(GUIDE_NAMES);
   const codes: ReadonlySet<string> = new Set(FAILURE_CODES.filter((name) => name.includes('_') || name === 'internal'));

@@ -1,13 +1,13 @@
 import { GUIDE_NAMES, type GuideName } from '../../core/guides.ts';
 import { type Html, html } from '../http/html.ts';
 
-/** No script, no inline style, nothing from elsewhere; `data:` is the icon. */
+/** No scripts, no inline styles and no foreign content. `data:` is for the icon. */
 export const PAGE_CSP =
   "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 export interface Site {
   readonly version: string;
-  /** Distinguishes the assets of this build, so that a page never meets the styles of another. */
+  /** Part of the asset URLs, so that a page never loads the cached styles of another build. */
   readonly build: string;
   readonly guides: ReadonlyMap<GuideName, string>;
 }
@@ -42,7 +42,7 @@ const DOCUMENTS: readonly (readonly [path: string, title: string])[] = [
   ['/api/v1/openapi.json', 'openapi.json'],
 ];
 
-/** Name of a guide as a title. */
+/** The title of a guide, made from its name. */
 export const titleOfGuide = (name: GuideName): string => {
   const words = name.replaceAll('_', ' ');
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
@@ -53,13 +53,13 @@ const link = (current: string, path: string, title: string): Html =>
     ? html`<li><a href="${path}" aria-current="page">${title}</a></li>`
     : html`<li><a href="${path}">${title}</a></li>`;
 
-/** The header names the guides by their first one, and marks it on all of them. */
+/** A link of the header. The link "Guides" leads to the first guide and is marked on every guide. */
 const mainLink = (current: string, [path, title]: readonly [string, string]): Html =>
   title === 'Guides' && path !== current && current.startsWith('/docs/guides/')
     ? html`<li><a href="${path}" aria-current="true">${title}</a></li>`
     : link(current, path, title);
 
-/** What the documents have in common: head, skip link, header. The end of the body is the caller's. */
+/** The frame of every page: head, skip link and header. The caller adds the rest of the body. */
 export const shell = (
   { build }: Site,
   page: { readonly path: string; readonly title: string; readonly description: string; readonly skip: string },
@@ -90,14 +90,14 @@ ${body}
 </html>
 `.text;
 
-/** A page of prose: links to all others beside it, and its own sections where there is room. */
+/** A page of text, with links to all other pages and to its own sections. */
 export function prosePage(site: Site, page: Page): string {
   const guides = GUIDE_NAMES.filter((name) => site.guides.has(name)).map((name) =>
     link(page.path, `/docs/guides/${name}`, titleOfGuide(name)),
   );
   const all = (label: string, kind: string): Html => html`
 <nav class="${kind}" aria-label="${label}">
-  <p>Begin</p>
+  <p>Start</p>
   <ul>${[link(page.path, '/docs', 'Start'), link(page.path, '/docs/reference', 'Reference'), link(page.path, '/docs/errors', 'Errors')]}</ul>
   <p>Guides</p>
   <ul>${guides}</ul>

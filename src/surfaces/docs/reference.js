@@ -1,10 +1,11 @@
 /**
- * Puts the renderer in the place of the index that the page itself holds, and mends what its attributes cannot:
- * - its narrow layout leaves out what parameters mean and opens operations by click alone, so the wide one is kept;
- * - while the page loads it scrolls its list, and a keyboard would go on from there, past the skip link;
- * - it shows nothing for an address without a fragment.
+ * Replaces the index in the page with the renderer, and corrects what the renderer's attributes cannot change:
+ * - Its narrow layout hides the meaning of parameters and opens operations only by click. So it keeps the wide layout.
+ * - It scrolls its list while the page loads. The next Tab would then start after the skip link.
+ * - It shows nothing for a URL without a fragment.
  */
-/** Inside the parts of the renderer that have shadow roots of their own. */
+
+/** Styles for the parts of the renderer that have their own shadow roots. */
 const PARTS = `
 :host {
   --red: var(--ink-red);
@@ -17,7 +18,7 @@ const PARTS = `
 :focus-visible { outline: 2px solid var(--primary-color) !important; outline-offset: -2px; }
 `;
 
-/** In the renderer’s own shadow root, where operations and their parameters are. */
+/** Styles for the renderer’s own shadow root, which holds operations and their parameters. */
 const ROOT = `
 #the-main-body {
   --red: var(--ink-red);
@@ -77,7 +78,7 @@ function style(name, rules) {
   customElements.get(name).elementStyles.push(sheet);
 }
 
-/** Gives an address without a fragment the one of the first page, in the place of its entry in the history. */
+/** Adds the fragment of the first page to a URL without one. It replaces the history entry. */
 function nameStart() {
   if (!location.hash.includes('route=')) history.replaceState(null, '', `#?route=${START}`);
 }
@@ -90,7 +91,7 @@ for (const kind of ['keydown', 'pointerdown', 'hashchange']) {
   addEventListener(kind, note, { capture: true, once: true });
 }
 
-/** Makes the next Tab begin at the head of the page: scrolling has moved that place without moving the focus. */
+/** Makes the next Tab start at the top of the page. Scrolling had moved that point without moving the focus. */
 function beginAtTop() {
   if (document.activeElement !== document.body) return;
   document.body.tabIndex = -1;
@@ -123,7 +124,7 @@ const overview = document.createElement('div');
 overview.slot = 'overview';
 overview.className = 'overview';
 overview.append(...main.childNodes);
-// The renderer would repeat the description of the document under it.
+// An empty slot, because the renderer would repeat the description of the document below the overview.
 const description = document.createElement('span');
 description.slot = 'overview-api-description';
 reference.append(overview, description);
@@ -136,9 +137,9 @@ function readOn() {
   content.focus({ preventScroll: true });
 }
 
-// Who follows a link of the overview, or goes back, reads on in the content.
+// After a link or a step back in the history, move the focus to the content.
 addEventListener('hashchange', readOn);
-// The fragment names the operation that is shown, so the skip link must not change it.
+// The fragment names the shown operation, so the skip link must not change it.
 document.querySelector('.skip').addEventListener('click', (event) => {
   event.preventDefault();
   readOn();

@@ -7,14 +7,14 @@ import { type Site, shell } from './page.ts';
 
 const require = createRequire(import.meta.url);
 
-/** The renderer as its package brings it: one module for browsers without imports. */
+/** The renderer from its package: one browser module without imports. */
 export const renderer = (): Buffer =>
   readFileSync(require.resolve('openapi-explorer/dist/browser/openapi-explorer.min.js'));
 
 /**
- * The renderer puts one style element into its shadow root, whose text depends on its version and attributes alone:
- * this is its hash. It also styles by attributes, some of them computed, which no list of hashes can cover; a style
- * attribute loads nothing here, because images come from this origin only. Scripts come from this origin only.
+ * The hash of the style element that the renderer adds to its shadow root. Its text depends only on the renderer's
+ * version and attributes. The renderer also computes style attributes, and no list of hashes can cover them. A style
+ * attribute can load nothing foreign, because images and scripts come from this origin only.
  */
 const THEME = "'sha256-9aqQytT2ZQbdDJhFfTQabM6FIXrmKZIvlqr19fkzwl0='";
 
@@ -30,7 +30,7 @@ export const REFERENCE_CSP = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Where the reference shows an operation: the renderer's own form of an anchor. */
+/** The link to an operation in the reference, in the renderer's anchor format. */
 export const addressOf = (tool: Tool): string =>
   `/docs/reference#?route=${tool.method.toLowerCase()}-${tool.path.replace(/[\s#:?&={}-]+/g, '-')}`;
 
@@ -45,18 +45,21 @@ const group = (registry: Registry, tag: Tag): Html => html`
       html`<li><a href="${addressOf(tool).replace('/docs/reference', '')}">${tool.title}</a> <code>${tool.method} ${tool.path}</code></li>`,
   )}</ul>`;
 
-/** The index stands in the page itself: the renderer shows it first, and without scripts it is what one sees. */
+/**
+ * The page itself holds the index of operations. The renderer shows it first, and a browser without scripts shows only
+ * it.
+ */
 export function referencePage(site: Site, registry: Registry): string {
   const tags = [...new Set(registry.operations.map((tool) => tool.tag))].sort();
   const description = 'Every operation of the gateway with its parameters, answers and failures.';
   const body = html`
 <main id="content" class="overview" tabindex="-1">
   <h1>Reference</h1>
-  <p>All ${registry.operations.length} operations. Each but those of Realtime is also an MCP tool, under the name that
-  <a href="/api/v1/openapi.json">openapi.json</a> gives as its <code>operationId</code>. Every request carries
-  <code>Authorization: Bearer TOKEN</code>; failures are explained under <a href="/docs/errors">Errors</a>.</p>
-  <noscript><p>The details of an operation need scripts. Without them, read <a href="/llms-full.txt">llms-full.txt</a>,
-  which holds the same.</p></noscript>
+  <p>All ${registry.operations.length} operations. Each operation except those of Realtime is also an MCP tool. Its name is
+  the <code>operationId</code> in <a href="/api/v1/openapi.json">openapi.json</a>. Every request needs
+  <code>Authorization: Bearer TOKEN</code>. <a href="/docs/errors">Errors</a> explains the failures.</p>
+  <noscript><p>The details of an operation need scripts. Without scripts, read
+  <a href="/llms-full.txt">llms-full.txt</a>, which has the same content.</p></noscript>
   ${tags.map((tag) => group(registry, tag))}
 </main>`;
   const head = html`

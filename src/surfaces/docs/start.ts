@@ -4,7 +4,7 @@ import { code, type Html, html } from '../http/html.ts';
 import { a2aClients, mcpClients } from './clients.ts';
 import { type Section, titleOfGuide } from './page.ts';
 
-/** What each guide is for, in the words of someone who looks for one. */
+/** What each guide is for, in the words of a reader who looks for one. */
 const PURPOSE: Readonly<Record<GuideName, string>> = {
   overview: 'first calls, tokens, identifiers, masks, pages, quota',
   investigation: 'find conversations, read messages, fetch files',
@@ -12,7 +12,7 @@ const PURPOSE: Readonly<Record<GuideName, string>> = {
   reporting: 'the AI conversation summary and its measures',
   configuration: 'AI features and settings',
   agent_tasks: 'A2A skills as tasks',
-  event_recovery: 'subscriptions, cursors, webhooks, and what to do after a gap',
+  event_recovery: 'subscriptions, cursors, webhooks and recovery after a gap',
 };
 
 export const START_SECTIONS: readonly Section[] = [
@@ -34,20 +34,20 @@ export interface StartOptions {
 export const startBody = ({ baseUrl, guides, operations, skills }: StartOptions): Html => html`
 <h1>Installation Gateway</h1>
 <p class="lead">Installed apps and AI agents read stored customer-support data through this gateway: conversations,
-visitors, contacts, files, catalogues, reports. Its ${operations} operations are REST routes and, but for those of the realtime socket,
-MCP tools, with the same inputs, the same answers and the same permissions. Every call checks its credential afresh, and a field
-that was not granted is left out of the answer.</p>
+visitors, contacts, files, catalogues, reports. It has ${operations} operations. Each is a REST route and, except for the
+Realtime operations, also an MCP tool with the same inputs, answers and permissions. Every call checks its credential
+again. A field that is not granted is omitted from the answer.</p>
 
 <ul class="cards">
   <li><a href="/docs/reference">Reference</a><span>all ${operations} operations, parameters and answers</span></li>
-  <li><a href="/docs/guides/overview">Overview guide</a><span>what to read before the first integration</span></li>
-  <li><a href="/docs/errors">Errors</a><span>every code, and what to do about it</span></li>
+  <li><a href="/docs/guides/overview">Overview guide</a><span>read this before the first integration</span></li>
+  <li><a href="/docs/errors">Errors</a><span>every code and what to do about it</span></li>
   <li><a href="/llms-full.txt">llms-full.txt</a><span>everything in one text, for a model’s context</span></li>
 </ul>
 
 <h2 id="first-call"><a class="anchor" href="#first-call">First call</a></h2>
-<p>The operator of the gateway issues your token. Begin with the context: it says which websites, scopes and kinds of
-data the token stands for.</p>
+<p>The operator of the gateway issues your token. Start with the context: it lists the websites, scopes and kinds of
+data that the token gives access to.</p>
 ${code(
   'Terminal',
   `export TOKEN=YOUR_TOKEN
@@ -62,36 +62,36 @@ ${code(
 
 <h2 id="mcp"><a class="anchor" href="#mcp">MCP clients</a></h2>
 <p>The endpoint is <code>${baseUrl}/mcp</code>: Streamable HTTP, POST only, with the token in every request. A client
-sees the tools that its token may call. In the snippets, put your token in the place of <code>YOUR_TOKEN</code>, or in
-<code>TOKEN</code> of the environment.</p>
+sees only the tools that its token may call. In the snippets, replace <code>YOUR_TOKEN</code> with your token, or set the
+environment variable <code>TOKEN</code>.</p>
 ${mcpClients(baseUrl)}
 
 <h2 id="oauth"><a class="anchor" href="#oauth">OAuth</a></h2>
-<p>A credential is an OAuth client as well: with its id and secret it gets tokens of 15 minutes that work on one interface
-and can hold less than the credential does.</p>
+<p>A credential is also an OAuth client. With its id and secret it gets tokens that are valid for 15 minutes on one
+interface. A token can have fewer permissions than the credential.</p>
 ${code(
   'Terminal',
   `curl -s ${baseUrl}/oauth/token -u "$CREDENTIAL_ID:$SECRET" \\
   -d grant_type=client_credentials -d resource=${baseUrl} -d scope=website_read`,
 )}
-<p>A hosted app that acts for an organization asks one of its owners or admins: send the browser to
-<code>${baseUrl}/oauth/authorize</code> (authorization code with PKCE), where that person signs in, sees each permission
-in a plain sentence and ticks what the app may have. <a href="/llms-full.txt">llms-full.txt</a> has the parameters, and
-<a href="/.well-known/oauth-authorization-server">the metadata</a> are where a library looks for them.</p>
+<p>A hosted app that acts for an organization needs the consent of an owner or admin. Send the browser to
+<code>${baseUrl}/oauth/authorize</code> (authorization code with PKCE). That person signs in, reads each permission
+and ticks what the app may have. <a href="/llms-full.txt">llms-full.txt</a> describes the parameters. OAuth libraries
+read <a href="/.well-known/oauth-authorization-server">the metadata</a> at its standard address.</p>
 
 <h2 id="a2a"><a class="anchor" href="#a2a">A2A</a></h2>
-<p>Agents that speak A2A 1.0 find five skills behind the public card
+<p>Agents that speak A2A 1.0 find five skills in the public card
 <code>${baseUrl}/.well-known/agent-card.json</code>. The endpoint is <code>${baseUrl}/a2a</code>: JSON-RPC over POST, with
-<code>A2A-Version: 1.0</code> and the token in every request. A message starts a task that runs one operation, and the
-artifact holds that operation’s answer.</p>
+<code>A2A-Version: 1.0</code> and the token in every request. A message starts a task that runs one operation. The
+artifact of the task holds the answer of that operation.</p>
 <ul class="index-list">${skills.all.map(
   ({ skill }) => html`<li><code>${skill.name}</code>: ${skill.description}</li>`,
 )}</ul>
 ${a2aClients(baseUrl)}
-<p>How tasks run is told by the guide <a href="/docs/guides/agent_tasks">Agent tasks</a>.</p>
+<p>The guide <a href="/docs/guides/agent_tasks">Agent tasks</a> explains how tasks run.</p>
 
 <h2 id="guides"><a class="anchor" href="#guides">Guides</a></h2>
-<p>One job a guide. A credential reads those that concern it over the API as well.</p>
+<p>Each guide covers one job. A credential can also read its guides over the API.</p>
 <ul class="index-list">${[...guides.keys()].map(
   (name) => html`<li><a href="/docs/guides/${name}">${titleOfGuide(name)}</a>: ${PURPOSE[name]}</li>`,
 )}</ul>

@@ -15,11 +15,11 @@ export interface AppOptions {
   readonly llms?: { readonly index: string; readonly full: string };
   /** The public A2A agent card. */
   readonly agentCard?: object;
-  /** The developer pages; they pass on what they do not know. */
+  /** The developer pages. They call `next` for a path that is not theirs. */
   readonly docs?: RequestHandler;
-  /** Metrics, for those whose address `permitted` takes. */
+  /** Metrics. Only a request that `permitted` accepts can read them. */
   readonly metrics?: MetricsPage;
-  /** Whether requests can be served now: the store answers and no shutdown is under way. */
+  /** Whether the gateway can serve requests now: the store answers and no shutdown has started. */
   ready(): Promise<boolean>;
 }
 
@@ -32,7 +32,7 @@ export interface MetricsPage {
 
 const REFUSED_METRICS: RequestRecord = { code: 'not_found', does: 'authorization' };
 
-/** Everything that is not an operation of the registry: public documents and probes. */
+/** Answers every path that is not an operation of the registry: public documents, health checks and metrics. */
 export function publicApp({ baseUrl, openapi, llms, agentCard, docs, metrics, ready }: AppOptions): Express {
   const app = express();
   app.disable('x-powered-by');
@@ -40,7 +40,7 @@ export function publicApp({ baseUrl, openapi, llms, agentCard, docs, metrics, re
   app.set('query parser', false);
   app.set('case sensitive routing', true);
   app.set('strict routing', true);
-  // Plain text, which every browser shows; llmstxt.org names no media type, and Markdown is offered as a download.
+  // Every browser shows plain text but downloads Markdown. llmstxt.org names no media type.
   const text = 'text/plain; charset=utf-8';
   const published = (type: string, body: string | object): Document =>
     document(type, typeof body === 'string' ? body : JSON.stringify(body), { maxAge: 300 });
@@ -54,7 +54,7 @@ export function publicApp({ baseUrl, openapi, llms, agentCard, docs, metrics, re
 
   const documents = ['/livez', '/readyz', ...(metrics ? ['/metrics'] : []), ...texts.keys()];
   app.all('/metrics', (request, _response, next) => {
-    // A caller who may not read them does not learn that they are here.
+    // A caller who may not read metrics must not learn that they exist.
     const { record } = contextOf(request);
     if (metrics) record.operation = 'metrics';
     if (!metrics?.permitted(request)) {
@@ -83,7 +83,7 @@ export function publicApp({ baseUrl, openapi, llms, agentCard, docs, metrics, re
   app.all(documents, () => {
     throw new Failure('method_not_allowed', { allow: ['GET', 'HEAD'] });
   });
-  // Whoever follows the address of the gateway itself finds what it is.
+  // A person who opens the bare address of the gateway gets its documentation.
   app.get('/', (request, response) => {
     refuseAmbiguous(request);
     send(request, response, 302, 'text/plain; charset=utf-8', 'The documentation is at /docs.\n', {
@@ -96,10 +96,10 @@ export function publicApp({ baseUrl, openapi, llms, agentCard, docs, metrics, re
   });
   const refuse: ErrorRequestHandler = (error, request, response, _next) => {
     const { requestId, record } = contextOf(request);
-    // express refuses a path with a broken escape by an error of its own, which has a status.
+    // For a path with a broken escape, Express throws its own error with status 400.
     const unreadable = !(error instanceof Failure) && statusOf(error) === 400;
     const failure = unreadable ? new Failure('not_found') : asFailure(error);
-    // What is nobody's mistake but ours has a cause, which is for the log.
+    // A 5xx is our own fault. Its cause goes to the log only.
     if (failure.status >= 500) noteRefusal(record, failure);
     sendProblem(request, response, failure, { baseUrl, requestId, resource: '', tokenSent: false });
   };

@@ -4,15 +4,15 @@ import { exchangeOf } from './exchange.ts';
 import { parseJson } from './json.ts';
 
 /**
- * The body, of at most `limit` bytes, as it was sent; throws `body_too_large` before more than that is kept, and `service_unavailable` where the caller's network sends too much
- * at once.
+ * Reads the raw body, at most `limit` bytes. Throws `body_too_large` before it keeps more than that. Throws
+ * `service_unavailable` if the caller's network sends too many body bytes at once.
  */
 export function readBody(request: IncomingMessage, response: ServerResponse, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = [];
     let length = 0;
     const giveUp = (error: unknown): void => {
-      // The rest is not waited for, and the connection is of no use to anybody after that.
+      // Do not wait for the rest of the body. The connection cannot be reused after that.
       if (!response.headersSent) response.setHeader('Connection', 'close');
       request.removeAllListeners('data').resume();
       reject(error);
@@ -34,8 +34,8 @@ export function readBody(request: IncomingMessage, response: ServerResponse, lim
       }
     });
     request.on('end', () => resolve(parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts)));
-    // Nobody is there to be answered, and the promise must not stay open for ever. A request that was destroyed before this
-    // emits nothing more; one that ended well has been resolved.
+    // The client has disconnected, so the promise must settle here. A request that was destroyed earlier emits no more
+    // events. After a normal end the promise is already resolved, and this call has no effect.
     const gone = (): void => reject(new Failure('invalid_request'));
     request.on('error', gone);
     request.on('close', gone);
@@ -43,10 +43,10 @@ export function readBody(request: IncomingMessage, response: ServerResponse, lim
   });
 }
 
-/** Bytes of a JSON body (contract, Limits: that of MCP; REST has the same). */
+/** Largest JSON body in bytes, the same on REST, MCP and A2A. */
 export const BODY_LIMIT = 65_536;
 
-/** The JSON body of a request; throws 415, `body_too_large` or `invalid_json`. */
+/** Reads the JSON body of a request. Throws `unsupported_media_type`, `body_too_large` or `invalid_json`. */
 export async function readJson(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
   requireJson(request);
   const parsed = parseJson(await readBody(request, response, BODY_LIMIT));
@@ -56,7 +56,7 @@ export async function readJson(request: IncomingMessage, response: ServerRespons
 
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*(?:utf-8|"utf-8")[ \t]*)?$/i;
 
-/** Throws `unsupported_media_type` for anything but uncompressed application/json in UTF-8 (checks, MC-06 and HT-06). */
+/** Throws `unsupported_media_type` unless the body is uncompressed application/json in UTF-8 (checks, MC-06, HT-06). */
 export function requireJson(request: IncomingMessage): void {
   const { 'content-type': type = '', 'content-encoding': encoding } = request.headers;
   if (!JSON_TYPE.test(type) || (encoding !== undefined && encoding.toLowerCase() !== 'identity')) {

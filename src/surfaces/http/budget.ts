@@ -2,7 +2,10 @@ import { Failure, type FailureCode } from '../../core/failures.ts';
 
 const MIB = 1024 * 1024;
 
-/** Bytes, in all and of one caller. The largest reply, a page over MCP, has about 7 MiB; a body has 64 KiB. */
+/**
+ * Limits in bytes: for all callers together, and for one caller. The largest reply, a page over MCP, has about 7 MiB. A
+ * body has 64 KiB.
+ */
 export const BUDGETS = {
   unread: { inAll: 64 * MIB, share: 16 * MIB },
   bodies: { inAll: 64 * MIB, share: 16 * MIB },
@@ -11,13 +14,16 @@ export const BUDGETS = {
 
 export interface BudgetOptions {
   readonly limits: { readonly inAll: number; readonly share: number };
-  /** What a caller is told whose share is used up. */
+  /** The failure for a caller that has used up its share. */
   readonly code: FailureCode;
-  /** Ends something that the caller with the largest share holds, and says whether there was anything to end. */
+  /** Ends one thing that the caller with the largest share holds. Returns false if there is nothing to end. */
   readonly makeRoom?: (share: string) => boolean;
 }
 
-/** Bytes that callers hold in this process. Each caller has a share, so that none takes what the others need. */
+/**
+ * Counts the bytes that callers hold in this process. Each caller has its own limit, so that one cannot starve the
+ * others.
+ */
 export class Budget {
   readonly #options: BudgetOptions;
   readonly #shares = new Map<string, number>();
@@ -31,16 +37,16 @@ export class Budget {
     return this.#inAll;
   }
 
-  /** Throws where the caller's share is used up. */
+  /** Throws if the caller has used up its share. */
   room(share: string): void {
     if ((this.#shares.get(share) ?? 0) >= this.#options.limits.share) throw this.#refusal();
   }
 
-  /** Counts bytes. Throws, and counts nothing, where that is more than the caller or all together may hold. */
+  /** Counts bytes. If they exceed the caller's limit or the total limit, it throws and counts nothing. */
   hold(share: string, bytes: number): void {
     const { limits, makeRoom } = this.#options;
     const own = this.#shares.get(share) ?? 0;
-    // A caller who holds nothing may hold one thing, however large.
+    // A caller that holds nothing may hold one item of any size.
     if (own > 0 && own + bytes > limits.share) throw this.#refusal();
     while (this.#inAll > 0 && this.#inAll + bytes > limits.inAll) {
       if (makeRoom?.(this.#largest()) !== true) throw new Failure('service_unavailable', { retryAfter: 1 });
@@ -48,7 +54,7 @@ export class Budget {
     this.count(share, bytes);
   }
 
-  /** Counts bytes that cannot be refused any more. */
+  /** Counts bytes that can no longer be refused. */
   count(share: string, bytes: number): void {
     this.#shares.set(share, (this.#shares.get(share) ?? 0) + bytes);
     this.#inAll += bytes;

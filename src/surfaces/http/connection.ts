@@ -2,14 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { Exchange, type Serving } from './exchange.ts';
 
-/** Requests that may wait behind the one under way. Clients that pipeline deeper than this are disconnected. */
+/** Requests that may wait behind the running one. A client that pipelines more is disconnected. */
 const PIPELINED = 8;
 
 /**
- * One connection and everything on it. Requests are served one at a time. Node itself would begin all pipelined requests at
- * once, and emits no `close` for the responses that wait behind another one when the socket dies (Node 20 and 24). So
- * the end of an exchange is the end of its reply or of the socket, whichever comes first, and a request that waits when the
- * socket dies has never begun.
+ * One connection and all its requests. It serves one request at a time. Node itself would start all pipelined requests
+ * at once. When the socket closes, Node 20 and 24 emit no `close` for responses that wait behind another one. So an
+ * exchange ends with its reply or with the socket, whichever comes first. A request that still waits then never starts.
  */
 export class Connection {
   readonly #socket: Duplex;
@@ -27,12 +26,15 @@ export class Connection {
     });
   }
 
-  /** The exchange under way; `undefined`: none, and none waits. */
+  /** The running exchange. `undefined` means that none runs and none waits. */
   get current(): Exchange | undefined {
     return this.#current;
   }
 
-  /** Bytes that cannot be read belong to a request whose reply was sent before its body had come. */
+  /**
+   * True if the last reply was sent before the body of its request was complete. Unreadable bytes then belong to that
+   * body.
+   */
   get answered(): boolean {
     return this.#current === undefined && this.#last?.complete === false;
   }
@@ -42,14 +44,16 @@ export class Connection {
   }
 
   add(request: IncomingMessage, response: ServerResponse): void {
-    // The rest of what was read before the connection was cut.
+    // Node can still emit requests that it read before the connection was cut.
     if (this.#socket.destroyed) return;
     if (!this.#current) this.#begin(request, response);
     else if (this.#waiting.length < PIPELINED) this.#waiting.push([request, response]);
     else this.cut('too many requests pipelined');
   }
 
-  /** Disconnects the client at once. What the connection holds is given back before this returns. `reason` is for the log. */
+  /**
+   * Disconnects the client at once, and releases what the connection holds before it returns. `reason` is for the log.
+   */
   cut(reason?: string): void {
     if (this.#current) this.#current.reason = reason;
     this.#socket.destroy();
@@ -57,7 +61,9 @@ export class Connection {
     if (this.#current) this.#ended(this.#current);
   }
 
-  /** Disconnects a client whose whole reply was ready before `since` and has not been taken. Both are performance.now(). */
+  /**
+   * Disconnects a client that has not read a reply that was complete before `since`. Both times are performance.now().
+   */
   check(since: number, now: number): void {
     const current = this.#current;
     if (!current?.response.writableEnded) return;
@@ -77,7 +83,7 @@ export class Connection {
     if (this.#current !== exchange) return;
     this.#current = undefined;
     exchange.end();
-    // A socket that has been ended (Connection: close) sends nothing more.
+    // After `Connection: close` the socket has ended and can send no further reply.
     const next = this.#socket.writable ? this.#waiting.shift() : undefined;
     if (next) this.#begin(...next);
   }

@@ -1,9 +1,9 @@
 import { networkOf } from '../../auth/network.ts';
 
-/** Connections in all, and of one network. A trusted proxy in front may have all. */
+/** Open connections: in total, and from one network. A trusted proxy may use the total. */
 export const CONNECTIONS = { inAll: 16_384, perNetwork: 4_096 };
 
-/** Counts open connections by the network that they come from. */
+/** Counts open connections for each client network. */
 export class Door {
   readonly #perNetwork: number;
   readonly #open = new Map<string, number>();
@@ -12,7 +12,9 @@ export class Door {
     this.#perNetwork = perNetwork;
   }
 
-  /** What to call when the connection has closed; `undefined`: its network has as many as it may have. */
+  /**
+   * Returns a function to call when the connection closes. Returns `undefined` if its network has reached the limit.
+   */
   enter(address: string): (() => void) | undefined {
     const network = networkOf(address);
     const open = this.#open.get(network) ?? 0;

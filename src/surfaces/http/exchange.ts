@@ -5,17 +5,17 @@ import type { Source } from '../../gateway/call.ts';
 import type { Budget } from './budget.ts';
 import { endedCall, newRequestId, type RequestContext, type RequestRecord, since, type teller } from './records.ts';
 
-/** What all exchanges of a server share. */
+/** Services that all exchanges of a server share. */
 export interface Serving {
   readonly tell: ReturnType<typeof teller>;
   readonly observer: Observer | undefined;
-  /** Bytes of replies that their readers have not taken yet, over all surfaces. */
+  /** Bytes of replies that clients have not read yet, over all surfaces. */
   readonly unread: Budget;
   /** Bytes of request bodies that are being read. */
   readonly bodies: Budget;
   /** Headers of every reply. */
   readonly headers: OutgoingHttpHeaders;
-  /** Address that a request came from; it can be asked for after the socket has closed. */
+  /** Returns a function that gives the client's address. It works even after the socket has closed. */
   readonly from: (request: IncomingMessage) => () => string;
   readonly trace: (request: IncomingMessage) => CallTrace | undefined;
   readonly answer: (
@@ -25,7 +25,7 @@ export interface Serving {
   ) => boolean | Promise<void>;
 }
 
-/** Why a reply was written past the response object. */
+/** Why a reply was written to the socket instead of the response object. */
 interface Cut {
   readonly status: number;
   readonly code: string;
@@ -33,36 +33,36 @@ interface Cut {
 }
 
 /**
- * A reply of at most so many bytes is not counted: a connection sends one reply at a time, and the kernel takes that much from
- * us at once.
+ * Replies of at most this many bytes are not counted. A connection sends one reply at a time, and the kernel buffers
+ * this much at once.
  */
 const SMALL = 16 * 1024;
 
 const exchanges = new WeakMap<IncomingMessage, Exchange>();
 
-/** The exchange of a request that a server of ours has begun. */
+/** The exchange of a request. `undefined` if the request did not come through `Connection`. */
 export const exchangeOf = (request: IncomingMessage): Exchange | undefined => exchanges.get(request);
 
-/** The id under which a request is logged and answered, and what the log says of it. */
+/** The request id and the log record of a request. */
 export const contextOf = (request: IncomingMessage): RequestContext =>
   exchanges.get(request) ?? { requestId: '', record: {} };
 
 /**
- * One request and its reply. Its connection begins it and ends it, exactly once each; everything that the request holds is
- * given back by `end`, and the books (log, metrics, trace) get one entry.
+ * One request and its reply. The connection starts it once and ends it once. `end` releases everything that the request
+ * holds, and writes one entry each to the log, the metrics and the trace.
  */
 export class Exchange implements RequestContext, Source {
   readonly requestId = newRequestId();
   readonly record: RequestRecord = {};
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Set when the request is refused while its body is still expected. */
+  /** Set if the request is refused before its body is complete. */
   cut: Cut | undefined;
-  /** Why the client was disconnected before it had its reply, for the log. */
+  /** Why the client was disconnected before it read its reply, for the log. */
   reason: string | undefined;
-  /** When the whole reply was first seen handed over to the socket; performance.now(). */
+  /** When a check first saw that the whole reply was handed to the socket (performance.now()). */
   repliedAt: number | undefined;
-  /** Whose share the reply counts against, and since when; performance.now(). */
+  /** The share that the reply counts against, its bytes, and when the count started (performance.now()). */
   held: { readonly share: string; bytes: number; readonly since: number } | undefined;
   #body = 0;
   readonly #serving: Serving;
@@ -96,19 +96,24 @@ export class Exchange implements RequestContext, Source {
     return this.#from();
   }
 
-  /** The client is gone or has its answer. Node does not say so of every response (connection.ts). */
+  /**
+   * Whether the client has disconnected or has its answer. Node does not report this for every response
+   * (connection.ts).
+   */
   get done(): boolean {
     return this.#over || this.cut !== undefined || this.response.headersSent || this.response.destroyed;
   }
 
-  /** Throws `answers_unread` where the app's share is used up: before the call costs or does anything. */
+  /**
+   * Throws `answers_unread` if the app's share is used up. Call this first, before the call costs or changes anything.
+   */
   room(app: string): void {
     this.#serving.unread.room(app);
   }
 
   /**
-   * Counts a reply of so many bytes as unread until the end; a second call adds what is more. Throws `answers_unread` or
-   * `service_unavailable` where that is too much, but never for a request that has changed something.
+   * Counts a reply of `bytes` bytes as unread until the exchange ends. A second call adds only the difference. Throws
+   * `answers_unread` or `service_unavailable` if that is too much, but never for a request that has changed something.
    */
   hold(bytes: number): void {
     const more = bytes - (this.held?.bytes ?? 0);
@@ -121,14 +126,14 @@ export class Exchange implements RequestContext, Source {
     else this.held = { share, bytes, since: performance.now() };
   }
 
-  /** Counts bytes of the body that have come. Throws `service_unavailable` where the caller's network sends too many at once. */
+  /** Counts received body bytes. Throws `service_unavailable` if the caller's network sends too many at once. */
   receive(bytes: number): void {
     if (this.#over) return;
     this.#serving.bodies.hold(networkOf(this.from), bytes);
     this.#body += bytes;
   }
 
-  /** The reply has been taken, or nobody is there to take it. A second call does nothing. */
+  /** Ends the exchange: the client has read the reply or has disconnected. A second call does nothing. */
   end(): void {
     if (this.#over) return;
     this.#over = true;
@@ -155,7 +160,8 @@ export class Exchange implements RequestContext, Source {
       observer?.ended(call);
       this.#trace?.end(call);
     };
-    // The work may go on after its client has disconnected. Who called and what was done is known at its end.
+    // A request may still be running after its client disconnects. Log it when it ends, because the caller and the
+    // outcome are known only then.
     if (unfinished && typeof this.#work === 'object') void this.#work.then(book, book);
     else book();
   }

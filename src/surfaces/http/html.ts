@@ -1,11 +1,11 @@
-/** HTML that may stand in a page as it is. */
+/** Trusted HTML: templates insert it without escaping. */
 export class Html {
   constructor(readonly text: string) {}
 }
 
 type Value = string | number | Html | readonly Value[] | undefined;
 
-/** A template whose values are escaped, unless they are HTML already. Lists are joined, `undefined` is left out. */
+/** An HTML template. It escapes every value that is not `Html`, joins lists and omits `undefined`. */
 export const html = (parts: TemplateStringsArray, ...values: readonly Value[]): Html =>
   new Html(parts.map((part, i) => part + render(values[i])).join(''));
 
@@ -26,16 +26,14 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (char) => ENTITIES[char] ?? char);
 
-/** Text in the form of an anchor: lower case, words joined by hyphens. */
+/** Makes an anchor id from text: lower case, words joined by hyphens. */
 export const slug = (text: string): string =>
   text
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]+/gu, '-')
     .replace(/^-|-$/g, '');
 
-/**
- * A block of code under a label that says where it belongs. It can be focused, because it may scroll sideways.
- */
+/** A labelled block of code. It can receive focus, because a keyboard user must be able to scroll it sideways. */
 export const code = (label: string, text: string): Html => html`
 <figure class="code">
   <figcaption>${label}</figcaption>

@@ -1,14 +1,14 @@
-/** Bounds of every JSON body (checks, HT-11). */
+/** Largest depth and number of members of a JSON body (checks, HT-11). */
 const DEPTH = 32;
 const MEMBERS = 1_000;
 
-/** Keeps a byte order mark in the text, where JSON does not allow it. */
+/** `ignoreBOM` keeps a byte order mark in the text, so that JSON.parse rejects it. */
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * A body as I-JSON (RFC 7493): UTF-8 without a byte order mark, no member twice, no number beyond a double, no
- * unpaired surrogate; at most 32 deep and 1,000 members. `undefined` for anything else: JSON.parse alone would keep
- * the last of two members and replace or admit the rest.
+ * Parses a body as I-JSON (RFC 7493): UTF-8 without a byte order mark, no duplicate member, no number beyond a double,
+ * no unpaired surrogate, at most 32 levels and 1,000 members. Returns `undefined` for any other body. JSON.parse alone
+ * keeps the last of two duplicate members and accepts the other defects.
  */
 export function parseJson(bytes: Uint8Array): { readonly value: unknown } | undefined {
   try {
@@ -18,7 +18,7 @@ export function parseJson(bytes: Uint8Array): { readonly value: unknown } | unde
     const value: unknown = JSON.parse(text);
     return keysOf(value) === members ? { value } : undefined;
   } catch (error) {
-    // TypeError: not UTF-8; SyntaxError: not JSON.
+    // A TypeError means that the body is not UTF-8. A SyntaxError means that it is not JSON.
     if (error instanceof TypeError || error instanceof SyntaxError) return undefined;
     throw error;
   }
@@ -30,7 +30,7 @@ const BACKSLASH = 92;
 const OPENING = new Set([91, 123]);
 const CLOSING = new Set([93, 125]);
 
-/** How many members the text writes down; `undefined` where it is deeper or larger than it may be. */
+/** Counts the members in the text. Returns `undefined` if the text is too deep or has too many members. */
 function membersOf(text: string): number | undefined {
   let depth = 0;
   let members = 0;
@@ -49,7 +49,9 @@ function membersOf(text: string): number | undefined {
   return members;
 }
 
-/** How many members the value has; NaN, which equals nothing, where it holds what JSON should not say. */
+/**
+ * Counts the members of the value. Returns NaN, which equals no count, for an unpaired surrogate or an infinite number.
+ */
 function keysOf(value: unknown): number {
   if (typeof value === 'string') return value.isWellFormed() ? 0 : Number.NaN;
   if (typeof value === 'number') return Number.isFinite(value) ? 0 : Number.NaN;

@@ -1,17 +1,20 @@
 import { Server as NetServer } from 'node:net';
 
-/** Milliseconds of a quiet turn of the event loop, at most: whoever connects during the last one is reset. */
-const SHORT = 0.1;
-/** Milliseconds after which a server that is never quiet stops listening all the same: before its caller goes on (server.ts). */
-const PATIENCE = 900;
+/** Longest quiet turn of the event loop in milliseconds. A client that connects during the last turn is reset. */
+const QUIET_TURN = 0.1;
+/**
+ * After this many milliseconds a busy server stops listening too. It is less than LEAVE_TIMEOUT in server.ts, so the
+ * caller waits for it.
+ */
+const LONGEST_WAIT = 900;
 
 /**
- * Stops listening; resolves when all connections have ended. The kernel resets clients that it has connected and that nobody
- * has accepted, though they may have sent a request (checks, F-18). Node accepts one client a turn, so this waits for two
- * quiet turns in a row. What each part is worth: docs/decisions/hostile-clients-host.md.
+ * Stops listening, and resolves when all connections have ended. The kernel resets clients that are connected but not
+ * yet accepted, and they may have sent a request (checks, F-18). Node accepts one client each turn, so this function
+ * waits for two quiet turns in a row. Measurements: docs/decisions/hostile-clients-host.md.
  */
 export function stopListening(server: NetServer): Promise<void> {
-  // Practice: Node compiles close() at its first call, and a client may connect meanwhile.
+  // Node compiles close() at its first call. Call it once here, because a client may connect during the compilation.
   new NetServer().close(() => undefined);
   let accepted = true;
   const note = (): void => {
@@ -22,17 +25,17 @@ export function stopListening(server: NetServer): Promise<void> {
   let turn = began;
   let quiet = 0;
   return new Promise((resolve) => {
-    // Runs right behind the loop's look at its sockets.
+    // setImmediate runs this directly after the event loop polls its sockets.
     const look = (): void => {
       const now = performance.now();
-      quiet = accepted || now - turn > SHORT ? 0 : quiet + 1;
-      if (quiet < 2 && now - began < PATIENCE) {
+      quiet = accepted || now - turn > QUIET_TURN ? 0 : quiet + 1;
+      if (quiet < 2 && now - began < LONGEST_WAIT) {
         accepted = false;
         turn = now;
         setImmediate(look);
         return;
       }
-      // An HTTP server's own close() would cut idle connections, and stop looking for slow ones.
+      // The close() of an HTTP server would also cut idle connections and stop the check for slow ones.
       NetServer.prototype.close.call(server, () => resolve());
       server.off('connection', note);
     };

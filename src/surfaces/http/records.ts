@@ -7,23 +7,23 @@ import type { Failure } from '../../core/failures.ts';
 import { type AuditKind, auditLog, auditOf, doesOf } from '../../gateway/audit.ts';
 import type { OperationState } from '../../gateway/writes.ts';
 
-/** What the log says of a request: never a path, a query or a value. */
+/** The log record of a request. It never holds a path, a query or a value. */
 export interface RequestRecord {
-  /** `public` where it is absent. */
+  /** Absent means `public`. */
   surface?: Surface;
   operation?: string;
   code?: string;
   /** The app whose share of unread replies the answer counts against. Not logged. */
   app?: string;
-  /** The request has changed something, so that its answer is never withheld. Not logged. */
+  /** The request may have changed something, so its answer is never withheld. Not logged. */
   effect?: boolean;
   credential?: string;
-  /** The consent by which a person let the caller act. */
+  /** The id of the person's consent that the caller acts under. */
   consent?: string;
   cause?: unknown;
-  /** What the audit calls the request if nothing stops it (checks, LG-02). */
+  /** The audit kind of the request if it succeeds (checks, LG-02). */
   does?: AuditKind | undefined;
-  /** Further ids of who did something to what. */
+  /** Further ids for the audit entry, such as the person or the operation. */
   audit?: Readonly<Record<string, string | boolean>>;
 }
 
@@ -32,14 +32,17 @@ export interface RequestContext {
   readonly record: RequestRecord;
 }
 
-/** Answers a request. False: the path belongs to another handler. A promise ends with the work, which may outlast the answer. */
+/**
+ * Answers a request. Returns false if the path belongs to another handler. The promise settles when the work ends,
+ * maybe after the answer.
+ */
 export type RequestHandler = (
   request: IncomingMessage,
   response: ServerResponse,
   context: RequestContext,
 ) => boolean | Promise<void>;
 
-/** Notes who called and the operation id of a write, as every surface does. */
+/** Records the caller and the operation id of a write. Every surface calls this. */
 export function noteCall(
   record: RequestRecord,
   {
@@ -61,7 +64,7 @@ export function noteRefusal(record: RequestRecord, failure: Failure): void {
   const { code, details } = failure;
   record.code = code;
   record.cause = details.cause;
-  // The credential of a token that is no longer accepted.
+  // A token that is no longer accepted still names its credential.
   if (details.credential !== undefined) record.credential ??= details.credential;
   record.does = doesOf(failure, record.does);
 }
@@ -69,8 +72,8 @@ export function noteRefusal(record: RequestRecord, failure: Failure): void {
 type Entry = Readonly<Record<string, unknown>> & { readonly status: number };
 
 /**
- * Writes one line for each request, socket and end of a socket. A failed MCP call is an answer of status 200. `from` is the
- * caller's address: it is logged for every sign-in, and for a refusal of a caller whose credential is not known.
+ * Writes one log line for each request, each opened socket and each closed socket. A failed MCP call has status 200.
+ * `from` gives the caller's address. It is logged for every sign-in, and for a refusal without a known credential.
  */
 export const teller = (log: Logger) => {
   const audits = auditLog(log);
@@ -96,7 +99,7 @@ export const teller = (log: Logger) => {
   };
 };
 
-/** What metrics and traces are told; `ms` is milliseconds. */
+/** The entry for metrics and traces. */
 export function endedCall(
   { request_id, status, ms }: { readonly request_id: string; readonly status: number; readonly ms: number },
   { surface = 'public', operation = 'none', code }: RequestRecord,
@@ -106,7 +109,7 @@ export function endedCall(
   return { surface, operation, outcome, status, seconds: ms / 1_000, requestId: request_id };
 }
 
-/** Milliseconds since then, with one decimal. */
+/** Milliseconds since `began` (performance.now()), with one decimal. */
 export const since = (began: number): number => Math.round((performance.now() - began) * 10) / 10;
 
 export const newRequestId = (): string => `req_${randomBytes(16).toString('hex')}`;

@@ -10,7 +10,7 @@ export const SECURITY_HEADERS: OutgoingHttpHeaders = {
   'Cache-Control': 'no-store',
   'Referrer-Policy': 'no-referrer',
 };
-/** Beside a 426 (RFC 9110, section 15.5.22; RFC 6455, section 4.4), with the option of Connection that goes with it. */
+/** Headers of a 426 reply (RFC 9110, section 15.5.22; RFC 6455, section 4.4). `Connection` must name `upgrade`. */
 export const UPGRADE_REQUIRED: OutgoingHttpHeaders = {
   Upgrade: 'websocket',
   'Sec-WebSocket-Version': '13',
@@ -27,8 +27,8 @@ export function rateLimit(quota: QuotaState | undefined): OutgoingHttpHeaders {
 }
 
 /**
- * Sends a reply. Throws `answers_unread` or `service_unavailable` where too much is unread already. `shared`: all callers are
- * given this same buffer, so that it counts for none.
+ * Sends a reply. Throws `answers_unread` or `service_unavailable` if too many bytes are unread already. `shared` means
+ * that all callers get the same buffer, so it is not counted.
  */
 export function send(
   request: IncomingMessage,
@@ -48,7 +48,7 @@ export function send(
   response.end(bare ? undefined : body);
 }
 
-/** A reply without a body; a 204 has no length either (RFC 9110, section 8.6). */
+/** Sends a reply without a body. A 204 also has no Content-Length (RFC 9110, section 8.6). */
 export function sendNothing(
   request: IncomingMessage,
   response: ServerResponse,
@@ -58,7 +58,7 @@ export function sendNothing(
   if (!gone(request, response)) response.writeHead(status, headers).end();
 }
 
-/** The client has gone or has been answered: nothing can be said any more. */
+/** Whether the client has disconnected or has its answer, so that nothing can be sent. */
 const gone = (request: IncomingMessage, response: ServerResponse): boolean =>
   exchangeOf(request)?.done ?? (response.headersSent || response.destroyed);
 
@@ -67,7 +67,7 @@ export interface ProblemContext {
   readonly requestId: string;
 }
 
-/** A failure as RFC 9457 problem details (decisions, section 18). */
+/** A failure as problem details (RFC 9457). */
 export function problem(failure: Failure, { baseUrl, requestId }: ProblemContext): Record<string, unknown> {
   const { detail, errors, retryAfter, required } = failure.details;
   return {
@@ -103,7 +103,7 @@ export function sendProblem(
   });
 }
 
-/** RFC 6750 section 3 and RFC 9728 section 5.1: no `error` where no token was sent. */
+/** The WWW-Authenticate challenge. It has no `error` if the request had no token (RFC 6750, section 3; RFC 9728, section 5.1). */
 function challenge({ resource, tokenSent }: { resource: string; tokenSent: boolean }): string {
   return `Bearer ${tokenSent ? 'error="invalid_token", ' : ''}resource_metadata="${resource}"`;
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Failure } from '../../core/failures.ts';
 
-/** Headers that mean something only once. Node keeps the first or joins them silently (checks, HT-08). */
+/** Headers that may occur only once. Node keeps the first of several or joins them silently (checks, HT-08). */
 const SINGLETONS: ReadonlySet<string> = new Set([
   'authorization',
   'idempotency-key',
@@ -13,7 +13,7 @@ const SINGLETONS: ReadonlySet<string> = new Set([
   'range',
 ]);
 
-/** Throws for a request that could be read in two ways: a header twice, or no Host (RFC 9112, section 3.2). */
+/** Throws for an ambiguous request: a single-valued header occurs twice, or Host is missing (RFC 9112, section 3.2). */
 export function refuseAmbiguous(request: IncomingMessage): void {
   if (request.headers.host === undefined && request.httpVersion === '1.1') throw new Failure('invalid_request');
   const seen = new Set<string>();
@@ -26,14 +26,17 @@ export function refuseAmbiguous(request: IncomingMessage): void {
   }
 }
 
-/** Throws where Origin is sent more than once, for operations that are bound to it (decisions, section 14). */
+/** Throws if Origin occurs more than once. Only operations that check the origin call this. */
 export function refuseOrigins(request: IncomingMessage): void {
   const sent = request.rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'origin');
   if (sent.length > 1)
     throw new Failure('invalid_request', { errors: [{ parameter: 'Origin', code: 'duplicate_parameter' }] });
 }
 
-/** Operations that read take no body: one that is sent would be ignored, and its sender misled. It is not waited for. */
+/**
+ * Refuses a body on an operation that takes none, because an ignored body would mislead its sender. It does not wait
+ * for the body, so the connection closes.
+ */
 export function refuseBody(request: IncomingMessage, response: ServerResponse): void {
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
   if (encoding === undefined && (length === undefined || /^0+$/.test(length))) return;
@@ -41,12 +44,15 @@ export function refuseBody(request: IncomingMessage, response: ServerResponse): 
   throw new Failure('invalid_request');
 }
 
-/** The token of `Authorization: Bearer …`; `undefined` where there is none of that form (RFC 6750, section 2.1). */
+/**
+ * The token of `Authorization: Bearer …` (RFC 6750, section 2.1). `undefined` if the header is absent or has another
+ * form.
+ */
 export function bearerOf(request: IncomingMessage): string | undefined {
   return /^Bearer ([A-Za-z0-9._~+/-]+=*)$/i.exec(request.headers.authorization ?? '')?.[1];
 }
 
-/** What follows the first `?` of the request's address, as it was sent; empty where nothing does. */
+/** The raw text after the first `?` of the request's URL, or an empty string. */
 export function queryOf(request: IncomingMessage): string {
   const url = request.url ?? '';
   const cut = url.indexOf('?');

@@ -20,77 +20,79 @@ import { Request, type UpgradeHandler, upgrades } from './upgrade.ts';
 export interface ServerOptions {
   readonly host: string;
   readonly port: number;
-  /** What clients call the gateway, for addresses in problems. */
+  /** The gateway's public base URL, for the `type` of problems. */
   readonly baseUrl: string;
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   readonly log: Logger;
-  /** Asked in turn; the first that knows the path answers. */
+  /** Tried in order. The first handler that knows the path answers. */
   readonly handlers: readonly RequestHandler[];
-  /** Answers whatever no handler knows. */
+  /** Answers paths that no handler knows. */
   readonly otherwise: (request: IncomingMessage, response: ServerResponse) => void;
-  /** Takes upgrades at the address of the socket; offers elsewhere are ignored. */
+  /** Handles upgrades at the path of the realtime socket. The server ignores `Upgrade` on other paths. */
   readonly upgrade?: UpgradeHandler;
   readonly observer?: Observer;
-  /** Proxies whose X-Forwarded-For and traceparent are believed; none where absent. */
+  /** Proxies whose X-Forwarded-For and traceparent are trusted. Absent means none. */
   readonly trustedProxies?: readonly string[];
-  /** Shorter ones for tests. */
+  /** Tests set shorter timeouts. */
   readonly timeouts?: Timeouts;
-  /** Smaller numbers for tests. */
+  /** Tests set smaller limits. */
   readonly connections?: typeof CONNECTIONS;
   readonly budgets?: typeof BUDGETS;
 }
 
 export type Timeouts = Readonly<Record<keyof typeof TIMEOUTS, number>>;
 
-/** Slow and idle clients are disconnected (checks, HT-05). Milliseconds. */
+/** Milliseconds after which a slow or idle client is disconnected (checks, HT-05). */
 const TIMEOUTS = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
   keepAliveTimeout: 30_000,
   connectionsCheckingInterval: 2_000,
-  /** For a socket on which nothing moves. It is longer than any read may take. */
+  /** For a socket without traffic. It is longer than the longest read. */
   timeout: 20_000,
-  /** For a client to take its whole reply, however steadily it reads. */
+  /** For a client to read its whole reply, even if it reads steadily. */
   reply: 30_000,
 };
 const TLS_HANDSHAKE = 10_000;
-/** Milliseconds that a reply must have waited unread before it is ended to make room for another caller's. */
+/** Milliseconds. Only a reply that has waited this long may be cut to make room for another caller's reply. */
 const UNREAD = 1_000;
-/** Fields of a request. Browsers behind two proxies send about 40. */
+/** Largest number of header fields of a request. Browsers behind two proxies send about 40. */
 const FIELDS = 100;
 /**
- * Milliseconds in which clients on open connections may ask once more and are told to close. A connection that is closed
- * between two requests loses the request that is on its way.
+ * Milliseconds in which clients on open connections may send one more request; its reply says `Connection: close`.
+ * If the server closed an idle connection at once, a request already on its way would be lost.
  */
-const LULL = 1_000;
-/** Milliseconds. With what comes before and after it, the process ends within 10 s of SIGTERM (checks, F-18). */
-const SHUTDOWN = 7_000;
+const LEAVE_TIMEOUT = 1_000;
+/** Milliseconds. Together with the steps before and after, the process ends within 10 s of SIGTERM (checks, F-18). */
+const CLOSE_TIMEOUT = 7_000;
 
 export interface RunningServer {
   readonly port: number;
-  /** What clients hold now, for metrics. */
+  /** What clients hold at the moment, for metrics. */
   held(): Held;
-  /** Stops listening; every answer from now on ends its connection. Resolves when none is open, after 1 s at most. */
+  /**
+   * Stops listening. Each later reply closes its connection. Resolves when no connection is open, after at most 1 s.
+   */
   leave(): Promise<void>;
-  /** Stops listening, lets requests under way finish for up to 7 s, then ends. */
+  /** Stops listening, lets running requests finish for up to 7 s, then ends. */
   close(): Promise<void>;
 }
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { log, tls, observer, baseUrl, trustedProxies = [], connections: limits = CONNECTIONS } = options;
   const timeouts = options.timeouts ?? TIMEOUTS;
-  // A missing Host is refused by us: Node's own reply has neither request id nor body.
+  // The gateway refuses a missing Host itself, because Node's reply has neither a request id nor a body.
   const settings = { ...timeouts, requireHostHeader: false, IncomingMessage: Request };
   const server: Server = tls
     ? createTlsServer({ ...settings, ...tls, handshakeTimeout: TLS_HANDSHAKE })
     : createServer(settings);
   server.timeout = timeouts.timeout;
   server.maxConnections = limits.inAll;
-  // Node drops fields beyond its own maximum without a word. All are kept here, and too many are refused.
+  // Node silently drops fields beyond its own maximum. Keep them all here and refuse a request with too many.
   server.maxHeadersCount = 0;
 
   const open = new Map<Duplex, Connection>();
-  /** Ends the oldest reply of the caller who holds most: nobody else's is ended for it. */
+  /** Cuts the oldest unread reply of `share`, the caller that holds most. Other callers keep their replies. */
   const makeRoom = (share: string): boolean => {
     const since = ({ current }: Connection): number =>
       current?.held?.share === share ? current.held.since : Number.POSITIVE_INFINITY;
@@ -114,14 +116,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     bodies,
     headers: { ...SECURITY_HEADERS, ...(tls && HSTS) },
     from: (request) => {
-      // Asked for now: a socket that has closed tells no address that it was not asked for before.
+      // Read the address now, because Node caches it. A closed socket gives no address that was not read before.
       void request.socket.remoteAddress;
       return () => sourceOf(request);
     },
-    // A stranger's traceparent would decide whether a call is sampled, and in whose trace it stands.
+    // Ignore the traceparent of an untrusted client. It decides whether a call is sampled, and in which trace.
     trace: (request) => observer?.trace?.(trusts(request) ? headerOf(request, 'traceparent') : undefined),
     answer: (request, response, context) => {
-      // Node's parser drops what follows an offer to upgrade in the same read: the connection is of no use after it.
+      // Node's parser drops the bytes after an `Upgrade` request in the same read. The connection cannot be reused.
       if (closing || request.headers.upgrade !== undefined) response.setHeader('Connection', 'close');
       const refusal = refusalOf(request);
       if (refusal) {
@@ -166,13 +168,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const serve = (request: IncomingMessage, response: ServerResponse): void =>
     open.get(request.socket)?.add(request, response);
   server.on('request', serve);
-  // Without these Node answers by itself: a `100 Continue` that invites a body nobody wants, or a bare 417.
+  // Without these handlers Node answers on its own: `100 Continue` for a body that may be refused, or a bare 417.
   server.on('checkContinue', serve);
   server.on('checkExpectation', serve);
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const connection = open.get(socket);
     const current = connection?.current;
-    // A 400 in the midst of a reply, or in place of the reply to a whole request before it, would be misread.
+    // A client would misread a 400 in the middle of a reply, or in place of the reply to an earlier complete request.
     const answering =
       connection?.answered || (current !== undefined && (current.response.headersSent || current.request.complete));
     if (error.code === 'ECONNRESET' || !socket.writable || answering) {
@@ -182,7 +184,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const reason = error.code ?? '';
     const status = STATUS_OF_BAD_HTTP[reason] ?? 400;
     const code = 'invalid_request';
-    // The request whose body never came whole is logged when it ends; what was no request is logged here.
+    // A request with an incomplete body is logged when it ends. Bytes that are not a request are logged here.
     if (current) current.cut = { status, code, reason };
     const requestId = current?.requestId ?? newRequestId();
     if (!current) {
@@ -196,7 +198,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   if (options.upgrade) {
     const take = upgrades(options.upgrade, serving, baseUrl, () => closing);
     server.on('upgrade', (request, socket, head) => {
-      // An upgrade behind a request under way would be answered before it. Nor is what follows too many fields believed.
+      // Behind a running request the upgrade would be answered first, so the socket is cut.
       if (open.get(socket)?.current) socket.destroy();
       else take(request, socket, head, refusalOf(request));
     });
@@ -217,7 +219,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => {
     closing = true;
-    // Otherwise a connection would stay open after the reply under way on it, until it is cut off.
+    // Without this header a connection would stay open after its running reply until the timeout.
     for (const { current } of open.values())
       if (current && !current.response.headersSent) current.response.setHeader('Connection', 'close');
     stopped ??= stopListening(server);
@@ -232,20 +234,20 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       waiting: count(({ waiting }) => waiting),
       unread: unread.bytes,
     }),
-    leave: () => Promise.race([stop(), pause(LULL, undefined, { ref: false })]),
+    leave: () => Promise.race([stop(), pause(LEAVE_TIMEOUT, undefined, { ref: false })]),
     close: async () => {
       const all = stop();
       server.closeIdleConnections();
-      const cut = setTimeout(() => server.closeAllConnections(), SHUTDOWN).unref();
+      const cut = setTimeout(() => server.closeAllConnections(), CLOSE_TIMEOUT).unref();
       await all;
       clearTimeout(cut);
       clearInterval(checking);
-      server.close(() => undefined); // the timer that looks for slow connections
+      server.close(() => undefined); // stops Node's timer that checks for slow connections
     },
   };
 }
 
-/** What is refused of a request before anybody looks at its path. */
+/** The refusal of a request that does not depend on its path. `undefined` if there is none. */
 function refusalOf({ httpVersion, method, rawHeaders }: IncomingMessage): Failure | undefined {
   if (httpVersion !== '1.1' && httpVersion !== '1.0')
     return new Failure('invalid_request', { detail: 'Send the request as HTTP/1.1.' });
@@ -254,7 +256,7 @@ function refusalOf({ httpVersion, method, rawHeaders }: IncomingMessage): Failur
   return method === 'CONNECT' ? new Failure('method_not_allowed', { allow: ['GET', 'HEAD'] }) : undefined;
 }
 
-/** A header that Node has not joined of several. */
+/** The value of a header. `undefined` if it is absent or if Node made a list of several. */
 function headerOf(request: IncomingMessage, name: string): string | undefined {
   const value = request.headers[name];
   return typeof value === 'string' ? value : undefined;

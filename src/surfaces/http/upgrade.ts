@@ -6,16 +6,16 @@ import { replyRaw } from './raw-reply.ts';
 import { endedCall, newRequestId, noteRefusal, type RequestRecord, since } from './records.ts';
 import { problem, UPGRADE_REQUIRED } from './reply.ts';
 
-/** The one address that answers an upgrade: the session's id, and the query where there is one. */
+/** The only path that answers an upgrade. It captures the session id and an optional query. */
 export const SOCKET = /^\/api\/v1\/realtime\/sessions\/([^/?]+)\/socket(\?.*)?$/;
 
 /**
- * A request whose offer to upgrade counts at the address of the socket only. Everywhere else Node then serves it like any
- * other request: RFC 9110, section 7.8 lets a server ignore the offer. Node reads `upgrade` after the head, and takes the
- * connection away from HTTP if it is true. Node 20 has no `shouldUpgradeCallback`, which was made for this.
+ * Accepts `Upgrade` only at the path of the socket. On other paths Node serves the request normally, because a server
+ * may ignore `Upgrade` (RFC 9110, section 7.8). Node reads the `upgrade` property after the head, and takes the
+ * connection away from HTTP if it is true. Node 20 lacks `shouldUpgradeCallback`, which exists for this purpose.
  */
 export class Request extends IncomingMessage {
-  // Not a class field: the constructor of IncomingMessage assigns `upgrade` before fields exist.
+  // `declare`, because a class field would overwrite it: the constructor of IncomingMessage assigns `upgrade` earlier.
   declare taken?: boolean;
 
   get upgrade(): boolean {
@@ -27,19 +27,19 @@ export class Request extends IncomingMessage {
   }
 }
 
-/** Takes a connection over, or refuses the upgrade over HTTP. */
+/** Takes over the connection, or refuses the upgrade over HTTP. */
 export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer, context: UpgradeContext) => void;
 
 interface UpgradeContext {
   readonly record: RequestRecord;
-  /** Address that the request came from. */
+  /** The client's address. */
   readonly from: string;
   readonly refuse: (failure: Failure) => void;
-  /** The handshake is done; what it returns is called at the end of the socket. Both go into the log. */
+  /** Call this after the handshake, and call the returned function when the socket closes. Both write a log line. */
   readonly accepted: () => (end: { readonly code: number; readonly cause: string }) => void;
 }
 
-/** Gives each upgrade its entry in the books, whether it is accepted or refused. */
+/** Records each upgrade once in the log, the metrics and the trace, whether it is accepted or refused. */
 export function upgrades(
   handler: UpgradeHandler,
   { tell, observer, headers, from: fromOf, trace: traceOf }: Serving,
@@ -85,7 +85,7 @@ export function upgrades(
       return (end: { readonly code: number; readonly cause: string }): void =>
         tell(
           { ...entry(101), closed: end.code, reason: end.cause },
-          // A stream that ended with its authority has the code and decision of a refusal.
+          // A stream that ended because its authority ended is logged as a refusal.
           end.cause === 'authority' ? { ...record, code: 'not_permitted' } : record,
           from,
           'socket closed',

@@ -4,18 +4,18 @@ export type RequestId = string | number;
 
 export type Message =
   | { readonly kind: 'request'; readonly id: RequestId; readonly method: string; readonly params: Params }
-  /** A notification, or an answer to a request that was never made: taken and dropped. */
+  /** A notification, or an answer to a request that the gateway never sent. Both are accepted and dropped. */
   | { readonly kind: 'notification' };
 
 export type Params = Readonly<Record<string, unknown>>;
 
-/** JSON-RPC codes that the contract names (Errors, MCP and A2A). */
+/** JSON-RPC 2.0 error codes (section 5.1) that MCP and A2A use. */
 export const PARSE_ERROR = -32700;
 export const INVALID_REQUEST = -32600;
 export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 
-/** A JSON-RPC error as it goes onto the wire. The SDK's own McpError would prefix the message with its code. */
+/** A JSON-RPC error as it is sent. The SDK's McpError would prefix the message with its code. */
 export class RpcError extends Error {
   override readonly name = 'RpcError';
 
@@ -23,7 +23,7 @@ export class RpcError extends Error {
     readonly code: number,
     message: string,
     readonly data?: unknown,
-    /** Id of the request, where it could be read. */
+    /** Id of the request. Absent if it could not be read. */
     readonly id?: RequestId,
   ) {
     super(message);
@@ -32,19 +32,19 @@ export class RpcError extends Error {
 
 const MEMBERS: ReadonlySet<string> = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error']);
 
-/** One JSON-RPC 2.0 message from the bytes of a body; throws the RpcError of what is none. */
+/** Reads one JSON-RPC 2.0 message from the bytes of a body. Throws an RpcError if the body is not one message. */
 export function readMessage(bytes: Uint8Array): Message {
   const parsed = parseJson(bytes);
   if (!parsed) throw new RpcError(PARSE_ERROR, 'The body is not valid JSON in UTF-8.');
   const { value } = parsed;
   if (Array.isArray(value))
-    throw new RpcError(INVALID_REQUEST, 'Batches are not accepted: send one message a request.');
+    throw new RpcError(INVALID_REQUEST, 'Batches are not accepted. Send one message per request.');
   if (!isObject(value)) throw new RpcError(INVALID_REQUEST, 'The body is not a JSON-RPC message.');
   const id = isId(value['id']) ? value['id'] : undefined;
   const refuse = (message: string): RpcError => new RpcError(INVALID_REQUEST, message, undefined, id);
   if (value['jsonrpc'] !== '2.0') throw refuse('The member jsonrpc must be "2.0".');
   if (Object.keys(value).some((key) => !MEMBERS.has(key)))
-    throw refuse('The message has a member that JSON-RPC lacks.');
+    throw refuse('The message has a member that JSON-RPC does not define.');
   if ('id' in value && id === undefined) throw refuse('The member id must be a string or an integer.');
   const { method, params = {} } = value;
   const answer = 'result' in value || 'error' in value;

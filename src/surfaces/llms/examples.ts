@@ -1,10 +1,10 @@
 import type { IdKind } from '../../core/ids.ts';
 import type { Parameter, Tool } from '../../core/tool.ts';
 
-/** Numbers of the example ids, the same as in the guides. */
+/** Numbers of the example ids. The guides use the same numbers. */
 const NUMBERS: Readonly<Record<string, number>> = { cnv: 11, msg: 64, fil: 6, vis: 96, ctc: 89, aif: 5 };
 
-/** Plausible values of parameters that are not ids of records. */
+/** Plausible values of parameters that are not record ids. */
 const VALUES: Readonly<Record<string, unknown>> = {
   website_id: 'web_1_1',
   guide: 'overview',
@@ -13,7 +13,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
   query: 'translat',
   session_id: `rts_${'0a1b2c3d'.repeat(4)}`,
   subscription_id: `sub_${'0a1b2c3d'.repeat(4)}`,
-  // Shortened: a real one is longer, and is passed on as it was answered.
+  // Shortened. A real cursor is longer.
   after: 'eyJ2IjoxfQ.c2lnbmF0dXJl',
 };
 
@@ -25,7 +25,7 @@ const SUBSCRIPTION = {
   start: 'beginning',
 };
 
-/** Values that differ from those, or are members of a body. */
+/** Values that differ from `VALUES` for one tool, and members of its body. */
 const OF_TOOL: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   visitor_note_add: { text: 'Asked for a refund on order 1042.' },
   conversation_disposition_set: { disposition: 'resolved' },
@@ -38,18 +38,18 @@ const OF_TOOL: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   subscription_replace: { ...SUBSCRIPTION, start: 'retained' },
 };
 
-/** The revision that a write is meant for, where it has to name one. */
+/** The revision for writes that need one. */
 const REVISION = 1;
 
-/** The key of a write: any text of the caller's own that it keeps for retries. */
+/** The idempotency key of an example write. */
 const keyOf = (tool: Tool): string => `${tool.name.replaceAll('_', '-')}-1042`;
 
-/** Optional parameters that an example shows because calls without them are rare. */
+/** Optional parameters that examples show, because most calls use them. */
 const SHOWN: Readonly<Record<string, unknown>> = { limit: 10, status: 'unassigned,pending', range: 'last-7-days' };
 
 const idExample = ({ prefix }: IdKind): string => `${prefix}_1_1_${NUMBERS[prefix] ?? 3}`;
 
-/** Arguments of a plausible call: what is required, and a little of what is usual. */
+/** Arguments of a plausible call: all required parameters, and the usual optional ones. */
 export function exampleArguments(tool: Tool): Record<string, unknown> {
   const given = tool.parameters.flatMap((parameter): [string, unknown][] => {
     if (parameter.required) return [[parameter.name, requiredValue(tool, parameter)]];
@@ -58,7 +58,7 @@ export function exampleArguments(tool: Tool): Record<string, unknown> {
   return Object.fromEntries(given);
 }
 
-/** The same as arguments of the MCP tool. */
+/** The same call as arguments of the MCP tool. */
 export const exampleToolArguments = (tool: Tool): Record<string, unknown> => ({
   ...exampleArguments(tool),
   ...(tool.ifMatch && { if_match: REVISION }),
@@ -71,7 +71,7 @@ function requiredValue(tool: Tool, { name, id }: Parameter): unknown {
   return value;
 }
 
-/** The request of the same call over REST: its line and, of a write, header and body. */
+/** The same call as a REST request: method and URL, and for a write its headers and body. */
 export function exampleRequest(tool: Tool, baseUrl: string): string {
   const example = exampleArguments(tool);
   const path = tool.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(example[name])));

@@ -12,7 +12,7 @@ import { errorsText, promptsText, resourcesText, scopesText, skillsText } from '
 export interface LlmsOptions {
   readonly registry: Registry;
   readonly guides: ReadonlyMap<GuideName, string>;
-  /** What clients call this gateway, without a slash at the end. */
+  /** The gateway's public base URL, without a trailing slash. */
   readonly baseUrl: string;
   readonly resources: readonly Resource[];
   readonly prompts: readonly Prompt[];
@@ -22,16 +22,16 @@ export interface LlmsOptions {
 export interface LlmsTexts {
   /** /llms.txt, in the form of llmstxt.org. */
   readonly index: string;
-  /** /llms-full.txt: all that one needs, in one text. */
+  /** /llms-full.txt: everything in one text. */
   readonly full: string;
 }
 
-/** Guides of tasks that few agents have: what the form calls optional. */
+/** Guides that few agents need. They go under the heading that llmstxt.org calls "Optional". */
 const OPTIONAL: ReadonlySet<GuideName> = new Set(['agent_tasks', 'event_recovery']);
 
-/** Both texts for agents, from llms/preamble.md and from what the gateway has declared. */
+/** Both texts for agents, made from llms/preamble.md and the declarations. */
 export function llms({ registry, guides, baseUrl, resources, prompts, skills }: LlmsOptions): LlmsTexts {
-  // Comments of the preamble are for those who edit it.
+  // Comments in the preamble are for its editors only.
   const preamble = readFileSync(new URL('llms/preamble.md', packageRoot), 'utf8').replace(/<!--.*?-->\n*/gs, '');
   const { nameOf, text: records } = recordsOf(registry);
   const parts: Readonly<Record<string, () => string>> = {
@@ -50,7 +50,7 @@ export function llms({ registry, guides, baseUrl, resources, prompts, skills }: 
     if (!part) throw new Error(`llms/preamble.md asks for an unknown part: ${name}`);
     return part();
   });
-  // What stands before the first heading of the second level opens both texts.
+  // Both texts start with the part before the first heading of level two.
   const opening = addressed(preamble, baseUrl).split(/^## /m, 1)[0] ?? '';
   return { index: `${opening.trim()}\n\n${links({ registry, guides, baseUrl }, full)}\n`, full: `${full.trim()}\n` };
 }
@@ -75,8 +75,8 @@ function links(
     '',
     '## Endpoints',
     '',
-    link('MCP', '/mcp', 'Streamable HTTP, POST only, with the bearer token. Every operation is a tool.'),
-    link('REST', '/api/v1/context', 'the first call, GET with the bearer token: what this credential may do.'),
+    link('MCP', '/mcp', 'Streamable HTTP, POST only, with the bearer token. Its tools are the operations.'),
+    link('REST', '/api/v1/context', 'GET with the bearer token. Call it first: it shows what this credential may do.'),
     '',
     '## Guides',
     '',
@@ -84,7 +84,7 @@ function links(
     '',
     '## Optional',
     '',
-    link('Developer pages', '/docs', 'how to begin, in HTML for people, as all addresses under it.'),
+    link('Developer pages', '/docs', 'how to start. All pages under /docs are HTML for people.'),
     link('Reference', '/docs/reference', 'all operations.'),
     link('Errors', '/docs/errors', 'all failure codes.'),
     ...all.filter(([name]) => OPTIONAL.has(name)).map(guide),
@@ -99,7 +99,7 @@ function aboutOf(guide: string): string {
   return /^.*?\.(?=\s|$)/s.exec(paragraph)?.[0].replaceAll('\n', ' ') ?? paragraph;
 }
 
-/** A Markdown text with its headings so many levels deeper; code keeps its hashes. */
+/** Markdown with its headings `levels` deeper. Lines in code blocks stay the same. */
 function demoted(text: string, levels: number): string {
   let fenced = false;
   return text

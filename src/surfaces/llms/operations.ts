@@ -7,7 +7,7 @@ import { aboutText, code, codes, type NameOf, nodeOf, outline, outputOf, typeTex
 
 const RESTRICTIONS: Readonly<Record<Tool['restrictions'], string>> = {
   refused: 'refused (`not_permitted`)',
-  applied: 'see only what their channels, teams and subsites allow',
+  applied: 'get only what their channels, teams and subsites allow',
   none: 'no difference',
 };
 
@@ -16,7 +16,7 @@ const KEY = {
   optional: '- Takes an idempotency key of your own: header `Idempotency-Key`, argument `idempotency_key`.',
 };
 
-/** Every operation of the registry: groups under headings of the third level, operations under the fourth. */
+/** Every operation of the registry. Groups have headings of level three, operations of level four. */
 export function operationsText(registry: Registry, nameOf: NameOf, baseUrl: string): string {
   return Object.entries(TAGS)
     .map(([tag, description]) => {
@@ -43,9 +43,9 @@ function operation(tool: Tool, nameOf: NameOf, baseUrl: string): string {
     ...(tool.consent === 'refused' ? ['- Tokens from a person’s consent: refused (`not_permitted`).'] : []),
     ...(tool.idempotency === 'none' ? [] : [KEY[tool.idempotency]]),
     ...(tool.ifMatch ? ['- Needs the current revision: header `If-Match`, argument `if_match`.'] : []),
-    ...(tool.origin ? ['- Needs header `Origin` with an origin that is registered on the credential.'] : []),
-    ...(tool.status === 200 ? [] : [`- Status of success over REST: ${tool.status}${besideOf(tool)}.`]),
-    ...(tool.emits.length > 0 ? [`- Leaves in the event journal: ${codes(tool.emits)}.`] : []),
+    ...(tool.origin ? ['- Needs the header `Origin` with an origin that is registered on the credential.'] : []),
+    ...(tool.status === 200 ? [] : [`- Success status over REST: ${tool.status}${besideOf(tool)}.`]),
+    ...(tool.emits.length > 0 ? [`- Event types in the journal: ${codes(tool.emits)}.`] : []),
     ...(errors.length > 0 ? [`- Error codes of its own: ${errors.map(errorText).join(', ')}.`] : []),
     ...(tool.untrusted.length > 0 ? [`- Untrusted text: ${codes(tool.untrusted)}.`] : []),
     ...(tool.bytes ? [BYTES] : []),
@@ -66,18 +66,18 @@ function operation(tool: Tool, nameOf: NameOf, baseUrl: string): string {
       : ['Parameters:', '', ...tool.parameters.map((parameter) => parameterText(parameter, nameOf))]),
     '',
     ...(tool.status === 101
-      ? ['Answer: the socket; the guide Event recovery tells its frames.']
+      ? ['Answer: the WebSocket. The guide Event recovery describes its frames.']
       : answerText(tool, nameOf)),
   ].join('\n');
 }
 
-/** What a success has beside its status. */
+/** Headers of a success, or that it has no body. */
 const besideOf = ({ status, location, revision }: Tool): string =>
   status === 204 ? ', without a body' : location && revision ? ', with `Location` and `ETag`' : '';
 
 const BYTES =
-  '- Raw bytes: over REST with `Accept: application/octet-stream`. Then one `Range` of at most 65,536 bytes and ' +
-  '`If-Match` with the version as an entity tag are accepted, and the answer is 206 with `Content-Range`, `ETag` and ' +
+  '- Raw bytes: over REST with `Accept: application/octet-stream`. Optional headers are one `Range` of at most 65,536 ' +
+  'bytes, and `If-Match` with the version as an entity tag. The answer is 206 with `Content-Range`, `ETag` and ' +
   '`Content-Digest`.';
 
 const errorText = (failure: FailureCode): string => `${code(failure)} (${statusOf(failure)})`;
@@ -96,7 +96,7 @@ function parameterText({ name, in: place, schema, required }: Parameter, nameOf:
   return `- ${code(name)} (${place}${required ? ', required' : ''}): ${typeText(node, nameOf)}${standard}.${aboutText(node)}`;
 }
 
-/** What the operation answers: the members of `data` where that is all there is. */
+/** The members of the answer. If `data` is the only member, it lists the members of `data`. */
 function answerText(tool: Tool, nameOf: NameOf): string[] {
   const body = outputOf(tool);
   const { data, ...others } = body.properties ?? {};

@@ -1,7 +1,7 @@
 import { type JsonSchema, jsonSchema } from '../../core/json-schema.ts';
 import type { Tool } from '../../core/tool.ts';
 
-/** The members of JSON Schema that our declarations give rise to. */
+/** The members of JSON Schema that the declarations produce. */
 export interface Node {
   readonly type?: string | readonly string[];
   readonly description?: string;
@@ -23,15 +23,15 @@ export interface Node {
   readonly oneOf?: readonly Node[];
 }
 
-/** What a shape that several operations answer with is called, if it has a name. */
+/** The name of a shape that several operations return. `undefined` if it has none. */
 export type NameOf = (node: Node) => string | undefined;
 
-/** Longer patterns say in a worse way what the description says. The OpenAPI document has them all. */
+/** Longer patterns are omitted, because the description is clearer. The OpenAPI document has all patterns. */
 const PATTERN_MAX = 60;
 
 export const outputOf = (tool: Tool): Node => nodeOf(jsonSchema(tool.output, 'output'));
 
-// `jsonSchema` writes JSON Schema, and Node is the part of it that is read here.
+// `Node` is the part of JSON Schema that this module reads.
 export const nodeOf = (schema: JsonSchema): Node => schema as Node;
 
 /** The type of a value in words: `string of at most 240 characters or null`. */
@@ -53,7 +53,7 @@ export function typeText(node: Node, nameOf: NameOf): string {
   return node.type ?? 'any JSON value';
 }
 
-/** Null comes first where it could be taken for a value inside an array. */
+/** Joins types. Null comes before an array type, because after it null could look like an item of the array. */
 function either(types: readonly string[]): string {
   const [different, others] = [[...new Set(types)], types.filter((type) => type !== 'null')];
   if (others.length < types.length && others.some((type) => type.startsWith('array'))) {
@@ -63,7 +63,7 @@ function either(types: readonly string[]): string {
 }
 
 function arrayText({ items, prefixItems, maxItems }: Node, nameOf: NameOf): string {
-  // What the places of a pair are limited to is noise here.
+  // Show only the types of a tuple, not their limits.
   if (prefixItems) return `[${prefixItems.map(({ type }) => type ?? 'any').join(', ')}]`;
   const size = maxItems === undefined ? '' : ` (at most ${maxItems})`;
   return `array${size} of ${items ? typeText(items, nameOf) : 'any values'}`;
@@ -72,7 +72,7 @@ function arrayText({ items, prefixItems, maxItems }: Node, nameOf: NameOf): stri
 function stringText({ format, pattern = '', description = '', minLength, maxLength }: Node): string {
   if (format !== undefined) return `${format} string`;
   const [, prefix] = /^\^([a-z]+)_\[0-9\]/.exec(pattern) ?? [];
-  // The description of an id often shows its form already.
+  // The description of an id often shows its form.
   if (prefix !== undefined) return description.includes(`${prefix}_`) ? 'string' : `string ${code(`${prefix}_…`)}`;
   const length = range(minLength, maxLength);
   const size = length === '' ? '' : ` of${length} characters`;
@@ -87,12 +87,12 @@ function range(minimum?: number, maximum?: number): string {
 
 const grouped = (value: number): string => value.toLocaleString('en-US');
 
-/** As Markdown code; text without the quotes of JSON. */
+/** A value as Markdown code. Strings have no quotes. */
 export const code = (value: unknown): string => `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
 
 export const codes = (values: readonly string[]): string => values.map(code).join(', ');
 
-/** The members of a value as a nested list. A name with `?` may be absent. */
+/** The members of a value as a nested list. `?` after a name means that the member may be absent. */
 export function outline(node: Node, nameOf: NameOf, indent = ''): string[] {
   const forms = objectsIn(node, nameOf);
   return forms.flatMap((form, index) => {
@@ -109,11 +109,14 @@ function membersOf({ properties = {}, required = [] }: Node, nameOf: NameOf, ind
   });
 }
 
-/** What a value says of itself, after a space. Markdown would take the underscores of `cnv_{tenant}_{site}` for emphasis. */
+/**
+ * The description of a value, after a space. Id forms such as `cnv_{tenant}_{site}` become code, because Markdown reads
+ * their underscores as emphasis.
+ */
 export const aboutText = ({ description }: Node): string =>
   description === undefined ? '' : ` ${description.replace(/\w+_\{\w+\}(_\{\w+\})*/g, code)}`;
 
-/** The objects with members of their own that a value is or holds, without going through another object. */
+/** The objects of a value: the value itself, its alternatives and its items, but not objects inside another object. */
 function objectsIn(node: Node, nameOf: NameOf): Node[] {
   if (nameOf(node) !== undefined) return [];
   if (node.properties) return [node];

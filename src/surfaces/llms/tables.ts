@@ -8,7 +8,7 @@ import type { Registry } from '../../gateway/registry.ts';
 import type { Skills } from '../../gateway/skills.ts';
 import { aboutText, code, codes, type NameOf, nodeOf, typeText } from './schema-text.ts';
 
-/** Every failure code with its status and its sentence. */
+/** Every failure code with its status and title. */
 export const errorsText = (): string =>
   [
     '| Code | Status | Meaning |',
@@ -16,7 +16,7 @@ export const errorsText = (): string =>
     ...FAILURE_CODES.map((failure) => `| ${code(failure)} | ${statusOf(failure)} | ${titleOf(failure)} |`),
   ].join('\n');
 
-/** What each scope and each data-access flag opens. */
+/** The operations that need each scope and each data-access flag. */
 export const scopesText = (registry: Registry): string =>
   [
     'Scopes:',
@@ -44,12 +44,12 @@ function opened(
     ...(always.length > 0 ? [codes(always.map((tool) => tool.name))] : []),
     ...(sometimes.length > 0 ? [sometimes.join(', ')] : []),
   ];
-  return `- ${code(grant)}: ${parts.join('; ') || 'no operation of this version asks for it'}.`;
+  return `- ${code(grant)}: ${parts.join('; ') || 'no operation of this version needs it'}.`;
 }
 
 const orCodes = (conditions: Tool['when']): string => conditions.map(({ given }) => code(given)).join(' or ');
 
-/** MCP resources: each reads one operation, and is there when the operation is. */
+/** MCP resources. Each reads one operation, and is listed only if the registry has that operation. */
 export const resourcesText = (resources: readonly Resource[], registry: Registry): string =>
   resources
     .filter(({ tool }) => registry.get(tool))
@@ -59,17 +59,17 @@ export const resourcesText = (resources: readonly Resource[], registry: Registry
     )
     .join('\n');
 
-/** MCP prompts: each leads through operations, and is there when all of them are. */
+/** MCP prompts. Each uses several operations, and is listed only if the registry has all of them. */
 export const promptsText = (prompts: readonly Prompt[], registry: Registry): string =>
   prompts
     .filter(({ tools }) => tools.every((tool) => registry.get(tool)))
     .map(({ name, description, tools, arguments: all }) => {
       const lines = all.map((one) => `  - ${code(one.name)}${one.required ? ' (required)' : ''}: ${one.description}`);
-      return [`- ${code(name)} (asks for ${codes(tools)}): ${description}`, ...lines].join('\n');
+      return [`- ${code(name)} (uses ${codes(tools)}): ${description}`, ...lines].join('\n');
     })
     .join('\n');
 
-/** A2A skills with their arguments: each runs operations, and needs what they need. */
+/** A2A skills with their arguments. A skill runs operations and needs their scopes and flags. */
 export const skillsText = ({ all }: Skills, nameOf: NameOf): string =>
   all
     .map(({ skill, required, unrestricted }) => {

@@ -14,9 +14,9 @@ export interface Descriptor {
 }
 
 /**
- * What `tools/list` says of a tool. A model reads all of it before it does anything, so every word has to earn its
- * tokens: of input schemas the patterns are left out, of output schemas all but the members' names (measured with the o200k
- * tokenizer: whole output schemas of 35 tools alone are 21,500 tokens).
+ * The entry of a tool in `tools/list`. A model reads the whole list before its first call, so every token counts. Input
+ * schemas have no patterns. Output schemas have only the names of members: the complete output schemas of 35 tools take
+ * 21,500 tokens (measured with the o200k tokenizer).
  */
 export function describe(tool: Tool, version: Version): Descriptor {
   const first = version === '2025-03-26';
@@ -25,7 +25,7 @@ export function describe(tool: Tool, version: Version): Descriptor {
     title: tool.title,
     description: tool.summary,
     inputSchema: inputSchema(tool),
-    // 2025-03-26 knows neither output schemas nor titles beside the annotations.
+    // Version 2025-03-26 has no output schemas, and a title only in the annotations.
     ...(!first && { outputSchema: outputSchema(tool) }),
     annotations: first ? { title: tool.title, ...hints(tool) } : hints(tool),
   };
@@ -34,14 +34,14 @@ export function describe(tool: Tool, version: Version): Descriptor {
 const hints = (tool: Tool): Readonly<Record<string, boolean>> => ({
   readOnlyHint: tool.effect === 'read',
   destructiveHint: tool.method === 'PATCH' || tool.method === 'DELETE',
-  // Reads, writes that their key makes happen once, and those of one revision; not what two calls do twice.
+  // True for reads, for writes with a required key, and for writes to one revision. Two such calls have one effect.
   idempotentHint: tool.idempotency !== 'optional' || tool.ifMatch,
   openWorldHint: false,
 });
 
 const ERROR = { properties: { code: {}, status: {}, request_id: {}, retry_after: {} } };
 
-/** Admits a body and a failure: the SDK's client holds the answers of failed calls to it as well (decisions, section 19). */
+/** Accepts a result and a failure, because the SDK's client also validates the answers of failed calls. */
 const outputSchema = (tool: Tool): ObjectSchema => ({
   type: 'object',
   properties: {
@@ -57,13 +57,13 @@ const KEY = {
   description: 'Own key, up to 128 characters, for retries.',
 };
 
-/** Text as in the header is taken as well; a revision is read as a number. */
+/** The gateway also accepts the text form of the header. Answers give a revision as a number. */
 const REVISION = { type: 'integer', description: 'Current revision.' };
 
 function inputSchema(tool: Tool): ObjectSchema {
   const schema = without(jsonSchema(tool.input, 'input'));
   if (tool.effect === 'read') return { type: 'object', ...schema };
-  const { properties = {}, required = [] } = schema as { properties?: object; required?: readonly string[] }; // as below
+  const { properties = {}, required = [] } = schema as { properties?: object; required?: readonly string[] }; // the schema of an object
   return {
     type: 'object',
     ...schema,
@@ -80,9 +80,9 @@ const VERBOSE: ReadonlySet<string> = new Set([
   ...['pattern', 'minLength', 'maxLength', 'minimum', 'minItems', 'uniqueItems', 'minProperties'],
 ]);
 
-/** The schema without rules that the gateway applies anyway: a model does not check its arguments by patterns. */
+/** Removes rules that a model does not use. The gateway still enforces them. */
 function without(schema: JsonSchema): JsonSchema {
-  const { properties, items, description, ...rules } = schema as ObjectNode; // what `jsonSchema` writes of arguments
+  const { properties, items, description, ...rules } = schema as ObjectNode; // `jsonSchema` returns this form for arguments
   return {
     ...Object.fromEntries(
       Object.entries(rules).filter(
@@ -92,21 +92,21 @@ function without(schema: JsonSchema): JsonSchema {
     ...(properties && {
       properties: Object.fromEntries(Object.entries(properties).map(([name, property]) => [name, without(property)])),
     }),
-    // What the items are, the list says.
+    // The description of the list already says what its items are.
     ...(items && { items: without({ ...items, description: undefined }) }),
-    // What an id looks like is of no use to those who copy it.
+    // A model copies ids, so it does not need their form.
     ...(description !== undefined && { description: description.replace(/: \w+_\{tenant\}.*$/, '.') }),
   };
 }
 
-/** What is looked at in a JSON Schema of arguments. */
+/** The members of an arguments schema that `without` reads. */
 interface ObjectNode extends JsonSchema {
   readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly items?: JsonSchema;
   readonly description?: string;
 }
 
-/** Bound of integers that are stored in four bytes. */
+/** Largest four-byte integer. */
 const INT_MAX = 2_147_483_647;
 
 interface Node {
@@ -116,7 +116,7 @@ interface Node {
   readonly anyOf?: readonly Node[];
 }
 
-/** The names of an answer's members, at every depth: what a model needs to find its way, and nothing that could refuse. */
+/** The names of an answer's members at every depth. It has no rules, so it accepts every answer. */
 function outline(node: Node): JsonSchema {
   const alternatives = node.anyOf ?? [];
   const properties = Object.entries({
@@ -127,7 +127,7 @@ function outline(node: Node): JsonSchema {
   const inside = items && outline(items);
   return {
     ...(properties.length > 0 && {
-      // The entries are those of a Node's properties.
+      // The values come from a Node's properties.
       properties: Object.fromEntries(properties.map(([name, member]) => [name, outline(member as Node)])),
     }),
     ...(inside && Object.keys(inside).length > 0 && { items: inside }),

@@ -5,29 +5,30 @@ import type { QuotaState } from '../../gateway/quota.ts';
 import type { OperationState } from '../../gateway/writes.ts';
 import type { Version } from './versions.ts';
 
-/** How a call ended, as far as it is not an HTTP status. */
+/** The outcome of a call. An HTTP status is thrown instead. */
 export type Called = { readonly operation: OperationState | undefined } & (
   | { readonly body: unknown }
   | { readonly failure: Failure }
 );
 
-/** What an operation has in headers over REST. */
+/** Inputs that are headers over REST. */
 export interface Headers {
   readonly idempotencyKey?: string;
   readonly ifMatch?: string;
 }
 
-/** One HTTP request to `/mcp`, as its handler sees it. */
+/** One HTTP request to `/mcp`. */
 export class Exchange {
-  /** What the RateLimit headers of the reply say. */
+  /** The quota for the RateLimit headers of the reply. */
   quota: QuotaState | undefined;
-  /** Who called, for the log, and what was called. */
+  /** The caller, for the log. */
   authority: Authority | undefined;
+  /** The name of the called tool, for the log. */
   called: string | undefined;
   writes = false;
-  /** The command that a write has entered into the ledger. */
+  /** The ledger entry of a write. */
   operation: OperationState | undefined;
-  /** Why it failed, for the log: a call that failed is an answer like any other on the wire. */
+  /** Why the call failed, for the log. On the wire a failed call has status 200. */
   failed: Failure | undefined;
   #bytes = 0;
 
@@ -40,8 +41,8 @@ export class Exchange {
   ) {}
 
   /**
-   * Proves the bearer and charges one unit, once a request. Every answer that does not come out of a call through the
-   * corridor stands behind this. Throws the Failure.
+   * Checks the bearer and charges one quota unit, once for each request. An answer that does not come from a call
+   * through the corridor must call this first. Throws the Failure.
    */
   async admit(): Promise<Authority> {
     if (this.authority) return this.authority;
@@ -51,24 +52,24 @@ export class Exchange {
     return authority;
   }
 
-  /** The JSON of an answer's body, which `pay` charges for. */
+  /** Serializes the body of an answer, and counts its bytes for `pay`. */
   text(body: unknown): string {
     const text = JSON.stringify(body);
     this.#bytes += Buffer.byteLength(text);
     return text;
   }
 
-  /** Charges the bytes of the body once, as over REST, however often the reply repeats them. */
+  /** Charges the bytes of the body once, as over REST, even though an MCP result repeats the body. */
   async pay(): Promise<void> {
     if (!this.authority || this.#bytes === 0) return;
     await this.corridor.payFor(this.authority, this.#bytes);
     this.quota = this.corridor.quotaOf(this.authority);
   }
 
-  /** Calls an operation; throws what has to be an HTTP status: a bearer that is no good. */
+  /** Calls an operation. Throws for an invalid bearer, because that must be an HTTP status. */
   async call(name: string, input: Readonly<Record<string, unknown>>, headers: Headers = {}): Promise<Called> {
     const tool = this.corridor.registry.get(name);
-    if (!tool) throw new Error(`no tool ${name}`);
+    if (!tool) throw new Error(`the registry has no tool ${name}`);
     this.called = name;
     this.writes = tool.effect === 'write';
     const outcome = await this.corridor.call({
@@ -87,7 +88,7 @@ export class Exchange {
       this.failed = outcome.failure;
       return { failure: outcome.failure, operation: outcome.operation };
     }
-    if ('bytes' in outcome) throw new Error(`${name} answered bytes to a call that asked for JSON`);
+    if ('bytes' in outcome) throw new Error(`${name} returned bytes to a call for JSON`);
     return { body: outcome.body, operation: outcome.operation };
   }
 }

@@ -13,19 +13,19 @@ import { calledLoopback } from '../http/source.ts';
 import { INVALID_REQUEST, PARSE_ERROR, type RequestId, RpcError, readMessage } from '../jsonrpc/envelope.ts';
 import { Exchange } from './exchange.ts';
 import { openRpc, type RpcOptions } from './rpc.ts';
-import { ASSUMED, type Version, versionOf } from './versions.ts';
+import { ASSUMED, VERSIONS, type Version, versionOf } from './versions.ts';
 
 const JSON_TYPE = 'application/json';
 const STREAM_TYPE = 'text/event-stream';
-/** What nearly every client sends. */
+/** The Accept header of nearly every client. */
 const BOTH = `${JSON_TYPE}, ${STREAM_TYPE}`;
 
 export type McpOptions = Omit<RpcOptions, 'registry'>;
 
 /**
- * The MCP endpoint: Streamable HTTP, POST only, plain JSON, no session (contract, MCP endpoint). This gate decides what
- * is a message; the SDK behind it decides what a message means. Its order: origin, method, query, headers, body, and
- * whatever is refused there or answered, the bearer is proved first.
+ * The MCP endpoint: Streamable HTTP, POST only, plain JSON, no session. This handler checks the message; the SDK behind
+ * it handles the method. The order of checks: origin, method, query, bearer, headers, body. The gateway verifies the
+ * bearer in the store before it reports a problem of the headers or the body.
  */
 export function mcpSurface(corridor: Corridor, options: McpOptions): RequestHandler {
   const dispatch = openRpc({ ...options, registry: corridor.registry });
@@ -65,11 +65,11 @@ export function mcpSurface(corridor: Corridor, options: McpOptions): RequestHand
       if (url !== '/mcp') throw new Failure('unsupported_parameter');
       const version = versionOf(request.headers['mcp-protocol-version'] ?? ASSUMED);
       const bearer = bearerOf(request);
-      // The body of a request without a token of ours is not waited for.
+      // Do not read the body of a request without a gateway token.
       if (bearer === undefined || !isBearer(bearer)) throw new Failure('unauthenticated');
       exchange = new Exchange(corridor, bearer, requestId, version ?? ASSUMED, source);
       const current = exchange;
-      /** A refusal of the message waits for the proof of the bearer. */
+      /** Checks the bearer before it reports a refusal of the message. */
       const proved = async <T>(work: () => T | Promise<T>): Promise<T> => {
         try {
           return await work();
@@ -122,8 +122,8 @@ export function mcpSurface(corridor: Corridor, options: McpOptions): RequestHand
 const tooLarge = (): RpcError => new RpcError(PARSE_ERROR, `The body is larger than ${BODY_LIMIT} bytes.`);
 
 /**
- * Browsers name the page that asks: only our own pages may (checks, MC-03). Who comes over loopback must also call us
- * by a name of loopback or our own, because a page whose name was rebound to 127.0.0.1 would not (MC-04).
+ * Refuses requests from foreign web pages. Browsers send Origin, and only the gateway's own origin may call (checks,
+ * MC-03). On loopback, Host must be a loopback name or the gateway's own, to stop DNS rebinding to 127.0.0.1 (MC-04).
  */
 function refuseForeign(request: IncomingMessage, own: URL): void {
   const { origin, host = '' } = request.headers;
@@ -133,11 +133,11 @@ function refuseForeign(request: IncomingMessage, own: URL): void {
 }
 
 function negotiate(request: IncomingMessage, version: Version | undefined): void {
-  // An absent or empty Accept would mean anything to `accepts`; the contract asks for both types to be named.
+  // `accepts` reads an absent or empty Accept as any type, but MCP requires that a client names both types.
   const accept = request.headers.accept?.trim() ?? '';
   const wanted = accept === BOTH ? undefined : accepts(request);
   const named = accept !== '' && [JSON_TYPE, STREAM_TYPE].every((type) => wanted?.type([type]) !== false);
   if (!named) throw new Failure('not_acceptable');
   requireJson(request);
-  if (!version) throw new RpcError(INVALID_REQUEST, 'MCP-Protocol-Version is not one that is served here.');
+  if (!version) throw new RpcError(INVALID_REQUEST, `MCP-Protocol-Version must be one of ${VERSIONS.join(', ')}.`);
 }

@@ -1,7 +1,7 @@
 import { type Failure, titleOf } from '../../core/failures.ts';
 import { INVALID_PARAMS, RpcError } from '../jsonrpc/envelope.ts';
 
-/** A refusal of what was asked for, as JSON-RPC knows it: parameters by name and code, never by value. */
+/** A refusal of the params as a JSON-RPC error. It names parameters and codes, never values. */
 export function invalidParams(failure: Failure): RpcError {
   const { required } = failure.details;
   const errors = failure.details.errors?.map(({ parameter, pointer = '', code }) => ({
@@ -18,15 +18,15 @@ export function invalidParams(failure: Failure): RpcError {
   });
 }
 
-/** Headers of REST are arguments here. */
+/** REST headers are tool arguments over MCP. */
 const ARGUMENTS: ReadonlyMap<string, string> = new Map([
   ['Idempotency-Key', 'idempotency_key'],
   ['If-Match', 'if_match'],
 ]);
 const argumentOf = (name: string): string => ARGUMENTS.get(name) ?? name;
 
-/** Something named that does not exist, or that this credential may not use. */
+/** The named tool or prompt does not exist, or this credential may not use it. */
 export const unusable = (noun: 'tool' | 'prompt'): RpcError =>
-  new RpcError(INVALID_PARAMS, `There is no ${noun} of that name that this credential can use.`, {
+  new RpcError(INVALID_PARAMS, `This credential can use no ${noun} with that name.`, {
     code: 'not_permitted',
   });

@@ -4,7 +4,7 @@ import { mayCall, type Registry } from '../../gateway/registry.ts';
 import type { Exchange } from './exchange.ts';
 import { invalidParams } from './refusals.ts';
 
-/** More websites than these are reached by template (decisions, section 19). */
+/** `resources/list` shows at most this many websites. Clients reach the others by template. */
 const LISTED_WEBSITES = 50;
 
 interface Description {
@@ -14,7 +14,7 @@ interface Description {
   readonly mimeType: string;
 }
 
-/** Addresses that read an operation each, under the same authority. */
+/** MCP resources. Each URI reads one operation under the caller's authority. */
 export function mcpResources(resources: readonly Resource[], registry: Registry) {
   const matchers = resources.map((resource) => ({ resource, match: matcher(resource.uri) }));
   const readable = async (exchange: Exchange): Promise<Resource[]> => {
@@ -72,7 +72,7 @@ export function mcpResources(resources: readonly Resource[], registry: Registry)
           const text = resource.text?.(outcome.body) ?? json;
           return { contents: [{ uri, mimeType: resource.mimeType, text }] };
         }
-        // What is refused for its address or its reader is an error of the parameters; anything else is a status.
+        // A refusal of the URI or of the caller is a parameter error. Any other failure is an HTTP status.
         if (outcome.failure.status < 429) throw invalidParams(outcome.failure);
         throw outcome.failure;
       }
@@ -84,7 +84,7 @@ export function mcpResources(resources: readonly Resource[], registry: Registry)
 
 const VARIABLE = /\{(\w+)\}/g;
 
-/** Level 1 templates over values that need no escape: ids and names. */
+/** Expands a level 1 URI template (RFC 6570). The values are ids and names, which need no escape. */
 const expand = (template: string, variables: Readonly<Record<string, string>>): string =>
   template.replace(VARIABLE, (_, name: string) => variables[name] ?? '');
 

@@ -1,10 +1,10 @@
-/** Schema of the registry's documents; a newer one is a change of this file. */
+/** The version of the registry's document schema that this file follows. */
 const SCHEMA = 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json';
 
 /**
- * server.json of the MCP registry: where a client finds the MCP endpoint of somebody's gateway and what it must send.
- * Everyone runs a gateway of their own, so its host is a variable. The schema wants the scheme written out, and the
- * registry refuses an address template that another entry has, hence the variable's long name.
+ * server.json for the MCP registry: the URL of the MCP endpoint, and the header that a client must send. Every operator
+ * runs an own gateway, so the host is a variable. The schema requires a literal scheme. The registry refuses a URL
+ * template that another entry has, so the variable has a long name.
  */
 export const serverJson = (version: string): object => ({
   $schema: SCHEMA,
@@ -18,7 +18,7 @@ export const serverJson = (version: string): object => ({
       url: 'https://{installation_gateway_host}/mcp',
       variables: {
         installation_gateway_host: {
-          description: 'Host of the gateway, with its port where that is not 443.',
+          description: 'Host of the gateway, with the port if it is not 443.',
           isRequired: true,
           placeholder: 'gateway.example.com',
         },

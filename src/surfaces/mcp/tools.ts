@@ -15,7 +15,7 @@ export interface ToolResult {
   readonly [member: string]: unknown;
 }
 
-/** The registry as MCP tools: `list` is exactly what the credential can call now. */
+/** The registry as MCP tools. `list` returns exactly the tools that the credential can call now. */
 export function mcpTools(registry: Registry) {
   const descriptors = new Map<Version, ReadonlyMap<string, Descriptor>>(
     VERSIONS.map((version) => [version, new Map(registry.tools.map((tool) => [tool.name, describe(tool, version)]))]),
@@ -36,7 +36,7 @@ export function mcpTools(registry: Registry) {
       const outcome = await exchange.call(name, ...argumentsOf(tool, input));
       if ('body' in outcome) return success(tool, outcome.body, exchange.text(outcome.body), outcome.operation);
       const { failure, operation } = outcome;
-      // Input that does not fit, and a tool that is not in the credential's list, are errors of the protocol.
+      // Invalid input, and a tool that is not in the credential's list, are protocol errors.
       if (failure.status === 400) throw invalidParams(failure);
       if (failure.code === 'not_permitted' && !mayCall(tool, await exchange.admit())) throw invalidParams(failure);
       return refused(failure, exchange.requestId, operation);
@@ -44,7 +44,7 @@ export function mcpTools(registry: Registry) {
   };
 }
 
-/** The operation's input, and what REST has in headers: the key of a write and the revision that it is meant for. */
+/** Splits the arguments into the operation's input and what REST sends in headers: idempotency key and revision. */
 function argumentsOf(
   tool: Tool,
   values: Readonly<Record<string, unknown>>,
@@ -64,7 +64,7 @@ function argumentsOf(
   ];
 }
 
-/** What is no text can be no header: the corridor refuses the empty one in its turn. */
+/** A value that is not text becomes an empty header value, which the corridor refuses. */
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 function success(tool: Tool, body: unknown, text: string, operation: OperationState | undefined): ToolResult {
@@ -76,7 +76,7 @@ function success(tool: Tool, body: unknown, text: string, operation: OperationSt
   };
 }
 
-/** A call that was understood and failed. The first text is for programs, the second for the model. */
+/** The result of a valid call that failed. The first text is for programs, the second for the model. */
 function refused(failure: Failure, requestId: string, operation: OperationState | undefined): ToolResult {
   const { retryAfter, required, detail } = failure.details;
   const error = {
@@ -92,7 +92,7 @@ function refused(failure: Failure, requestId: string, operation: OperationState 
   const sentence = [
     titleOf(failure.code),
     ...(detail === undefined ? [] : [detail]),
-    ...(lacking && lacking.length > 0 ? [`It lacks ${lacking.join(', ')}.`] : []),
+    ...(lacking && lacking.length > 0 ? [`The credential lacks ${lacking.join(', ')}.`] : []),
     ...(retryAfter === undefined ? [] : [`Retry after ${retryAfter} s.`]),
   ].join(' ');
   const structuredContent = { error, ...(operation && { operation_id: operation.id }) };

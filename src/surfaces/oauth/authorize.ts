@@ -15,13 +15,13 @@ import { clearedSession, sessionCookie } from './cookies.ts';
 import { consentPage, errorPage, signInPage } from './pages/views.ts';
 import { asOAuthError, readForm } from './token.ts';
 
-/** What the pages need beside the OAuth services. */
+/** The services of the pages. */
 export interface PageServices extends Services {
-  /** The organization's identity provider as it is called on the button; `undefined`: none is configured. */
+  /** Display name of the organization's identity provider. `undefined` means that none is configured. */
   readonly identity: string | undefined;
 }
 
-/** One request of a browser to a page of the authorization server. */
+/** One browser request to a page of the authorization server. */
 export class Visit {
   constructor(
     readonly request: IncomingMessage,
@@ -32,7 +32,7 @@ export class Visit {
     readonly record: RequestRecord,
   ) {}
 
-  /** The authorization request, which every page carries in its address. */
+  /** The query of the authorization request. Every page keeps it in its URL. */
   get query(): string {
     return queryOf(this.request);
   }
@@ -44,7 +44,7 @@ export class Visit {
     });
   }
 
-  /** 303, so that what a form sent is not sent on (RFC 9700, section 4.12). */
+  /** Redirects with 303, so that the browser does not send the form data on (RFC 9700, section 4.12). */
   redirect(location: string, headers: OutgoingHttpHeaders = {}): void {
     send(this.request, this.response, 303, 'text/plain; charset=utf-8', '', { ...headers, Location: location });
   }
@@ -54,7 +54,7 @@ export class Visit {
   }
 }
 
-/** Chromium applies form-action to the redirect that answers a form, too: so the one callback is named. */
+/** Chromium also applies form-action to the redirect that answers a form. So the policy names the callback's origin. */
 const pageHeaders = (callback: string | undefined): OutgoingHttpHeaders => ({
   'Content-Security-Policy': `default-src 'none'; style-src 'self'; form-action 'self'${
     callback === undefined ? '' : ` ${new URL(callback).origin}`
@@ -63,7 +63,7 @@ const pageHeaders = (callback: string | undefined): OutgoingHttpHeaders => ({
   'Cross-Origin-Opener-Policy': 'same-origin',
 });
 
-/** GET /oauth/authorize: the sign-in page, or what there is to consent to. */
+/** GET /oauth/authorize: shows the sign-in page or the consent page. */
 export async function showAuthorize(visit: Visit): Promise<void> {
   const context = contextOf(visit, 'authorize');
   await guarded(visit, context, async () => {
@@ -72,7 +72,7 @@ export async function showAuthorize(visit: Visit): Promise<void> {
   });
 }
 
-/** POST /oauth/sign-in: e-mail and password; then the page again, for whom it is. */
+/** POST /oauth/sign-in: checks e-mail and password, then redirects to the consent page. */
 export async function receiveSignIn(visit: Visit): Promise<void> {
   visit.record.does = 'authentication';
   const form = await visit.form();
@@ -95,16 +95,17 @@ export async function receiveSignIn(visit: Visit): Promise<void> {
     if (done.refused === 'throttled') {
       const minutes = Math.ceil(done.retryAfter / 60);
       const wait = minutes === 1 ? 'a minute' : `${minutes} minutes`;
-      const problem = `Too many attempts to sign in have failed. Wait ${wait}, then try again.`;
+      const problem = `Too many sign-in attempts have failed. Wait ${wait}, then try again.`;
       showSignIn(visit, context, 429, { email, problem }, { 'Retry-After': String(done.retryAfter) });
     } else {
-      const problem = 'E-mail and password do not match a person who may consent for this organization.';
+      const problem =
+        'No owner or admin of this organization has this e-mail and password. Check both, then try again.';
       showSignIn(visit, context, 403, { email, problem });
     }
   });
 }
 
-/** POST /oauth/consent: what was chosen, and back to the app with a code, or with the refusal. */
+/** POST /oauth/consent: stores the choice, then redirects to the app with a code or with the refusal. */
 export async function receiveConsent(visit: Visit): Promise<void> {
   visit.record.does = 'consent';
   const form = await visit.form();
@@ -122,7 +123,7 @@ export async function receiveConsent(visit: Visit): Promise<void> {
   });
 }
 
-/** GET /oauth/identity: on to the identity provider, for an authorization request that could be answered here. */
+/** GET /oauth/identity: checks the authorization request, then redirects to the identity provider. */
 export async function leaveForIdentity(visit: Visit, begin: () => Promise<void>): Promise<void> {
   const context = contextOf(visit, 'identity');
   await guarded(visit, context, async () => {
@@ -131,7 +132,7 @@ export async function leaveForIdentity(visit: Visit, begin: () => Promise<void>)
   });
 }
 
-/** POST /oauth/sign-out: ends the session, and shows the sign-in page again. */
+/** POST /oauth/sign-out: ends the session, then redirects to the sign-in page. */
 export async function receiveSignOut(visit: Visit): Promise<void> {
   visit.record.does = 'revocation';
   const context = contextOf(visit, 'sign_out', await visit.form());
@@ -150,7 +151,7 @@ function contextOf(visit: Visit, endpoint: OAuthContext['endpoint'], form?: OAut
   return new OAuthContext(endpoint, { ...visit.wire, parameters, form }, visit.services);
 }
 
-/** Who decided on what, and from where something was refused: never what was sent. */
+/** Adds the person, the consent and, for a refusal, the address to the audit entry. It never adds what was sent. */
 function audit({ record, wire }: Visit, context: OAuthContext): void {
   const client = context.known('client');
   const person = context.known('person');
@@ -164,14 +165,14 @@ function audit({ record, wire }: Visit, context: OAuthContext): void {
   };
 }
 
-/** Answers what the rules refuse: the sign-in page, the client's callback once it is proved, or a page. */
+/** Answers a refusal of the rules: with the sign-in page, a redirect to the verified callback, or an error page. */
 async function guarded(visit: Visit, context: OAuthContext, run: () => Promise<void>): Promise<void> {
   try {
     await run();
     audit(visit, context);
   } catch (error) {
     if (error instanceof SignInNeeded) {
-      // On the way to the page nobody is refused; a decision without a session is.
+      // A first visit without a session is normal. A decision without a session is a refusal.
       if (context.endpoint === 'consent') {
         visit.record.code = 'session_ended';
         audit(visit, context);
@@ -183,7 +184,7 @@ async function guarded(visit: Visit, context: OAuthContext, run: () => Promise<v
       visit.record.code = 'answered';
       audit(visit, context);
       const sentence =
-        'This request was answered before, or what it was about has changed since. Go back to the app and start again.';
+        'It was already answered, or the app or your access has changed. Go back to the app and start again.';
       const { requestId } = visit;
       visit.page(409, errorPage({ title: 'This request is no longer open', sentence, requestId }));
       return;
@@ -191,12 +192,12 @@ async function guarded(visit: Visit, context: OAuthContext, run: () => Promise<v
     const refusal = asOAuthError(error);
     visit.record.code = refusal.code;
     visit.record.cause = refusal.details.cause;
-    // No client of ours, or none that is sent back there: whoever tries that on the page is told of as by a form.
+    // The client or its redirect URI is unknown. Audit this on the page as well as on a form.
     if (context.known('redirectUri') === undefined && refusal.code === 'invalid_request')
       visit.record.does ??= 'authorization';
     audit(visit, context);
-    // A form that is not ours, or that was changed, is nothing the client has to be told. Nor is what keeps a person from
-    // signing in, who would be thrown out of it.
+    // A forged or changed form is not reported to the client. Nor is a 5xx during sign-in, because a redirect to the
+    // client would interrupt the sign-in.
     const ours = refusal.details.about === 'form';
     const here = ours || (refusal.status >= 500 && context.endpoint !== 'consent' && context.endpoint !== 'authorize');
     if (context.known('redirectUri') !== undefined && !here) {
@@ -208,9 +209,9 @@ async function guarded(visit: Visit, context: OAuthContext, run: () => Promise<v
 export function showError(visit: Visit, refusal: OAuthError, form = false): void {
   const { retryAfter } = refusal.details;
   const sentence = form
-    ? 'The form was not sent from the page that was shown to you, or that page is out of date. Go back to the app and start again.'
+    ? 'The form did not come from the page that you saw, or that page is out of date. Go back to the app and start again.'
     : refusal.status < 500
-      ? 'The app that sent you here did not ask in a way that can be answered.'
+      ? 'The app that sent you here made an invalid request. Tell the developer of the app.'
       : refusal.message;
   const title = refusal.status < 500 ? 'This request cannot be answered' : 'The gateway cannot answer now';
   visit.page(refusal.status, errorPage({ title, sentence, requestId: visit.requestId }), undefined, {
@@ -218,13 +219,13 @@ export function showError(visit: Visit, refusal: OAuthError, form = false): void
   });
 }
 
-/** The callback with what it is to be told; `iss` says by whom (RFC 9207). */
+/** The callback URL with the parameters of the answer. `iss` names this authorization server (RFC 9207). */
 function callback(context: OAuthContext, told: Readonly<Record<string, string>>): string {
   const uri = context.the('redirectUri');
   const state = context.known('state');
   const { baseUrl } = context.services;
   const added = new URLSearchParams({ ...told, ...(state !== undefined && { state }), iss: baseUrl });
-  // As it was registered, not as a URL parser would write it.
+  // Keep the URI exactly as it was registered. A URL parser could rewrite it.
   return `${uri}${uri.includes('?') ? '&' : '?'}${added}`;
 }
 

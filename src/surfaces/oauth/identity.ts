@@ -8,14 +8,14 @@ import { send } from '../http/reply.ts';
 import { queryOf } from '../http/request.ts';
 import { identityCookie, identityName, readCookie, sessionCookie } from './cookies.ts';
 
-/** Sign-in at the organization's identity provider: there and back again, with the app's request kept meanwhile. */
+/** Sign-in at the organization's identity provider. A cookie keeps the app's authorization request meanwhile. */
 export interface IdentityOptions {
   readonly baseUrl: string;
   readonly provider: IdentityProvider;
-  /** Whose app asks; undefined for no client of ours. */
+  /** The tenant of a client. `undefined` if the client is unknown. */
   tenantOf(clientId: string): Promise<string | undefined>;
   signInWith(identity: Identity & { tenant: string }): Promise<{ session: string } | { refused: 'credentials' }>;
-  /** Answers with a page that says what happened. `cause` is for the log. */
+  /** Answers with an error page. `cause` is for the log. */
   refuse(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void;
 }
 
@@ -29,20 +29,26 @@ export interface Refusal {
 }
 
 export interface IdentityHandlers {
-  /** GET /oauth/identity?<query of the authorization request>. Throws `service_unavailable` without the provider. */
+  /**
+   * GET /oauth/identity?<query of the authorization request>. Throws `service_unavailable` if the provider does not
+   * answer.
+   */
   begin(request: IncomingMessage, response: ServerResponse): Promise<void>;
-  /** GET /oauth/identity/callback, where the provider sends the browser. Throws `service_unavailable` likewise. */
+  /**
+   * GET /oauth/identity/callback, the provider's redirect. Throws `service_unavailable` if the provider does not
+   * answer.
+   */
   finish(request: IncomingMessage, response: ServerResponse): Promise<void>;
 }
 
-/** Seconds that a person may take at the provider. */
+/** Seconds that a person has to sign in at the provider. */
 const KEPT_SECONDS = 600;
-/** Browsers drop a cookie of more than 4,096 bytes, name and attributes included, without a word. */
+/** Browsers silently drop a cookie of more than 4,096 bytes, including its name and attributes. */
 const COOKIE_MAX = 3_900;
-/** Bytes of what is kept; a request line has at most 16 KiB anyway. */
+/** Largest kept state in bytes. A request line has at most 16 KiB anyway. */
 const KEPT_MAX = 16_384;
 
-/** What may stand in an address as it is. */
+/** Characters that a URL can hold without an escape. */
 const QUERY = /^[\x21-\x7e]*$/;
 const Kept = z.strictObject({
   state: z.string(),
@@ -55,27 +61,27 @@ type Kept = z.infer<typeof Kept>;
 const UNREADABLE: Refusal = {
   code: 'identity_unreadable',
   status: 400,
-  title: 'This sign-in cannot be begun',
-  sentence: 'The app has sent a request that cannot be kept during the sign-in. Begin again in the app.',
+  title: 'This sign-in cannot start',
+  sentence: 'The app has sent a request that is too long or invalid. Go back to the app and start again.',
 };
 const LAPSED: Refusal = {
   code: 'identity_lapsed',
   status: 400,
   title: 'This sign-in has ended',
-  sentence: 'It took too long, was finished before, or was begun in another browser. Begin again in the app.',
+  sentence: 'It took too long, is already complete, or started in another browser. Go back to the app and start again.',
 };
 const REFUSED: Refusal = {
   code: 'identity_refused',
   status: 403,
   title: 'You are not signed in',
-  sentence: 'The identity provider did not confirm who you are. Begin again in the app.',
+  sentence: 'The identity provider did not confirm who you are. Go back to the app and start again.',
 };
 const UNKNOWN: Refusal = {
   code: 'identity_unknown',
   status: 403,
-  title: 'You may not decide this',
+  title: 'You cannot approve this request',
   sentence:
-    'You have signed in, but not as an owner or admin of the organization that is asked. Begin again in the app and sign in as one.',
+    'You have signed in, but you are not an owner or admin of this organization. Go back to the app, start again and sign in as one.',
 };
 
 export function identityHandlers(options: IdentityOptions): IdentityHandlers {
@@ -95,12 +101,12 @@ export function identityHandlers(options: IdentityOptions): IdentityHandlers {
     },
     async finish(request, response) {
       const kept = unpack(readCookie(request, identityName(baseUrl)));
-      // One try: whatever comes of it, what was kept is of no further use.
+      // The kept state serves one attempt. Delete it even if the attempt fails.
       response.setHeader('Set-Cookie', forget);
       if (!kept) return refuse(request, response, LAPSED);
       const tenant = await tenantOf(clientOf(kept.query));
       if (tenant === undefined) return refuse(request, response, LAPSED);
-      // The address is ours, whatever Host the request names: the provider compares it with the one it was given.
+      // Build the URL from the base URL, not from Host. The provider compares it with the one that it was given.
       const identity = await provider
         .finish(new URL(`${redirectUri}?${queryOf(request)}`), kept)
         .catch((error: unknown) => {
@@ -116,7 +122,9 @@ export function identityHandlers(options: IdentityOptions): IdentityHandlers {
   };
 }
 
-/** The empty one, which no client has, where it is not named exactly once. */
+/**
+ * The client id of the query. If it does not occur exactly once, the result is the empty string, which no client has.
+ */
 function clientOf(query: string): string {
   const [id = '', ...others] = new URLSearchParams(query).getAll('client_id');
   return others.length === 0 ? id : '';
@@ -130,7 +138,8 @@ function unpack(cookie: string | undefined): Kept | undefined {
     const bytes = inflateRawSync(Buffer.from(cookie, 'base64url'), { maxOutputLength: KEPT_MAX });
     return Kept.parse(JSON.parse(bytes.toString()));
   } catch (error) {
-    // Not of our making: no deflated bytes, no JSON, or other members. Anything else is a defect.
+    // The gateway did not make this cookie: it is not deflated, not JSON, or has other members. Other errors are
+    // defects.
     if (error instanceof SyntaxError || error instanceof z.ZodError || (error instanceof Error && 'code' in error)) {
       return undefined;
     }
@@ -144,7 +153,7 @@ function redirect(
   location: string,
   cookies: readonly string[],
 ): void {
-  send(request, response, 303, 'text/plain; charset=utf-8', 'Go on there.\n', {
+  send(request, response, 303, 'text/plain; charset=utf-8', 'Continue at the address in the Location header.\n', {
     Location: location,
     'Set-Cookie': [...cookies],
   });

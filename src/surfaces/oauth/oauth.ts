@@ -38,11 +38,11 @@ interface Route {
   readonly method: 'GET' | 'POST';
   readonly operation: string;
   readonly answer: Answer;
-  /** How a refusal looks: in JSON for a client, or as a page for a person. */
+  /** The form of a refusal: JSON for a client, or a page for a person. */
   readonly kind: 'json' | 'page';
 }
 
-/** The authorization server: metadata, token and revocation endpoint, sign-in and consent (contract, Authentication). */
+/** The authorization server: metadata, token endpoint, revocation endpoint, sign-in and consent. */
 export function oauthSurface(services: Services, source: Source, provider?: IdentityProvider): RequestHandler {
   const { baseUrl } = services;
   const pages: PageServices = { ...services, identity: provider?.name };
@@ -66,7 +66,7 @@ export function oauthSurface(services: Services, source: Source, provider?: Iden
     async (request, response) =>
       send(request, response, 200, type, body, { 'Cache-Control': 'public, max-age=300' });
 
-  /** Sign-in at the organization's identity provider; `leg`: to it, or back from it. */
+  /** Sign-in at the organization's identity provider. `leg` is the way to the provider or the way back. */
   const identity = (known: IdentityProvider, leg: keyof IdentityHandlers): Route => ({
     method: 'GET',
     operation: 'oauth_identity',
@@ -150,7 +150,7 @@ const wireOf = (request: IncomingMessage, from: string, baseUrl: string): Wire =
   };
 };
 
-/** What was refused before an endpoint looked at it. */
+/** Answers a request that was refused before its endpoint ran. */
 function refusal(
   error: unknown,
   { operation, kind }: Route,

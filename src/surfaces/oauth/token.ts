@@ -11,21 +11,21 @@ import { readBody } from '../http/body.ts';
 import type { RequestRecord } from '../http/records.ts';
 import { send } from '../http/reply.ts';
 
-/** Bytes of a form: room for some 700 websites, of which a consent or a token names those that it is for. */
+/** Largest form in bytes. It has room for about 700 website ids, which a consent or a token request lists. */
 export const FORM_LIMIT = 16_384;
 const FORM_TYPE = /^application\/x-www-form-urlencoded[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i;
 
 type GrantType = keyof typeof GRANTS;
 const isGrant = (value: string | undefined): value is GrantType => value !== undefined && Object.hasOwn(GRANTS, value);
 
-/** The body of a form; throws `unsupported_media_type` or `body_too_large`. */
+/** Reads the body of a form. Throws `unsupported_media_type` or `body_too_large`. */
 export async function readForm(request: IncomingMessage, response: ServerResponse): Promise<string> {
   const { 'content-type': type = '', 'content-encoding': encoding } = request.headers;
   if (!FORM_TYPE.test(type) || encoding !== undefined) throw new Failure('unsupported_media_type');
   return (await readBody(request, response, FORM_LIMIT)).toString('latin1');
 }
 
-/** POST /oauth/token and /oauth/revoke: JSON in the form of RFC 6749, never stored by anybody on the way. */
+/** POST /oauth/token and /oauth/revoke. Answers are JSON in the form of RFC 6749, with `Cache-Control: no-store`. */
 export async function answerToken(
   request: IncomingMessage,
   response: ServerResponse,
@@ -54,7 +54,7 @@ export async function answerToken(
   } catch (error) {
     const refusal = asOAuthError(error);
     const { ended } = refusal.details;
-    // The misuse was refused, and has ended what it was of: one record tells both.
+    // The refused misuse has also ended the consent. One audit entry records both.
     if (ended) record.consent = ended.consent;
     record.audit = {
       ...record.audit,
@@ -65,7 +65,10 @@ export async function answerToken(
   }
 }
 
-/** What a remembered client may ask for can have grown since: it is not refused for that before the store was asked. */
+/**
+ * A cached client may have got more scopes since. Before it refuses a scope, the gateway reads the client again from
+ * the store.
+ */
 async function checkAnew(context: OAuthContext): Promise<void> {
   try {
     await check(context);
@@ -104,7 +107,7 @@ export function refuse(
   );
 }
 
-/** What went wrong below the rules, as an OAuth client can be told of it. */
+/** Maps any error to an OAuth error. */
 export function asOAuthError(error: unknown): OAuthError {
   if (error instanceof OAuthError) return error;
   const failure = asFailure(error);

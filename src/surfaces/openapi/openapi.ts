@@ -1,12 +1,13 @@
 import { z } from 'zod';
-import { FAILURE_CODES, type FailureCode, statusOf, titleOf } from '../../core/failures.ts';
-import { type JsonSchema, jsonSchema } from '../../core/json-schema.ts';
+import { type FailureCode, statusOf, titleOf } from '../../core/failures.ts';
+import { jsonSchema } from '../../core/json-schema.ts';
 import { SCOPE_TEXTS } from '../../core/scope-texts.ts';
 import { SCOPES } from '../../core/scopes.ts';
 import { type Parameter, TAGS, type Tool } from '../../core/tool.ts';
 import type { Registry } from '../../gateway/registry.ts';
+import { HEADERS, PROBLEM } from './components.ts';
 
-/** Codes that any operation may give; a tool's own come on top. */
+/** Failure codes that every operation can return. Each tool adds its own. */
 const COMMON: readonly FailureCode[] = [
   'unauthenticated',
   'token_expired',
@@ -18,7 +19,7 @@ const COMMON: readonly FailureCode[] = [
   'authority_unavailable',
 ];
 
-/** The OpenAPI 3.1 document of the REST facade, derived from the registry (decisions, section 22). */
+/** The OpenAPI 3.1 document of the REST surface, derived from the registry. */
 export function openapi(registry: Registry, serverUrl: string): object {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const tool of registry.operations) {
@@ -32,9 +33,9 @@ export function openapi(registry: Registry, serverUrl: string): object {
       version: '1.0.0',
       summary: 'Stored customer-support data for installed applications and agents.',
       description:
-        'Reads stored conversations, visitors, contacts, catalogues, reports and AI feature metadata, and makes a few ' +
-        'reviewed writes that happen once for each Idempotency-Key. Every request ' +
-        'rechecks the authority of its credential; fields that are not granted are left out.',
+        'Reads stored conversations, visitors, contacts, catalogues, reports and AI feature metadata. A few reviewed ' +
+        'writes take an Idempotency-Key, and each key has one effect. Every request checks the authority of its ' +
+        'credential again. Fields that are not granted are omitted.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: serverUrl, description: 'This gateway' }],
@@ -48,11 +49,11 @@ export function openapi(registry: Registry, serverUrl: string): object {
         bearer: {
           type: 'http',
           scheme: 'bearer',
-          description: `An installation token. Scopes of a credential: ${SCOPES.join(', ')}.`,
+          description: `An installation token. A credential can have these scopes: ${SCOPES.join(', ')}.`,
         },
         oauth: {
           type: 'oauth2',
-          description: `An access token for the resource ${serverUrl}. The client is a credential, by HTTP Basic.`,
+          description: `An access token for the resource ${serverUrl}. The client is a credential and authenticates with HTTP Basic.`,
           flows: {
             clientCredentials: { tokenUrl: `${serverUrl}/oauth/token`, scopes },
             authorizationCode: {
@@ -103,7 +104,7 @@ function describe(tool: Tool): string {
   }
   if (tool.restrictions === 'refused')
     lines.push('Refused for credentials with channel, team or subsite restrictions.');
-  if (tool.consent === 'refused') lines.push('Refused for tokens that a person’s consent has given.');
+  if (tool.consent === 'refused') lines.push('Refused for tokens from a person’s consent.');
   return lines.join(' ');
 }
 
@@ -115,7 +116,9 @@ function parameter({ name, in: place, schema, required }: Parameter): object {
 const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
   in: 'header',
-  description: 'Your own key for this write. The same key with the same input never acts twice; keep it for retries.',
+  description:
+    'Your own key for this write: 1 to 128 printable ASCII characters without spaces. Keep it for retries. The same key ' +
+    'with the same input never has a second effect.',
   schema: { type: 'string', pattern: '^[!-~]{1,128}$' },
 };
 
@@ -123,7 +126,7 @@ const IF_MATCH = {
   name: 'If-Match',
   in: 'header',
   required: true,
-  description: 'The current revision, as ETag gives it or as a bare number.',
+  description: 'The current revision: the value of ETag, or a number without quotes.',
   schema: { type: 'string', pattern: '^(?:"[1-9][0-9]{0,9}"|[1-9][0-9]{0,9})$' },
 };
 
@@ -131,7 +134,7 @@ const ORIGIN = {
   name: 'Origin',
   in: 'header',
   required: true,
-  description: 'An origin that is registered on the credential; browsers send it by themselves.',
+  description: 'An origin that is registered on the credential. Browsers send this header automatically.',
   schema: { type: 'string' },
 };
 
@@ -146,14 +149,14 @@ const BYTES_PARAMETERS = [
     name: 'Range',
     in: 'header',
     required: false,
-    description: 'With Accept: application/octet-stream, one range of at most 65,536 bytes.',
+    description: 'One range of at most 65,536 bytes. Needs Accept: application/octet-stream. Absent: the first chunk.',
     schema: { type: 'string', pattern: '^bytes=[0-9]*-[0-9]*$' },
   },
   {
     name: 'If-Match',
     in: 'header',
     required: false,
-    description: 'With Accept: application/octet-stream, the version as an entity tag.',
+    description: 'The expected version of the file, as an entity tag. A newer version gives 412.',
     schema: { type: 'string', pattern: '^"[a-f0-9]{16,64}"$' },
   },
 ];
@@ -184,17 +187,17 @@ function responses(tool: Tool): object {
   ]);
 }
 
-/** An operation whose success is no 2xx says so, for readers that expect one. */
+/** Added to an operation without a 2xx response, because some OpenAPI tools expect a 2xx or a default. */
 const DEFAULT = {
   description: 'Any other refusal of the handshake.',
   headers: { 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' } },
   content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
 };
 
-/** What the ledger of writes may answer. */
+/** Failure codes of the write ledger. */
 const LEDGER: readonly FailureCode[] = ['invalid_idempotency_key', 'idempotency_conflict', 'outcome_unknown'];
 
-/** Whether there is a credential that may not call the operation, or not with every parameter. */
+/** Whether some credentials may not call the operation, or not with every parameter. */
 const refusable = ({ required, restrictions, consent, when }: Tool): boolean =>
   required.scopes.length + required.dataAccess.length + when.length > 0 ||
   restrictions === 'refused' ||
@@ -230,7 +233,7 @@ const BYTES_RESPONSE = {
   headers: {
     ...COMMON_HEADERS,
     ETag: { description: 'Version of the file.', schema: { type: 'string' } },
-    'Content-Range': { description: 'What part of the file this is.', schema: { type: 'string' } },
+    'Content-Range': { description: 'The range of these bytes and the size of the file.', schema: { type: 'string' } },
     'Content-Digest': { description: 'SHA-256 of these bytes (RFC 9530).', schema: { type: 'string' } },
     'X-Gateway-File-Version': { description: 'Version of the file.', schema: { type: 'string' } },
   },
@@ -263,53 +266,3 @@ function failure(codes: readonly FailureCode[]): object {
     },
   };
 }
-
-const HEADERS = {
-  'X-Request-Id': {
-    description: 'Id of this request, for the log.',
-    schema: { type: 'string', pattern: '^req_[a-f0-9]{32}$' },
-  },
-  RateLimit: { description: 'Units left in the app’s quota.', schema: { type: 'string' } },
-  'RateLimit-Policy': { description: 'The app’s quota a minute.', schema: { type: 'string' } },
-  'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer', minimum: 1 } },
-  'X-Gateway-Operation-Id': {
-    description: 'Id of the write: operation_get tells its status.',
-    schema: { type: 'string', pattern: '^op_[a-f0-9]{64}$' },
-  },
-  ETag: {
-    description: 'The revision, as If-Match takes it.',
-    schema: { type: 'string', pattern: '^"[1-9][0-9]{0,9}"$' },
-  },
-  Location: { description: 'Path of what was created.', schema: { type: 'string' } },
-  'Idempotency-Replayed': {
-    description: 'true where an earlier request with this key made the answer.',
-    schema: { const: 'true' },
-  },
-  'WWW-Authenticate': {
-    description: 'Challenge with the address of the resource metadata.',
-    schema: { type: 'string' },
-  },
-};
-
-const PROBLEM: JsonSchema = jsonSchema(
-  z
-    .strictObject({
-      type: z.string().describe('Address of the code’s entry in the documentation.'),
-      title: z.string(),
-      status: z.int().min(400).max(599),
-      code: z.enum(FAILURE_CODES),
-      request_id: z.string(),
-      detail: z.string().optional(),
-      errors: z
-        .array(z.strictObject({ parameter: z.string().optional(), pointer: z.string().optional(), code: z.string() }))
-        .max(20)
-        .optional(),
-      retry_after: z.int().min(1).optional().describe('Seconds.'),
-      required: z
-        .strictObject({ scopes: z.array(z.string()), data_access: z.array(z.string()), unrestricted: z.boolean() })
-        .optional()
-        .describe('What the credential lacks.'),
-    })
-    .describe('Problem details (RFC 9457).'),
-  'output',
-);

@@ -15,13 +15,13 @@ import { refuseAmbiguous, refuseOrigins } from '../http/request.ts';
 import { SOCKET, type UpgradeHandler } from '../http/upgrade.ts';
 
 const SESSION = /^rts_[a-f0-9]{32}$/;
-/** 32 bytes in base64url, in the one spelling that has no stray bits. */
+/** 32 bytes in base64url. The last character must have no unused bits set, so each ticket has one spelling. */
 const TICKET = /^ticket\.([A-Za-z0-9_-]{42}[AEIMQUYcgkosw048])$/;
 const KEY = /^[+/0-9A-Za-z]{22}==$/;
 
 /**
- * Bytes of a client's message, its fragments, chunks and pongs that wait (checks, WS-04); milliseconds that a client has to
- * answer a close.
+ * Limits for one client (checks, WS-04). `maxPayload` is in bytes; `closeTimeout` is the milliseconds to answer a
+ * close.
  */
 const LIMITS = {
   maxPayload: 16 * 1024,
@@ -30,15 +30,15 @@ const LIMITS = {
   maxPendingAutoPongs: 128,
   closeTimeout: 2_000,
 };
-/** Upgrades that are looked at at the same time, and of one network; each is up to three statements. */
+/** Upgrades that are checked at the same time: in total, and from one network. Each takes up to three statements. */
 const UPGRADES = { inAll: 64, perNetwork: 32 };
 
-/** Sockets of a process: each is a descriptor and some 50 KB. */
+/** Largest number of sockets in a process. Each takes a file descriptor and about 50 KB. */
 const SOCKETS = 10_000;
 
 /**
- * The WebSocket of the realtime operations (contract, Realtime; decisions, section 14). Everything is checked before the
- * handshake and refused over HTTP; a refusal leaves the ticket as it is.
+ * The WebSocket of realtime sessions. All checks run before the handshake, and refusals go over HTTP. A refusal does
+ * not use up the ticket.
  */
 export function realtimeSurface(realtime: Realtime): UpgradeHandler {
   const server = new WebSocketServer({
@@ -65,7 +65,7 @@ export function realtimeSurface(realtime: Realtime): UpgradeHandler {
     try {
       const digest = createHash('sha256').update(ticket).digest();
       const found = SESSION.test(session) ? await realtime.admit({ session, origin, ticket: digest }) : undefined;
-      // One answer for a session, ticket or origin that does not fit: nobody learns which of them exists.
+      // A wrong session, ticket or origin gets the same answer, so a caller does not learn which of them exists.
       if (!found) {
         record.does = 'authentication';
         throw new Failure('not_found');
@@ -83,7 +83,8 @@ export function realtimeSurface(realtime: Realtime): UpgradeHandler {
       if (query !== undefined) throw new Failure('unsupported_parameter');
       const found = await admitted(request, session, record, from);
       noteActor(record, found.authority);
-      // Of whom has gone meanwhile there would be no word: the library drops the connection.
+      // If the client has disconnected, handleUpgrade drops the connection without calling back. Refuse it here, so
+      // that it is logged.
       if (!socket.readable || !socket.writable) throw new Failure('invalid_request');
       server.handleUpgrade(request, socket, head, (opened) =>
         serve(realtime, found, { opened, socket, closed: accepted() }),
@@ -93,7 +94,7 @@ export function realtimeSurface(realtime: Realtime): UpgradeHandler {
   };
 }
 
-/** Throws `upgrade_required` for another version of the protocol, `invalid_request` for what is no handshake of ours. */
+/** Throws `upgrade_required` for another WebSocket version, and `invalid_request` for a malformed handshake. */
 function readHandshake(request: IncomingMessage, record: RequestRecord): { origin: string; ticket: string } {
   const { headers } = request;
   if (headers['sec-websocket-version'] !== '13') throw new Failure('upgrade_required');
@@ -117,13 +118,13 @@ function readHandshake(request: IncomingMessage, record: RequestRecord): { origi
 
 interface Opened {
   readonly opened: WebSocket;
-  /** Below it. */
+  /** The connection below the WebSocket. */
   readonly socket: Duplex;
-  /** Is told of the end. */
+  /** Called once when the WebSocket has closed. */
   readonly closed: (end: { code: number; cause: string }) => void;
 }
 
-/** Bytes that wait for the sockets of an app, over all of them. */
+/** Unsent bytes of all sockets of an app. */
 const waiting = new Budget({ limits: BUDGETS.sockets, code: 'answers_unread' });
 
 function serve(realtime: Realtime, found: Admitted, { opened, socket, closed }: Opened): void {
@@ -137,7 +138,7 @@ function serve(realtime: Realtime, found: Admitted, { opened, socket, closed }: 
         waiting.hold(share, bytes - counted);
       } catch (error) {
         if (!(error instanceof Failure)) throw error;
-        over = true; // the connection looks at `buffered` next, and ends
+        over = true; // the connection checks `buffered` next, and ends
         return;
       }
     }
@@ -170,11 +171,12 @@ function serve(realtime: Realtime, found: Admitted, { opened, socket, closed }: 
     connection.end('client');
     closed({ code, cause: connection.ended ?? '' });
   });
-  // The client has closed its half. ws closes ours behind what is left to send, and waits for a client that does not read.
+  // The client has closed its half. ws sends what is left before it closes the other half, and waits for a client that
+  // does not read. Cut that client after `closeTimeout`.
   socket.once('end', () => {
     connection.end('client');
     setTimeout(wire.cut, LIMITS.closeTimeout).unref();
   });
-  // A frame that breaks the protocol: ws answers it with the close code of RFC 6455.
+  // A frame breaks the protocol. ws answers with the close code of RFC 6455.
   opened.on('error', () => connection.end('protocol'));
 }

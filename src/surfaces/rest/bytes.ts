@@ -6,8 +6,8 @@ import type { FileBytes } from '../../core/reads.ts';
 import type { BytesRequest } from '../../core/tool.ts';
 
 /**
- * Range and If-Match of a request for file content (decisions, section 6; RFC 9110, sections 13 and 14). Of JSON an
- * entity tag asks what `version` asks, and Range means nothing; of bytes a range and a chunk number exclude each other.
+ * Reads Range and If-Match of a request for file content (RFC 9110, sections 13 and 14). For JSON, If-Match means the
+ * same as `version`, and Range is ignored. For raw bytes, Range and `chunk` exclude each other.
  */
 export function readConditions(
   request: IncomingMessage,
@@ -17,7 +17,7 @@ export function readConditions(
   const { 'if-match': matchHeader } = request.headers;
   const rangeHeader = wantsBytes ? request.headers.range : undefined;
   const range = rangeHeader === undefined ? undefined : readRange(rangeHeader);
-  // One strong entity tag. Weak tags, lists and `*` say nothing about bytes.
+  // Accept one strong entity tag. Weak tags, lists and `*` do not identify exact bytes.
   const ifMatch = /^"([a-f0-9]{16,64})"$/.exec(matchHeader ?? '')?.[1];
   if (!wantsBytes && ifMatch !== undefined) input['version'] ??= ifMatch;
   return {
@@ -32,7 +32,7 @@ export function readConditions(
 
 const unreadable = (parameter: string): ParameterError => ({ parameter, code: 'invalid_parameter' });
 
-/** One range in bytes; several ranges, other units and text without a number are `undefined`. */
+/** Reads one byte range. Returns `undefined` for several ranges, another unit or a range without a number. */
 function readRange(header: string): BytesRequest['range'] {
   const [, first, last] = /^bytes=([0-9]{0,16})-([0-9]{0,16})$/i.exec(header) ?? [];
   if (first === undefined || last === undefined || (first === '' && last === '')) return undefined;

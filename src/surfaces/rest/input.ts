@@ -8,8 +8,8 @@ export interface RawInput {
 }
 
 /**
- * Reads the raw query string into JSON types. Strict on purpose: a repeated, unknown, empty-named or badly encoded
- * parameter is a problem, never a guess. Express's own parser would make arrays and objects of them.
+ * Reads the raw query string into JSON types. A repeated, unknown, unnamed or badly encoded parameter is a problem, so
+ * the gateway never guesses. Express's own parser would make arrays and objects of such parameters.
  */
 export function readInput(tool: Tool, path: Readonly<Record<string, string>>, query: string): RawInput {
   const input: Record<string, unknown> = { ...path };
@@ -26,14 +26,14 @@ export function readInput(tool: Tool, path: Readonly<Record<string, string>>, qu
       problems.push({ parameter: parameter.name, code: 'duplicate_parameter' });
     } else {
       seen.add(parameter.name);
-      // A value that cannot be read stays text, and the schema refuses it under its name.
+      // A value that cannot be decoded becomes text that every schema refuses under the parameter's name.
       input[parameter.name] = value === undefined ? '\u0000' : typed(parameter, value);
     }
   }
   return { input, problems };
 }
 
-/** Adds the members of a JSON body to the input; what is no member of this operation's body is a problem. */
+/** Adds the members of a JSON body to the input. A member that the operation does not declare is a problem. */
 export function addBody(tool: Tool, input: Record<string, unknown>, body: unknown): ParameterError[] {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     return [{ pointer: '', code: 'invalid_request' }];
@@ -45,7 +45,7 @@ export function addBody(tool: Tool, input: Record<string, unknown>, body: unknow
   });
 }
 
-/** application/x-www-form-urlencoded text as UTF-8; `undefined` where an escape or the UTF-8 is broken. */
+/** Decodes application/x-www-form-urlencoded text as UTF-8. Returns `undefined` if an escape or the UTF-8 is broken. */
 function decode(text: string): string | undefined {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
@@ -56,7 +56,7 @@ function decode(text: string): string | undefined {
 }
 
 function typed(parameter: Parameter, value: string): string | number | boolean {
-  // One spelling for each number: no sign, point, exponent, leading zero or digits that a double would round.
+  // Each number has one spelling: no sign, point, exponent, leading zero or digits that a double would round.
   if (parameter.type === 'integer') return /^(0|[1-9][0-9]{0,15})$/.test(value) ? Number(value) : value;
   if (parameter.type === 'boolean') return value === 'true' ? true : value === 'false' ? false : value;
   return value;

@@ -18,9 +18,10 @@ import { routesOf } from './routes.ts';
 
 const JSON_TYPE = 'application/json';
 const BYTES_TYPE = 'application/octet-stream';
+
 /**
- * The REST facade: every tool of the registry under its path. Returns whether the path is one of ours, so that the
- * application behind it answers the others.
+ * The REST surface: every tool of the registry under its path. The handler returns false for other paths, so that the
+ * next handler answers them.
  */
 export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler {
   const find = routesOf(corridor.registry);
@@ -39,7 +40,10 @@ export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler
       sendProblem(request, response, failure, { baseUrl, requestId, resource, tokenSent }, headers);
     };
     let quota: QuotaState | undefined;
-    /** What is wrong with a body is told, and costs, when the bearer is proved: as on MCP (CONTRIBUTING, 3 and 14). */
+    /**
+     * Checks and charges the bearer before it reports a problem of the body, because strangers learn nothing. MCP does
+     * the same.
+     */
     const proved = async (bearer: string, problem: unknown): Promise<never> => {
       const admission = await corridor.admit(bearer, 'rest', source);
       noteActor(record, admission.authority);
@@ -60,7 +64,7 @@ export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler
       const { input, problems } = readInput(tool, match.path, cut === -1 ? '' : url.slice(cut + 1));
       const bearer = bearerOf(request);
       if (!tool.body) refuseBody(request, response);
-      // The body of a request without a token of ours is not waited for.
+      // Do not read the body of a request without a gateway token.
       else if (bearer === undefined || !isBearer(bearer)) throw new Failure('unauthenticated');
       else {
         const body = await readJson(request, response).catch((problem: unknown) => proved(bearer, problem));
@@ -115,7 +119,7 @@ const described = ({ revision, location }: Tool, body: unknown): OutgoingHttpHea
   ...(location && { Location: location(body) }),
 });
 
-/** A header that Node has not joined: it is refused where it is sent twice. */
+/** The value of a header. A header that is sent twice was refused before. */
 function header(request: IncomingMessage, name: string): string | undefined {
   const value = request.headers[name];
   return typeof value === 'string' ? value : undefined;
@@ -124,7 +128,7 @@ function header(request: IncomingMessage, name: string): string | undefined {
 const allowed = (methods: ReadonlyMap<string, Tool>): string[] =>
   [...methods.keys()].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
 
-/** Whether the caller prefers raw bytes. JSON is what every operation speaks, and what nobody has to ask for. */
+/** Whether the caller prefers raw bytes. The default is JSON, which every operation can send. */
 function negotiate(request: IncomingMessage, tool: Tool): boolean {
   const { accept } = request.headers;
   if (accept === undefined || accept === JSON_TYPE || accept === '*/*') return false;

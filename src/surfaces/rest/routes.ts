@@ -2,7 +2,7 @@ import type { Tool } from '../../core/tool.ts';
 import type { Registry } from '../../gateway/registry.ts';
 
 export interface Match {
-  /** Tools of the path by method. */
+  /** The tools of the path, keyed by HTTP method. */
   readonly methods: ReadonlyMap<string, Tool>;
   readonly path: Readonly<Record<string, string>>;
 }
@@ -16,8 +16,8 @@ interface Node {
 const node = (): Node => ({ fixed: new Map(), variable: undefined, methods: new Map() });
 
 /**
- * Finds the tools of a path, segment by segment, on the raw bytes of the request line: nothing is decoded, so neither
- * an escape, a case variant, an empty segment nor a trailing slash can name a resource (checks, HT-03).
+ * Finds the tools of a path, segment by segment. It compares the raw text of the request line and decodes nothing. So
+ * an escape, another case, an empty segment or a trailing slash never matches a resource (checks, HT-03).
  */
 export function routesOf(registry: Registry): (path: string) => Match | undefined {
   const root = node();
@@ -32,7 +32,7 @@ export function routesOf(registry: Registry): (path: string) => Match | undefine
       } else {
         at.variable ??= { name, node: node() };
         if (at.variable.name !== name)
-          throw new Error(`${tool.path}: {${at.variable.name}} and {${name}} share a place`);
+          throw new Error(`${tool.path}: {${at.variable.name}} and {${name}} stand for the same segment`);
         at = at.variable.node;
       }
     }
@@ -40,7 +40,7 @@ export function routesOf(registry: Registry): (path: string) => Match | undefine
     at.methods.set(tool.method, tool);
   }
   return (path) => {
-    // Node also lets `GET *api/v1/…` and `GET http://host/…` through.
+    // Node also accepts `GET *api/v1/…` and `GET http://host/…`.
     if (!path.startsWith('/')) return undefined;
     const values: Record<string, string> = {};
     let at: Node | undefined = root;

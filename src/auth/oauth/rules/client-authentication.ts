@@ -12,10 +12,11 @@ interface Given {
 }
 
 /**
- * HTTP Basic with credential id and secret, each form-urlencoded first (RFC 6749, section 2.3.1). Nothing else
- * authenticates. An id or secret of wrong form costs no query. A client that is remembered is let in whatever others do at
- * its address. Others are looked up as long as their address has not failed too often, and then out of a budget: of the
- * client's own where the store has confirmed that it exists, or else of the whole process.
+ * Authenticates the client by HTTP Basic: credential id and secret, each form-urlencoded (RFC 6749, section 2.3.1).
+ * There is no other method. A malformed id or secret costs no query. A cached client with the right secret always
+ * passes, so failures of others at the same address cannot lock it out. Any other client is looked up in the store.
+ * Once its address has failed too often, each look-up uses a budget: the client's own if it is cached, otherwise the
+ * budget of the process.
  */
 export const clientAuthentication: Rule = async (context) => {
   const given = credentialsOf(context.request.authorization);
@@ -38,15 +39,15 @@ export const clientAuthentication: Rule = async (context) => {
 };
 
 /**
- * The same again with what the store has now, after what was remembered has turned out stale. It was proved by that, so
- * that what others have done at its address does not count.
+ * Authenticates the client again, from the store, after a statement found the cached client stale. The cached client
+ * had proved the request, so earlier failures at its address do not count.
  */
 export const proveAgain = (context: OAuthContext): Promise<void> => {
   const given = credentialsOf(context.request.authorization);
   return countingProve(context, given, digestOf(given?.secret ?? ''));
 };
 
-/** It has failed until it is known to be right: of a thousand at once no more are looked up than of a thousand in turn. */
+/** Counts the attempt as failed before the look-up. Otherwise a thousand parallel attempts would all pass the limit. */
 async function countingProve(context: OAuthContext, given: Given | undefined, digest: Buffer): Promise<void> {
   const { request, services } = context;
   services.failures.failed(request.source);
@@ -54,7 +55,7 @@ async function countingProve(context: OAuthContext, given: Given | undefined, di
     await prove(context, given, digest);
     services.failures.succeeded(request.source);
   } catch (error) {
-    // The store is to blame.
+    // The store failed, not the client.
     if (!(error instanceof OAuthError)) services.failures.succeeded(request.source);
     throw error;
   }
@@ -68,7 +69,7 @@ async function prove(context: OAuthContext, given: Given | undefined, digest: Bu
   context.learn('proof', proof);
 }
 
-/** Compares with both secrets, and with stand-ins where there is none: the same work whoever asks (checks, TK-03). */
+/** Compares with both secrets, or with dummy digests for an unknown client, so that timing reveals nothing (TK-03). */
 function proofOf(client: Client | undefined, digest: Buffer): Proved | undefined {
   const { secretDigest, oldSecretDigest } = client ?? NOBODY;
   const current = timingSafeEqual(secretDigest, digest);
@@ -77,11 +78,12 @@ function proofOf(client: Client | undefined, digest: Buffer): Proved | undefined
   return { credential: client.id, revision: client.revision, oldSecret: !current };
 }
 
-// Made as the driver makes those of the store: Node reads a buffer of its own heap in another time.
+// Built the way the driver builds digests, because Node needs another time to read a buffer from another kind of
+// memory.
 const NONE = Buffer.from('00'.repeat(32), 'hex');
 const NOBODY: Pick<Client, 'secretDigest' | 'oldSecretDigest'> = { secretDigest: NONE, oldSecretDigest: null };
 
-/** What was sent; `undefined` also where it can be nobody's. */
+/** The credential id and secret of the header. `undefined`: they are missing or malformed. */
 function credentialsOf(header: string | undefined): Given | undefined {
   const [, encoded] = /^Basic ([A-Za-z0-9+/]+={0,2})$/i.exec(header ?? '') ?? [];
   const text = Buffer.from(encoded ?? '', 'base64').toString('latin1');

@@ -1,10 +1,13 @@
 import type { Rule } from '../context.ts';
 import { OAuthError } from '../errors.ts';
 
-/** SHA-256 as base64url: 43 characters, the last of which holds two bits of nothing. */
+/** SHA-256 as base64url: 43 characters. The last two bits of the last character are zero. */
 const CHALLENGE = /^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/;
 
-/** The challenge is one of S256; `plain` would show the verifier (RFC 7636, section 4.4.1; RFC 9700, section 2.1.1). */
+/**
+ * Requires a challenge of method S256. `plain` would expose the verifier (RFC 7636, section 4.4.1; RFC 9700, section
+ * 2.1.1).
+ */
 export const codeChallenge: Rule = (context) => {
   const { parameters } = context.request;
   const challenge = parameters?.get('code_challenge')?.[0] ?? '';

@@ -4,7 +4,9 @@ import { OAuthError } from '../errors.ts';
 
 const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/;
 
-/** Makes the challenge that the verifier answers (RFC 7636, section 4.6); whether it is the code's, the store says. */
+/**
+ * Computes the challenge of the verifier (RFC 7636, section 4.6). The store compares it with the challenge of the code.
+ */
 export const codeVerifier: Rule = (context) => {
   const verifier = context.request.parameters?.get('code_verifier')?.[0] ?? '';
   if (!VERIFIER.test(verifier)) throw new OAuthError('invalid_request', { about: 'code_verifier' });

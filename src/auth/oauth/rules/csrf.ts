@@ -3,7 +3,7 @@ import type { OAuthContext, Rule } from '../context.ts';
 import { OAuthError } from '../errors.ts';
 import { single } from '../parameters.ts';
 
-/** SHA-256 of who was asked what: one authorization request of one person. */
+/** SHA-256 of the person and the request parameters. It identifies one authorization request of one person. */
 export function requestDigest(context: OAuthContext): Buffer {
   const asked = [...(context.request.parameters ?? [])].sort(([a], [b]) => (a < b ? -1 : 1));
   return createHash('sha256')
@@ -12,8 +12,8 @@ export function requestDigest(context: OAuthContext): Buffer {
 }
 
 /**
- * Of this session, this request and this revision of the credential: a page of another request or another sign-in cannot be
- * sent in its place, nor an old page as one that shows what the credential holds now.
+ * A token bound to the session, the request and the revision of the credential. The form of another request, of another
+ * sign-in, or of an older revision cannot pass as this one.
  */
 export const csrfToken = (context: OAuthContext, revision: number): string => {
   const mac = createHmac('sha256', context.request.session ?? '')
@@ -22,7 +22,9 @@ export const csrfToken = (context: OAuthContext, revision: number): string => {
   return `${revision}.${mac.digest('base64url')}`;
 };
 
-/** The form was shown to this person for this request (checks, CP-01), and says what it was made of. */
+/**
+ * Requires a form that we showed to this person for this request (CP-01). The token names the revision that it showed.
+ */
 export const csrf: Rule = (context) => {
   const text = (context.request.form && single(context.request.form, 'csrf')) ?? '';
   const shown = Number(/^([1-9][0-9]{0,9})\./.exec(text)?.[1] ?? 0);

@@ -2,7 +2,9 @@ import type { Rule } from '../context.ts';
 import { OAuthError } from '../errors.ts';
 import { single } from '../parameters.ts';
 
-/** `client_id` names an active credential. Whoever asks cannot tell an unknown one from a wrong redirect_uri (OA-02). */
+/**
+ * Requires a `client_id` of an active credential. An unknown id and a wrong redirect_uri get the same error (OA-02).
+ */
 export const knownClient: Rule = async (context) => {
   const { request, services } = context;
   const id = request.parameters && single(request.parameters, 'client_id');

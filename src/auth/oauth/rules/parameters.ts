@@ -26,7 +26,7 @@ const PARAMETERS: Readonly<Record<Endpoint, Known>> = {
   identity: AUTHORIZE,
   consent: AUTHORIZE,
   token: { required: ['grant_type'] },
-  // Without a resource there is no target: the rule of that name says so (checks, OT-11).
+  // `resource` is required, but the rule `resource` reports it missing, as invalid_target (OT-11).
   client_credentials: { required: ['grant_type'], optional: ['resource', 'scope'], repeatable: ['website_id'] },
   authorization_code: { required: ['grant_type', 'code', 'redirect_uri', 'code_verifier'], optional: ['resource'] },
   refresh_token: { required: ['grant_type', 'refresh_token'], optional: ['resource', 'scope'] },
@@ -34,15 +34,15 @@ const PARAMETERS: Readonly<Record<Endpoint, Known>> = {
 };
 
 /**
- * Every parameter is known, none is repeated, and those required are there with a value. Unknown ones are refused where
- * RFC 6749 would ignore them (contract, Authorization code; checks, section 0), a client secret in the body with them.
+ * Requires that every parameter is known, that none is repeated, and that every required one has a value. RFC 6749
+ * ignores unknown parameters. This rule refuses them, so that a client secret in the body is refused too.
  */
 export const parameters: Rule = ({ endpoint, request }) => {
   const { required, optional = [], repeatable = [] } = PARAMETERS[endpoint];
   if (!request.parameters) throw new OAuthError('invalid_request');
   for (const [name, values] of request.parameters) {
     if (repeatable.includes(name)) continue;
-    // The name is the caller's own text, and is not sent back.
+    // The error does not name the parameter, because the name is the caller's own text.
     if (!required.includes(name) && !optional.includes(name)) throw new OAuthError('invalid_request');
     if (values.length > 1) throw new OAuthError('invalid_request', { about: name });
   }

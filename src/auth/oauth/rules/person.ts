@@ -2,12 +2,12 @@ import { personOf } from '../../../store/sign-in/sessions.ts';
 import { digestOf, wellFormed } from '../../tokens.ts';
 import type { Rule } from '../context.ts';
 
-/** Nobody who may consent is signed in: the page for that comes next. */
+/** No person who may consent is signed in. The surface answers with the sign-in page. */
 export class SignInNeeded extends Error {
   override readonly name = 'SignInNeeded';
 }
 
-/** An owner or admin, not disabled, of the organization whose app asks is signed in; nobody else may consent. */
+/** Requires a signed-in, enabled owner or admin of the organization of the app. Nobody else may consent. */
 export const person: Rule = async (context) => {
   const { request, services } = context;
   const proper = request.session !== undefined && wellFormed(request.session);

@@ -3,8 +3,8 @@ import { OAuthError } from '../errors.ts';
 import { single } from '../parameters.ts';
 
 /**
- * `redirect_uri` is one of the credential's callbacks, character for character (RFC 9700, section 2.1). From here on an
- * error is told to the client; before, nobody is sent anywhere.
+ * Requires a `redirect_uri` that equals one of the credential's callbacks exactly (RFC 9700, section 2.1). Only
+ * refusals after this rule redirect to the client, because before it the URI cannot be trusted.
  */
 export const redirectUri: Rule = (context) => {
   const { parameters } = context.request;

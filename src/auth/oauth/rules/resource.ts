@@ -3,7 +3,7 @@ import type { Rule } from '../context.ts';
 import { OAuthError } from '../errors.ts';
 import { resourceUri } from '../metadata.ts';
 
-/** `resource` is one of the three, byte for byte as their metadata name them (RFC 8707, section 2). */
+/** Requires a `resource` that equals one of the three resource URIs of the metadata exactly (RFC 8707, section 2). */
 export const resource: Rule = (context) => {
   const uri = context.request.parameters?.get('resource')?.[0];
   const found = RESOURCES.find((one) => resourceUri(context.services.baseUrl, one) === uri);

@@ -2,9 +2,9 @@ import type { Rule } from '../context.ts';
 import { OAuthError } from '../errors.ts';
 
 /**
- * A form comes from our own page (checks, CP-01). The pages send no referrer, so browsers call their origin `null`; what
- * tells them from a stranger's is Sec-Fetch-Site, which every browser sends since 2023. Without that header whoever sends a
- * form has to name our origin.
+ * Requires that a form comes from our own page (CP-01). Our pages send no referrer, so browsers send their origin as
+ * `null`. Sec-Fetch-Site tells our page from a foreign one; every browser has sent it since 2023. A request without
+ * this header must name our origin.
  */
 export const sameOrigin: Rule = ({ request: { origin, fetchSite }, services }) => {
   const ours = origin === services.baseUrl;

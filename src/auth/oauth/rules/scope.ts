@@ -2,7 +2,7 @@ import { SCOPES, type Scope } from '../../../core/scopes.ts';
 import type { Rule } from '../context.ts';
 import { OAuthError } from '../errors.ts';
 
-/** Scopes separated by one space each, every one known and none twice (RFC 6749, section 3.3). */
+/** Parses scopes that single spaces separate. Every scope must be known and appear once (RFC 6749, section 3.3). */
 const scopesOf = (text: string): Scope[] => {
   const names = text.split(' ');
   const scopes = SCOPES.filter((scope) => names.includes(scope));
@@ -10,7 +10,7 @@ const scopesOf = (text: string): Scope[] => {
   return scopes;
 };
 
-/** What is asked for is what the credential holds, or less; all of it where nothing is asked for. */
+/** Requires that the credential holds every requested scope. Without the parameter, all its scopes are requested. */
 export const scope: Rule = (context) => {
   const held = context.the('client').scopes;
   const text = context.request.parameters?.get('scope')?.[0];
@@ -19,7 +19,7 @@ export const scope: Rule = (context) => {
   context.learn('scopes', scopes);
 };
 
-/** The same for a refresh, where the consent is the measure, and the store holds it. */
+/** Reads the scopes of a refresh. The store compares them with the consent. */
 export const narrowerScope: Rule = (context) => {
   const text = context.request.parameters?.get('scope')?.[0];
   if (text !== undefined) context.learn('scopes', scopesOf(text));

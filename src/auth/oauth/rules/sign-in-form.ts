@@ -1,10 +1,10 @@
 import type { OAuthRequest, Rule } from '../context.ts';
 import { OAuthError } from '../errors.ts';
 
-/** The form holds an e-mail address and a password, each at most once, and nothing else. */
+/** Requires a form with an e-mail address and a password, each at most once, and no other field. */
 export const signInForm: Rule = ({ request }) => only(request, ['email', 'password']);
 
-/** To sign out there is nothing to say. */
+/** Requires a form without fields, for signing out. */
 export const emptyForm: Rule = ({ request }) => only(request, []);
 
 function only({ form }: OAuthRequest, names: readonly string[]): void {

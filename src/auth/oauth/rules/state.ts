@@ -4,14 +4,17 @@ import { single } from '../parameters.ts';
 
 const STATE = /^[ -~]{16,1024}$/;
 
-/** `state` has 16 to 1024 printable ASCII characters. A proper one goes back with errors, too (RFC 6749, section 4.1.2.1). */
+/**
+ * Reads a `state` of 16 to 1024 printable ASCII characters. It runs before the other rules, because errors return a
+ * valid state too (RFC 6749, section 4.1.2.1).
+ */
 export const state: Rule = (context) => {
   const { parameters } = context.request;
   const value = parameters && single(parameters, 'state');
   if (value !== undefined && STATE.test(value)) context.learn('state', value);
 };
 
-/** Without one there is no consent. */
+/** Requires a valid `state`. */
 export const stateRequired: Rule = (context) => {
   if (context.known('state') === undefined) throw new OAuthError('invalid_request', { about: 'state' });
 };

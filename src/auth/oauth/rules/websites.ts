@@ -1,7 +1,7 @@
 import type { Rule } from '../context.ts';
 import { OAuthError } from '../errors.ts';
 
-/** `website_id`, repeatable, narrows a token to some of the credential's websites (decisions, section 17). */
+/** Reads `website_id`, which may repeat. It narrows the token to some of the credential's websites. */
 export const websites: Rule = (context) => {
   const held = context.the('client').websites;
   const asked = context.request.parameters?.get('website_id');

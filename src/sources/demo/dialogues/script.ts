@@ -1,4 +1,7 @@
-/** Dialogues as data: a script is a short conversation with slots such as {order}, filled anew each time. */
+/**
+ * Dialogues as data. A script is a short conversation with slots such as {order}, which get new values for each
+ * conversation.
+ */
 
 export type Topic =
   | 'Delivery'
@@ -29,7 +32,7 @@ export interface Script {
 
 export interface Dialogues {
   readonly language: string;
-  /** What stands between two sentences: nothing in Japanese. */
+  /** The text between two sentences. Empty in Japanese. */
   readonly gap: string;
   readonly greetings: readonly string[];
   readonly thanks: readonly string[];
@@ -44,7 +47,7 @@ export interface Dialogues {
 
 const speakers: Readonly<Record<string, Speaker>> = { v: 'visitor', b: 'bot', a: 'agent' };
 
-/** One turn a line, begun by who speaks: `v:` visitor, `b:` bot, `a:` agent. */
+/** One turn a line. The prefix names the speaker: `v:` visitor, `b:` bot, `a:` agent. */
 export function script(topic: Topic, subject: string, lines: string): Script {
   const turns = lines.split('\n').flatMap((line): Turn[] => {
     const [, mark = '', text = ''] = /^\s*([vba]): (.+)$/.exec(line) ?? [];
@@ -54,7 +57,7 @@ export function script(topic: Topic, subject: string, lines: string): Script {
   return { topic, subject, turns };
 }
 
-/** Puts values into the slots; a slot without a value is a mistake in the script. */
+/** Fills the slots. Throws when a slot has no value, because the script is then wrong. */
 export function fill(text: string, values: Readonly<Record<string, string>>): string {
   return text.replaceAll(/\{(\w+)\}/g, (_, slot: string) => {
     const value = values[slot];

@@ -10,7 +10,7 @@ const INTERFACES: Readonly<Record<ConsentView['resource'], string>> = {
   a2a: 'A2A',
 };
 
-/** The page on which a person decides what an app may do (decisions, section 16; checks, section 13). */
+/** The page on which a person decides what an app may do. */
 export function consentPage(view: ConsentView): string {
   const groups = GROUPS.map((group) => ({ ...group, scopes: group.scopes.filter((one) => view.scopes.includes(one)) }));
   const body = html`
@@ -23,7 +23,7 @@ ${jumps(view)}
   <input type="hidden" name="csrf" value="${view.csrf}">
   <section id="permissions" aria-labelledby="permissions-title">
     <h2 id="permissions-title">Permissions</h2>
-    <p>${view.chosen ? '' : 'Nothing was ticked for you. '}Tick only what you want the app to have: it gets no more than that.</p>
+    <p>${view.chosen ? '' : 'Nothing was ticked for you. '}Tick only what you want the app to have. It gets nothing else.</p>
     ${view.restricted ? RESTRICTED : undefined}
     ${groups.filter(({ scopes }) => scopes.length > 0).map((group, i) => groupSet(group, i, view))}
   </section>
@@ -39,13 +39,13 @@ ${jumps(view)}
 }
 
 /**
- * Enter on a box presses the first button of its form that is not disabled (Chromium 147): this one, whose method does
- * nothing outside a dialog, so that nobody approves in passing.
+ * Enter on a checkbox presses the first enabled button of its form (Chromium 147). This hidden button comes first, so
+ * that nobody approves by accident. Its method `dialog` does nothing outside a dialog.
  */
 const NO_DEFAULT = html`<button type="submit" formmethod="dialog" hidden></button>`;
 
 const RESTRICTED = html`<p class="note">The app’s credential is limited to some channels, teams or subsites. Conversations
-outside them stay hidden, and what asks for a credential without limits is refused, whatever you tick.</p>`;
+outside them stay hidden. Operations that need a credential without limits are refused, even if you tick them.</p>`;
 
 function problem({ problem: sentence, chosen }: ConsentView): Html | undefined {
   if (sentence === undefined) return undefined;
@@ -63,10 +63,10 @@ const facts = (view: ConsentView): Html => html`
 <dl class="facts">
   <div><dt>App</dt><dd class="name">${named(view.app)}</dd></div>
   <div><dt>Organization</dt><dd class="name">${named(view.organization)}</dd></div>
-  <div><dt>You are sent to</dt><dd>${hostOf(view.redirectHost)} <span class="small">If you did not come from there, deny.</span></dd></div>
+  <div><dt>You are sent to</dt><dd>${hostOf(view.redirectHost)} <span class="small">If you did not come from there, choose Deny.</span></dd></div>
   <div><dt>Signed in as</dt><dd>${named(view.person, EMAIL)}
     <form method="post" action="${view.signOut}"><button class="plain" type="submit">Sign out</button></form></dd></div>
-  <div><dt>Interface</dt><dd>${INTERFACES[view.resource]} <span class="small">The access works on this one alone.</span></dd></div>
+  <div><dt>Interface</dt><dd>${INTERFACES[view.resource]} <span class="small">The access works only on this interface.</span></dd></div>
   <div><dt>Environment</dt><dd>${
     view.environment === 'test'
       ? html`<strong>Test</strong> <span class="small">The app uses a test credential, which reaches the same data as a live one.</span>`
@@ -74,7 +74,7 @@ const facts = (view: ConsentView): Html => html`
   }</dd></div>
 </dl>`;
 
-/** The page may be long. */
+/** Links to the parts of the page, because it may be long. */
 const jumps = ({ scopes, websites: sites }: ConsentView): Html => html`
 <nav aria-label="On this page">
   <ul>
@@ -111,7 +111,7 @@ function scopeCard(scope: Scope, view: ConsentView): Html {
     </div>`;
 }
 
-/** In words: what is personal, written or changing is not told by a colour. */
+/** Marks for personal data, texts and writes. They are words, because colour alone is not accessible. */
 function marks({ reveals, acts }: ScopeText): Html | undefined {
   const words = [
     ...(acts === 'writes' ? [html`<li class="writes">Writes</li>`] : []),
@@ -124,7 +124,7 @@ function marks({ reveals, acts }: ScopeText): Html | undefined {
 function together(text: ScopeText, asked: readonly Scope[]): Html | undefined {
   if (text.together.length === 0) return undefined;
   const names = text.together.map((one) => `${SCOPE_TEXTS[one].title}${asked.includes(one) ? '' : ' (not asked for)'}`);
-  return html`<p class="small">Opens nothing without: ${names.join(', ')}.</p>`;
+  return html`<p class="small">Works only together with: ${names.join(', ')}.</p>`;
 }
 
 function masked({ flags, acts }: ScopeText, held: readonly DataAccess[]): Html | undefined {
@@ -145,7 +145,7 @@ const websites = ({ websites: all, chosen }: ConsentView): Html => html`
   <p id="websites-about">${
     all.length === 0
       ? 'The app’s credential has no website, so there is nothing to approve.'
-      : 'The permissions hold for the websites you tick, and for no others. New websites are never added by themselves.'
+      : 'The permissions hold only for the websites you tick. New websites are never added automatically.'
   }</p>
   <div class="sites">${all.map(
     ({ id, name, timeZone }) => html`
@@ -167,8 +167,8 @@ const duration = ({ minutes, hours, chosen }: ConsentView): Html => html`
     <input type="checkbox" id="renewal" name="renewal" value="yes" aria-describedby="renewal-about"${checked(chosen?.renewal)}>
     <div>
       <label for="renewal">Let the app renew its access for up to ${hours} hours</label>
-      <p id="renewal-about">Without this tick the access ends after ${minutes} minutes, and the app has to ask you again.
-      With it the app renews the access by itself, without asking, until ${hours} hours from now at the latest.</p>
+      <p id="renewal-about">Without this tick the access ends after ${minutes} minutes, and the app must ask you again.
+      With it the app can renew the access without asking you, for at most ${hours} hours from now.</p>
     </div>
   </div>
 </fieldset>`;
@@ -178,10 +178,10 @@ const decision = (view: ConsentView): Html => html`
   <h2 id="decision-title">Decision</h2>
   <p class="chosen"></p>
   <ul>
-    <li>Either way you are sent to ${hostOf(view.redirectHost)}. If you deny, the app gets nothing.</li>
-    <li>The access ends by itself after ${view.minutes} minutes, or ${view.hours} hours where you let the app renew it.</li>
-    <li>It can be ended sooner: whoever runs this gateway does so with <code>gateway consent revoke</code>, and the app’s
-    owner by giving the access back. It also ends with the app’s credential, and when you stop being an owner or admin.</li>
+    <li>After either choice you are sent to ${hostOf(view.redirectHost)}. If you deny, the app gets nothing.</li>
+    <li>The access ends after ${view.minutes} minutes, or after ${view.hours} hours if you let the app renew it.</li>
+    <li>It can end sooner. The operator of this gateway can end it with <code>gateway consent revoke</code>, and the app
+    can give it back. It also ends with the app’s credential, and when you stop being an owner or admin.</li>
   </ul>
   <p class="buttons">
     <button class="main" type="submit" name="decision" value="approve">Approve</button>

@@ -4,17 +4,17 @@ import { EMAIL, hostOf, named, plain, shell } from './shell.ts';
 
 export { consentPage } from './consent.ts';
 
-/** Every text may be anybody's: the pages escape, isolate and cut it. Actions are addresses with their query. */
+/** No text is trusted: the pages escape, isolate and cut every text. Actions are paths with their query. */
 export interface SignInView {
   readonly action: string;
   readonly organization: string;
   readonly app: string;
   readonly redirectHost: string;
-  /** As it was sent before; empty at first. */
+  /** The e-mail address of the last attempt, or an empty string on the first visit. */
   readonly email: string;
-  /** A sentence: why the person is here again. */
+  /** A sentence that says why the last attempt failed. */
   readonly problem?: string;
-  /** The organization's identity provider, where one is set up; `action` begins there. */
+  /** The organization's identity provider, if one is configured. `action` is the link that starts its sign-in. */
   readonly identity?: { readonly action: string; readonly name: string };
 }
 
@@ -26,27 +26,27 @@ export interface ConsentView {
   readonly app: string;
   readonly environment: 'live' | 'test';
   readonly redirectHost: string;
-  /** E-mail address of whoever is signed in. */
+  /** E-mail address of the signed-in person. */
   readonly person: string;
   readonly resource: 'rest' | 'mcp' | 'a2a';
-  /** The longest life of a renewable consent. */
+  /** Longest lifetime of a renewable consent. */
   readonly hours: number;
-  /** The life of an access token. */
+  /** Lifetime of an access token. */
   readonly minutes: number;
-  /** What the app asks for, in the order of core's SCOPES. */
+  /** Scopes that the app asks for, in the order of core's SCOPES. */
   readonly scopes: readonly Scope[];
-  /** Flags of the credential. */
+  /** Data-access flags of the credential. */
   readonly dataAccess: readonly DataAccess[];
   /** Whether the credential has channel, team or subsite restrictions. */
   readonly restricted: boolean;
   readonly websites: readonly { readonly id: string; readonly name: string; readonly timeZone: string }[];
-  /** What was ticked when the page was sent; it stays so. */
+  /** What the person had ticked when the form was sent. The page ticks it again. */
   readonly chosen?: {
     readonly scopes: readonly string[];
     readonly websites: readonly string[];
     readonly renewal: boolean;
   };
-  /** A sentence: why nothing was approved. */
+  /** A sentence that says why nothing was approved. */
   readonly problem?: string;
 }
 
@@ -56,7 +56,7 @@ export interface ErrorView {
   readonly requestId: string;
 }
 
-/** Who may decide, before anything is asked. */
+/** The sign-in page. It says who asks and who may decide. */
 export function signInPage(view: SignInView): string {
   const { problem, identity } = view;
   const described = problem === undefined ? undefined : html` aria-describedby="problem"`;
@@ -71,7 +71,7 @@ ${
 </div>`
 }
 <p class="lead">${named(view.app)} asks for access to data of ${named(view.organization)}.
-Sign in to see what it asks for. Nothing is given to it before you approve.</p>
+Sign in to see what it asks for. It gets nothing before you approve.</p>
 <form method="post" action="${view.action}">
   <p class="field">
     <label for="email">E-mail</label>
@@ -91,18 +91,17 @@ ${
 }
 <ul class="small">
   <li>Only owners and admins of the organization can decide.</li>
-  <li>When you have decided, you are sent to ${hostOf(view.redirectHost)}. If you did not come from there, close this page.</li>
+  <li>After your decision you are sent to ${hostOf(view.redirectHost)}. If you did not come from there, close this page.</li>
 </ul>`;
   return shell({ title: problem === undefined ? 'Sign in' : 'Problem: Sign in', kind: 'narrow', body });
 }
 
-/** Why there is nothing to decide. It leads nowhere: where the app wants its answer has not been proved. */
+/** The error page. It has no link to the app, because the app's redirect URI is not verified. */
 export function errorPage({ title, sentence, requestId }: ErrorView): string {
   const body = html`
 <h1>${plain(title)}</h1>
 <p class="lead">${plain(sentence)}</p>
-<p>This page gave the app nothing, and it sends you nowhere. You can close it, or go back to the app and start again from
-there.</p>
-<p class="small">If it happens again, tell whoever runs this gateway the request id: <code>${requestId}</code></p>`;
+<p>The app got nothing from this page. You can close the page, or go back to the app and start again.</p>
+<p class="small">If it happens again, tell the operator of this gateway the request id: <code>${requestId}</code></p>`;
   return shell({ title: plain(title), kind: 'narrow', body });
 }
