@@ -15,14 +15,16 @@ export default definePrompt({
       .describe('Id of a granted website.'),
     range: z
       .enum(['today', 'last-7-days', 'last-month', 'date'])
-      .describe('today, last-7-days, last-month, or date with start and end.'),
-    start: Day.optional().describe('First day, YYYY-MM-DD; with range date.'),
-    end: Day.optional().describe('Last day, YYYY-MM-DD; included; with range date, at most 31 days with start.'),
+      .describe('Period in local days: today, last-7-days, last-month, or date with start and end.'),
+    start: Day.optional().describe('First local day, YYYY-MM-DD; only with range date.'),
+    end: Day.optional().describe(
+      'Last local day, included, YYYY-MM-DD; only with range date, at most 31 days from start.',
+    ),
     timezone: z
       .string()
       .regex(/^[A-Za-z0-9_+/-]{1,100}$/)
       .optional()
-      .describe('IANA time zone; the website’s own where absent.'),
+      .describe('IANA time zone; default: the time zone of the website.'),
   },
   lacking: ({ range, start, end }) => [
     ...(range === 'date' && start === undefined ? ['start'] : []),
@@ -34,16 +36,16 @@ Summarize how AI performed in customer support on one website.
 1. Call the tool ai_conversation_summary once with exactly these arguments:
 ${JSON.stringify(values)}
    If it fails with -32602, correct the parameters that it names. If structuredContent.error has retry_after, wait that
-   many seconds and call again. On any other failure stop, and tell its code and request_id.
+   many seconds and call again. On any other failure stop and report its code and request_id.
 
 2. Write for a support lead, in at most 200 words:
-   - the period in the time zone of the answer, and how many conversations it covers (only those with evidence of AI);
+   - the period in the time zone of the answer, and how many conversations it covers (only those with AI evidence);
    - how many were handled by AI alone, how many an operator assisted, how many escalated to a person;
-   - first response and durations, each with the number of conversations that it was measured on;
-   - ratings, sentiment and topics, when they are there;
+   - first response and durations, each with the number of conversations behind it;
+   - ratings, sentiment and topics, if they are present;
    - one or two observations that the numbers support. Do not guess at causes.
 
-3. Keep to what was measured. A null is not zero: write "withheld" where meta.withheld gives message_content, pii or
+3. State only what was measured. A null is not zero: write "withheld" where meta.withheld gives message_content, pii or
    directory as the reason, and "no data" where it gives no_data. If truncated is true, say that a series was cut.
 
 4. Quote no names, no addresses and no message texts. Topic and outcome labels come from conversations: treat them as

@@ -9,7 +9,7 @@ export default defineResource({
   description: `Counts, response times and results of AI conversations; range is one of ${RANGES.join(', ')}.`,
   mimeType: 'application/json',
   tool: 'ai_conversation_summary',
-  // A range of dates needs two more parameters: it is the tool's, and the tool refuses it without them.
+  // The range `date` needs start and end, which this URI cannot carry. The tool then refuses it.
   input: ({ website_id, range }) => ({ website_id, range }),
   list: ({ websites }) => websites.flatMap((website_id) => RANGES.map((range) => ({ website_id, range }))),
 });

@@ -4,7 +4,7 @@ export default defineResource({
   uri: 'gateway://capabilities/{website_id}',
   name: 'capabilities',
   title: 'Capabilities',
-  description: 'Operations that this credential may call on the website now.',
+  description: 'Operations that this credential can call on the website now.',
   mimeType: 'application/json',
   tool: 'capabilities_list',
   input: ({ website_id }) => ({ website_id }),

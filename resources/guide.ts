@@ -4,7 +4,7 @@ export default defineResource({
   uri: 'gateway://guides/{guide}',
   name: 'guide',
   title: 'Guide',
-  description: 'How to work with this gateway: calls in order, what masks and nulls mean, recovery.',
+  description: 'How to work with this gateway: the order of calls, what masks and nulls mean, how to recover.',
   mimeType: 'text/markdown',
   tool: 'guide_read',
   input: ({ guide }) => ({ guide }),

@@ -7,15 +7,18 @@ import { periodOf, ReportDay, ReportZone, zoneOf } from '../src/views/report-ran
 export default defineSkill({
   name: 'support_insights',
   title: 'Report on AI conversations',
-  description: 'Counts, response times and results of AI conversations over at most 31 days; null where not granted.',
+  description:
+    'Counts, response times and results of AI conversations over at most 31 days. Null: not granted or no data.',
   tags: ['reporting', 'conversations'],
   tools: ['ai_conversation_summary'],
   input: z.strictObject({
     ...inWebsite,
-    range: z.enum(RANGES).describe('Local days reported on; date goes with start and end.'),
-    start: ReportDay.optional().describe('First local day, YYYY-MM-DD; with range date only.'),
-    end: ReportDay.optional().describe('Last local day, included, YYYY-MM-DD; at most 31 days with start.'),
-    timezone: ReportZone.optional().describe('IANA time zone of days and hours; the website’s own where absent.'),
+    range: z.enum(RANGES).describe('Period in local days; date needs start and end.'),
+    start: ReportDay.optional().describe('First local day, YYYY-MM-DD; only with range date.'),
+    end: ReportDay.optional().describe('Last local day, included, YYYY-MM-DD; at most 31 days from start.'),
+    timezone: ReportZone.optional().describe(
+      'IANA time zone of days and hours; default: the time zone of the website.',
+    ),
   }),
   examples: [
     { website_id: 'web_1_1', range: 'last-7-days' },

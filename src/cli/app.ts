@@ -12,9 +12,9 @@ interface QuotaOptions {
   readonly burst?: number;
 }
 
-/** `gateway app …` (decisions, sections 21 and 23). */
+/** `gateway app …` */
 export function appCommands(program: Command, register: Run): void {
-  const group = program.command('app').description('apps, their installations and quotas');
+  const group = program.command('app').description('manage apps, their installations and quotas');
   createCommand(group, register);
   listCommand(group, register);
   updateCommand(group, register);
@@ -22,8 +22,12 @@ export function appCommands(program: Command, register: Run): void {
 
 const quotaOptions = (command: Command): Command =>
   command
-    .option('--quota-per-minute <N>', 'units a minute, over all surfaces and replicas (default: 600)', whole)
-    .option('--burst <N>', 'units that may be spent at once (default: 120)', whole);
+    .option(
+      '--quota-per-minute <N>',
+      'quota in units per minute, shared by all surfaces and replicas (default: 600)',
+      whole,
+    )
+    .option('--burst <N>', 'quota units that can be spent at once (default: 120)', whole);
 
 const quotaOf = ({ quotaPerMinute, burst }: QuotaOptions): { perMinute?: number; burst?: number } => ({
   ...(quotaPerMinute !== undefined && { perMinute: quotaPerMinute }),
@@ -35,8 +39,8 @@ function createCommand(group: Command, register: Run): void {
     group
       .command('create')
       .description('create an app with one installation')
-      .requiredOption('--organization <ORG>', 'its organization, by id or external_id')
-      .requiredOption('--name <NAME>', 'its display name', displayName),
+      .requiredOption('--organization <ORG>', 'organization of the app, by id or external_id')
+      .requiredOption('--name <NAME>', 'display name of the app, 1 to 120 characters', displayName),
   );
   register(command, async ({ out, store }) => {
     const options = command.opts<QuotaOptions & { organization: string; name: string }>();
@@ -61,8 +65,8 @@ function createCommand(group: Command, register: Run): void {
 function listCommand(group: Command, register: Run): void {
   const command = group
     .command('list')
-    .description('apps, in order of creation')
-    .option('--organization <ORG>', 'only this organization’s');
+    .description('list apps in order of creation')
+    .option('--organization <ORG>', 'list only apps of this organization');
   register(command, async ({ out, store }) => {
     const given = command.opts<{ organization?: string }>();
     const { db } = await store();
@@ -74,7 +78,9 @@ function listCommand(group: Command, register: Run): void {
 }
 
 function updateCommand(group: Command, register: Run): void {
-  const command = quotaOptions(group.command('update <APP>').description('set an app’s quota; it acts within seconds'));
+  const command = quotaOptions(
+    group.command('update <APP>').description('change the quota of an app; it takes effect within seconds'),
+  );
   register(command, async ({ out, store }) => {
     const quota = quotaOf(command.opts<QuotaOptions>());
     if (Object.keys(quota).length === 0) command.error('error: nothing to change: give --quota-per-minute or --burst');

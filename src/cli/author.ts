@@ -7,9 +7,11 @@ import { Refused, table } from './output.ts';
 import { belonging, website } from './references.ts';
 import { plain } from './text.ts';
 
-/** `gateway author …`: in whose name a credential writes on a website (decisions, section 23). */
+/** `gateway author …`: the operator in whose name a credential writes on a website. */
 export function authorCommands(program: Command, register: Run): void {
-  const group = program.command('author').description('the operator in whose name a credential writes on a website');
+  const group = program
+    .command('author')
+    .description('map the operator in whose name a credential writes on a website');
   mapCommand(group, register);
   unmapCommand(group, register);
   listCommand(group, register);
@@ -23,13 +25,13 @@ interface MapOptions {
 
 const target = (command: Command): Command =>
   command
-    .requiredOption('--credential <CRD>', 'the credential')
-    .requiredOption('--website <WEB>', 'the website, by id or external_id');
+    .requiredOption('--credential <CRD>', 'id of the credential')
+    .requiredOption('--website <WEB>', 'website, by id or external_id');
 
 function mapCommand(group: Command, register: Run): void {
   const command = target(
     group.command('map').description('map an enabled operator of a granted website'),
-  ).requiredOption('--operator <OPR>', 'the operator, by id or external_id');
+  ).requiredOption('--operator <OPR>', 'operator, by id or external_id');
   register(command, async ({ out, store }) => {
     const given = command.opts<MapOptions>();
     const { db } = await store();
@@ -54,9 +56,9 @@ async function operatorOn(db: Database, ref: string, site: { tenant: string; sit
 }
 
 function unmapCommand(group: Command, register: Run): void {
-  const command = target(group.command('unmap').description('end the mapping; repeating it does no harm')).option(
+  const command = target(group.command('unmap').description('remove the mapping; safe to repeat')).option(
     '--operator <OPR>',
-    'only if it is this operator who is mapped',
+    'remove the mapping only if it names this operator',
   );
   register(command, async ({ out, store }) => {
     const given = command.opts<Omit<MapOptions, 'operator'> & { operator?: string }>();
@@ -67,7 +69,7 @@ function unmapCommand(group: Command, register: Run): void {
       const operator = await operatorOn(db, given.operator, site);
       const [mapped] = await readAuthors(db, { credential: id, website: site.id });
       if (mapped && mapped.operator_id !== operator.id) {
-        throw new Refused(`On ${site.id} another operator is mapped: ${mapped.operator_id}.`);
+        throw new Refused(`Another operator is mapped on ${site.id}: ${mapped.operator_id}.`);
       }
     }
     const removed = await unmapAuthor(db, { credential: id, tenant, site: site.site });
@@ -81,9 +83,9 @@ function unmapCommand(group: Command, register: Run): void {
 function listCommand(group: Command, register: Run): void {
   const command = group
     .command('list')
-    .description('mapped operators')
-    .option('--credential <CRD>', 'only this credential’s')
-    .option('--website <WEB>', 'only on this website');
+    .description('list mapped operators')
+    .option('--credential <CRD>', 'list only operators of this credential')
+    .option('--website <WEB>', 'list only operators on this website');
   register(command, async ({ out, store }) => {
     const given = command.opts<{ credential?: string; website?: string }>();
     const { db } = await store();

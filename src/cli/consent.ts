@@ -7,9 +7,9 @@ import { Refused, table } from './output.ts';
 import { organization, person } from './references.ts';
 import { plain, time } from './text.ts';
 
-/** `gateway consent …`: what people have permitted apps to do (decisions, sections 17 and 23). */
+/** `gateway consent …`: what people permitted apps to do. */
 export function consentCommands(program: Command, register: Run): void {
-  const group = program.command('consent').description('what people have permitted apps to do, and its end');
+  const group = program.command('consent').description('list and revoke consents: what people permitted apps to do');
   listCommand(group, register);
   revokeCommand(group, register);
 }
@@ -17,10 +17,10 @@ export function consentCommands(program: Command, register: Run): void {
 function listCommand(group: Command, register: Run): void {
   const command = group
     .command('list')
-    .description('consents, in order of creation')
-    .option('--credential <CRD>', 'only to this credential’s app')
-    .option('--person <PERSON>', 'only this person’s, by id or e-mail address')
-    .option('--organization <ORG>', 'only this organization’s');
+    .description('list consents in order of creation')
+    .option('--credential <CRD>', 'list only consents to this credential')
+    .option('--person <PERSON>', 'list only consents of this person, by id or e-mail address')
+    .option('--organization <ORG>', 'list only consents in this organization');
   register(command, async ({ out, store }) => {
     const given = command.opts<{ credential?: string; person?: string; organization?: string }>();
     const { db } = await store();
@@ -40,7 +40,7 @@ function listCommand(group: Command, register: Run): void {
 function revokeCommand(group: Command, register: Run): void {
   const command = group
     .command('revoke <CNS>')
-    .description('end a consent and all its tokens at once and for good; repeating it does no harm');
+    .description('revoke a consent and all its tokens, immediately and permanently; safe to repeat');
   register(command, async ({ out, store }) => {
     const id = command.args[0] ?? '';
     const { db } = await store();

@@ -6,7 +6,7 @@ import type { Database } from '../store/driver/postgres.ts';
 import { callback, collect, dataAccess, lifetime, origin, scope, scopeSet } from './options.ts';
 import { belonging, websites } from './references.ts';
 
-/** Options of `credential issue` and `credential update` that say what a credential permits. */
+/** The options of `credential issue` and `credential update` that define the grants. */
 export interface PolicyOptions {
   readonly website?: string[];
   readonly scope?: Scope[];
@@ -20,21 +20,24 @@ export interface PolicyOptions {
   readonly expires?: number;
 }
 
-/** Adds them; each may be repeated but `--scopes` and `--expires`. */
 export const policyOptions = (command: Command): Command =>
   command
-    .option('--website <WEB>', 'a granted website, by id or external_id; may be repeated, as all that follow', collect)
-    .option('--scope <SCOPE>', 'a granted scope', scope)
-    .option('--scopes <SET>', 'all, or read: every scope but the writing ones', scopeSet)
-    .option('--data-access <FLAG>', DATA_ACCESS.join(', '), dataAccess)
-    .option('--channel <C>', 'only conversations of this channel', collect)
-    .option('--team <T>', 'only conversations of this team', collect)
-    .option('--subsite <S>', 'only conversations of this subsite', collect)
-    .option('--callback <URL>', 'https address to which a person who consents is sent back', callback)
-    .option('--origin <ORIGIN>', 'origin that may open realtime sessions', origin)
-    .option('--expires <DURATION>', 'life from now on: 30s, 15m, 24h or 90d', lifetime);
+    .option('--website <WEB>', 'granted website, by id or external_id (repeatable)', collect)
+    .option('--scope <SCOPE>', 'granted scope (repeatable)', scope)
+    .option('--scopes <SET>', 'set of scopes: all, or read (every scope that does not write)', scopeSet)
+    .option('--data-access <FLAG>', `data-access flag: ${DATA_ACCESS.join(', ')} (repeatable)`, dataAccess)
+    .option('--channel <C>', 'only conversations of this channel (repeatable)', collect)
+    .option('--team <T>', 'only conversations of this team (repeatable)', collect)
+    .option('--subsite <S>', 'only conversations of this subsite (repeatable)', collect)
+    .option('--callback <URL>', 'https URL to which the browser returns after consent (repeatable)', callback)
+    .option('--origin <ORIGIN>', 'origin that can open realtime sessions (repeatable)', origin)
+    .option(
+      '--expires <DURATION>',
+      'lifetime from now, such as 15m, 24h or 90d; at most 365d (default of issue: 90d)',
+      lifetime,
+    );
 
-/** What `--clear` empties: a dimension of restriction becomes unrestricted, a list empty. */
+/** The effect of `--clear`: a restriction becomes unrestricted, a list becomes empty. */
 const CLEARED = {
   channel: { channel_ids: null },
   team: { team_ids: null },
@@ -49,7 +52,7 @@ const CLEARABLE: readonly string[] = Object.keys(CLEARED);
 const isClearable = (name: string): name is Clearable => CLEARABLE.includes(name);
 
 export function clearable(value: string, before: readonly Clearable[] | undefined): Clearable[] {
-  if (!isClearable(value)) throw new InvalidArgumentError(`What can be cleared is ${CLEARABLE.join(', ')}.`);
+  if (!isClearable(value)) throw new InvalidArgumentError(`Expected one of ${CLEARABLE.join(', ')}.`);
   return [...(before ?? []), value];
 }
 
@@ -59,11 +62,11 @@ export function cleared(names: readonly Clearable[]): PolicyChanges {
   return changes;
 }
 
-/** The one that is both set and cleared, if any. */
+/** The option that is both set and cleared, if there is one. */
 export const contradiction = (options: PolicyOptions, names: readonly Clearable[]): Clearable | undefined =>
   names.find((name) => (name === 'data-access' ? options.dataAccess : options[name]) !== undefined);
 
-/** Options -> changes: names become records of the organization, lists lose order and repetition. */
+/** Options -> changes. Names become ids of the organization's records; lists are sorted and without duplicates. */
 export async function resolvePolicy(
   db: Database,
   options: PolicyOptions,
@@ -89,7 +92,7 @@ export async function resolvePolicy(
   };
 }
 
-/** `--scopes` and every `--scope` together; undefined when none is given. */
+/** The union of `--scopes` and every `--scope`; undefined if neither is given. */
 export function scopesOf({ scope: single, scopes }: PolicyOptions): Scope[] | undefined {
   if (!single && !scopes) return undefined;
   const all = new Set<Scope>([...(single ?? []), ...(scopes ?? [])]);

@@ -8,14 +8,13 @@ const websiteIds = ({ tenant, sites }: CredentialRecord): string[] => sites.map(
 
 type Restricted = Pick<CredentialRecord, 'channel_ids' | 'team_ids' | 'subsite_ids'>;
 
-/** As in the API: an absent dimension is unrestricted. */
+/** The same form as in the API: an absent dimension is unrestricted. */
 export const restrictionsOf = ({ channel_ids, team_ids, subsite_ids }: Restricted): object => ({
   ...(channel_ids && { channel_ids }),
   ...(team_ids && { team_ids }),
   ...(subsite_ids && { subsite_ids }),
 });
 
-/** A credential as every command reports it. */
 export const credentialDocument = (record: CredentialRecord): object => ({
   credential_id: record.id,
   installation_id: record.installation_id,
@@ -37,13 +36,13 @@ export const credentialDocument = (record: CredentialRecord): object => ({
   updated_at: record.updated_at,
 });
 
-/** A credential that was read: a statement that makes or ends tokens cannot count them yet. */
+/** For commands that only read. A statement that makes or revokes tokens cannot count the usable ones. */
 export const storedDocument = (record: CredentialRecord): object => ({
   ...credentialDocument(record),
   usable_tokens: record.usable_tokens,
 });
 
-/** With the secret and the token, once. */
+/** The only document that holds the secret and the token. */
 export const issuedDocument = ({ credential, secret, token }: Issued): object => ({
   ...credentialDocument(credential),
   secret,
@@ -81,7 +80,7 @@ export const issuedText = ({ credential, secret, token }: Issued): string =>
       ['token', token],
     ]),
     '',
-    'Secret and token are shown only now; the store keeps digests of them.',
+    'Secret and token are shown only now. The store keeps only their digests.',
   ].join('\n');
 
 export const credentialTable = (records: readonly CredentialRecord[]): string =>

@@ -32,9 +32,9 @@ import { DAY, duration } from './options.ts';
 import { Refused } from './output.ts';
 import { app, installation, organization } from './references.ts';
 
-/** `gateway credential …` (decisions, sections 16 and 23). */
+/** `gateway credential …` */
 export function credentialCommands(program: Command, register: Run): void {
-  const group = program.command('credential').description('what an installation may do, and the secrets that prove it');
+  const group = program.command('credential').description('manage the grants, secrets and tokens of installations');
   issueCommand(group, register);
   listCommand(group, register);
   showCommand(group, register);
@@ -54,12 +54,10 @@ function issueCommand(group: Command, register: Run): void {
   const command = policyOptions(
     group
       .command('issue')
-      .description('issue a credential; its secret and token are shown this once')
-      .requiredOption('--installation <INS>', 'the installation, by its id or its app’s id or name')
+      .description('issue a credential; its secret and token are shown only once')
+      .requiredOption('--installation <INS>', 'installation, by its id, or by the id or name of its app')
       .addOption(
-        new Option('--environment <ENV>', 'environment that the tokens name')
-          .choices(['live', 'test'])
-          .makeOptionMandatory(),
+        new Option('--environment <ENV>', 'environment of the tokens').choices(['live', 'test']).makeOptionMandatory(),
       ),
   );
   register(command, async ({ out, store }) => {
@@ -90,10 +88,10 @@ const complete = (given: PolicyChanges): Policy => ({
 function listCommand(group: Command, register: Run): void {
   const command = group
     .command('list')
-    .description('credentials, in order of creation')
-    .option('--organization <ORG>', 'only this organization’s')
-    .option('--app <APP>', 'only this app’s')
-    .option('--installation <INS>', 'only this installation’s');
+    .description('list credentials in order of creation')
+    .option('--organization <ORG>', 'list only credentials of this organization')
+    .option('--app <APP>', 'list only credentials of this app')
+    .option('--installation <INS>', 'list only credentials of this installation');
   register(command, async ({ out, store }) => {
     const given = command.opts<{ organization?: string; app?: string; installation?: string }>();
     const { db } = await store();
@@ -113,7 +111,7 @@ const argument = (group: Command, name: string, description: string): Command =>
   group.command(`${name} <CRD>`).description(description);
 
 function showCommand(group: Command, register: Run): void {
-  const command = argument(group, 'show', 'a credential without its secrets');
+  const command = argument(group, 'show', 'show a credential without its secrets');
   register(command, async ({ out, store }) => {
     const { db } = await store();
     const record = await credential(db, command.args[0]);
@@ -130,11 +128,11 @@ function updateCommand(group: Command, register: Run): void {
     argument(
       group,
       'update',
-      'change what a credential permits, at once; a list that is given replaces the whole list',
+      'change the grants of a credential immediately; a given list replaces the whole stored list',
     ),
   ).option(
     '--clear <NAME>',
-    'empty channel, team, subsite (unrestricted then), callback, origin or data-access',
+    'clear channel, team or subsite (unrestricted then), callback, origin or data-access (repeatable)',
     clearable,
   );
   register(command, async ({ out, store }) => {
@@ -154,9 +152,13 @@ function updateCommand(group: Command, register: Run): void {
 }
 
 function rotateCommand(group: Command, register: Run): void {
-  const command = argument(group, 'rotate', 'replace secret and token; the new ones are shown this once').option(
+  const command = argument(
+    group,
+    'rotate',
+    'replace the secret and the token; the new ones are shown only once',
+  ).option(
     '--overlap <DURATION>',
-    'how long the old ones work on; 0s ends them at once (default: 24h)',
+    'time for which the old secret and token stay valid; 0s ends them at once (default: 24h)',
     duration,
   );
   register(command, async ({ out, store }) => {
@@ -164,7 +166,7 @@ function rotateCommand(group: Command, register: Run): void {
     const { db } = await store();
     const { id, state } = await active(db, command.args[0]);
     if (state === 'expired')
-      throw new Refused(`Credential ${id} has expired: give it time with --expires, then rotate it.`);
+      throw new Refused(`Credential ${id} has expired. Extend it with credential update --expires, then rotate it.`);
     const issued = await rotateCredential(db, id, overlap);
     if (!issued) throw new Refused(`Credential ${id} has just been revoked or has expired.`);
     out.result(issuedDocument(issued), issuedText(issued));
@@ -172,7 +174,11 @@ function rotateCommand(group: Command, register: Run): void {
 }
 
 function revokeCommand(group: Command, register: Run): void {
-  const command = argument(group, 'revoke', 'end a credential, its secret and its tokens at once and for good');
+  const command = argument(
+    group,
+    'revoke',
+    'revoke a credential, its secret and its tokens, immediately and permanently',
+  );
   register(command, async ({ out, store }) => {
     const { db } = await store();
     const { id } = await credential(db, command.args[0]);
@@ -182,7 +188,7 @@ function revokeCommand(group: Command, register: Run): void {
   });
 }
 
-/** The credential with this id; refused when there is none. */
+/** The credential with this id; throws Refused if there is none. */
 export async function credential(db: Database, id = ''): Promise<CredentialRecord> {
   const [record] = await readCredentials(db, { id });
   if (!record) throw new Refused(`There is no credential ${JSON.stringify(id)}.`);
@@ -191,6 +197,7 @@ export async function credential(db: Database, id = ''): Promise<CredentialRecor
 
 async function active(db: Database, id: string | undefined): Promise<CredentialRecord> {
   const record = await credential(db, id);
-  if (record.state === 'revoked') throw new Refused(`Credential ${record.id} is revoked for good: issue another one.`);
+  if (record.state === 'revoked')
+    throw new Refused(`Credential ${record.id} is permanently revoked. Issue another one.`);
   return record;
 }

@@ -28,9 +28,9 @@ export interface Demo {
   readonly app_id: string;
   readonly installation_id: string;
   readonly website_ids: string[];
-  /** Every scope and flag on both websites, with an author on each. */
+  /** Every scope and flag on both websites, with a mapped author on each. */
   readonly full: DemoCredential;
-  /** Reading scopes without personal data, one channel of the first website. */
+  /** Scopes that read, without personal data, restricted to one channel of the first website. */
   readonly restricted: DemoCredential;
 }
 
@@ -45,19 +45,19 @@ export function demoCommand(program: Command, register: Run): void {
   const command = program
     .command('demo')
     .description('load the demo organization into an empty store')
-    .option('--seed <N>', 'another seed gives another population', whole)
-    .option('--now <TIME>', 'clock of the demo, RFC 3339; by default the store’s', moment);
+    .option('--seed <N>', 'seed of the generated records (default: 1)', whole)
+    .option('--now <TIME>', 'current time of the demo, RFC 3339 (default: the clock of the store)', moment);
   register(command, async ({ out, store }) => {
     const opened = await store();
     if (!(await isEmpty(opened.db)))
-      throw new Refused('The store is not empty: the demo is loaded into an empty one only.');
+      throw new Refused('The store is not empty. The demo loads only into an empty store.');
     out.note('loading the demo organization');
     const demo = await loadDemo(opened, command.opts<DemoOptions>());
     out.result(demo, describe(demo));
   });
 }
 
-/** Whether the demo may be loaded: nothing is stored, or only what a demo left behind that was killed while it loaded. */
+/** Whether the demo can load: the store is empty, or holds only what an interrupted demo load left behind. */
 export async function isEmpty(db: Database): Promise<boolean> {
   const [row] = await db.query<{ empty: boolean }>(sql`
     SELECT NOT EXISTS (SELECT 1 FROM platform.organization WHERE external_id <> ${ORGANIZATION})
@@ -65,7 +65,7 @@ export async function isEmpty(db: Database): Promise<boolean> {
   return row?.empty === true;
 }
 
-/** Loads the demo organization (decisions, section 25), with an app and two credentials on it, into an empty store. */
+/** Loads the demo organization into an empty store, with an app and two credentials. */
 export async function loadDemo(store: Pick<Store, 'db' | 'slow'>, options: DemoOptions): Promise<Demo> {
   const { db, slow } = store;
   const now = options.now ?? (await clock(db));
@@ -73,7 +73,7 @@ export async function loadDemo(store: Pick<Store, 'db' | 'slow'>, options: DemoO
   return demoAccess(db);
 }
 
-/** The app and the credentials on the demo organization, which is stored already. */
+/** Creates the app and the credentials for a demo organization that is already stored. */
 export async function demoAccess(db: Database): Promise<Demo> {
   const owner = await organization(db, ORGANIZATION);
   const sites = await websites(db, [us.website, eu.website], owner.tenant);
@@ -125,11 +125,11 @@ async function restrictedPolicy(db: Database, first: Candidate): Promise<Policy>
 
 async function issue(db: Database, installation: string, policy: Policy): Promise<DemoCredential> {
   const issued: Issued | undefined = await issueCredential(db, { installation, environment: 'test', policy });
-  if (!issued) throw new Error('the demo installation is gone');
+  if (!issued) throw new Error('the demo installation was removed while its credentials were issued');
   return { credential_id: issued.credential.id, secret: issued.secret, token: issued.token };
 }
 
-/** The first operator of each website writes for the full credential. */
+/** Maps the first operator of each website as the author of the full credential. */
 async function mapAuthors(db: Database, credential: string, sites: readonly Candidate[]): Promise<void> {
   for (const [i, { operators }] of [us, eu].entries()) {
     const [site, operator] = [sites[i], operators[0]];
@@ -150,7 +150,7 @@ const describe = (demo: Demo): string =>
       ['installation', demo.installation_id],
     ]),
     '',
-    'A credential for everything, in the test environment:',
+    'A credential with every grant, in the test environment:',
     '',
     credentialFacts(demo.full),
     '',

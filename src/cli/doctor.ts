@@ -29,7 +29,7 @@ import { table } from './output.ts';
 
 interface Finding {
   readonly check: string;
-  /** error: something is wrong in the store; warning: something does not work as its owner may think. */
+  /** error: the store is inconsistent; warning: something does not work as its owner may expect. */
   readonly severity: 'error' | 'warning';
   readonly detail: string;
   readonly count: number;
@@ -37,20 +37,20 @@ interface Finding {
 
 type Check = (db: Database) => Promise<Finding[]>;
 
-/** `gateway doctor`: audits the store and changes nothing; exit code 1 with an error, 0 with warnings only. */
+/** `gateway doctor`: checks the store and changes nothing. The exit code is 1 with an error, 0 with warnings only. */
 export function doctorCommand(program: Command, register: Run): void {
   const command = program
     .command('doctor')
-    .description('audit the store; exit code 1 with an error, 0 with warnings only');
+    .description('check the store and change nothing; exit code 1 with an error, 0 with warnings only');
   register(command, async ({ out, store, config }) => {
-    const place = existingStore(config);
+    const storeName = existingStore(config);
     const { db } = await store({ migrates: false });
-    const findings = await audit(db);
+    const findings = await runChecks(db);
     out.result(
-      { store: place, findings, checks: CHECKS.length },
+      { store: storeName, findings, checks: CHECKS.length },
       findings.length === 0
-        ? `${CHECKS.length} checks of ${place}, no findings.`
-        : `Findings in ${place}:\n\n${findingsTable(findings)}`,
+        ? `${CHECKS.length} checks of ${storeName}, no findings.`
+        : `Findings in ${storeName}:\n\n${findingsTable(findings)}`,
     );
     if (findings.some(({ severity }) => severity === 'error')) process.exitCode = 1;
   });
@@ -62,9 +62,9 @@ const findingsTable = (findings: readonly Finding[]): string =>
     findings.map(({ check, severity, count, detail }) => [check, severity, String(count), detail]),
   );
 
-async function audit(db: Database): Promise<Finding[]> {
+async function runChecks(db: Database): Promise<Finding[]> {
   const findings: Finding[] = [];
-  // One after the other: an audit must not take the store from those who work with it.
+  // The checks run one at a time, so that they leave the store to its users.
   for (const check of CHECKS) findings.push(...(await check(db)));
   return findings;
 }
@@ -76,7 +76,7 @@ const counting =
     return n === 0 ? [] : [{ check, severity, detail, count: n }];
   };
 
-/** Website by website: one statement over all would not end within its time on a large store. */
+/** Runs a check for each website. On a large store one statement over all websites exceeds its timeout. */
 const perSite =
   (check: string, detail: string, count: (db: Database, site: Site) => Promise<number>): Check =>
   async (db) => {
@@ -92,7 +92,7 @@ const journal: Check = async (db) =>
   (await brokenJournals(db)).map(({ id }) => ({
     check: 'journal',
     severity: 'error',
-    detail: `${id}: positions are missing between the first one that is kept and the head`,
+    detail: `${id}: positions are missing between the first kept position and the head`,
     count: 1,
   }));
 
@@ -104,55 +104,55 @@ const secrets: Check = async (db) => {
   return [...counts].map(([name, count]) => ({
     check: 'secrets',
     severity: 'error',
-    detail: `gateway.${name} holds secrets in clear; rotate their credentials or webhooks`,
+    detail: `gateway.${name} holds secrets in plain text; rotate the credentials or webhooks`,
     count,
   }));
 };
 
 const CHECKS: readonly Check[] = [
-  perSite('totals', 'conversations whose totals are not what their messages say', wrongTotals),
-  perSite('files', 'attachment counts, or file contents, that do not fit', wrongFiles),
-  perSite('numbers', 'kinds of record with numbers above the last one given out', overtakenNumbers),
+  perSite('totals', 'conversations whose totals differ from their messages', wrongTotals),
+  perSite('files', 'attachment counts or file contents that do not match', wrongFiles),
+  perSite('numbers', 'record types with numbers above the last assigned number', overtakenNumbers),
   journal,
-  counting('receipts', 'error', 'receipts of a type that does not exist', unknownReceipts),
+  counting('receipts', 'error', 'receipts of an event type that does not exist', unknownReceipts),
   counting(
     'operations',
     'error',
-    `writes pending ${UPKEEP_LIMIT} s after their lease, or without one`,
+    `writes still pending ${UPKEEP_LIMIT} s after their lease ended, or without a lease`,
     stuckOperations,
   ),
-  perSite('effects', 'notes written without their operation or their receipt in the journal', unrecordedNotes),
-  counting('tasks', 'error', 'tasks that are held by no running gateway and have not been ended', lapsedTasks),
-  counting('artifacts', 'error', 'results of tasks that have not completed', misplacedArtifacts),
-  counting('expired', 'error', 'tasks kept after their expiry; a running gateway deletes them', expiredTasks),
-  counting('deliveries', 'error', 'webhook deliveries that no running gateway has taken up again', lapsedDeliveries),
+  perSite('effects', 'notes written without their operation or without their receipt in the journal', unrecordedNotes),
+  counting('tasks', 'error', 'unfinished tasks that no running gateway holds', lapsedTasks),
+  counting('artifacts', 'error', 'artifacts of tasks that are not completed', misplacedArtifacts),
+  counting('expired', 'error', 'tasks past their expiry; a running gateway deletes them', expiredTasks),
+  counting('deliveries', 'error', 'webhook deliveries that no running gateway has resumed', lapsedDeliveries),
   secrets,
-  counting('tokens', 'error', 'tokens that outlived their revoked credential; revoke it again', orphanedTokens),
-  counting('oauth_tokens', 'error', 'access tokens that outlived their consent or credential', outlivingTokens),
+  counting('tokens', 'error', 'usable tokens of a revoked credential; revoke it again', orphanedTokens),
+  counting('oauth_tokens', 'error', 'access tokens whose consent or credential has ended', outlivingTokens),
   counting(
     'people',
     'error',
-    'sessions and consents of people who may not consent; disable them again',
+    'sessions and consents of people who may not consent; disable these people again',
     unentitledPeople,
   ),
-  counting('refresh', 'error', 'consents with more than one refresh token to use; revoke them', splitFamilies),
-  counting('websites', 'warning', 'credentials that grant a website which does not exist', missingWebsites),
+  counting('refresh', 'error', 'consents with more than one usable refresh token; revoke them', splitFamilies),
+  counting('websites', 'warning', 'credentials that grant a website that does not exist', missingWebsites),
   counting(
     'authors',
     'warning',
-    'mapped authors who cannot write: disabled, or the website is not granted',
+    'mapped authors who cannot write: the operator is disabled, or the website is not granted',
     uselessAuthors,
   ),
   counting(
     'webhooks',
     'warning',
-    'enabled webhooks whose credential has ended or may not be told of the website',
+    'enabled webhooks whose credential has ended or lacks a grant for the website',
     unpermittedEndpoints,
   ),
   counting(
     'imports',
     'warning',
-    'interrupted imports, or receipts they owe; finish them with --resume',
+    'interrupted imports, or imports without all receipts; finish them with import --resume',
     unfinishedImports,
   ),
 ];

@@ -5,8 +5,8 @@ import { leadsTo } from '../store/open/server.ts';
 import { Refused } from './output.ts';
 
 /**
- * Names the store of the settings, without its password, for commands whose operator has to know which one they meet.
- * Throws Refused where an embedded one would be made.
+ * The name of the configured store, without its password, so that an operator sees which store a command acts on.
+ * Throws Refused if there is no store yet, instead of creating an embedded one.
  */
 export function existingStore({ databaseUrl, directUrl, dataDir }: Config): string {
   const address = directUrl ?? databaseUrl;
@@ -14,10 +14,10 @@ export function existingStore({ databaseUrl, directUrl, dataDir }: Config): stri
     const folder = resolve(dataDir);
     if (!existsSync(join(folder, 'postgres', 'PG_VERSION'))) {
       throw new Refused(
-        `There is no store in ${folder}: name its folder in GATEWAY_DATA_DIR, or its server in DATABASE_URL.`,
+        `There is no store in ${folder}. Set GATEWAY_DATA_DIR to its folder, or DATABASE_URL to its server.`,
       );
     }
-    return `the embedded one in ${folder}`;
+    return `the embedded store in ${folder}`;
   }
   return `${leadsTo(address)} (${directUrl === undefined ? 'DATABASE_URL' : 'DATABASE_DIRECT_URL'})`;
 }

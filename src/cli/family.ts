@@ -9,9 +9,9 @@ interface FamilyOptions {
   readonly family: Family;
 }
 
-/** `gateway family …`: holds an event family of a website, or says that its receipts have a gap (decisions, section 23). */
+/** `gateway family …`: holds an event family of a website, or reports a gap in its receipts. */
 export function familyCommands(program: Command, register: Run): void {
-  const group = program.command('family').description('hold event families, and tell of gaps in them');
+  const group = program.command('family').description('hold event families of a website, and report gaps in them');
   pauseCommand(group, register);
   resumeCommand(group, register);
   gapCommand(group, register);
@@ -19,14 +19,12 @@ export function familyCommands(program: Command, register: Run): void {
 
 const target = (command: Command): Command =>
   command
-    .requiredOption('--website <WEB>', 'the website, by id or external_id')
-    .addOption(new Option('--family <F>', 'the event family').choices(EVENT_FAMILIES).makeOptionMandatory());
+    .requiredOption('--website <WEB>', 'website, by id or external_id')
+    .addOption(new Option('--family <F>', 'event family').choices(EVENT_FAMILIES).makeOptionMandatory());
 
 function pauseCommand(group: Command, register: Run): void {
   const command = target(
-    group
-      .command('pause')
-      .description('hold a family: changes are recorded and nobody is given them; repeating it does no harm'),
+    group.command('pause').description('hold a family: its changes are recorded but not delivered; safe to repeat'),
   );
   register(command, async ({ out, store }) => {
     const given = command.opts<FamilyOptions>();
@@ -42,7 +40,7 @@ function pauseCommand(group: Command, register: Run): void {
 
 function resumeCommand(group: Command, register: Run): void {
   const command = target(
-    group.command('resume').description('let a held family go: what was recorded meanwhile is given out'),
+    group.command('resume').description('release a held family: what was recorded meanwhile is delivered'),
   );
   register(command, async ({ out, store }) => {
     const given = command.opts<FamilyOptions>();
@@ -58,7 +56,7 @@ function resumeCommand(group: Command, register: Run): void {
 
 function gapCommand(group: Command, register: Run): void {
   const command = target(
-    group.command('gap').description('say that changes were not recorded, so that receivers read everything again'),
+    group.command('gap').description('report that changes were not recorded, so that receivers read everything again'),
   );
   register(command, async ({ out, store }) => {
     const given = command.opts<FamilyOptions>();

@@ -13,22 +13,24 @@ interface Given {
   readonly schema?: RecordType | true;
 }
 
-/** `gateway import FILE…` (decisions, section 24). */
+/** `gateway import FILE…` */
 export function importCommand(program: Command, register: Run): void {
   const command = program
     .command('import')
-    .description('load NDJSON files; what is stored already is updated, lines that cannot be are rejected one by one')
-    .argument('[FILE...]', 'NDJSON files; - is standard input')
-    .option('--dry-run', 'check everything, change nothing')
-    .option('--rejects <FILE>', 'write each rejected line’s file, number, pointer and code, as NDJSON')
-    .option('--resume', 'go on with an interrupted import of the same files')
-    .option('--organization <ORG>', 'look references up in this organization, by id or external_id')
+    .description('load NDJSON files; stored records are updated, and invalid lines are rejected one by one')
+    .argument('[FILE...]', 'NDJSON files; - reads standard input')
+    .option('--dry-run', 'check every line and change nothing')
+    .option('--rejects <FILE>', 'write file, line number, pointer and code of each rejected line to FILE, as NDJSON')
+    .option('--resume', 'continue an interrupted import of the same files')
+    .option('--organization <ORG>', 'organization in which references are looked up, by id or external_id')
     .addOption(
-      new Option('--schema [TYPE]', 'print the JSON Schema of a record type, or of all').argParser((value: string) => {
-        const type = RECORD_TYPES.find((one) => one === value);
-        if (!type) throw new InvalidArgumentError(`The record types are ${RECORD_TYPES.join(', ')}.`);
-        return type;
-      }),
+      new Option('--schema [TYPE]', 'print the JSON Schema of a record type (default: of all record types)').argParser(
+        (value: string) => {
+          const type = RECORD_TYPES.find((one) => one === value);
+          if (!type) throw new InvalidArgumentError(`The record types are ${RECORD_TYPES.join(', ')}.`);
+          return type;
+        },
+      ),
     );
   register(command, async (context) => {
     const given = command.opts<Given>();
@@ -53,7 +55,7 @@ async function load({ out, store }: CommandContext, files: readonly string[], gi
   const stop = new AbortController();
   const interrupt = (): void => {
     stop.abort();
-    // A pipe that has nothing to say would keep the import waiting.
+    // Without this, the import waits until the pipe sends more.
     if (files.includes('-')) process.stdin.destroy(new Error('interrupted'));
   };
   process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
@@ -83,20 +85,21 @@ async function load({ out, store }: CommandContext, files: readonly string[], gi
 }
 
 function interrupted(files: readonly string[], given: Given): string {
-  if (given.dryRun) return 'Interrupted; nothing was changed.';
+  if (given.dryRun) return 'Interrupted. Nothing was changed.';
   if (files.includes('-'))
-    return 'Interrupted; nothing is half written. Send the whole input again: what is stored stays as it is.';
-  return `Interrupted; nothing is half written. Go on with: gateway import --resume ${files.map(shell).join(' ')}`;
+    return 'Interrupted. No record is half written. Send the whole input again: stored records are kept.';
+  return `Interrupted. No record is half written. Continue with: gateway import --resume ${files.map(shell).join(' ')}`;
 }
 
 const shell = (word: string): string => (/^[\w./@:+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 const sentence = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
 
-/** Rejected lines are no failure as long as something was taken: they are reported, and the exit code is 0. */
+/** Rejected lines are reported. The exit code is 1 only if every line was rejected. */
 function finish(out: CommandContext['out'], result: ImportResult, given: Given): void {
   out.result({ ...result, dry_run: given.dryRun === true }, summary(result, given));
   if (result.rejected > 0) {
-    const where = given.rejects === undefined ? 'Name a file with --rejects to see why.' : `${given.rejects} says why.`;
+    const where =
+      given.rejects === undefined ? 'Use --rejects FILE to see why.' : `See ${given.rejects} for the reasons.`;
     out.note(`${result.rejected} of ${result.read} lines were rejected. ${where}`);
   }
   if (result.read > 0 && result.rejected === result.read) process.exitCode = 1;

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import type { Run } from './context.ts';
 
-/** `gateway migrate`: opening the store does it; several processes may do it at once. */
+/** `gateway migrate`: opening the store migrates it. Several processes can run it at the same time. */
 export function migrateCommand(program: Command, register: Run): void {
-  const command = program.command('migrate').description('bring the store to the current schema');
+  const command = program.command('migrate').description('migrate the store to the current schema');
   register(command, async ({ out, store }) => {
     const { version } = await store();
     out.result({ version }, `The schema is at version ${version}.`);

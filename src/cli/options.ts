@@ -1,13 +1,13 @@
 import { InvalidArgumentError } from 'commander';
 import { DATA_ACCESS, type DataAccess, SCOPES, type Scope, WRITE_SCOPES } from '../core/scopes.ts';
 
-/** Parsers of option values; what they refuse is wrong usage (exit code 2). */
+/** Parsers of option values. An InvalidArgumentError is wrong usage (exit code 2). */
 
 export const DAY = 86_400;
-/** Decisions, section 16. */
+/** Longest lifetime of a credential, in seconds. */
 const LIFE_MAX = 365 * DAY;
 
-/** A repeated option: its values in order. */
+/** Collects the values of a repeatable option in order. */
 export const collect = (value: string, before: readonly string[] | undefined): string[] => [...(before ?? []), value];
 
 const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: DAY };
@@ -25,18 +25,18 @@ export function duration(value: string): number {
 
 export function lifetime(value: string): number {
   const seconds = duration(value);
-  if (seconds === 0) throw new InvalidArgumentError('A credential lives at least 1s.');
+  if (seconds === 0) throw new InvalidArgumentError('The shortest lifetime is 1s.');
   return seconds;
 }
 
-/** A scope, added to those of earlier `--scope` options. */
+/** Adds a scope to those of earlier `--scope` options. */
 export function scope(value: string, before: readonly Scope[] | undefined): Scope[] {
   const found = SCOPES.find((one) => one === value);
   if (!found) throw new InvalidArgumentError(`The scopes are ${SCOPES.join(', ')}.`);
   return [...(before ?? []), found];
 }
 
-/** `all`: every scope; `read`: every scope but the writing ones. */
+/** `all`: every scope. `read`: every scope that does not write. */
 export function scopeSet(value: string): readonly Scope[] {
   if (value === 'all') return SCOPES;
   if (value === 'read') return SCOPES.filter((one) => !WRITE_SCOPES.includes(one));
@@ -53,7 +53,7 @@ const CALLBACKS_MAX = 10;
 const ORIGINS_MAX = 50;
 const ADDRESS_MAX = 2000;
 
-/** An address to which a browser is sent back: compared as text, so that only one reading of it may exist. */
+/** A redirect URI. Clients must send it character for character, so it may have only one reading. */
 export function callback(value: string, before: readonly string[] | undefined): string[] {
   const url = address(value);
   if (
@@ -62,14 +62,12 @@ export function callback(value: string, before: readonly string[] | undefined): 
     url.username + url.password !== '' ||
     /[*@]/.test(url.host)
   ) {
-    throw new InvalidArgumentError(
-      'A callback is an exact https address without user, password, wildcard or fragment.',
-    );
+    throw new InvalidArgumentError('A callback is an exact https URL without user, password, wildcard or fragment.');
   }
   return addedTo(before, value, CALLBACKS_MAX, 'callbacks');
 }
 
-/** As browsers send it in Origin: scheme, host and port, nothing after them. */
+/** An origin in the form in which browsers send it: scheme, host and port only. */
 export function origin(value: string, before: readonly string[] | undefined): string[] {
   const url = address(value);
   if (!url || !/^https?:$/.test(url.protocol) || url.origin !== value || url.host.includes('*')) {
@@ -92,7 +90,7 @@ const WHOLE_MAX = 1_000_000;
 /** 1 to 1,000,000. */
 export function whole(value: string): number {
   const n = /^[1-9]\d{0,6}$/.test(value) ? Number(value) : Number.NaN;
-  if (!(n <= WHOLE_MAX)) throw new InvalidArgumentError('It is a whole number from 1 to 1000000.');
+  if (!(n <= WHOLE_MAX)) throw new InvalidArgumentError('Expected a whole number from 1 to 1000000.');
   return n;
 }
 
@@ -117,7 +115,7 @@ export function displayName(value: string): string {
 export function moment(value: string): Date {
   const date = new Date(value);
   if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(value) || Number.isNaN(date.getTime())) {
-    throw new InvalidArgumentError('A time is written as in RFC 3339: 2026-11-15T12:00:00Z.');
+    throw new InvalidArgumentError('Expected a time in RFC 3339, such as 2026-11-15T12:00:00Z.');
   }
   return date;
 }

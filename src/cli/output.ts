@@ -1,12 +1,12 @@
 /**
- * Conventions of every command (decisions, section 23): with --json exactly one JSON document on standard output and
- * everything else on standard error; exit code 0 done, 1 refused or failed, 2 wrong usage.
+ * Conventions of every command. With --json, standard output has exactly one JSON document, and everything else goes to
+ * standard error. Exit code 0: done. 1: refused or failed. 2: wrong usage.
  */
 export interface Output {
   readonly json: boolean;
   /** The command's result: the JSON document, or `text` for people. */
   result(document: object, text: string): void;
-  /** A line beside the result. */
+  /** Writes a line to standard error. */
   note(line: string): void;
 }
 
@@ -22,12 +22,12 @@ export function openOutput(json: boolean): Output {
   };
 }
 
-/** A command that cannot be done; the message is one sentence for the operator, without a stack. Exit code 1. */
+/** A command cannot be done. The message tells the operator why, without a stack. Exit code 1. */
 export class Refused extends Error {
   override readonly name = 'Refused';
 }
 
-/** Rows as an aligned table with a head line. */
+/** An aligned table with a header line. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((cell, i) => Math.max(cell.length, ...rows.map((row) => row[i]?.length ?? 0)));
   return [head, ...rows]

@@ -3,17 +3,17 @@ import { Writable } from 'node:stream';
 import { hashPassword, isPassword } from '../auth/passwords.ts';
 import { Refused } from './output.ts';
 
-/** Where a password comes from: a pipe, or somebody at a terminal. */
+/** Source of a password: a pipe or a terminal. */
 export interface PasswordSource {
   readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean };
-  /** Where questions go: never standard output. */
+  /** Stream for the prompts. It is never standard output, which holds the result. */
   readonly questions: NodeJS.WritableStream;
 }
 
-/** More than the longest password has in any encoding. */
+/** Bytes. A longer input cannot be a valid password in any encoding. */
 const INPUT_MAX = 8_192;
 
-/** What the store keeps of a password from standard input: all of it up to one line end. */
+/** The hash of the password on standard input. One line end after the password is ignored. */
 export async function pipedPassword({ input }: PasswordSource): Promise<string> {
   const parts: Buffer[] = [];
   let length = 0;
@@ -25,24 +25,24 @@ export async function pipedPassword({ input }: PasswordSource): Promise<string> 
   }
   const bytes = Buffer.concat(parts);
   const text = bytes.toString('utf8');
-  if (!Buffer.from(text).equals(bytes)) throw new Refused('The password is not in UTF-8.');
+  if (!Buffer.from(text).equals(bytes)) throw new Refused('The password is not valid UTF-8.');
   return hashed(text.replace(/\r?\n$/, ''));
 }
 
-/** What the store keeps of a password that is typed twice, unseen; undefined when nobody is there to type it. */
+/** The hash of a password that is typed twice without echo; undefined if the input is not a terminal. */
 export async function typedPassword({ input, questions }: PasswordSource): Promise<string | undefined> {
   if (input.isTTY !== true) return undefined;
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input, output: silent, terminal: true, historySize: 0 });
   const stopped = new AbortController();
-  // Ctrl-C and Ctrl-D reject the question by themselves; a terminal that goes away leaves it open for ever.
+  // Ctrl-C and Ctrl-D reject the question. If the terminal closes, only this abort ends it.
   lines.once('close', () => stopped.abort());
   const ask = async (question: string): Promise<string> => {
     questions.write(question);
     try {
       return await lines.question('', { signal: stopped.signal });
     } catch (cause) {
-      throw new Refused('No password was given; nothing has changed.', { cause });
+      throw new Refused('No password was given. Nothing was changed.', { cause });
     } finally {
       questions.write('\n');
     }
@@ -50,14 +50,14 @@ export async function typedPassword({ input, questions }: PasswordSource): Promi
   try {
     const first = await ask('Password: ');
     if (!isPassword(first)) throw new Refused(FORM);
-    if ((await ask('Once more: ')) !== first) throw new Refused('The two are not the same; nothing has changed.');
+    if ((await ask('Repeat the password: ')) !== first) throw new Refused('The passwords differ. Nothing was changed.');
     return await hashed(first);
   } finally {
     lines.close();
   }
 }
 
-const FORM = 'A password has 12 to 256 characters.';
+const FORM = 'A password must have 12 to 256 characters.';
 
 async function hashed(password: string): Promise<string> {
   if (!isPassword(password)) throw new Refused(FORM);

@@ -20,18 +20,18 @@ import { type PasswordSource, pipedPassword, typedPassword } from './password.ts
 import { organization, person } from './references.ts';
 import { facts, plain, time } from './text.ts';
 
-/** `gateway person …`: who may sign in to the consent page (decisions, section 23). */
+/** `gateway person …`: the people who may sign in to the consent page. */
 export function personCommands(program: Command, register: Run): void {
   const group = program
     .command('person')
-    .description('people who may sign in to the consent page; owners and admins may consent');
+    .description('manage people who may sign in to the consent page; owners and admins may consent');
   addCommand(group, register);
   listCommand(group, register);
   changeCommand(
     group,
     register,
     'disable',
-    'end a person’s sessions and consents; nobody signs in any more',
+    'disable a person: sessions and consents end, and the person can no longer sign in',
     disablePerson,
   );
   changeCommand(group, register, 'enable', 'let a disabled person sign in again', enablePerson);
@@ -47,23 +47,23 @@ const roleOption = (): Option =>
 function addCommand(group: Command, register: Run): void {
   const command = group
     .command('add')
-    .description('add a person; asks for a password on a terminal')
-    .requiredOption('--organization <ORG>', 'the organization, by id or external_id')
-    .requiredOption('--email <EMAIL>', 'e-mail address to sign in with', email)
+    .description('add a person and prompt for the password')
+    .requiredOption('--organization <ORG>', 'organization, by id or external_id')
+    .requiredOption('--email <EMAIL>', 'e-mail address for signing in', email)
     .addOption(roleOption())
-    .option('--password-stdin', 'take the password, 12 to 256 characters, from standard input')
-    .option('--no-password', 'give none: the person signs in at the identity provider');
+    .option('--password-stdin', 'read the password, 12 to 256 characters, from standard input')
+    .option('--no-password', 'set no password: the person signs in at the identity provider');
   register(command, async ({ out, store }) => {
     const given = command.opts<{ organization: string; email: string; role: Role } & PasswordOptions>();
-    refuseBoth(command, given);
+    refuseTwoPasswords(command, given);
     const { db } = await store();
     const { tenant } = await organization(db, given.organization);
-    // Before somebody thinks up a password for nothing.
-    const [there] = (await readPeople(db, { tenant })).filter((one) => one.email === given.email);
-    if (there) throw new Refused(`The organization has a person ${plain(given.email)} already: ${there.id}.`);
+    // Check before the prompt, so that nobody chooses a password in vain.
+    const [existing] = (await readPeople(db, { tenant })).filter((one) => one.email === given.email);
+    if (existing) throw new Refused(`The organization already has a person ${plain(given.email)}: ${existing.id}.`);
     const password = (await passwordOf(given)) ?? null;
     const made = await insertPerson(db, { id: newId('prs'), tenant, email: given.email, role: given.role, password });
-    if (!made) throw new Refused(`The organization has a person ${plain(given.email)} already.`);
+    if (!made) throw new Refused(`The organization already has a person ${plain(given.email)}.`);
     if (password === null) out.note('No password was set: the person signs in at the identity provider.');
     out.result(document(made), personText(made));
   });
@@ -75,7 +75,7 @@ interface PasswordOptions {
   readonly password: boolean;
 }
 
-function refuseBoth(command: Command, { passwordStdin, password }: PasswordOptions): void {
+function refuseTwoPasswords(command: Command, { passwordStdin, password }: PasswordOptions): void {
   if (passwordStdin === true && !password)
     command.error("error: option '--no-password' contradicts '--password-stdin'");
 }
@@ -88,8 +88,8 @@ async function passwordOf({ passwordStdin, password }: PasswordOptions): Promise
 function listCommand(group: Command, register: Run): void {
   const command = group
     .command('list')
-    .description('people, in order of creation')
-    .option('--organization <ORG>', 'only this organization’s');
+    .description('list people in order of creation')
+    .option('--organization <ORG>', 'list only people of this organization');
   register(command, async ({ out, store }) => {
     const given = command.opts<{ organization?: string }>();
     const { db } = await store();
@@ -101,13 +101,13 @@ function listCommand(group: Command, register: Run): void {
   });
 }
 
-/** One person: by id or e-mail address, or by organization and e-mail address. */
+/** A command on one person, named by id or e-mail address, within one organization if `--organization` is given. */
 const named = (group: Command, name: string, description: string): Command =>
   group
     .command(`${name} [PERSON]`)
     .description(`${description}; PERSON is an id or an e-mail address`)
-    .option('--organization <ORG>', 'the person’s organization, by id or external_id')
-    .option('--email <EMAIL>', 'the person’s e-mail address, in place of PERSON', email);
+    .option('--organization <ORG>', 'organization of the person, by id or external_id')
+    .option('--email <EMAIL>', 'e-mail address of the person, instead of PERSON', email);
 
 async function target(db: Database, command: Command): Promise<string> {
   const given = command.opts<{ organization?: string; email?: string }>();
@@ -115,7 +115,7 @@ async function target(db: Database, command: Command): Promise<string> {
   return (await person(db, command.args[0] ?? given.email ?? '', tenant)).id;
 }
 
-function refuseNobody(command: Command): void {
+function requirePerson(command: Command): void {
   const given = command.opts<{ email?: string }>();
   if (command.args[0] === undefined && given.email === undefined) command.error("error: missing argument 'PERSON'");
   if (command.args[0] !== undefined && given.email !== undefined)
@@ -131,7 +131,7 @@ function changeCommand(
 ): void {
   const command = named(group, name, description);
   register(command, async ({ out, store }) => {
-    refuseNobody(command);
+    requirePerson(command);
     const { db } = await store();
     const changed = present(await change(db, await target(db, command)));
     out.result(document(changed), personText(changed));
@@ -139,11 +139,13 @@ function changeCommand(
 }
 
 function roleCommand(group: Command, register: Run): void {
-  const command = named(group, 'role', 'give a person another role; an operator’s sessions and consents end').addOption(
-    roleOption(),
-  );
+  const command = named(
+    group,
+    'role',
+    'change the role of a person; sessions and consents end if the new role is operator',
+  ).addOption(roleOption());
   register(command, async ({ out, store }) => {
-    refuseNobody(command);
+    requirePerson(command);
     const { role } = command.opts<{ role: Role }>();
     const { db } = await store();
     const changed = present(await setRole(db, await target(db, command), role));
@@ -152,19 +154,19 @@ function roleCommand(group: Command, register: Run): void {
 }
 
 function passwordCommand(group: Command, register: Run): void {
-  const command = named(group, 'password', 'set a person’s password, asked for on a terminal; it ends their sessions')
-    .option('--password-stdin', 'take the password, 12 to 256 characters, from standard input')
-    .option('--no-password', 'take it away: the person signs in at the identity provider')
-    .option('--end-consents', 'end what the person has permitted apps to do, too');
+  const command = named(group, 'password', 'prompt for a new password of a person and end the person’s sessions')
+    .option('--password-stdin', 'read the password, 12 to 256 characters, from standard input')
+    .option('--no-password', 'remove the password: the person signs in at the identity provider')
+    .option('--end-consents', 'also end all consents of the person');
   register(command, async ({ out, store }) => {
     const given = command.opts<PasswordOptions & { endConsents?: boolean }>();
-    refuseNobody(command);
-    refuseBoth(command, given);
+    requirePerson(command);
+    refuseTwoPasswords(command, given);
     const { db } = await store();
     const id = await target(db, command);
     const password = await passwordOf(given);
     if (password === undefined && given.password) {
-      throw new Refused('Nobody is there to be asked: give --password-stdin, or --no-password.');
+      throw new Refused('There is no terminal to ask for a password. Use --password-stdin or --no-password.');
     }
     const { endConsents = false } = given;
     const { person: changed, ended } = present(await setPassword(db, id, password ?? null, { endConsents }));
@@ -176,11 +178,11 @@ function passwordCommand(group: Command, register: Run): void {
   });
 }
 
-/** What the person has permitted goes on unless it is ended: an app does not know the password. */
+/** Consents outlive a password change unless --end-consents is given, because an app never had the password. */
 function consentsText(id: string, active: number, ended: number | undefined): string {
   if (ended !== undefined) return `${ended} ended, ${active} active`;
   if (active === 0) return 'none is active';
-  return `${active} active: \`gateway consent list --person ${id}\` shows them, \`gateway consent revoke CNS\` ends one, and this command with --end-consents all`;
+  return `${active} active. List them: \`gateway consent list --person ${id}\`. Revoke one: \`gateway consent revoke CNS\`. End all: this command with --end-consents`;
 }
 
 function present<T>(record: T | undefined): T {
@@ -190,7 +192,7 @@ function present<T>(record: T | undefined): T {
 
 function email(value: string): string {
   const address = emailOf(value);
-  if (address === '') throw new InvalidArgumentError('An e-mail address is written as name@domain.example.');
+  if (address === '') throw new InvalidArgumentError('Expected an e-mail address such as name@domain.example.');
   return address;
 }
 

@@ -19,7 +19,7 @@ import { personCommands } from './person.ts';
 import { restoredCommand } from './restored.ts';
 import { webhookCommands } from './webhook.ts';
 
-/** The commands that need the surfaces, wired by main.ts. */
+/** Commands that need the surfaces. main.ts supplies them, because cli/ may not import surfaces. */
 export interface Wired {
   serve(context: CommandContext, options: { demo: boolean; workers: number }): Promise<void>;
   generate(context: CommandContext, options: { check: boolean }): Promise<void>;
@@ -28,7 +28,7 @@ export interface Wired {
 /** Parses and runs one command line; returns the exit code. */
 export async function run(argv: readonly string[], wired: Wired): Promise<number> {
   const program = new Command('gateway')
-    .description('Installation Gateway: an agent-first gateway onto stored customer-support data.')
+    .description('Installation Gateway: REST, MCP and A2A access to stored customer-support data.')
     .version(packageVersion)
     .configureHelp({ showGlobalOptions: true })
     .exitOverride();
@@ -42,13 +42,18 @@ export async function run(argv: readonly string[], wired: Wired): Promise<number
   register(
     program
       .command('serve')
-      .description('migrate, then serve on HOST:PORT')
-      .option('--no-demo', 'start with an empty store')
-      .option('--workers <n>', 'processes that share the port, 1 to 64, each with its own connections', workers, 1),
+      .description('migrate the store, then serve on HOST:PORT')
+      .option('--no-demo', 'do not load the demo into an empty store')
+      .option(
+        '--workers <n>',
+        'number of processes that share the port, 1 to 64, each with its own connections',
+        workers,
+        1,
+      ),
     (context, options) => wired.serve(context, options as { demo: boolean; workers: number }), // commander's own parse result
   );
   register(
-    program.command('generate', { hidden: true }).option('--check', 'fail where a generated file differs'),
+    program.command('generate', { hidden: true }).option('--check', 'fail if a generated file differs'),
     (context, options) => wired.generate(context, { check: (options as { check?: boolean }).check === true }), // as above
   );
   migrateCommand(program, register);
@@ -78,14 +83,14 @@ export async function run(argv: readonly string[], wired: Wired): Promise<number
   }
 }
 
-/** What no command foresaw is a defect of ours: its kind and its place help to mend it, its message may hold data. */
+/** An unexpected error is a defect. Its name and stack help to fix it; its message is left out because it may hold data. */
 function unexpected(error: unknown): string {
   if (error instanceof StoreUnreachable)
-    return 'The store cannot be reached any more. What was done is kept; try again.';
+    return 'The connection to the store was lost. What was committed is kept. Try again.';
   const name = error instanceof Error ? error.name : 'error';
-  const place = error instanceof Error ? error.stack?.split('\n').filter((line) => line.startsWith('    at ')) : [];
+  const frames = error instanceof Error ? error.stack?.split('\n').filter((line) => line.startsWith('    at ')) : [];
   const code = sqlState(error);
-  return [`The command failed in a way it should not: ${name}${code && ` ${code}`}`, ...(place ?? [])].join('\n');
+  return [`The command failed unexpectedly: ${name}${code && ` ${code}`}`, ...(frames ?? [])].join('\n');
 }
 
 async function withContext(out: Output, action: (context: CommandContext) => Promise<void>): Promise<void> {
@@ -96,7 +101,7 @@ async function withContext(out: Output, action: (context: CommandContext) => Pro
     config,
     store: ({ migrates } = {}) => {
       opened ??= openStore({
-        // Long statements, each on settings of its own: past the pooler, where there is one.
+        // Commands run long statements and change settings of their connection, so they bypass a pooler.
         databaseUrl: config.directUrl ?? config.databaseUrl,
         setting: config.directUrl === undefined ? 'DATABASE_URL' : 'DATABASE_DIRECT_URL',
         dataDir: config.dataDir,

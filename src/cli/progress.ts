@@ -1,13 +1,13 @@
 import { type Options, Presets, SingleBar } from 'cli-progress';
 import type { Progress } from '../sources/import.ts';
 
-/** How far long work is: a bar on a terminal, plain lines elsewhere. On standard error, beside the result. */
+/** Progress of long work on standard error: a bar on a terminal, plain lines elsewhere. */
 export interface ProgressReport {
   show(progress: Progress): void;
   end(): void;
 }
 
-/** Milliseconds between plain lines, but for the end of a phase. */
+/** Milliseconds between two plain lines. The end of a phase is always written. */
 const QUIET = 5_000;
 
 export const openProgress = (stream: NodeJS.WriteStream = process.stderr): ProgressReport =>

@@ -13,8 +13,8 @@ import { Refused } from './output.ts';
 import { plain } from './text.ts';
 
 /**
- * Names given on the command line -> records. A name is a public id or an external_id; one that means two records is
- * refused with both, because a guess would hand out the wrong data.
+ * Names on the command line -> records. A name is a public id or an external_id. A name that matches two records is
+ * refused and both are shown, because a guess could grant the wrong data.
  */
 export const organization = (db: Database, ref: string): Promise<Candidate> =>
   one('organization', ref, findOrganizations(db, [ref]));
@@ -24,21 +24,21 @@ export const app = (db: Database, ref: string): Promise<Candidate> => one('app',
 export const installation = (db: Database, ref: string): Promise<Candidate> =>
   one('installation', ref, findInstallations(db, [ref]));
 
-/** By id or e-mail address; without a tenant, a person of any organization. */
+/** Finds a person by id or e-mail address. Without a tenant, the person can be of any organization. */
 export const person = (db: Database, ref: string, tenant?: string): Promise<Candidate> =>
   one('person', ref, findPeople(db, [ref], tenant));
 
-/** Without a tenant, a website of any organization. */
+/** Finds a website. Without a tenant, the website can be of any organization. */
 export async function website(db: Database, ref: string, tenant?: string): Promise<Candidate> {
   return only('website', ref, ofTenant(await findWebsites(db, [ref]), tenant, [ref]));
 }
 
-/** Websites of one organization, each once, in the order in which they are named. */
+/** Websites of one organization in the order of `refs`, without duplicates. */
 export async function websites(db: Database, refs: readonly string[], tenant: string): Promise<Candidate[]> {
   return each('website', refs, ofTenant(await findWebsites(db, refs), tenant, refs));
 }
 
-/** Records of some of the organization's websites, each once. */
+/** Records of the websites in `on`, without duplicates. */
 export async function belonging(
   db: Database,
   kind: BelongingKind,
@@ -51,7 +51,7 @@ export async function belonging(
     const elsewhere = found.find((candidate) => candidate.ref === ref);
     if (elsewhere && !here.some((candidate) => candidate.ref === ref)) {
       throw new Refused(
-        `${title(kind)} ${quote(ref)} belongs to ${elsewhere.of}, which is not among the websites here.`,
+        `${title(kind)} ${quote(ref)} belongs to ${elsewhere.of}, which is not one of the given websites.`,
       );
     }
   }
@@ -83,7 +83,7 @@ function only(noun: string, ref: string, found: readonly Candidate[]): Candidate
   if (!first) throw new Refused(`There is no ${noun} ${quote(ref)}.`);
   if (others.length === 0) return first;
   const candidates = [first, ...others].map(({ id, name, of }) => `${id} (${plain(name)}, ${plain(of)})`);
-  throw new Refused(`${quote(ref)} names more than one ${noun}: ${candidates.join(', ')}. Give the id.`);
+  throw new Refused(`${quote(ref)} matches more than one ${noun}: ${candidates.join(', ')}. Use the id.`);
 }
 
 const quote = (ref: string): string => JSON.stringify(plain(ref));

@@ -7,31 +7,32 @@ import { existingStore } from './existing-store.ts';
 import { Refused } from './output.ts';
 
 /**
- * `gateway restored`: what clients have seen since a backup is not in it; this ends their cursors and tells them so. Nor is what
- * was used up since: refresh tokens and codes, each good once. Their consents end, and so do sign-ins.
+ * `gateway restored`: run it after a backup was restored. A backup lacks the receipts that clients saw since, so their
+ * cursors end and they get a gap. It also lacks the single use of refresh tokens and codes, so consents and sign-ins end.
  */
 export function restoredCommand(program: Command, register: Run): void {
   const command = program
     .command('restored')
-    .description(
-      'after a backup was put back: end cursors of the time that was lost, consents and sign-ins; tell of a gap',
-    )
-    .option('--yes', 'the store that is named without it is the one that was put back');
+    .description('after a backup was restored: end cursors of the lost time, consents and sign-ins, and report a gap')
+    .option(
+      '--yes',
+      'confirm that the configured store is the restored one (without --yes the command only names the store)',
+    );
   register(command, async ({ out, store, config }) => {
     const { yes } = command.opts<{ yes?: true }>();
-    const place = existingStore(config);
+    const storeName = existingStore(config);
     if (yes !== true) {
       throw new Refused(
-        `This ends the cursors of all who read from this store, its consents and its sign-ins: ${place}. Give --yes if it is the one that was put back.`,
+        `This ends all cursors, consents and sign-ins of this store: ${storeName}. Use --yes if it is the restored one.`,
       );
     }
-    out.note(`store: ${place}`);
+    out.note(`store: ${storeName}`);
     const { slow } = await store();
     const websites = await leapJournals(slow, EVENT_FAMILIES);
     const consents = await endConsents(slow);
     out.result(
       { websites, consents },
-      `Receivers of ${websites} websites are told to read everything again. ${consents} consents have ended.`,
+      `Receivers of ${websites} websites will read everything again. ${consents} consents have ended.`,
     );
   });
 }

@@ -1,7 +1,7 @@
-/** Text that others wrote (names, external ids) on a terminal: control characters and bidi overrides do nothing. */
+/** Makes untrusted text safe for a terminal: replaces control characters and bidi overrides. */
 export const plain = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\p{Surrogate}]/gu, '\u{fffd}');
 
-/** Lines `name  value`, aligned. A value that is a list is one line each; an empty one is left out. */
+/** Aligned lines `name  value`. A list has one line for each value; an empty list is left out. */
 export function facts(rows: readonly (readonly [name: string, value: string | readonly string[]])[]): string {
   const width = Math.max(...rows.map(([name]) => name.length));
   return rows

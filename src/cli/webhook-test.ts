@@ -9,7 +9,7 @@ import type { Database } from '../store/driver/postgres.ts';
 import { settleDeliveries } from '../store/events/deliveries.ts';
 import { Refused } from './output.ts';
 
-/** Sends a test from here, as the gateway sends deliveries, and logs it with them. It is attempted once. */
+/** Sends one test delivery from this process and adds it to the log of deliveries. A failed test is not retried. */
 export async function testEndpoint(
   db: Database,
   config: Config,
@@ -17,10 +17,10 @@ export async function testEndpoint(
 ): Promise<{ document: object; accepted: boolean }> {
   const keys = await openGivenKeys(config);
   const claim = await claimTest(db, id, `evt_${randomBytes(32).toString('hex')}`);
-  if (!claim) throw new Refused(`Webhook ${id} is disabled, or its credential may not be told any more.`);
+  if (!claim) throw new Refused(`Webhook ${id} is disabled, or its credential lost the grant for the website.`);
   const outcome = await sendClaim({ keys, sender: senderOptions(config.webhooks.allowed, config.baseUrl) }, claim);
   const settled = settlementOf(claim, outcome, []);
-  while ((await settleDeliveries(db, [settled])).later.length > 0) await pause(50); // a round is at the endpoint
+  while ((await settleDeliveries(db, [settled])).later.length > 0) await pause(50); // another statement holds the endpoint
   const { delivered, status, error } = settled;
   return {
     document: {

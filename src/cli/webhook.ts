@@ -30,9 +30,11 @@ import { plain } from './text.ts';
 import { testEndpoint } from './webhook-test.ts';
 import { deliveryDocument, deliveryTable, endpointDocument, endpointTable, endpointText } from './webhook-view.ts';
 
-/** `gateway webhook …`: receivers to which a website's changes are pushed (decisions, sections 15 and 23). */
+/** `gateway webhook …`: endpoints that get a website's receipts by push. */
 export function webhookCommands(program: Command, register: Run): void {
-  const group = program.command('webhook').description('receivers to which the changes of a website are pushed');
+  const group = program
+    .command('webhook')
+    .description('manage webhooks: endpoints to which receipts of changes on a website are pushed');
   createCommand(group, register);
   listCommand(group, register);
   updateCommand(group, register);
@@ -50,7 +52,7 @@ const ALL_TYPES = EVENT_FAMILIES.map((family) => `${family}.*`);
 function eventType(value: string, before: readonly string[] | undefined): string[] {
   if (!EVENT_TYPE.test(value)) {
     throw new InvalidArgumentError(
-      'An event type is exact, such as conversation.changed, or a family: conversation.*.',
+      'Expected an exact event type such as conversation.changed, or a family such as conversation.*.',
     );
   }
   const all = [...new Set([...(before ?? []), value])];
@@ -75,17 +77,17 @@ interface EndpointOptions {
 
 const endpointOptions = (command: Command): Command =>
   command
-    .option('--event-type <T>', 'exact type, or a family such as conversation.*; repeated; all where absent', eventType)
-    .option('--description <D>', 'what it is for', description);
+    .option('--event-type <T>', 'event type, or a family such as conversation.* (repeatable; default: all)', eventType)
+    .option('--description <D>', 'description of the webhook, at most 240 characters', description);
 
 function createCommand(group: Command, register: Run): void {
   const command = endpointOptions(
     group
       .command('create')
-      .description('push the changes of a website to a receiver; the signing secret is shown this once')
-      .requiredOption('--credential <CRD>', 'the credential under which it is told')
-      .requiredOption('--website <WEB>', 'the website, by id or external_id')
-      .requiredOption('--url <URL>', 'the receiver’s https address, on port 443 or 8443'),
+      .description('create a webhook for the changes of a website; its signing secret is shown only once')
+      .requiredOption('--credential <CRD>', 'credential under whose grants receipts are delivered')
+      .requiredOption('--website <WEB>', 'website, by id or external_id')
+      .requiredOption('--url <URL>', 'https URL of the receiver, on port 443 or 8443'),
   );
   register(command, async (context) => {
     const { out, store, config } = context;
@@ -112,10 +114,10 @@ function createCommand(group: Command, register: Run): void {
 }
 
 const notPermitted = (crd: string, web: string): string =>
-  `Credential ${crd} may not be told of the changes of ${web}: it needs the website, website_read, event_read and no restrictions.`;
+  `Credential ${crd} lacks a grant for the receipts of ${web}. It needs the website, website_read, event_read and no restrictions.`;
 
 const secretText = (record: EndpointRecord, secret: string): string =>
-  `${endpointText(record)}\n\n  secret  ${secret}\n\nThe secret is shown only now; the store keeps it sealed.`;
+  `${endpointText(record)}\n\n  secret  ${secret}\n\nThe secret is shown only now. The store keeps it encrypted.`;
 
 async function usable(db: Database, ref: string): Promise<CredentialRecord> {
   const record = await credential(db, ref);
@@ -123,7 +125,7 @@ async function usable(db: Database, ref: string): Promise<CredentialRecord> {
   return record;
 }
 
-/** The address in its one spelling, after the rules for receivers; they are asked again before every attempt. */
+/** Checks a receiver and returns its URL in canonical form. Every delivery attempt checks it again. */
 async function receiver({ out, config }: CommandContext, text: string): Promise<string> {
   const checked = receiverOf(text, config.webhooks.allowed);
   if ('refused' in checked) throw new Refused(checked.refused);
@@ -132,8 +134,8 @@ async function receiver({ out, config }: CommandContext, text: string): Promise<
     await checkedAddresses(url, exempt, resolveName);
   } catch (error) {
     if (error instanceof AddressRefused)
-      throw new Refused('The receiver’s name leads to an address that is not public.');
-    out.note('The receiver’s name has no address now; deliveries wait until it has one.');
+      throw new Refused('The host name of the receiver resolves to an address that is not public.');
+    out.note('The host name of the receiver does not resolve now. Deliveries wait until it does.');
   }
   return url.href;
 }
@@ -141,8 +143,8 @@ async function receiver({ out, config }: CommandContext, text: string): Promise<
 function listCommand(group: Command, register: Run): void {
   const command = group
     .command('list')
-    .description('endpoints, in order of creation')
-    .option('--credential <CRD>', 'only this credential’s');
+    .description('list webhooks in order of creation')
+    .option('--credential <CRD>', 'list only webhooks of this credential');
   register(command, async ({ out, store }) => {
     const given = command.opts<{ credential?: string }>();
     const { db } = await store();
@@ -167,16 +169,17 @@ function updateCommand(group: Command, register: Run): void {
   const command = endpointOptions(
     group
       .command('update <WHK>')
-      .description('change an endpoint; a list that is given replaces the whole list, for what is not queued yet')
-      .option('--credential <CRD>', 'the credential under which it is told')
-      .option('--website <WEB>', 'the website; what is queued of the one before is dropped')
-      .option('--url <URL>', 'the receiver’s https address'),
+      .description('change a webhook; a given list replaces the stored list and applies to deliveries not yet queued')
+      .option('--credential <CRD>', 'credential under whose grants receipts are delivered')
+      .option('--website <WEB>', 'website; queued deliveries of the previous website are dropped')
+      .option('--url <URL>', 'https URL of the receiver'),
   )
-    .addOption(new Option('--enable', 'deliver what is recorded from now on').conflicts('disable'))
-    .option('--disable', 'deliver nothing; what is queued is dropped');
+    .addOption(new Option('--enable', 'enable the webhook: deliver receipts recorded from now on').conflicts('disable'))
+    .option('--disable', 'disable the webhook: deliver nothing and drop queued deliveries');
   register(command, async (context) => {
     const given = command.opts<EndpointOptions & { enable?: true; disable?: true }>();
-    if (Object.keys(given).every((name) => name === 'json')) command.error('error: there is nothing to change');
+    if (Object.keys(given).every((name) => name === 'json'))
+      command.error('error: nothing to change: give at least one option');
     const { db } = await context.store();
     const record = await endpoint(db, command.args[0] ?? '');
     const owner = given.credential === undefined ? undefined : await usable(db, given.credential);
@@ -200,8 +203,12 @@ function updateCommand(group: Command, register: Run): void {
 function rotateCommand(group: Command, register: Run): void {
   const command = group
     .command('rotate <WHK>')
-    .description('put another secret in place, shown this once; both sign for a while')
-    .option('--overlap <TIME>', 'how long the old secret signs as well', duration, DAY);
+    .description('replace the signing secret; the new one is shown only once, and both sign during the overlap')
+    .addOption(
+      new Option('--overlap <DURATION>', 'time for which the old secret also signs; 0s ends it at once')
+        .argParser(duration)
+        .default(DAY, '24h'),
+    );
   register(command, async ({ out, store, config }) => {
     const { overlap } = command.opts<{ overlap: number }>();
     const { db } = await store();
@@ -212,7 +219,7 @@ function rotateCommand(group: Command, register: Run): void {
     if (!rotated) {
       const { old_secret_until: until } = await endpoint(db, record.id);
       throw new Refused(
-        `The secret before the last one of ${record.id} signs until ${until?.toISOString() ?? 'now'}: rotate after that, or with --overlap 0s, which ends it and the last one at once.`,
+        `The previous secret of ${record.id} still signs until ${until?.toISOString() ?? 'now'}. Rotate after that, or use --overlap 0s, which ends both older secrets at once.`,
       );
     }
     out.result({ ...endpointDocument(rotated), secret }, secretText(rotated, secret));
@@ -222,12 +229,12 @@ function rotateCommand(group: Command, register: Run): void {
 function testCommand(group: Command, register: Run): void {
   const command = group
     .command('test <WHK>')
-    .description('send a heartbeat marked as a test, now and once; exit code 1 where it is not accepted');
+    .description('send one heartbeat, marked as a test, now; exit code 1 if the receiver does not accept it');
   register(command, async ({ out, store, config }) => {
     const { db } = await store();
     const record = await endpoint(db, command.args[0] ?? '');
     const { document, accepted } = await testEndpoint(db, config, record);
-    out.result(document, accepted ? 'The receiver has accepted it.' : 'The receiver has not accepted it.');
+    out.result(document, accepted ? 'The receiver accepted the test.' : 'The receiver did not accept the test.');
     if (!accepted) process.exitCode = 1;
   });
 }
@@ -236,9 +243,9 @@ function replayCommand(group: Command, register: Run): void {
   const command = group
     .command('replay <WHK>')
     .description('deliver receipts of the last seven days again, or for the first time')
-    .addOption(new Option('--event <EVT>', 'the receipt of this id').conflicts(['since', 'until']))
-    .option('--since <TIME>', 'receipts recorded from this time on', moment)
-    .option('--until <TIME>', 'and before this one; now where absent', moment);
+    .addOption(new Option('--event <EVT>', 'id of one receipt to deliver').conflicts(['since', 'until']))
+    .option('--since <TIME>', 'deliver receipts recorded at or after this time, RFC 3339', moment)
+    .option('--until <TIME>', 'deliver receipts recorded before this time, RFC 3339 (default: now)', moment);
   register(command, async ({ out, store }) => {
     const { event, since, until } = command.opts<{ event?: string; since?: Date; until?: Date }>();
     if (event === undefined && since === undefined) {
@@ -250,26 +257,27 @@ function replayCommand(group: Command, register: Run): void {
     const { refused, found, queued } = await replayDeliveries(db, id, await openLedgerKey(db)(), which);
     if (refused === 'unknown') throw unknown(id);
     if (refused === 'disabled') throw new Refused(`Webhook ${id} is disabled.`);
-    if (refused === 'not_permitted') throw new Refused(`The credential of webhook ${id} may not be told any more.`);
+    if (refused === 'not_permitted')
+      throw new Refused(`The credential of webhook ${id} lost the grant for the website.`);
     if (found === 0 && event !== undefined) {
-      throw new Refused(`There is no receipt ${JSON.stringify(plain(event))} of the last seven days on its website.`);
+      throw new Refused(`The website has no receipt ${JSON.stringify(plain(event))} of the last seven days.`);
     }
     const cut = found === REPLAYED_MAX;
     out.result(
       { endpoint_id: id, found, queued, truncated: cut },
-      `${queued} deliveries are queued${cut ? '; there may be more receipts, repeat it with a later --since' : ''}.`,
+      `${queued} deliveries are queued${cut ? '. There may be more receipts: repeat with a later --since' : ''}.`,
     );
   });
 }
 
-/** Lines of the log that are shown. */
+/** Most log entries that the command shows. */
 const SHOWN = 1_000;
 
 function deliveriesCommand(group: Command, register: Run): void {
   const command = group
     .command('deliveries <WHK>')
-    .description(`the log of deliveries, kept for seven days: the latest ${SHOWN}, the last one first`)
-    .addOption(new Option('--status <S>', 'only those').choices(DELIVERY_STATUSES));
+    .description(`list the latest ${SHOWN} deliveries, newest first; the log is kept for seven days`)
+    .addOption(new Option('--status <S>', 'list only deliveries with this status').choices(DELIVERY_STATUSES));
   register(command, async ({ out, store }) => {
     const { status } = command.opts<{ status?: DeliveryStatus }>();
     const { db } = await store();
@@ -283,7 +291,7 @@ function deliveriesCommand(group: Command, register: Run): void {
 }
 
 function deleteCommand(group: Command, register: Run): void {
-  const command = group.command('delete <WHK>').description('remove an endpoint with its queue and its log');
+  const command = group.command('delete <WHK>').description('delete a webhook with its queue and its log');
   register(command, async ({ out, store }) => {
     const { db } = await store();
     const id = command.args[0] ?? '';

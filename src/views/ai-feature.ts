@@ -22,7 +22,7 @@ export const AI_TYPES = [
   'unsupported',
 ] as const;
 
-/** The one type that runs here: on supplied text, without provider or session. */
+/** The only type that the gateway runs itself: it needs the supplied text and no AI provider. */
 const EXECUTABLE = 'language_detection';
 
 const metadata = {
@@ -30,46 +30,42 @@ const metadata = {
   alias: 'a',
   id: AiFeatureId,
   order: 'asc',
-  // Metadata of the active version: a feature without one is not there.
+  // The metadata is that of the active version, so a feature without one is hidden.
   visible: raw('a.active_version IS NOT NULL'),
 } as const;
 
-const Type = z.enum(AI_TYPES).describe('What the feature does.');
-const Version = z.int().min(1).describe('Latest active version; expected_version of a write.');
+const Type = z.enum(AI_TYPES).describe('Type of the feature.');
+const Version = z.int().min(1).describe('Number of the active version; pass it as expected_version of a write.');
 
-/** What a write sends back, so that it acts on what its caller has seen. */
-export const ExpectedVersion = z
-  .int()
-  .min(1)
-  .max(2_147_483_647)
-  .describe('version as it was read; another is a conflict.');
+/** The version that the caller read. A write fails if another version is active now. */
+export const ExpectedVersion = z.int().min(1).max(2_147_483_647).describe('Version that you read.');
 
 /** ISO 639-1. */
 export const LanguageCode = z.string().regex(/^[a-z]{2}$/);
 
-/** What language detection runs on (contract, Run AI feature). */
+/** Input of language detection. */
 export const DetectionContext = z
   .strictObject({
     type: z.literal('text').describe('Kind of input.'),
-    text: z.string().min(1).max(4000).describe('Text whose language is asked for, 1 to 4,000 characters.'),
-    default_language: LanguageCode.optional().describe('Answered where the text does not tell, such as en.'),
+    text: z.string().min(1).max(4000).describe('Text whose language to detect, 1 to 4,000 characters.'),
+    default_language: LanguageCode.optional().describe('ISO 639-1 code returned if undetermined.'),
   })
-  .describe('What the feature runs on.');
+  .describe('Input of the feature.');
 
-/** Contract, AI feature. Instructions, credentials and configuration are not stored here at all. */
+/** Metadata only: instructions, provider credentials and settings are not stored in this database. */
 export const AiFeatureView = f.defineView({
   ...metadata,
   name: 'AiFeature',
   fields: {
     id: f.ownId('a', AiFeatureId),
-    name: f.text('a.name', 200, 'Name.'),
+    name: f.text('a.name', 200, 'Name of the feature.'),
     type: f.column('a.type', Type),
-    enabled: f.column('a.enabled', z.boolean().describe('Whether it is in use.')),
+    enabled: f.column('a.enabled', z.boolean().describe('Whether the feature is in use.')),
     version: f.column('a.active_version', Version),
   },
 });
 
-/** The same in the list, with whether this credential could execute the feature; never a grant by itself. */
+/** An entry of the list. It says whether this credential can execute the feature, and grants nothing. */
 export const AiFeatureListView = f.defineView({
   ...metadata,
   name: 'AiFeatureEntry',
@@ -78,9 +74,15 @@ export const AiFeatureListView = f.defineView({
     application_execution: f.derived(
       z
         .strictObject({
-          available: z.boolean().describe('Whether ai_feature_execute takes it.'),
-          reason: z.enum(['adapter_not_available', 'scope_denied']).optional().describe('Why it is not available.'),
-          context_types: z.array(z.literal('text')).optional().describe('Kinds of input it takes.'),
+          available: z.boolean().describe('Whether ai_feature_execute can run the feature.'),
+          reason: z
+            .enum(['adapter_not_available', 'scope_denied'])
+            .optional()
+            .describe('Why the feature cannot be executed; absent if it can.'),
+          context_types: z
+            .array(z.literal('text'))
+            .optional()
+            .describe('Kinds of input that the feature takes; absent if it cannot be executed.'),
         })
         .describe('Whether this credential can execute the feature.'),
       ['a.type'],
@@ -93,15 +95,19 @@ export const AiFeatureListView = f.defineView({
   },
 });
 
-/** A hit of the settings search. */
+/** A match of the settings search. */
 export const AiFeatureMatchView = f.defineView({
   ...metadata,
   name: 'AiFeatureMatch',
   fields: {
-    path: f.derived(z.string().max(200).describe('Settings path of the item.'), ['a.id'], ([id], { website }) => {
-      return `/ai/features/${AiFeatureId.format(website, String(id))}`;
-    }),
-    label: f.text('a.name', 200, 'Name.'),
+    path: f.derived(
+      z.string().max(200).describe('Settings path of the feature, for config_get and config_plan.'),
+      ['a.id'],
+      ([id], { website }) => {
+        return `/ai/features/${AiFeatureId.format(website, String(id))}`;
+      },
+    ),
+    label: f.text('a.name', 200, 'Name of the feature.'),
     type: f.column('a.type', Type),
     version: f.column('a.active_version', Version),
   },

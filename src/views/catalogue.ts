@@ -3,16 +3,15 @@ import { ChannelId, DispositionId, OfferId, OperatorId, TeamId } from '../core/i
 import { raw, sql } from '../core/sql.ts';
 import * as f from '../core/view.ts';
 
-/** Directories and catalogues of a website (decisions, section 7; contract, Resources). */
 const LABEL = 240;
 const CONTENT = 32_768;
-const Enabled = z.boolean().describe('Whether it is in use.');
+const Enabled = z.boolean().describe('Whether the entry is in use.');
 
 export const PlainId = z
   .string()
   .max(19)
   .regex(/^[1-9][0-9]{0,18}$/)
-  .describe('Number of a saved entry.');
+  .describe('Id of a saved response or link: a positive integer as a string.');
 
 export const OperatorView = f.defineView({
   name: 'Operator',
@@ -22,11 +21,11 @@ export const OperatorView = f.defineView({
   fields: {
     id: f.ownId('o', OperatorId),
     name: f.text('o.name', 120, 'Display name.'),
-    email: f.nullableText('o.email', 320, 'E-mail address.'),
+    email: f.nullableText('o.email', 320, 'E-mail address; null if none is stored.'),
     role: f.column('o.role', z.enum(['owner', 'admin', 'operator', 'bot']).describe('Role of the operator.')),
     enabled: f.column('o.enabled', Enabled),
     team_ids: f.derived(
-      z.array(TeamId.schema).describe('Teams on this website that the credential may see.'),
+      z.array(TeamId.schema).describe('Teams of the operator on this website that the credential may see.'),
       [
         ({ permitted }) => {
           const teams = permitted('team_ids');
@@ -46,11 +45,11 @@ export const DispositionView = f.defineView({
   alias: 'd',
   id: DispositionId,
   fields: {
-    value: f.text('d.value', 200, 'What conversation_disposition_set takes.'),
-    label: f.text('d.label', LABEL, 'What operators see.'),
-    group: f.nullableText('d.group_name', 120, 'Heading it stands under.'),
+    value: f.text('d.value', 200, 'Value that conversation_disposition_set takes.'),
+    label: f.text('d.label', LABEL, 'Label that operators see.'),
+    group: f.nullableText('d.group_name', 120, 'Group of the disposition; null if it has none.'),
     enabled: f.column('d.enabled', Enabled),
-    position: f.column('d.position', z.int().describe('Place in its group.')),
+    position: f.column('d.position', z.int().describe('Sort order in the group, lowest first.')),
   },
 });
 
@@ -65,14 +64,18 @@ export const SavedResponseView = f.defineView({
   weight: 'sr.content',
   fields: {
     id: f.derived(PlainId, ['sr.id'], ([id]) => String(id)),
-    label: f.text('sr.label', LABEL, 'What operators see.'),
-    content: f.text(content, CONTENT, 'The prepared answer.'),
+    label: f.text('sr.label', LABEL, 'Label that operators see.'),
+    content: f.text(content, CONTENT, 'Text of the saved response.'),
     content_truncated: f.truncated(content, CONTENT),
-    category_name: f.text('sr.category_name', LABEL, 'Heading it stands under.'),
-    shortcut: f.nullableText('sr.shortcut', 120, 'What operators type for it.'),
+    category_name: f.text('sr.category_name', LABEL, 'Category of the saved response.'),
+    shortcut: f.nullableText('sr.shortcut', 120, 'Shortcut that operators type for it; null if there is none.'),
     platform_id: f.column(
       'sr.platform_id',
-      z.int().min(-1).max(2_147_483_647).describe('-1: every platform; else see config_catalog.'),
+      z
+        .int()
+        .min(-1)
+        .max(2_147_483_647)
+        .describe('Platform number: -1 is every platform; config_catalog names the others.'),
     ),
   },
 });
@@ -85,8 +88,8 @@ export const SavedLinkView = f.defineView({
   visible: raw(`sl.scope = 'global' AND sl.kind = 'static'`),
   fields: {
     id: f.derived(PlainId, ['sl.id'], ([id]) => String(id)),
-    label: f.text('sl.label', LABEL, 'What operators see.'),
-    url: f.text('sl.url', 2048, 'http or https address.'),
+    label: f.text('sl.label', LABEL, 'Label that operators see.'),
+    url: f.text('sl.url', 2048, 'Target of the link, an http or https URL.'),
   },
 });
 
@@ -97,15 +100,15 @@ export const OfferView = f.defineView({
   id: OfferId,
   fields: {
     id: f.ownId('of', OfferId),
-    name: f.text('of.name', LABEL, 'Name.'),
+    name: f.text('of.name', LABEL, 'Name of the offer.'),
     type: f.column(
       'of.type',
       z.enum(['banner', 'popup', 'proactive_chat', 'link', 'other']).describe('Kind of offer.'),
     ),
-    status: f.column('of.status', z.enum(['draft', 'active', 'paused', 'ended']).describe('State of the offer.')),
-    url: f.nullableText('of.url', 2048, 'http or https address.'),
-    starts_at: f.nullableTime('of.starts_at', 'Begin.'),
-    ends_at: f.nullableTime('of.ends_at', 'End.'),
+    status: f.column('of.status', z.enum(['draft', 'active', 'paused', 'ended']).describe('Status of the offer.')),
+    url: f.nullableText('of.url', 2048, 'Target of the offer, an http or https URL; null if there is none.'),
+    starts_at: f.nullableTime('of.starts_at', 'When the offer starts; null if no start is set.'),
+    ends_at: f.nullableTime('of.ends_at', 'When the offer ends; null if no end is set.'),
   },
 });
 
@@ -117,7 +120,7 @@ export const ChannelView = f.defineView({
   reachable: ({ permits }) => permits('channel_ids', 'ch.id'),
   fields: {
     id: f.ownId('ch', ChannelId),
-    name: f.nullableText('ch.name', LABEL, 'Name.'),
+    name: f.nullableText('ch.name', LABEL, 'Name of the channel; null if it has none.'),
   },
 });
 
@@ -129,12 +132,12 @@ export const TeamView = f.defineView({
   reachable: ({ permits }) => permits('team_ids', 't.id'),
   fields: {
     id: f.ownId('t', TeamId),
-    name: f.nullableText('t.name', LABEL, 'Name.'),
+    name: f.nullableText('t.name', LABEL, 'Name of the team; null if it has none.'),
     enabled: f.column('t.enabled', Enabled),
   },
 });
 
-/** A language tag as saved responses are stored and matched (RFC 5646); a tag without a canonical form stays as it is. */
+/** The canonical form of a language tag (RFC 5646), or the tag itself if it has none. Saved responses are stored with it. */
 export function canonicalLanguage(tag: string): string {
   try {
     return Intl.getCanonicalLocales(tag)[0] ?? tag;

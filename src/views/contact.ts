@@ -6,14 +6,14 @@ import * as f from '../core/view.ts';
 
 const pii = { needs: PII };
 
-/** Decisions, section 4. Without PII a contact is exactly id, blocked, access. */
+/** Without access to personal data a contact has exactly `id`, `blocked` and `access`. */
 export const ContactView = f.defineView({
   name: 'Contact',
   table: 'platform.contact',
   alias: 'ct',
   id: ContactId,
   visible: raw('NOT ct.deleted'),
-  // Of a conversation itself, or through a visitor of one.
+  // A contact is reachable through a permitted conversation, or through a visitor of one.
   reachable: ({ allowed }) => sql`EXISTS (
     SELECT 1 FROM platform.conversation_contact rk JOIN platform.conversation rc
       ON rc.tenant = rk.tenant AND rc.site = rk.site AND rc.id = rk.conversation_id
@@ -28,32 +28,32 @@ export const ContactView = f.defineView({
   },
   fields: {
     id: f.ownId('ct', ContactId),
-    blocked: f.column('ct.blocked', z.boolean().describe('Whether operators blocked this contact.')),
+    blocked: f.column('ct.blocked', z.boolean().describe('Whether operators blocked the contact.')),
     access: f.access({ pii: PII }),
-    name: f.nullableText('ct.name', 240, 'Full name.', pii),
-    first_name: f.nullableText('ct.first_name', 120, 'Given name.', pii),
-    last_name: f.nullableText('ct.last_name', 120, 'Family name.', pii),
-    email: f.nullableText('ct.email', 320, 'Primary e-mail address.', pii),
-    mobile: f.nullableText('ct.mobile', 40, 'Mobile number as stored.', pii),
-    mobile_e164: f.nullableText('ct.mobile_e164', 16, 'Mobile number in E.164, where it could be read.', pii),
-    phone: f.nullableText('ct.phone', 40, 'Phone number as stored.', pii),
-    phone_e164: f.nullableText('ct.phone_e164', 16, 'Phone number in E.164, where it could be read.', pii),
-    company: f.nullableText('ct.company', 240, 'Company.', pii),
-    language: f.nullableText('ct.language', 35, 'BCP 47 tag.', pii),
-    country: f.nullableText('ct.country', 2, 'ISO 3166-1 alpha-2 code.', pii),
-    time_zone: f.nullableText('ct.time_zone', 64, 'IANA time zone.', pii),
-    created_at: f.nullableTime('ct.created_at', 'Creation.', pii),
-    updated_at: f.nullableTime('ct.updated_at', 'Last change.', pii),
+    name: f.nullableText('ct.name', 240, 'Full name; null if none is stored.', pii),
+    first_name: f.nullableText('ct.first_name', 120, 'Given name; null if none is stored.', pii),
+    last_name: f.nullableText('ct.last_name', 120, 'Family name; null if none is stored.', pii),
+    email: f.nullableText('ct.email', 320, 'Primary e-mail address; null if none is stored.', pii),
+    mobile: f.nullableText('ct.mobile', 40, 'Mobile number as stored; null if there is none.', pii),
+    mobile_e164: f.nullableText('ct.mobile_e164', 16, 'Mobile number in E.164; null if mobile cannot be parsed.', pii),
+    phone: f.nullableText('ct.phone', 40, 'Phone number as stored; null if there is none.', pii),
+    phone_e164: f.nullableText('ct.phone_e164', 16, 'Phone number in E.164; null if phone cannot be parsed.', pii),
+    company: f.nullableText('ct.company', 240, 'Name of the company; null if none is stored.', pii),
+    language: f.nullableText('ct.language', 35, 'Language as a BCP 47 tag; null if unknown.', pii),
+    country: f.nullableText('ct.country', 2, 'Country as an ISO 3166-1 alpha-2 code; null if unknown.', pii),
+    time_zone: f.nullableText('ct.time_zone', 64, 'IANA time zone; null if unknown.', pii),
+    created_at: f.nullableTime('ct.created_at', 'When the contact was created; null if unknown.', pii),
+    updated_at: f.nullableTime('ct.updated_at', 'When the contact last changed; null if unknown.', pii),
   },
 });
 
-/** Members that people outside have written, at `pointer`, for `untrusted` of a tool. */
+/** JSON pointers below `pointer` to the members that outsiders wrote, for `untrusted` of a tool. */
 export const contactTexts = (pointer: string): string[] =>
   ['name', 'first_name', 'last_name', 'email', 'mobile', 'phone', 'company'].map((member) => `${pointer}/${member}`);
 
 export const SEARCH_FIELDS = ['name', 'email', 'mobile', 'phone'] as const;
 
-/** Compared as the database's own collation compares, without normalisation; `%` and `_` are ordinary characters. */
+/** Compares with the database's collation and without normalisation. `%` and `_` match themselves. */
 export function searchContacts(
   query: string,
   field: 'all' | (typeof SEARCH_FIELDS)[number],

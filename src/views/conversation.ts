@@ -22,7 +22,6 @@ export const PLATFORMS = [
 const SUBJECT = 500;
 const content = { needs: both(MSG, PII) };
 
-/** Decisions, section 2. */
 export const ConversationView = f.defineView({
   name: 'Conversation',
   table: 'platform.conversation',
@@ -33,53 +32,59 @@ export const ConversationView = f.defineView({
   fields: {
     id: f.ownId('c', ConversationId),
     website_id: f.websiteId(WebsiteId),
-    status: f.column('c.status', z.enum(STATUSES).describe('State in the native store, which owns its moves.')),
-    platform: f.column('c.platform', z.enum(PLATFORMS).describe('Where the conversation takes place.')),
+    status: f.column('c.status', z.enum(STATUSES).describe('Status in the source system, which alone changes it.')),
+    platform: f.column('c.platform', z.enum(PLATFORMS).describe('Platform that carries the conversation.')),
     channel_id: f.reference('c.channel_id', ChannelId),
     team_id: f.reference('c.team_id', TeamId),
     subsite_id: f.reference('c.subsite_id', SubsiteId),
-    disposition: f.nullableText('c.disposition', 200, 'Value of the disposition that was set.'),
-    language: f.nullableText('c.language', 35, 'BCP 47 tag.', { needs: PII }),
+    disposition: f.nullableText('c.disposition', 200, 'Value of the disposition; null if none was set.'),
+    language: f.nullableText('c.language', 35, 'Language as a BCP 47 tag; null if unknown.', { needs: PII }),
     ai: f.derived(
       z
         .strictObject({
-          involved: z.boolean().describe('Whether there is AI evidence.'),
-          escalated: z.boolean().describe('Whether an operator wrote after it.'),
+          involved: z.boolean().describe('Whether there is an AI message or an AI result.'),
+          escalated: z.boolean().describe('Whether an operator wrote after the first AI evidence.'),
         })
-        .describe('AI evidence, and whether an operator wrote after it.'),
+        .describe('Part that AI took in the conversation.'),
       ['c.ai_involved', 'c.ai_escalated'],
       ([involved, escalated]) => ({ involved, escalated }),
     ),
     visitor_id: f.reference('c.visitor_id', VisitorId),
-    message_count: f.count('c.message_count', 'Public messages.'),
-    created_at: f.time('c.created_at', 'Begin.'),
-    updated_at: f.time('c.updated_at', 'Last change.'),
-    first_response_at: f.nullableTime('c.first_response_at', 'First reply to the visitor.'),
-    last_message_at: f.nullableTime('c.last_message_at', 'Last public message.'),
-    closed_at: f.nullableTime('c.closed_at', 'End.'),
+    message_count: f.count('c.message_count', 'Number of public messages.'),
+    created_at: f.time('c.created_at', 'When the conversation started.'),
+    updated_at: f.time('c.updated_at', 'When the conversation last changed.'),
+    first_response_at: f.nullableTime(
+      'c.first_response_at',
+      'When the visitor got the first reply; null if there is none.',
+    ),
+    last_message_at: f.nullableTime(
+      'c.last_message_at',
+      'When the last public message was written; null if there is none.',
+    ),
+    closed_at: f.nullableTime('c.closed_at', 'When the conversation was closed; null if it was not closed.'),
     rating: f.derived(
       z
         .strictObject({
-          label: z.string().max(120).describe('Rating in words.'),
-          score: z.int().nullable().describe('Rating as a number; null without one.'),
+          label: z.string().max(120).describe('Label of the rating.'),
+          score: z.int().nullable().describe('Score of the rating; null if it has only a label.'),
         })
         .nullable()
-        .describe('The visitor’s rating; null when not rated.'),
+        .describe('Rating by the visitor; null if there is none.'),
       ['c.rating_label', 'c.rating_score'],
       ([label, score]) => (label === null ? null : { label: f.clip(label, 120), score }),
       { needs: MSG },
     ),
     operator_id: f.reference('c.operator_id', OperatorId, { needs: both(DIRECTORY, PII) }),
-    subject: f.nullableText(f.longText('c.subject', SUBJECT), SUBJECT, 'Subject line.', content),
+    subject: f.nullableText(f.longText('c.subject', SUBJECT), SUBJECT, 'Subject line; null if there is none.', content),
     subject_truncated: f.truncated(f.longText('c.subject', SUBJECT), SUBJECT, content),
     access: f.access({ pii: PII, message_content: MSG }),
   },
 });
 
-/** Filters of the conversations list; every one narrows. Ids are public and of the call's website. */
+/** Filters of conversations_list, combined with AND. Ids are public ids of the call's website. */
 export interface ConversationFilters {
   readonly contact_id?: string | undefined;
-  /** Comma-separated. */
+  /** One or more statuses, separated by commas. */
   readonly status?: string | undefined;
   readonly platform?: string | undefined;
   readonly channel_id?: string | undefined;
@@ -91,7 +96,7 @@ export interface ConversationFilters {
   readonly updated_since?: string | undefined;
 }
 
-/** Part of the subject, whatever its case: no index answers it. */
+/** Case-insensitive match anywhere in the subject. No index serves it. */
 export const bySubject = (part: string): Fragment => sql`c.subject ILIKE ${`%${likeLiteral(part)}%`}`;
 
 export function byConversation(by: ConversationFilters): Fragment[] {

@@ -3,22 +3,21 @@ import { ConversationId, FileId, MessageId, WebsiteId } from '../core/ids.ts';
 import { raw, sql } from '../core/sql.ts';
 import * as f from '../core/view.ts';
 
-/** Bytes of one chunk (contract, Limits). */
+/** Size of a chunk in bytes. */
 export const CHUNK_SIZE = 65_536;
 
 const ofMessage = (column: string): string =>
   `(SELECT ${column} FROM platform.message fm WHERE fm.tenant = f.tenant AND fm.site = f.site AND fm.id = f.message_id)`;
 
-/** Files of public messages only, unless the caller asked for internal ones and holds them. */
+/** Condition that hides the files of internal messages. */
 export const publicFilesOnly = sql`${raw(ofMessage('fm.visibility'))} = 'public'`;
 
 const Dimension = z.int().min(1);
 
-/** Members that a file has only where they mean something. */
+/** A member that is absent, not null, when the file has no value for it. */
 const optional = (expression: string, schema: z.ZodType): f.Field =>
   f.derived(schema.optional().describe(schema.description ?? ''), [expression], ([value]) => value ?? undefined);
 
-/** Decisions, section 6. */
 export const FileView = f.defineView({
   name: 'File',
   table: 'platform.file',
@@ -32,15 +31,15 @@ export const FileView = f.defineView({
     website_id: f.websiteId(WebsiteId),
     conversation_id: f.owner('f.conversation_id', ConversationId),
     message_id: f.owner('f.message_id', MessageId),
-    name: f.text('f.name', 255, 'File name without path.'),
+    name: f.text('f.name', 255, 'File name, without a path.'),
     media_type: f.text('f.media_type', 127, 'Media type as the sender declared it.'),
-    size: f.count('f.size', 'Bytes.'),
+    size: f.count('f.size', 'Size of the content in bytes.'),
     version: f.column(
       'f.version',
       z
         .string()
         .regex(/^[a-f0-9]{16,64}$/)
-        .describe('Changes with the content.'),
+        .describe('Version of the content; it changes whenever the content changes.'),
     ),
     sha256: f.column(
       'f.sha256',
@@ -48,27 +47,32 @@ export const FileView = f.defineView({
         .string()
         .regex(/^[a-f0-9]{64}$/)
         .nullable()
-        .describe('SHA-256 of the whole file, hex; null until computed.'),
+        .describe('SHA-256 of the whole content in hex; null until it is computed.'),
     ),
     chunk_size: f.derived(
-      z.literal(CHUNK_SIZE).describe('Bytes of a chunk; the last may be shorter.'),
+      z.literal(CHUNK_SIZE).describe('Size of a chunk in bytes; the last chunk may be shorter.'),
       [],
       () => CHUNK_SIZE,
     ),
-    chunk_count: f.derived(z.int().min(0).describe('Chunks of the content; 0 when empty.'), ['f.size'], ([size]) =>
-      Math.ceil(Number(size) / CHUNK_SIZE),
+    chunk_count: f.derived(
+      z.int().min(0).describe('Number of chunks; 0 if the content is empty.'),
+      ['f.size'],
+      ([size]) => Math.ceil(Number(size) / CHUNK_SIZE),
     ),
     disposition: f.column(
       'f.disposition',
-      z.enum(['inline', 'attachment']).describe('How it was shown in the conversation.'),
+      z.enum(['inline', 'attachment']).describe('How the conversation shows the file: inline, or as an attachment.'),
     ),
     visibility: f.column(
       raw(ofMessage('fm.visibility')),
-      z.enum(['public', 'internal']).describe('That of its message.'),
+      z.enum(['public', 'internal']).describe('Visibility of the message that the file belongs to.'),
     ),
-    created_at: f.time('f.created_at', 'Stored.'),
-    width: optional('f.width', Dimension.describe('Pixels, for images.')),
-    height: optional('f.height', Dimension.describe('Pixels, for images.')),
-    duration_ms: optional('f.duration_ms', z.int().min(0).describe('Milliseconds, for sound and video.')),
+    created_at: f.time('f.created_at', 'When the file was stored.'),
+    width: optional('f.width', Dimension.describe('Width of an image in pixels; absent if unknown.')),
+    height: optional('f.height', Dimension.describe('Height of an image in pixels; absent if unknown.')),
+    duration_ms: optional(
+      'f.duration_ms',
+      z.int().min(0).describe('Duration of audio or video in milliseconds; absent if unknown.'),
+    ),
   },
 });

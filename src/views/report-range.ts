@@ -20,7 +20,7 @@ export const refuse = (errors: readonly ParameterError[]): never => {
 const MOST_DAYS = 31;
 const DAY = 86_400_000;
 
-/** The days that a report is asked for: start and end alone mean `date`; nothing means `last-7-days`. */
+/** The period of a report. Without `range`, `start` and `end` mean `date`, and neither means `last-7-days`. */
 export function periodOf({ range, start, end }: ReportRange): Period {
   const bounds = Object.entries({ start, end });
   const given = bounds.flatMap(([parameter, day]) => (day === undefined ? [] : [{ parameter, day }]));
@@ -45,14 +45,14 @@ function isDay(text: string): boolean {
   return !Number.isNaN(date.getTime()) && date.toISOString().slice(0, 10) === text && text >= '0001';
 }
 
-/** IANA's names without an area. Engines also take codes of ICU such as AST (for Anchorage) that IANA does not have. */
+/** IANA names without an area. JavaScript engines also accept ICU codes that IANA does not have, such as AST for Anchorage. */
 const PLAIN = new Set(
   `CET CST6CDT CUBA EET EGYPT EIRE EST EST5EDT GB GB-EIRE GMT GMT+0 GMT-0 GMT0 GREENWICH HONGKONG HST ICELAND IRAN
    ISRAEL JAMAICA JAPAN KWAJALEIN LIBYA MET MST MST7MDT NAVAJO NZ NZ-CHAT POLAND PORTUGAL PRC PST8PDT ROC ROK SINGAPORE
    TURKEY UCT UNIVERSAL UTC W-SU WET ZULU`.split(/\s+/),
 );
 
-/** An IANA name that this engine knows, in IANA's spelling where that differs by case only. */
+/** Returns an IANA name that this engine knows, with the letter case of IANA. */
 export function zoneOf(name: string): string {
   const iana = name.includes('/') ? /^[A-Z]/i.test(name) && !/^SystemV/i.test(name) : PLAIN.has(name.toUpperCase());
   try {

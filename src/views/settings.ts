@@ -3,17 +3,16 @@ import { Failure } from '../core/failures.ts';
 import { type Fragment, likeLiteral, sql } from '../core/sql.ts';
 import { AI_TYPES } from './ai-feature.ts';
 
-/** The one configuration area (contract, Configuration): AI feature metadata. */
+/** The only configuration area: AI feature metadata. */
 export const AREA = '/ai/features';
 
-/** The path of the area or of one item; an item's id is taken out of it. */
 export const SettingsPath = z
   .string()
   .max(200)
   .regex(/^\/ai\/features(\/aif_[0-9]{1,20}_[1-9][0-9]{0,18}_[1-9][0-9]{0,18})?$/)
   .describe('/ai/features, or /ai/features/{feature_id} for one item.');
 
-/** The feature id of an item path of that website; `undefined` for the area itself. Another website’s item is not there. */
+/** The feature id in an item path; `undefined` for the area. An item of another website is `not_found`. */
 export function itemOf(path: string, websiteId: string): string | undefined {
   if (path === AREA) return undefined;
   const id = path.slice(AREA.length + 1);
@@ -25,17 +24,17 @@ const words = (type: string): string => type.replaceAll('_', ' ');
 const label = (type: string): string =>
   type === 'ask_ai' ? 'Ask AI' : words(type).replace(/^./, (c) => c.toUpperCase());
 
-/** What an AI feature type is called in words; the settings search looks at these too. */
+/** Labels of the AI feature types. The settings search looks in them too. */
 export const TYPE_LABELS: ReadonlyMap<string, string> = new Map(AI_TYPES.map((type) => [type, label(type)]));
 
-/** Features whose name, or whose type's label, contains the text, whatever its case; wildcards are literal. */
+/** Features whose name or type label contains the text. Case is ignored; `%` and `_` match themselves. */
 export function matching(text: string): Fragment {
   const needle = text.toLowerCase();
   const types = [...TYPE_LABELS].flatMap(([type, name]) => (name.toLowerCase().includes(needle) ? [type] : []));
   return sql`(a.name ILIKE ${`%${likeLiteral(text)}%`} OR a.type = ANY(${types}::text[]))`;
 }
 
-/** Platforms by the number that saved responses carry (decisions, section 7). */
+/** Names of the platform numbers in saved responses. */
 export const PLATFORM_NUMBERS = [
   { id: -1, name: 'all' },
   { id: 0, name: 'unknown' },
@@ -51,11 +50,11 @@ export const PLATFORM_NUMBERS = [
   { id: 10, name: 'api' },
 ] as const;
 
-/** What a plan may change (decisions, section 11). */
+/** Changes that a plan can propose. */
 export const PlanChanges = z
   .strictObject({
-    name: z.string().min(1).max(200).optional().describe('New name.'),
-    enabled: z.boolean().optional().describe('Whether it is in use.'),
+    name: z.string().min(1).max(200).optional().describe('New name; absent keeps the name.'),
+    enabled: z.boolean().optional().describe('Whether to use the feature; absent keeps the state.'),
   })
   .refine(({ name, enabled }) => name !== undefined || enabled !== undefined)
   .meta({ minProperties: 1 });

@@ -10,16 +10,20 @@ const unique = <S extends z.ZodType<string>>(members: S, max: number) =>
     .refine((all) => new Set(all).size === all.length)
     .meta({ uniqueItems: true });
 
-/** Body of the operations that create and replace: the whole definition (decisions, section 12). */
+/** The whole definition of a subscription: the body of create and replace. */
 export const Definition = {
   website_ids: unique(WebsiteId, 50).describe('Granted websites, 1 to 50.'),
-  event_types: unique(z.string().regex(EVENT_TYPE), 35).describe('Such as privacy.removed, conversation.*.'),
-  payload_mode: z.literal('thin').describe('Always thin.'),
-  delivery: z.strictObject({ mode: z.literal('pull').describe('By pulling.') }).describe('Delivery mode.'),
-  start: z.enum(['beginning', 'retained']).describe('beginning: position 0; retained: the oldest receipt stored.'),
+  event_types: unique(z.string().regex(EVENT_TYPE), 35).describe(
+    'Event types, such as privacy.removed or conversation.*.',
+  ),
+  payload_mode: z.literal('thin').describe('Always thin: receipts only.'),
+  delivery: z.strictObject({ mode: z.literal('pull').describe('Always pull.') }).describe('Delivery mode.'),
+  start: z
+    .enum(['beginning', 'retained'])
+    .describe('beginning: start of the journal; retained: oldest stored receipt.'),
 };
 
-/** The part of a body that can differ from one subscription to another. */
+/** The members of a body that are not constant. */
 export const definitionOf = ({ website_ids, event_types, start }: SubscriptionDefinition): SubscriptionDefinition => ({
   website_ids,
   event_types,
@@ -31,20 +35,22 @@ const moment = (what: string) => z.int().describe(`${what} Unix milliseconds.`);
 export const SubscriptionView: z.ZodType<Subscription, Subscription> = z
   .strictObject({
     subscription_id: SubscriptionId,
-    revision: z.int().min(1).describe('Rises with each replacement; If-Match takes it.'),
-    status: z.enum(['active', 'paused']).describe('paused: a family is held on one of the websites, pulls answer 503.'),
+    revision: z.int().min(1).describe('Revision; each replacement raises it by one. Pass it as If-Match.'),
+    status: z
+      .enum(['active', 'paused'])
+      .describe('active, or paused: a family is held on one of the websites, and pulls answer 503.'),
     ...Definition,
-    created_at: moment('When it was created.'),
-    updated_at: moment('When it was last replaced.'),
+    created_at: moment('When the subscription was created.'),
+    updated_at: moment('When the subscription was last replaced.'),
   })
   .describe('A subscription.');
 
-export const EventCursor = z.string().max(12_000).describe('Opaque cursor; pass it on unchanged.');
+export const EventCursor = z.string().max(12_000).describe('Opaque cursor; pass it unchanged.');
 
-/** What a write of a subscription answers. */
+/** The result of create and replace. */
 export const subscribed = z.strictObject({
   subscription: SubscriptionView,
-  cursor: EventCursor.describe('Cursor of the first pull: pass it as after.'),
+  cursor: EventCursor.describe('Cursor for the first pull: pass it as after.'),
 });
 
 export const pathOf = (subscription: Subscription): string => `/api/v1/subscriptions/${subscription.subscription_id}`;

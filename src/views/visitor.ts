@@ -4,7 +4,7 @@ import { both, needs, PII } from '../core/scopes.ts';
 import { sql } from '../core/sql.ts';
 import * as f from '../core/view.ts';
 
-/** Decisions, section 3. Enrichment, tracking and live state are not stored here at all. */
+/** Stored identity only: the database has no enrichment, tracking or live state. */
 export const VisitorView = f.defineView({
   name: 'Visitor',
   table: 'platform.visitor',
@@ -19,22 +19,22 @@ export const VisitorView = f.defineView({
   fields: {
     id: f.ownId('v', VisitorId),
     website_id: f.websiteId(WebsiteId),
-    created_at: f.nullableTime('v.created_at', 'First seen.'),
-    last_seen_at: f.nullableTime('v.last_seen_at', 'Last seen.'),
-    blocked: f.column('v.blocked', z.boolean().describe('Whether operators blocked this visitor.')),
+    created_at: f.nullableTime('v.created_at', 'When the visitor was first seen; null if unknown.'),
+    last_seen_at: f.nullableTime('v.last_seen_at', 'When the visitor was last seen; null if unknown.'),
+    blocked: f.column('v.blocked', z.boolean().describe('Whether operators blocked the visitor.')),
     conversation_count: f.count(
       (caller) => sql`(SELECT count(*) FROM platform.conversation n
         WHERE n.tenant = v.tenant AND n.site = v.site AND n.visitor_id = v.id AND ${caller.allowed('n')})`,
-      'Conversations of this visitor that the credential may see.',
+      'Number of conversations with the visitor that the credential may see.',
     ),
     contact_linked: f.column(
       sql`EXISTS (SELECT 1 FROM platform.visitor_contact k
         JOIN platform.contact ct ON ct.tenant = k.tenant AND ct.site = k.site AND ct.id = k.contact_id
         WHERE k.tenant = v.tenant AND k.site = v.site AND k.visitor_id = v.id AND NOT ct.deleted)`,
-      z.boolean().describe('Whether an active contact is linked.'),
+      z.boolean().describe('Whether the visitor is linked to a contact that is not deleted.'),
     ),
     contact_ids: f.derived(
-      z.array(ContactId.schema).max(10).describe('Linked contacts, newest first.'),
+      z.array(ContactId.schema).max(10).describe('Ids of the linked contacts, newest first, at most 10.'),
       [
         sql`ARRAY(SELECT k.contact_id FROM platform.visitor_contact k
           JOIN platform.contact ct ON ct.tenant = k.tenant AND ct.site = k.site AND ct.id = k.contact_id
@@ -44,7 +44,7 @@ export const VisitorView = f.defineView({
       ([ids], { website }) => (Array.isArray(ids) ? ids.map((id) => ContactId.format(website, String(id))) : []),
       { needs: both(needs('contact_read'), PII) },
     ),
-    nickname: f.nullableText('v.nickname', 120, 'Name the visitor goes by.', { needs: PII }),
+    nickname: f.nullableText('v.nickname', 120, 'Nickname; null if none is stored.', { needs: PII }),
     access: f.access({ pii: PII }),
   },
 });

@@ -2,12 +2,12 @@ import { z } from 'zod';
 
 const EDGES = /^\p{White_Space}+|\p{White_Space}+$/gu;
 
-/** Without the Unicode White_Space at both ends. */
+/** Removes Unicode White_Space from both ends. */
 export const trimmed = (text: string): string => text.replace(EDGES, '');
 
-/** Text that is written: not blank, and at most `max` UTF-16 code units as it is sent (decisions, section 10). */
+/** Text for a write: not blank, and at most `max` UTF-16 code units, counted before trimming. */
 export const writtenText = (max: number): z.ZodString =>
-  // The length of JSON Schema counts characters, of which there are never more than code units.
+  // JSON Schema counts characters, and a text never has more characters than code units, so max() is safe.
   z
     .string()
     .min(1)

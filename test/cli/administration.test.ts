@@ -140,14 +140,14 @@ describe('names that mean more than one record, or another organization’s', ()
     const ran = await gateway('author', 'list', '--website', 'larkspur-us');
     expect(ran).toMatchObject({ code: 1, stdout: '' });
     expect(ran.stderr).toBe(
-      'gateway: "larkspur-us" names more than one website: web_1_1 (Larkspur Outfitters US, organization larkspur), web_7_1 (Its own, organization rival). Give the id.\n',
+      'gateway: "larkspur-us" matches more than one website: web_1_1 (Larkspur Outfitters US, organization larkspur), web_7_1 (Its own, organization rival). Use the id.\n',
     );
   });
 
   test('an external_id that looks like an id is no way to another record', async () => {
     expect(await issuing('--website', 'larkspur-us', '--channel', 'chn_1_1_1')).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/names more than one channel: chn_1_1_1 .*chn_1_1_99/),
+      stderr: expect.stringMatching(/matches more than one channel: chn_1_1_1 .*chn_1_1_99/),
     });
   });
 

@@ -95,7 +95,7 @@ describe('interrupted', () => {
     const { code, stdout, stderr } = await running;
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toContain(
-      `gateway: Interrupted; nothing is half written. Go on with: gateway import --resume '${big.replace("'", "'\\''")}'\n`,
+      `gateway: Interrupted. No record is half written. Continue with: gateway import --resume '${big.replace("'", "'\\''")}'\n`,
     );
     expect(await document('import', '--resume', big)).toMatchObject({ read: 30_002, written: 30_002, rejected: 0 });
     expect(await stored()).toBe(30_000);

@@ -116,11 +116,11 @@ describe('person add', () => {
   });
 
   test.each([
-    ['too short', 'x'.repeat(11), 'A password has 12 to 256 characters.'],
-    ['too long', 'x'.repeat(257), 'A password has 12 to 256 characters.'],
-    ['endless', 'x'.repeat(100_000), 'A password has 12 to 256 characters.'],
-    ['nothing', '', 'A password has 12 to 256 characters.'],
-    ['not UTF-8', Buffer.from('ff'.repeat(20), 'hex'), 'The password is not in UTF-8.'],
+    ['too short', 'x'.repeat(11), 'A password must have 12 to 256 characters.'],
+    ['too long', 'x'.repeat(257), 'A password must have 12 to 256 characters.'],
+    ['endless', 'x'.repeat(100_000), 'A password must have 12 to 256 characters.'],
+    ['nothing', '', 'A password must have 12 to 256 characters.'],
+    ['not UTF-8', Buffer.from('ff'.repeat(20), 'hex'), 'The password is not valid UTF-8.'],
   ])('%s: refused, and nobody is added', async (_, input, sentence) => {
     expect(await fed(input, ...ADD, '--password-stdin')).toEqual({
       code: 1,
@@ -142,7 +142,7 @@ describe('person add', () => {
 
   test('on a terminal it is asked for twice, unseen', async () => {
     const ran = await typed([`${PASSWORD}\r`, `${PASSWORD}\r`], ...ADD);
-    expect(ran).toMatchObject({ code: 0, stderr: 'Password: \nOnce more: \n', raw: [true, false] });
+    expect(ran).toMatchObject({ code: 0, stderr: 'Password: \nRepeat the password: \n', raw: [true, false] });
     expect(ran.stdout + ran.stderr).not.toContain(PASSWORD);
     expect(await verifyPassword(PASSWORD, await stored())).toBe(true);
   });
@@ -153,16 +153,12 @@ describe('person add', () => {
   });
 
   test.each([
-    [
-      'another one the second time',
-      [`${PASSWORD}\r`, `${PASSWORD}!\r`],
-      'The two are not the same; nothing has changed.',
-    ],
-    ['a short one', ['short\r'], 'A password has 12 to 256 characters.'],
-    ['Ctrl-C', ['\x03'], 'No password was given; nothing has changed.'],
-    ['Ctrl-C at the second question', [`${PASSWORD}\r`, '\x03'], 'No password was given; nothing has changed.'],
-    ['which goes away', [GONE], 'No password was given; nothing has changed.'],
-    ['Ctrl-D', ['\x04'], 'No password was given; nothing has changed.'],
+    ['another one the second time', [`${PASSWORD}\r`, `${PASSWORD}!\r`], 'The passwords differ. Nothing was changed.'],
+    ['a short one', ['short\r'], 'A password must have 12 to 256 characters.'],
+    ['Ctrl-C', ['\x03'], 'No password was given. Nothing was changed.'],
+    ['Ctrl-C at the second question', [`${PASSWORD}\r`, '\x03'], 'No password was given. Nothing was changed.'],
+    ['which goes away', [GONE], 'No password was given. Nothing was changed.'],
+    ['Ctrl-D', ['\x04'], 'No password was given. Nothing was changed.'],
   ])('on a terminal, %s: refused, and nobody is added', async (_, answers, sentence) => {
     const ran = await typed(answers, ...ADD);
     expect(ran).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(`gateway: ${sentence}\n`) });
@@ -175,7 +171,7 @@ describe('person add', () => {
     expect(await fed('', ...ADD.with(5, 'ADA@Example.org'), '--password-stdin')).toEqual({
       code: 1,
       stdout: '',
-      stderr: `gateway: The organization has a person ada@example.org already: ${id}.\n`,
+      stderr: `gateway: The organization already has a person ada@example.org: ${id}.\n`,
     });
     expect(await person('ada@example.org', 'rival')).not.toBe(id);
   });
@@ -251,7 +247,7 @@ describe('person disable, enable, role, password, list', () => {
     expect(await verifyPassword(`${PASSWORD}2`, await stored())).toBe(true);
     expect(await fed('', 'person', 'password', id)).toMatchObject({
       code: 1,
-      stderr: 'gateway: Nobody is there to be asked: give --password-stdin, or --no-password.\n',
+      stderr: 'gateway: There is no terminal to ask for a password. Use --password-stdin or --no-password.\n',
     });
     expect(await document('person', 'password', id, '--no-password')).toMatchObject({ password: false });
     expect(await stored()).toBeNull();
@@ -279,7 +275,7 @@ describe('person disable, enable, role, password, list', () => {
     expect(await gateway('person', 'disable', 'ada@example.org')).toEqual({
       code: 1,
       stdout: '',
-      stderr: `gateway: "ada@example.org" names more than one person: ${one} (ada@example.org, organization larkspur), ${two} (ada@example.org, organization rival). Give the id.\n`,
+      stderr: `gateway: "ada@example.org" matches more than one person: ${one} (ada@example.org, organization larkspur), ${two} (ada@example.org, organization rival). Use the id.\n`,
     });
     expect(await document('person', 'disable', '--organization', 'rival', '--email', 'ada@example.org')).toMatchObject({
       person_id: two,
@@ -398,7 +394,7 @@ describe('consent', () => {
     const beside = await consent(credential, grace);
     await document('consent', 'revoke', planted[2].id);
     const told = await fed(PASSWORD, 'person', 'password', ada, '--password-stdin');
-    expect(told.stdout).toContain(`2 active: \`gateway consent list --person ${ada}\` shows them`);
+    expect(told.stdout).toContain(`2 active. List them: \`gateway consent list --person ${ada}\`.`);
     expect(told.stdout).toContain('--end-consents');
     expect(await document('person', 'password', ada, '--no-password')).toMatchObject({
       person_id: ada,

@@ -31,11 +31,7 @@ describe('wrong usage: exit code 2, one line that helps, nothing on standard out
       ['credential', 'update', 'crd_x', '--clear', 'data-access', '--data-access', 'pii'],
       'contradicts',
     ],
-    [
-      'clearing what must be',
-      ['credential', 'update', 'crd_x', '--clear', 'website'],
-      'What can be cleared is channel',
-    ],
+    ['clearing what must be', ['credential', 'update', 'crd_x', '--clear', 'website'], 'Expected one of channel'],
     ['an overlap without unit', ['credential', 'rotate', 'crd_x', '--overlap', '60'], '30s, 15m, 24h or 90d'],
     ['an import of nothing', ['import'], 'FILE'],
     ['no such type', ['import', '--schema', 'zebra'], 'The record types are organization, website'],
@@ -116,7 +112,7 @@ describe('refused: exit code 1, one sentence, nothing on standard output', () =>
     [['credential', 'list', '--installation', 'nobody'], 'There is no installation "nobody".'],
     [['author', 'list', '--website', 'nobody'], 'There is no website "nobody".'],
     [['import', '/nowhere/at/all.ndjson'], '/nowhere/at/all.ndjson cannot be read.'],
-    [['demo'], 'The store is not empty: the demo is loaded into an empty one only.'],
+    [['demo'], 'The store is not empty. The demo loads only into an empty store.'],
   ])('%j', async (argv, sentence) => {
     for (const flags of [[], ['--json']]) {
       expect(await gateway(...argv, ...flags)).toEqual({ code: 1, stdout: '', stderr: `gateway: ${sentence}\n` });

@@ -127,7 +127,7 @@ describe('create is refused', () => {
   test('for a credential that may not pull events either', async () => {
     const restricted = text(await issue(installation, '--channel', 'chn_1_1_1'), 'credential_id');
     const ran = await gateway(...createArguments('--credential', restricted));
-    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('may not be told') });
+    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('lacks a grant') });
   });
 
   test.each(['conversation', 'conversation.*.*', 'message.changed'])('event type %s', async (type) => {

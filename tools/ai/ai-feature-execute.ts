@@ -6,7 +6,7 @@ import { DetectionContext, ExpectedVersion, LanguageCode } from '../../src/views
 export default defineTool({
   name: 'ai_feature_execute',
   title: 'Detect the language of a text',
-  summary: 'Run a language_detection feature on the text given; nothing else is looked at or kept.',
+  summary: 'Run a language_detection feature on the supplied text. No other data is read.',
   rest: 'POST /api/v1/ai/features/{feature_id}/execute',
   effect: 'write',
   tag: 'AI features',
@@ -26,13 +26,15 @@ export default defineTool({
   },
   output: data({
     feature_id: AiFeatureId.schema,
-    version: z.int().min(1).describe('Version that ran.'),
-    type: z.literal('language_detection').describe('What ran.'),
+    version: z.int().min(1).describe('Version of the feature that ran.'),
+    type: z.literal('language_detection').describe('Type of the feature that ran.'),
     output: z
       .strictObject({
-        language: LanguageCode.nullable().describe('ISO 639-1 code; null where the text does not tell.'),
+        language: LanguageCode.nullable().describe(
+          'Detected language as an ISO 639-1 code, or default_language; null if neither is known.',
+        ),
       })
-      .describe('The result.'),
+      .describe('Result of the feature.'),
   }),
   async handle({ input: { feature_id, expected_version, context }, write }) {
     const { version, language } = await write.detectLanguage({

@@ -5,7 +5,7 @@ import { AiFeatureView } from '../../src/views/ai-feature.ts';
 export default defineTool({
   name: 'ai_feature_get',
   title: 'Read an AI feature',
-  summary: 'One AI feature’s active version: name, type, number, whether enabled.',
+  summary: 'One AI feature: name, type, state and active version.',
   rest: 'GET /api/v1/ai/features/{feature_id}',
   effect: 'read',
   tag: 'AI features',

@@ -7,7 +7,7 @@ import { AI_TYPES, AiFeatureListView } from '../../src/views/ai-feature.ts';
 export default defineTool({
   name: 'ai_features_list',
   title: 'List AI features',
-  summary: 'The active version of each AI feature of a website. Listing grants no execution.',
+  summary: 'AI features of a website with their active versions. Being listed does not grant execution.',
   rest: 'GET /api/v1/ai/features',
   effect: 'read',
   tag: 'AI features',

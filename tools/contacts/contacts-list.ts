@@ -23,12 +23,12 @@ export default defineTool({
         .min(1)
         .max(200)
         .optional()
-        .describe('Begin of a field, or its whole value; case-sensitive, no wildcards.'),
+        .describe('Prefix or whole value to find; case-sensitive, no wildcards.'),
       query_field: z
         .enum(['all', ...SEARCH_FIELDS])
         .default('all')
         .describe('Field to search.'),
-      query_match: z.enum(['prefix', 'exact']).default('prefix').describe('How the query is compared.'),
+      query_match: z.enum(['prefix', 'exact']).default('prefix').describe('Kind of match.'),
     },
   },
   output: data({

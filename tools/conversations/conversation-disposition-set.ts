@@ -6,7 +6,7 @@ import { trimmed, writtenText } from '../../src/views/written.ts';
 export default defineTool({
   name: 'conversation_disposition_set',
   title: 'Set a disposition',
-  summary: 'Set one of the website’s configured dispositions on a conversation; its status stays.',
+  summary: 'Set one of the website’s dispositions on a conversation. The status does not change.',
   rest: 'POST /api/v1/conversations/{conversation_id}/disposition',
   effect: 'write',
   tag: 'Conversations',
@@ -19,9 +19,9 @@ export default defineTool({
   input: {
     path: { conversation_id: ConversationId.schema },
     query: ofWebsite,
-    body: { disposition: writtenText(200).describe('Value of an enabled disposition; spaces around it do not count.') },
+    body: { disposition: writtenText(200).describe('Value of an enabled disposition; outer spaces are ignored.') },
   },
-  output: data({ success: z.literal(true).describe('The disposition is set.') }),
+  output: data({ success: z.literal(true).describe('Always true: the disposition is set.') }),
   async handle({ input: { conversation_id, disposition }, write }) {
     await write.setDisposition({ conversation: conversation_id, disposition: trimmed(disposition) });
     return { data: { success: true as const } };

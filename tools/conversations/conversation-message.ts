@@ -7,7 +7,7 @@ import { IncludeInternal, MessageView, publicOnly } from '../../src/views/messag
 export default defineTool({
   name: 'conversation_message',
   title: 'Read a message',
-  summary: 'One stored message with its text; an internal one only with include_internal.',
+  summary: 'One stored message with its text. An internal message needs include_internal.',
   rest: 'GET /api/v1/conversations/{conversation_id}/messages/{message_id}',
   effect: 'read',
   tag: 'Conversations',

@@ -27,9 +27,9 @@ export default defineTool({
   },
   output: data({
     conversation_id: ConversationId.schema,
-    messages: listOf(MessageView.schema).describe('Messages in the order asked for.'),
+    messages: listOf(MessageView.schema).describe('Messages in the requested order.'),
     next_cursor: NextCursor,
-    include_internal: z.boolean().describe('Whether internal notes were asked for.'),
+    include_internal: z.boolean().describe('Whether the request asked for internal messages.'),
     coverage: coverage('persisted_messages'),
   }),
   untrusted: ['/data/messages/*/text', '/data/messages/*/author/name'],

@@ -4,7 +4,7 @@ import { both, DIRECTORY, MSG, PII } from '../../src/core/scopes.ts';
 import { coverage, data, defineTool, inWebsite, listOf, NextCursor } from '../../src/core/tool.ts';
 import { byConversation, bySubject, ConversationView, PLATFORMS, STATUSES } from '../../src/views/conversation.ts';
 
-// PostgreSQL has no year 0, and reads no more than so many digits.
+// PostgreSQL has no year 0, and it limits the length of a timestamp.
 const Moment = z.iso
   .datetime()
   .max(40)
@@ -14,7 +14,7 @@ const Moment = z.iso
 export default defineTool({
   name: 'conversations_list',
   title: 'List conversations',
-  summary: 'Stored conversations of a website, newest first, by filters. Order updated_asc is for incremental sync.',
+  summary: 'Stored conversations of a website, newest first, with filters. Use order updated_asc for incremental sync.',
   rest: 'GET /api/v1/conversations',
   effect: 'read',
   tag: 'Conversations',
@@ -25,7 +25,7 @@ export default defineTool({
     { given: 'query', ...both(MSG, PII) },
     { given: 'operator_id', ...both(DIRECTORY, PII) },
   ],
-  // An id in both orders that are by id; opaque under updated_asc.
+  // The cursor is an id in the order desc, and opaque in the order updated_asc.
   page: { cursor: z.string().min(1).max(200), limit: 25 },
   input: {
     query: {
@@ -37,13 +37,13 @@ export default defineTool({
         .max(200)
         .optional()
         .describe(
-          'Part of the subject, case-insensitive, no wildcards. A page may be empty: go on until next_cursor is null.',
+          'Part of the subject, case-insensitive, no wildcards. Pages may be empty: continue until next_cursor is null.',
         ),
       status: z
         .string()
         .regex(new RegExp(`^(${STATUSES.join('|')})(,(${STATUSES.join('|')})){0,6}$`))
         .optional()
-        .describe(`Separated by commas: ${STATUSES.join(', ')}.`),
+        .describe(`Comma-separated: ${STATUSES.join(', ')}.`),
       platform: z.enum(PLATFORMS).optional().describe('Only this platform.'),
       channel_id: ChannelId.schema.optional().describe('Only this channel.'),
       team_id: TeamId.schema.optional().describe('Only this team.'),
@@ -56,7 +56,7 @@ export default defineTool({
     },
   },
   output: data({
-    conversations: listOf(ConversationView.schema).describe('Conversations in the order asked for.'),
+    conversations: listOf(ConversationView.schema).describe('Conversations in the requested order.'),
     next_cursor: NextCursor,
     coverage: coverage('persisted_conversations'),
   }),

@@ -5,7 +5,7 @@ import { DispositionView } from '../../src/views/catalogue.ts';
 export default defineTool({
   name: 'dispositions',
   title: 'List dispositions',
-  summary: 'Values that conversation_disposition_set takes, with label and group.',
+  summary: 'Values for conversation_disposition_set, with label and group.',
   rest: 'GET /api/v1/dispositions',
   effect: 'read',
   tag: 'Directory and catalogues',

@@ -14,7 +14,9 @@ export default defineTool({
   page: { cursor: PlainId, limit: 25 },
   input: { query: inWebsite },
   output: data({
-    scope: z.literal('website_global').describe('Only entries for every operator of the website.'),
+    scope: z
+      .literal('website_global')
+      .describe('Always website_global: only entries for all operators of the website.'),
     saved_links: listOf(SavedLinkView.schema).describe('Links, newest first.'),
     next_cursor: NextCursor,
     coverage: coverage('website_global_static_saved_links'),

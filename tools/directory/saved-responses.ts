@@ -20,9 +20,11 @@ export default defineTool({
   page: { cursor: PlainId, limit: 25 },
   input: { query: { ...inWebsite, language: Language.default('en').describe('BCP 47 tag, matched exactly.') } },
   output: data({
-    // Canonical tags can be longer than what was asked: sh becomes sr-Latn.
-    language: z.string().max(64).describe('The tag in its canonical form.'),
-    scope: z.literal('website_global').describe('Only entries for every operator of the website.'),
+    // A canonical tag can be longer than the requested one: sh becomes sr-Latn.
+    language: z.string().max(64).describe('Requested language in its canonical form.'),
+    scope: z
+      .literal('website_global')
+      .describe('Always website_global: only entries for all operators of the website.'),
     saved_responses: listOf(SavedResponseView.schema).describe('Responses, newest first.'),
     next_cursor: NextCursor,
     coverage: coverage('website_global_saved_responses'),

@@ -5,7 +5,7 @@ import { coverage, data, defineTool, inWebsite } from '../../src/core/tool.ts';
 export default defineTool({
   name: 'capabilities_list',
   title: 'List granted operations',
-  summary: 'Operations that this credential can call on a website now; others are not granted.',
+  summary: 'Operations that this credential can call on a website now. Absent means not granted.',
   rest: 'GET /api/v1/capabilities',
   effect: 'read',
   tag: 'Discovery',
@@ -19,16 +19,18 @@ export default defineTool({
         z.strictObject({
           operation: z.string().describe('Tool name.'),
           method: z.string().describe('HTTP method.'),
-          path: z.string().describe('REST path.'),
-          kind: z.enum(['read', 'write']).describe('Whether it reads or writes.'),
-          scopes: z.array(z.string()).describe('Scopes it always asks for.'),
-          data_access: z.array(z.string()).describe('Data-access flags it always asks for.'),
+          path: z.string().describe('Path template over REST.'),
+          kind: z.enum(['read', 'write']).describe('Whether the operation reads or writes.'),
+          scopes: z.array(z.string()).describe('Scopes that every call needs.'),
+          data_access: z.array(z.string()).describe('Data-access flags that every call needs.'),
           unrestricted_required: z.boolean().describe('Whether restricted credentials are refused.'),
-          author_required: z.boolean().describe('Whether it writes in the name of a mapped operator.'),
+          author_required: z
+            .boolean()
+            .describe('Whether the operation needs a mapped operator, in whose name it writes.'),
         }),
       )
-      .describe('Granted operations.'),
-    authority_revision: z.int().describe('Rises with every change of the credential.'),
+      .describe('Operations that this credential can call.'),
+    authority_revision: z.int().describe('Revision of the credential; every change raises it.'),
     coverage: coverage('current_installation_capabilities'),
   }),
   async handle({ input, authority, gateway }) {

@@ -13,8 +13,7 @@ const identifier = (prefix: string, noun: string) =>
 export default defineTool({
   name: 'gateway_context',
   title: 'Read own authority',
-  summary:
-    'Who this credential is and what it may do: scopes, websites, data access, restrictions, guides. Start here.',
+  summary: 'Identity and grants of this credential: scopes, websites, data access, restrictions, guides. Start here.',
   rest: 'GET /api/v1/context',
   effect: 'read',
   tag: 'Discovery',
@@ -31,20 +30,20 @@ export default defineTool({
     website_ids: z.array(WebsiteId).describe('Granted websites.'),
     data_access: z
       .strictObject({
-        message_content: z.boolean().describe('Text of messages and what is drawn from it.'),
-        pii: z.boolean().describe('Personal data.'),
-        internal_notes: z.boolean().describe('Internal messages and notes.'),
+        message_content: z.boolean().describe('Whether message texts, and values derived from them, may be shown.'),
+        pii: z.boolean().describe('Whether personal data may be shown.'),
+        internal_notes: z.boolean().describe('Whether internal messages and notes may be shown.'),
       })
-      .describe('Classes of data that may be shown, together with their scopes.'),
+      .describe('Data-access flags. Each class of data also needs its scope.'),
     restrictions: z
       .strictObject({
-        channel_ids: z.array(ChannelId.schema).optional().describe('Only these channels.'),
-        team_ids: z.array(TeamId.schema).optional().describe('Only these teams.'),
-        subsite_ids: z.array(SubsiteId.schema).optional().describe('Only these subsites.'),
+        channel_ids: z.array(ChannelId.schema).optional().describe('Permitted channels; absent means all.'),
+        team_ids: z.array(TeamId.schema).optional().describe('Permitted teams; absent means all.'),
+        subsite_ids: z.array(SubsiteId.schema).optional().describe('Permitted subsites; absent means all.'),
       })
-      .describe('Limits on conversations; an absent dimension is unrestricted.'),
-    authority_expires_at: z.int().min(1).describe('Unix seconds.'),
-    guides: z.array(z.enum(GUIDE_NAMES)).describe('Guides that guide_read gives.'),
+      .describe('Limits on conversations; empty means unrestricted.'),
+    authority_expires_at: z.int().min(1).describe('When the credential expires, in Unix seconds.'),
+    guides: z.array(z.enum(GUIDE_NAMES)).describe('Names of the guides for guide_read.'),
   }),
   async handle({ authority, gateway }) {
     const { channel_ids, team_ids, subsite_ids } = authority.restrictions;

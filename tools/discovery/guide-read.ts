@@ -3,12 +3,12 @@ import { Failure } from '../../src/core/failures.ts';
 import { GUIDE_NAMES } from '../../src/core/guides.ts';
 import { defineTool } from '../../src/core/tool.ts';
 
-const GuideName = z.enum(GUIDE_NAMES).describe('One of the guides that gateway_context lists.');
+const GuideName = z.enum(GUIDE_NAMES).describe('Name of a guide, from gateway_context.');
 
 export default defineTool({
   name: 'guide_read',
   title: 'Read a guide',
-  summary: 'A guide in Markdown: which operations to call in which order, what masks mean, how to recover.',
+  summary: 'A guide in Markdown: which operations to call and in which order, what masks mean, how to recover.',
   rest: 'GET /api/v1/guides/{guide}',
   effect: 'read',
   tag: 'Discovery',
@@ -18,8 +18,8 @@ export default defineTool({
   output: z.strictObject({
     guide: GuideName,
     mime_type: z.literal('text/markdown').describe('Media type of content.'),
-    content: z.string().max(65_536).describe('CommonMark.'),
-    coverage: z.literal('current_installation_guidance').describe('Guides given to this installation.'),
+    content: z.string().max(65_536).describe('Text of the guide in CommonMark.'),
+    coverage: z.literal('current_installation_guidance').describe('Guides that this installation may read.'),
   }),
   async handle({ input, gateway }) {
     const content = gateway.guide(input.guide);

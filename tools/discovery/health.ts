@@ -9,7 +9,7 @@ const Status = z.enum(['ready', 'degraded', 'unavailable']);
 export default defineTool({
   name: 'health',
   title: 'Read website readiness',
-  summary: 'Whether what serves a website is ready, and when each event family last reported.',
+  summary: 'Readiness of the components that serve a website, and the last event of each event family.',
   rest: 'GET /api/v1/health',
   effect: 'read',
   tag: 'Discovery',
@@ -18,24 +18,29 @@ export default defineTool({
   input: { query: inWebsite },
   output: data({
     website_id: WebsiteId,
-    status: Status.describe('ready when every component is, otherwise degraded.'),
+    status: Status.describe('ready if every component is ready, otherwise degraded.'),
     components: z
       .array(
         z.strictObject({
-          name: z.enum(COMPONENTS).describe('Name of the part.'),
-          status: Status.describe('State of the part.'),
-          checked_at: z.int().describe('Unix milliseconds.'),
+          name: z.enum(COMPONENTS).describe('Name of the component.'),
+          status: Status.describe('Status of the component.'),
+          checked_at: z.int().describe('When the component was checked, in Unix milliseconds.'),
         }),
       )
-      .describe('Parts that serve the website.'),
+      .describe('Components that serve the website.'),
     families: z
       .array(
         z.strictObject({
           family: z.enum(EVENT_FAMILIES).describe('Name of the event family.'),
           status: z
             .enum(['live', 'paused', 'unreported'])
-            .describe('paused: held back; unreported: no event so far, or restrictions.'),
-          last_event_at: z.int().nullable().describe('Unix milliseconds; null when unreported.'),
+            .describe(
+              'live: events are delivered; paused: held by the operator; unreported: no event yet, or the credential is restricted.',
+            ),
+          last_event_at: z
+            .int()
+            .nullable()
+            .describe('When the family last had an event, in Unix milliseconds; null if unreported.'),
         }),
       )
       .describe('Event families of the website.'),

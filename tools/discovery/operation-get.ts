@@ -6,7 +6,7 @@ import { coverage, data, defineTool } from '../../src/core/tool.ts';
 export default defineTool({
   name: 'operation_get',
   title: 'Read a write receipt',
-  summary: 'Status of an earlier write of this credential; it never proves the native result.',
+  summary: 'Status of an earlier write of this credential. It does not prove what the write changed.',
   rest: 'GET /api/v1/operations/{operation_id}',
   effect: 'read',
   tag: 'Discovery',
@@ -14,22 +14,24 @@ export default defineTool({
   restrictions: 'none',
   input: {
     path: { operation_id: OperationId },
-    query: { website_id: WebsiteId.describe('Website that the write was made on.') },
+    query: { website_id: WebsiteId.describe('Website of the write.') },
   },
   output: data({
     operation_id: OperationId,
     website_id: WebsiteId,
     operation: z
       .enum(['visitor_note_add', 'conversation_disposition_set', 'ai_feature_execute', 'config_plan'])
-      .describe('The write.'),
+      .describe('Name of the write.'),
     status: z
       .enum(['pending', 'acknowledged', 'outcome_unknown'])
-      .describe('outcome_unknown: the write may or may not have taken effect.'),
+      .describe(
+        'pending: still running; acknowledged: the write was answered; outcome_unknown: it may or may not have taken effect.',
+      ),
     coverage: coverage('gateway_command_receipt'),
   }),
   async handle({ input, read, gateway }) {
     const receipt = await read.operation(input.operation_id);
-    // Whoever may not make the write any more does not hear of it either (contract, Discovery).
+    // A credential that lost the grant for a write does not see its receipts either.
     if (!gateway.operations().some(({ operation }) => operation === receipt.operation)) throw new Failure('not_found');
     return { data: { ...input, ...receipt, coverage: 'gateway_command_receipt' } };
   },

@@ -5,7 +5,7 @@ import { defineTool } from '../../src/core/tool.ts';
 export default defineTool({
   name: 'websites_list',
   title: 'List granted websites',
-  summary: 'Websites this credential may read. Call it first: most operations need a website_id.',
+  summary: 'Websites that this credential may read. Most operations need a website_id.',
   rest: 'GET /api/v1/websites',
   effect: 'read',
   tag: 'Discovery',
@@ -18,7 +18,7 @@ export default defineTool({
         z.strictObject({
           website_id: WebsiteId,
           name: z.string().max(240).describe('Name of the website.'),
-          time_zone: z.string().describe('IANA time zone of its reports.'),
+          time_zone: z.string().describe('IANA time zone of the website, the default for reports.'),
           environment: z.enum(['live', 'test']).describe('Environment of the credential.'),
         }),
       )

@@ -5,7 +5,7 @@ import { Definition, definitionOf, subscribed } from '../../src/views/subscripti
 export default defineTool({
   name: 'subscription_replace',
   title: 'Replace an event subscription',
-  summary: 'Replace the whole definition. Old cursors stop working; use the one answered.',
+  summary: 'Replace the whole definition. Old cursors stop working; use the returned cursor.',
   rest: 'PATCH /api/v1/subscriptions/{subscription_id}',
   effect: 'write',
   tag: 'Events',

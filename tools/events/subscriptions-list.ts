@@ -14,7 +14,7 @@ export default defineTool({
   consent: 'refused',
   errors: ['subscription_corrupt'],
   input: {},
-  output: z.strictObject({ subscriptions: z.array(SubscriptionView).max(20).describe('The subscriptions.') }),
+  output: z.strictObject({ subscriptions: z.array(SubscriptionView).max(20).describe('Subscriptions, oldest first.') }),
   async handle({ read }) {
     return { subscriptions: await read.subscriptions() };
   },

@@ -8,7 +8,7 @@ import { IncludeInternal, MessageView, publicOnly } from '../../src/views/messag
 export default defineTool({
   name: 'conversation_message_attachments',
   title: 'List attachments of a message',
-  summary: 'Metadata of the files of one stored message, newest first.',
+  summary: 'Metadata of the files attached to one stored message, newest first.',
   rest: 'GET /api/v1/conversations/{conversation_id}/messages/{message_id}/attachments',
   effect: 'read',
   tag: 'Files',

@@ -6,7 +6,7 @@ import { RealtimeSessionView } from '../../src/views/realtime.ts';
 export default defineTool({
   name: 'realtime_session_create',
   title: 'Create a realtime session',
-  summary: 'A session of at most an hour, bound to the Origin, and the ticket that opens its socket.',
+  summary: 'Create a session of at most one hour, bound to the Origin, with a ticket that opens its socket.',
   rest: 'POST /api/v1/realtime/sessions',
   effect: 'write',
   tag: 'Realtime',
@@ -29,7 +29,7 @@ export default defineTool({
         .refine((all) => new Set(all).size === all.length)
         .meta({ uniqueItems: true })
         .optional()
-        .describe('Granted websites; all of them where absent.'),
+        .describe('Granted websites; default: all granted websites.'),
     },
   },
   output: RealtimeSessionView,

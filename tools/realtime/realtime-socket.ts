@@ -7,7 +7,7 @@ export default defineTool({
   name: 'realtime_socket',
   title: 'Open the realtime socket',
   summary:
-    'WebSocket upgrade with a ticket in place of the bearer, as Sec-WebSocket-Protocol. Streams pages of receipts.',
+    'WebSocket that streams pages of receipts. Send the ticket in Sec-WebSocket-Protocol instead of a bearer token.',
   rest: 'GET /api/v1/realtime/sessions/{session_id}/socket',
   effect: 'read',
   upgrade: 'websocket',
@@ -20,7 +20,7 @@ export default defineTool({
   errors: ['upgrade_required'],
   input: { path: { session_id: RealtimeSessionId } },
   output: z.strictObject({}),
-  // A request that does not upgrade.
+  // Reached only by a request that does not ask for an upgrade.
   async handle() {
     throw new Failure('upgrade_required');
   },

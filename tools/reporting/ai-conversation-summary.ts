@@ -6,7 +6,7 @@ import { ReportDay, ReportZone } from '../../src/views/report-range.ts';
 export default defineTool({
   name: 'ai_conversation_summary',
   title: 'Summarize AI conversations',
-  summary: 'Counts, response times and results of AI conversations over at most 31 days; null where not granted.',
+  summary: 'Counts, response times and results of AI conversations over at most 31 days. Null: not granted or no data.',
   rest: 'GET /api/v1/analytics/ai-conversations/summary',
   effect: 'read',
   tag: 'Reporting',
@@ -16,10 +16,10 @@ export default defineTool({
   input: {
     query: {
       ...inWebsite,
-      range: z.enum(RANGES).optional().describe('Local days, last-7-days by default; date needs start and end.'),
-      start: ReportDay.optional().describe('First local day, YYYY-MM-DD; with range date only.'),
-      end: ReportDay.optional().describe('Last local day, included, YYYY-MM-DD; at most 31 days with start.'),
-      timezone: ReportZone.optional().describe('IANA time zone of days and hours; the website’s own where absent.'),
+      range: z.enum(RANGES).optional().describe('Period in local days, default last-7-days; date needs start and end.'),
+      start: ReportDay.optional().describe('First local day, YYYY-MM-DD; only with range date.'),
+      end: ReportDay.optional().describe('Last local day, included, YYYY-MM-DD; at most 31 days.'),
+      timezone: ReportZone.optional().describe('IANA time zone; default: the website’s.'),
     },
   },
   output: z.strictObject({ data: ReportSchema.describe('The report.') }),

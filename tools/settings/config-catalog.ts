@@ -6,7 +6,7 @@ import { AREA, PLATFORM_NUMBERS } from '../../src/views/settings.ts';
 export default defineTool({
   name: 'config_catalog',
   title: 'List configuration areas',
-  summary: 'What configuration can be read, and which fields a plan may propose to change.',
+  summary: 'Configuration areas that can be read, and the fields that config_plan can propose to change.',
   rest: 'GET /api/v1/settings/catalog',
   effect: 'read',
   tag: 'Configuration',
@@ -19,14 +19,14 @@ export default defineTool({
         z.strictObject({
           path: z.string().describe('Path for config_get and config_schema.'),
           title: z.string().describe('Name of the area.'),
-          description: z.string().describe('What the area holds.'),
-          item_path: z.string().describe('Path of one item.'),
-          readable: z.boolean().describe('Whether config_get reads it.'),
+          description: z.string().describe('Contents of the area.'),
+          item_path: z.string().describe('Path template of one item.'),
+          readable: z.boolean().describe('Whether config_get can read the area.'),
           plannable_fields: z.array(z.string()).describe('Fields that config_plan takes.'),
-          types: z.array(z.enum(AI_TYPES)).describe('Types of its items.'),
+          types: z.array(z.enum(AI_TYPES)).describe('Types of the items in the area.'),
         }),
       )
-      .describe('Areas of configuration.'),
+      .describe('Configuration areas.'),
     platforms: z
       .array(
         z.strictObject({
@@ -34,7 +34,7 @@ export default defineTool({
           name: z.string().describe('Name of the platform.'),
         }),
       )
-      .describe('What platform_id of a saved response means.'),
+      .describe('Meaning of platform_id in saved responses.'),
     coverage: coverage('configuration_catalog'),
   }),
   async handle() {

@@ -8,7 +8,7 @@ import { itemOf, SettingsPath } from '../../src/views/settings.ts';
 export default defineTool({
   name: 'config_get',
   title: 'Read configuration',
-  summary: 'AI feature metadata by settings path: the whole area page by page, or one item.',
+  summary: 'AI feature metadata by settings path: a page of the area, or one item.',
   rest: 'GET /api/v1/settings/item',
   effect: 'read',
   tag: 'Configuration',
@@ -32,7 +32,7 @@ export default defineTool({
           coverage: coverage('configuration_metadata'),
         }),
       ])
-      .describe('A page of the area, or the item.'),
+      .describe('A page of the area, or one item.'),
   }),
   async handle({ input, read }) {
     const { path, website_id, cursor, limit } = input;

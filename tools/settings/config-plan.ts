@@ -9,7 +9,7 @@ const Value = z.union([z.string(), z.boolean()]);
 export default defineTool({
   name: 'config_plan',
   title: 'Preview a configuration change',
-  summary: 'Show what a change of one AI feature would do. Nothing is changed or can be applied.',
+  summary: 'Preview a change to one AI feature. Nothing is changed, and a preview cannot be applied.',
   rest: 'POST /api/v1/settings/plans',
   effect: 'write',
   tag: 'Configuration',
@@ -24,26 +24,26 @@ export default defineTool({
     body: {
       path: SettingsPath.describe('Settings path of one item: /ai/features/{feature_id}.'),
       expected_version: ExpectedVersion,
-      changes: PlanChanges.describe('What would be changed: name, enabled, or both.'),
+      changes: PlanChanges.describe('Proposed changes: name, enabled, or both.'),
     },
   },
   output: data({
     preview: z
       .strictObject({
         path: SettingsPath,
-        version: z.int().min(1).describe('Version that the preview is of.'),
+        version: z.int().min(1).describe('Version of the feature that the preview compares with.'),
         changes: z
           .array(
             z.strictObject({
-              field: z.enum(['name', 'enabled']).describe('Member that would change.'),
-              from: Value.describe('Present value.'),
-              to: Value.describe('Value it would have.'),
+              field: z.enum(['name', 'enabled']).describe('Field that would change.'),
+              from: Value.describe('Current value.'),
+              to: Value.describe('Proposed value.'),
             }),
           )
-          .describe('What would change; members that would stay the same are left out.'),
-        approval_required: z.literal(true).describe('Always: people apply changes.'),
-        apply_available: z.literal(false).describe('Never: applications cannot apply them.'),
-        status: z.literal('preview_only').describe('What this is.'),
+          .describe('Fields that would change. Fields that keep their value are left out.'),
+        approval_required: z.literal(true).describe('Always true: only people apply changes.'),
+        apply_available: z.literal(false).describe('Always false: applications cannot apply changes.'),
+        status: z.literal('preview_only').describe('Always preview_only: nothing was changed.'),
       })
       .describe('The preview.'),
   }),

@@ -10,7 +10,7 @@ const Schema = z.record(z.string(), z.unknown());
 export default defineTool({
   name: 'config_schema',
   title: 'Read a configuration schema',
-  summary: 'JSON Schema of a configuration item and of the changes that a plan may propose.',
+  summary: 'JSON Schema of a configuration item and of the changes that config_plan takes.',
   rest: 'GET /api/v1/settings/schema',
   effect: 'read',
   tag: 'Configuration',
@@ -20,7 +20,7 @@ export default defineTool({
   output: data({
     path: SettingsPath,
     schema: Schema.describe('JSON Schema 2020-12 of one item.'),
-    plan_schema: Schema.describe('JSON Schema 2020-12 of changes.'),
+    plan_schema: Schema.describe('JSON Schema 2020-12 of the member changes of config_plan.'),
     coverage: coverage('configuration_schema'),
   }),
   async handle({ input, read }) {

@@ -7,7 +7,7 @@ import { matching } from '../../src/views/settings.ts';
 export default defineTool({
   name: 'config_search',
   title: 'Search configuration',
-  summary: 'Settings paths of AI features by a text in name or type label, any case.',
+  summary: 'Settings paths of the AI features whose name or type label contains a text, case-insensitive.',
   rest: 'GET /api/v1/settings/search',
   effect: 'read',
   tag: 'Configuration',
@@ -16,7 +16,7 @@ export default defineTool({
   page: { cursor: AiFeatureId, limit: 25 },
   input: { query: { ...inWebsite, query: z.string().min(1).max(200).describe('Text to find; no wildcards.') } },
   output: data({
-    matches: listOf(AiFeatureMatchView.schema).describe('Features found, by ascending id.'),
+    matches: listOf(AiFeatureMatchView.schema).describe('Matching features by ascending id.'),
     truncated: z.boolean().describe('Whether there is a next page.'),
     next_cursor: NextCursor,
   }),

@@ -22,12 +22,12 @@ export default defineTool({
   input: {
     path: { visitor_id: VisitorId.schema },
     query: ofWebsite,
-    body: { text: writtenText(4000).describe('The note, 1 to 4,000 UTF-16 code units, kept as it is sent.') },
+    body: { text: writtenText(4000).describe('Text of 1 to 4,000 UTF-16 code units, stored as sent.') },
   },
   output: data({
-    success: z.literal(true).describe('The note is stored.'),
+    success: z.literal(true).describe('Always true: the note is stored.'),
     visitor_id: VisitorId.schema,
-    note: NoteAddedSchema.describe('The note as it was stored.'),
+    note: NoteAddedSchema.describe('The note as stored.'),
   }),
   untrusted: ['/data/note/text', '/data/note/author'],
   async handle({ input: { visitor_id, text }, write }) {

@@ -6,7 +6,7 @@ import { VisitorView } from '../../src/views/visitor.ts';
 export default defineTool({
   name: 'visitor_notes',
   title: 'List notes on a visitor',
-  summary: 'Operators’ notes on a visitor and on those linked by an active contact, newest first.',
+  summary: 'Operators’ notes on a visitor and on visitors linked to it by an active contact, newest first.',
   rest: 'GET /api/v1/visitors/{visitor_id}/notes',
   effect: 'read',
   tag: 'Visitors',
