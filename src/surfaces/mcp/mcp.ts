@@ -13,7 +13,7 @@ import { calledLoopback } from '../http/source.ts';
 import { INVALID_REQUEST, PARSE_ERROR, type RequestId, RpcError, readMessage } from '../jsonrpc/envelope.ts';
 import { Exchange } from './exchange.ts';
 import { openRpc, type RpcOptions } from './rpc.ts';
-import { ASSUMED, VERSIONS, type Version, versionOf } from './versions.ts';
+import { ASSUMED, type Version, versionOf } from './versions.ts';
 
 const JSON_TYPE = 'application/json';
 const STREAM_TYPE = 'text/event-stream';
@@ -139,5 +139,9 @@ function negotiate(request: IncomingMessage, version: Version | undefined): void
   const named = accept !== '' && [JSON_TYPE, STREAM_TYPE].every((type) => wanted?.type([type]) !== false);
   if (!named) throw new Failure('not_acceptable');
   requireJson(request);
-  if (!version) throw new RpcError(INVALID_REQUEST, `MCP-Protocol-Version must be one of ${VERSIONS.join(', ')}.`);
+  if (!version)
+    throw new RpcError(
+      INVALID_REQUEST,
+      'MCP-Protocol-Version names a version that is not served here. Send the one that initialize answered.',
+    );
 }
