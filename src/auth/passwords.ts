@@ -50,7 +50,7 @@ export async function hashPassword(password: string): Promise<string> {
   return `$scrypt$ln=${COST.ln},r=${COST.r},p=${COST.p}$${b64(salt)}$${b64(hash)}`;
 }
 
-/** Compared with the password of a person who has none. The refusal takes the same time as any other. */
+/** Compared with the password of a person who has none. The refusal takes as long as every other one. */
 const DUMMY: Parts = { ...COST, salt: Buffer.alloc(SALT, 'nobody'), hash: Buffer.alloc(HASH, 'nobody') };
 
 /**

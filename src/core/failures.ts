@@ -49,7 +49,7 @@ const TABLE = {
   ],
   not_permitted: [
     404,
-    'The credential lacks an authority that this operation requires. Ask the operator of the gateway for it.',
+    'The credential does not have an authority that this operation requires. Ask the operator of the gateway for it.',
   ],
   method_not_allowed: [405, 'This path does not support the HTTP method. Use a method listed in the Allow header.'],
   not_acceptable: [406, 'No media type in Accept is available. Accept a media type that this operation returns.'],

@@ -24,7 +24,7 @@ export function agentCard({ skills, baseUrl }: CardOptions): object {
     description:
       'Reads stored customer-support data for an installed application: reports, conversations, configuration and ' +
       'contacts. It also detects the language of a text. A message has one data part (application/json) with the ' +
-      'members skill and arguments, and starts one task. SendMessage waits up to 30 seconds for the end of the task. ' +
+      'members skill and arguments, and starts one task. SendMessage waits at most 30 seconds for the end of the task. ' +
       'With configuration.returnImmediately it answers at once. A task and its artifact are kept for 15 minutes.',
     version: '1.0.0',
     supportedInterfaces: [{ url: `${baseUrl}/a2a`, protocolBinding: 'JSONRPC', tenant: '', protocolVersion: VERSION }],

@@ -133,7 +133,7 @@ function refuseForeign(request: IncomingMessage, own: URL): void {
 }
 
 function negotiate(request: IncomingMessage, version: Version | undefined): void {
-  // `accepts` reads an absent or empty Accept as any type, but MCP requires that a client names both types.
+  // `accepts` reads an absent or empty Accept as one that takes all types, but MCP requires that a client names both types.
   const accept = request.headers.accept?.trim() ?? '';
   const wanted = accept === BOTH ? undefined : accepts(request);
   const named = accept !== '' && [JSON_TYPE, STREAM_TYPE].every((type) => wanted?.type([type]) !== false);
