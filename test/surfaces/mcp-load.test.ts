@@ -138,8 +138,7 @@ describe('MC-13 requests of different clients', () => {
       for (const [i, client] of clients.entries())
         asked.push(rpc(gateway.port, client.token, 'tools/call', list(i + 1), { id: 1 }));
       // As many as there are connections; the others stand behind them.
-      // Half of the four connections: an app has no more, and the others of its calls wait for them.
-      await until(async () => (await waiting()) === 2);
+      await until(async () => (await waiting()) === 4);
     });
     for (const [i, { body }] of (await within(5_000, Promise.all(asked))).entries()) {
       expect(body).toMatchObject({ id: 1, result: { isError: false } });
