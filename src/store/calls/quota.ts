@@ -10,6 +10,12 @@ export interface Grant {
   readonly burst: number;
 }
 
+/**
+ * Whose turn a quota statement takes. It is not the app's own turn, because slow reads can hold the app's whole share of
+ * connections, and a lease that waits for them refuses the app's other calls. An app has one lease statement at a time.
+ */
+const turnOf = (app: string): string => `${app} quota`;
+
 /** Takes units from an app's bucket (gateway.take_quota). `null` when there is no such app. */
 export async function takeQuota(
   db: Database,
@@ -19,13 +25,15 @@ export async function takeQuota(
   const statement = sql`
     SELECT * FROM gateway.take_quota(${app}, ${ask.need}, ${ask.want}, ${ask.held}, ${ask.unspent},
                                      ${ask.heldIn}, ${ask.windowSeconds}::float8 * interval '1 second')`;
-  const [grant] = await db.query<Grant>(runFor(app, statement));
+  const [grant] = await db.query<Grant>(runFor(turnOf(app), statement));
   return grant ?? null;
 }
 
 /** Takes units that were not leased, even from an empty bucket. The missing units become the app's debt. */
 export async function oweQuota(db: Database, app: string, units: number): Promise<void> {
-  await db.query(runFor(app, sql`UPDATE gateway.quota SET tokens = tokens - ${units}::integer WHERE app_id = ${app}`));
+  await db.query(
+    runFor(turnOf(app), sql`UPDATE gateway.quota SET tokens = tokens - ${units}::integer WHERE app_id = ${app}`),
+  );
 }
 
 /** Whether the store answers but refuses writes: it is read-only, or its disk is full. */
@@ -41,6 +49,6 @@ export async function seeQuota(
            least(a.burst, coalesce(q.tokens + extract(epoch FROM clock_timestamp() - q.at) * a.quota_per_minute / 60.0,
                                    a.burst))::float8 AS remaining
       FROM gateway.app a LEFT JOIN gateway.quota q ON q.app_id = a.id WHERE a.id = ${app}`;
-  const [bucket] = await db.read<Pick<Grant, 'remaining' | 'per_minute' | 'burst'>>(runFor(app, statement));
+  const [bucket] = await db.read<Pick<Grant, 'remaining' | 'per_minute' | 'burst'>>(runFor(turnOf(app), statement));
   return bucket ?? null;
 }
