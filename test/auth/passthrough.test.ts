@@ -4,7 +4,7 @@ import { sql } from '../../src/core/sql.ts';
 import { type Database, openDatabase } from '../../src/store/driver/postgres.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
-import { rpc } from '../surfaces/mcp.support.ts';
+import { rpc } from '../support/surfaces/mcp.ts';
 
 /** Everything that goes from us to PostgreSQL, byte for byte: texts, parameters, names. */
 const sent: Buffer[] = [];

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { cliDatabase, demoApp, document, gateway, issue, text } from '../support/cli.ts';
 import type { TestDatabase } from '../support/database.ts';
-import { cliDatabase, demoApp, document, gateway, issue, text } from './support.ts';
 
 let database: TestDatabase;
 let installation: string;

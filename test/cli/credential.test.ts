@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { revokeCredential, rotateCredential } from '../../src/auth/issue.ts';
 import { SCOPES } from '../../src/core/scopes.ts';
 import { loadAuthority } from '../../src/store/calls/authority.ts';
+import { cliDatabase, type Document, demoApp, digest, document, dump, gateway, issue, text } from '../support/cli.ts';
 import type { TestDatabase } from '../support/database.ts';
-import { cliDatabase, type Document, demoApp, digest, document, dump, gateway, issue, text } from './support.ts';
 
 let database: TestDatabase;
 let installation: string;

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { isEmpty } from '../../src/cli/demo.ts';
 import { SCOPES } from '../../src/core/scopes.ts';
 import { loadAuthority } from '../../src/store/calls/authority.ts';
+import { cliDatabase, digest, document, dump, gateway, parse } from '../support/cli.ts';
 import type { TestDatabase } from '../support/database.ts';
-import { cliDatabase, digest, document, dump, gateway, parse } from './support.ts';
 
 let database: TestDatabase;
 beforeEach(async () => {

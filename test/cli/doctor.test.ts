@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { newSecret } from '../../src/auth/tokens.ts';
 import { demoAccess } from '../../src/cli/demo.ts';
+import { cliDatabase, gateway, parse } from '../support/cli.ts';
 import type { TestDatabase } from '../support/database.ts';
 import { openTestGateway } from '../support/gateway.ts';
-import { examples, requestOf, writer } from '../surfaces/wire.support.ts';
-import { cliDatabase, gateway, parse } from './support.ts';
+import { examples, requestOf, writer } from '../support/surfaces/wire.ts';
 
 // One defect a database: each test shows that its check sees it, and that no other check does.
 let database: TestDatabase;

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { RECORD_TYPES } from '../../src/sources/files/records.ts';
+import { cliDatabase, document, gateway, parse } from '../support/cli.ts';
 import type { TestDatabase } from '../support/database.ts';
-import { cliDatabase, document, gateway, parse } from './support.ts';
 
 let database: TestDatabase;
 let folder: string;

@@ -3,7 +3,6 @@ import { PassThrough, Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { newId } from '../../src/auth/issue.ts';
 import { verifyPassword } from '../../src/auth/passwords.ts';
-import type { TestDatabase } from '../support/database.ts';
 import {
   cliDatabase,
   type Document,
@@ -15,7 +14,8 @@ import {
   parse,
   type Ran,
   text,
-} from './support.ts';
+} from '../support/cli.ts';
+import type { TestDatabase } from '../support/database.ts';
 
 let database: TestDatabase;
 let installation: string;

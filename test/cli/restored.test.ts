@@ -2,12 +2,12 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
-import { append, create, definition, pull } from '../events/subscriptions.support.ts';
-import { addEndpoint, openReceiver, run, tell, until } from '../events/webhooks.support.ts';
+import { cliDatabase, gateway as command, document } from '../support/cli.ts';
 import { issue } from '../support/credentials.ts';
 import type { TestDatabase } from '../support/database.ts';
+import { append, create, definition, pull } from '../support/events/subscriptions.ts';
+import { addEndpoint, openReceiver, run, tell, until } from '../support/events/webhooks.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
-import { cliDatabase, gateway as command, document } from './support.ts';
 
 /** `gateway restored`, and what else a store in the past or from the future is met with. */
 let database: TestDatabase;

@@ -2,10 +2,10 @@ import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { openReceiver, type Receiver, run, tell, until, verified } from '../events/webhooks.support.ts';
+import { cliDatabase, demoApp, document, dump, gateway, issue, text } from '../support/cli.ts';
 import type { TestDatabase } from '../support/database.ts';
+import { openReceiver, type Receiver, run, tell, until, verified } from '../support/events/webhooks.ts';
 import { KEYS } from '../support/keys.ts';
-import { cliDatabase, demoApp, document, dump, gateway, issue, text } from './support.ts';
 
 let database: TestDatabase;
 let installation: string;

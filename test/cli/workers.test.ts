@@ -4,12 +4,12 @@ import { type IncomingMessage, request } from 'node:http';
 import { createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { definition } from '../events/subscriptions.support.ts';
-import { readScrape, type Series, sumOf } from '../observe/observe.support.ts';
+import { gateway } from '../support/cli.ts';
 import { issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
+import { definition } from '../support/events/subscriptions.ts';
+import { readScrape, type Series, sumOf } from '../support/observe.ts';
 import { type Replica, startReplica } from '../support/replica.ts';
-import { gateway } from './support.ts';
 
 /** `gateway serve --workers`: processes that share the port. */
 let database: TestDatabase;

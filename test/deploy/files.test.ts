@@ -11,7 +11,6 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { EXPECTED, readConfig } from '../../src/config/config.ts';
 import { packageRoot } from '../../src/config/package.ts';
-import { CERTIFICATE, KEY } from '../events/certificate.ts';
 import {
   databaseStatements,
   environmentOf,
@@ -22,7 +21,8 @@ import {
   readDockerfile,
   type Service,
   stepOf,
-} from './files.ts';
+} from '../support/deploy.ts';
+import { CERTIFICATE, KEY } from '../support/events/certificate.ts';
 
 /** What a deployment is started with names things that exist, and its parts agree with one another. */
 const GIVEN = {

@@ -20,7 +20,6 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { packageRoot } from '../../src/config/package.ts';
 import { closeClusters, openCluster } from '../support/cluster.ts';
-import { freePort } from '../support/port.ts';
 import {
   databaseStatements,
   environmentOf,
@@ -30,7 +29,8 @@ import {
   readCompose,
   readDockerfile,
   stepOf,
-} from './files.ts';
+} from '../support/deploy.ts';
+import { freePort } from '../support/port.ts';
 
 /**
  * compose.yaml without Docker: `npm run build && node dist/test/deploy/transcript.js`. Runs the Dockerfile's steps in plain

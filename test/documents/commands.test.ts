@@ -16,11 +16,11 @@ import { newSecret, type SecretKind } from '../../src/auth/tokens.ts';
 import { packageRoot } from '../../src/config/package.ts';
 import { newWebhookSecret } from '../../src/events/webhooks/signature.ts';
 import { type Started, start } from '../bench/processes.ts';
+import { type Command, commandsOf } from '../support/documents/blocks.ts';
+import { hasClients, type OwnServer, openOwnServer } from '../support/documents/server.ts';
+import { openShell, type Shell } from '../support/documents/shell.ts';
 import { freePort } from '../support/port.ts';
 import { built } from '../support/replica.ts';
-import { type Command, commandsOf } from './blocks.ts';
-import { hasClients, type OwnServer, openOwnServer } from './server.ts';
-import { openShell, type Shell } from './shell.ts';
 
 /**
  * Every command of the documents runs: the fenced `sh` blocks, in order, in one shell, in a folder like a checkout, against
@@ -55,12 +55,15 @@ const NOT_HERE: readonly (readonly [command: RegExp, reason: string])[] = [
   [/^node dist\/test\/(faults|bench)\//, 'takes minutes of both cores'],
   [
     /^npx @modelcontextprotocol\/inspector /,
-    'fetches a package; its command line runs in test/surfaces/mcp-clients.test.ts',
+    'fetches a package; its command line runs in test/surfaces/mcp/clients.test.ts',
   ],
   [/^claude mcp add /, 'another program; its arguments are held by test/surfaces/welcome.test.ts'],
   [/^docker compose /, 'needs a Docker engine: test/deploy holds what compose.yaml names'],
   [/^node dist\/test\/deploy\//, 'needs caddy, and takes minutes'],
-  [/^psql /, 'needs a PostgreSQL server of the operator’s own: test/store/pooler.test.ts gives the role its limits'],
+  [
+    /^psql /,
+    'needs a PostgreSQL server of the operator’s own: test/store/open/pooler.test.ts gives the role its limits',
+  ],
   [/^\[ -e \.env \] /, 'makes the settings of docker compose: test/deploy/files.test.ts'],
   [/person add /, 'asks for a password on a terminal: test/cli/person.test.ts'],
   [/^createuser --pwprompt /, 'asks for a password on a terminal'],

@@ -2,8 +2,8 @@ import { finished } from 'node:stream/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EVENT_FAMILIES, EVENT_KINDS } from '../../src/core/events.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
+import { appended, heads, plant, receipts } from '../support/events/journal.ts';
 import { openTestGateway } from '../support/gateway.ts';
-import { appended, heads, plant, receipts } from './journal.support.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Keyring } from '../../src/auth/keys.ts';
 import { type CursorState, readCursor, writeCursor } from '../../src/events/cursors.ts';
 import type { Issued } from '../support/credentials.ts';
+import { append, create, definition, pull, tool } from '../support/events/subscriptions.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { KEYS, RENEWED_KEYS } from '../support/keys.ts';
-import { append, create, definition, pull, tool } from './subscriptions.support.ts';
 
 /** Checks CU-01, CU-02 and CU-05. */
 const hex = (length: number) => fc.stringMatching(new RegExp(`^[a-f0-9]{${length}}$`));

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { cliDatabase, gateway as command, document } from '../cli/support.ts';
+import { cliDatabase, gateway as command, document } from '../support/cli.ts';
 import type { TestDatabase } from '../support/database.ts';
+import { heads, receipts } from '../support/events/journal.ts';
+import { create, definition, pull } from '../support/events/subscriptions.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
-import { heads, receipts } from './journal.support.ts';
-import { create, definition, pull } from './subscriptions.support.ts';
 
 let database: TestDatabase;
 let gateway: TestGateway;

@@ -3,7 +3,7 @@ import { keepJournals, startRounds } from '../../src/events/rounds.ts';
 import { beatFamilies } from '../../src/store/events/journal.ts';
 import { issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
-import { heads, plant, receipts } from './journal.support.ts';
+import { heads, plant, receipts } from '../support/events/journal.ts';
 
 let database: TestDatabase;
 let installation: string;

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/store/driver/postgres.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
-import { plant } from './journal.support.ts';
+import { plant } from '../support/events/journal.ts';
 
 const CHANNEL = 'gateway_journal';
 let database: TestDatabase;

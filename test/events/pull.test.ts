@@ -5,8 +5,8 @@ import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { wanting } from '../../src/core/events.ts';
 import { type Mergeable, merge, type Scanned } from '../../src/events/merge.ts';
+import { ALL_FAMILIES, append, create, definition, pull, tool } from '../support/events/subscriptions.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
-import { ALL_FAMILIES, append, create, definition, pull, tool } from './subscriptions.support.ts';
 
 const TYPES = ALL_FAMILIES.flatMap((family) =>
   ['changed', 'removed', 'snapshot', 'gap', 'heartbeat'].map((kind) => `${family}.${kind}`),

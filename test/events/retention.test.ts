@@ -3,7 +3,7 @@ import { keepJournals } from '../../src/events/rounds.ts';
 import { brokenJournals } from '../../src/store/doctor/doctor.ts';
 import { trimJournals } from '../../src/store/events/journal.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
-import { heads, plant, receipts } from './journal.support.ts';
+import { heads, plant, receipts } from '../support/events/journal.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {

@@ -8,11 +8,11 @@ import { promisify } from 'node:util';
 import type postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { packageRoot } from '../../src/config/package.ts';
-import { MCP_HEADERS, mcpOf, restOf, sample, WRITES, type WriteName } from '../ledger/commands.ts';
-import { doctor } from '../support/audit.ts';
 import { type Issued, issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
+import { doctor } from '../support/doctor.ts';
 import { times } from '../support/form.ts';
+import { MCP_HEADERS, mcpOf, restOf, sample, WRITES, type WriteName } from '../support/ledger/commands.ts';
 import { type Replica, startReplica } from '../support/replica.ts';
 
 /**

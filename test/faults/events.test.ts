@@ -4,13 +4,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type postgres from 'postgres';
 import { expect, it } from 'vitest';
-import { plant } from '../events/journal.support.ts';
-import { Client, type Door, doorOf, newTicket, ORIGIN, openSession } from '../events/realtime.support.ts';
-import { definition } from '../events/subscriptions.support.ts';
-import { addEndpoint, answer, openReceiver, until, verified } from '../events/webhooks.support.ts';
-import { doctor } from '../support/audit.ts';
 import { issue } from '../support/credentials.ts';
 import { freshDatabase } from '../support/database.ts';
+import { doctor } from '../support/doctor.ts';
+import { plant } from '../support/events/journal.ts';
+import { Client, type Door, doorOf, newTicket, ORIGIN, openSession } from '../support/events/realtime.ts';
+import { definition } from '../support/events/subscriptions.ts';
+import { addEndpoint, answer, openReceiver, until, verified } from '../support/events/webhooks.ts';
 import { times } from '../support/form.ts';
 import { pool, type Replica } from '../support/replica.ts';
 
@@ -18,7 +18,7 @@ import { pool, type Replica } from '../support/replica.ts';
  * F-09 as a whole: twelve writers on three websites, two replicas that are killed, and readers of every kind.
  */
 const SECONDS = times(4, 60);
-const WRITER = fileURLToPath(new URL('journal.writer.mjs', import.meta.url));
+const WRITER = fileURLToPath(new URL('../support/faults/journal-writer.mjs', import.meta.url));
 const WRITERS = 6;
 const WEBSITES = ['web_1_1', 'web_1_2', 'web_1_3'];
 

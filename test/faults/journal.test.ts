@@ -4,13 +4,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type postgres from 'postgres';
 import { expect, it } from 'vitest';
-import { plant } from '../events/journal.support.ts';
-import { doctor } from '../support/audit.ts';
 import { freshDatabase } from '../support/database.ts';
+import { doctor } from '../support/doctor.ts';
+import { plant } from '../support/events/journal.ts';
 import { times } from '../support/form.ts';
 
 /** F-09, the writers' half: journals under concurrent writers that roll back, are ended and are killed. */
-const WRITER = fileURLToPath(new URL('journal.writer.mjs', import.meta.url));
+const WRITER = fileURLToPath(new URL('../support/faults/journal-writer.mjs', import.meta.url));
 const WRITERS = 6;
 const SECONDS = times(4, 60);
 

@@ -4,9 +4,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { sql } from '../../src/core/sql.ts';
 import { type Database, openDatabase, StoreUnreachable } from '../../src/store/driver/postgres.ts';
-import { doctor } from '../support/audit.ts';
 import { issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
+import { doctor } from '../support/doctor.ts';
 import {
   everyPoint,
   type MessagePoint,

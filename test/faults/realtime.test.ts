@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import type postgres from 'postgres';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { doctor } from '../support/doctor.ts';
 import {
   Client,
   connected,
@@ -16,9 +17,8 @@ import {
   openSession,
   plantWebsites,
   Raw,
-} from '../events/realtime.support.ts';
-import { append, create, definition } from '../events/subscriptions.support.ts';
-import { doctor } from '../support/audit.ts';
+} from '../support/events/realtime.ts';
+import { append, create, definition } from '../support/events/subscriptions.ts';
 import { times } from '../support/form.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { pool, type Replica, startReplica } from '../support/replica.ts';

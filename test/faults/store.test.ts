@@ -8,7 +8,7 @@ import { importRecords } from '../../src/sources/import.ts';
 import { type Database, openDatabase, StoreUnreachable } from '../../src/store/driver/postgres.ts';
 import { type EmbeddedStore, openEmbedded } from '../../src/store/embedded/embedded.ts';
 import { migrate } from '../../src/store/open/migrate.ts';
-import { doctor } from '../support/audit.ts';
+import { doctor } from '../support/doctor.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { scratch } from '../support/scratch.ts';
 

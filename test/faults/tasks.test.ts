@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { doctor } from '../support/audit.ts';
 import { type Issued, issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
+import { doctor } from '../support/doctor.ts';
 import { times } from '../support/form.ts';
 import { type Replica, startReplica } from '../support/replica.ts';
 

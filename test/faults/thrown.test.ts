@@ -6,16 +6,16 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { packageRoot } from '../../src/config/package.ts';
-import { cursorOf, subscriptionId } from '../auth/planted.ts';
-import { CONTRACT_SKILLS } from '../laws/contract.ts';
-import { doctor } from '../support/audit.ts';
+import { cursorOf, subscriptionId } from '../support/authority/planted.ts';
+import { CONTRACT_SKILLS } from '../support/contract.ts';
 import { type Issued, issue } from '../support/credentials.ts';
 import { freshDatabase } from '../support/database.ts';
+import { doctor } from '../support/doctor.ts';
 import { type Answer, openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startReplica } from '../support/replica.ts';
-import { rpc as a2a, work } from '../surfaces/a2a.support.ts';
-import { rpc as mcp } from '../surfaces/mcp.support.ts';
-import { examples, requestOf, urlOf, WEB, writer } from '../surfaces/wire.support.ts';
+import { rpc as a2a, work } from '../support/surfaces/a2a.ts';
+import { rpc as mcp } from '../support/surfaces/mcp.ts';
+import { examples, requestOf, urlOf, WEB, writer } from '../support/surfaces/wire.ts';
 
 /**
  * F-23: what a handler throws is the one 500 that there is, as a problem and with nothing of what was thrown, and the

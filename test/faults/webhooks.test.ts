@@ -11,7 +11,10 @@ import type postgres from 'postgres';
 import { afterAll, expect, it } from 'vitest';
 import { packageRoot } from '../../src/config/package.ts';
 import { newWebhookSecret } from '../../src/events/webhooks/signature.ts';
-import { CERTIFICATE, KEY } from '../events/certificate.ts';
+import { issue } from '../support/credentials.ts';
+import { freshDatabase, type TestDatabase } from '../support/database.ts';
+import { doctor } from '../support/doctor.ts';
+import { CERTIFICATE, KEY } from '../support/events/certificate.ts';
 import {
   addEndpoint,
   answer,
@@ -21,10 +24,7 @@ import {
   tell,
   until,
   verified,
-} from '../events/webhooks.support.ts';
-import { doctor } from '../support/audit.ts';
-import { issue } from '../support/credentials.ts';
-import { freshDatabase, type TestDatabase } from '../support/database.ts';
+} from '../support/events/webhooks.ts';
 import { times } from '../support/form.ts';
 import { KEYS } from '../support/keys.ts';
 import { pool, type Replica, startReplica } from '../support/replica.ts';

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, type TaskMeta } from 'vitest';
-import { WRITES, type WriteName } from '../ledger/commands.ts';
+import { faultsOn, generator, pickFrom, WRITE } from '../support/faults/write-faults.ts';
+import { DATABASE, type FaultWorld, openFaultWorld, type Told, type Trial } from '../support/faults/writes.ts';
 import { LONG } from '../support/form.ts';
+import { WRITES, type WriteName } from '../support/ledger/commands.ts';
 import { everyPoint, type Messages, type Point } from '../support/pgwire.ts';
 import { type Pool, pool, type Replica, startReplica } from '../support/replica.ts';
-import { faultsOn, generator, pickFrom, WRITE } from './writes.faults.ts';
-import { DATABASE, type FaultWorld, openFaultWorld, type Told, type Trial } from './writes.support.ts';
 
 /**
  * The four writes under faults (checks, section 15): whatever dies and whenever, a key has one effect at most, an

@@ -12,7 +12,7 @@ import { mcpSurface } from '../../src/surfaces/mcp/mcp.ts';
 import { restSurface } from '../../src/surfaces/rest/rest.ts';
 import { type Issued, issue } from '../support/credentials.ts';
 import { BASE_URL, openTestGateway, type TestGateway } from '../support/gateway.ts';
-import { bearer, Client, http, mcp, note, serve } from './served.support.ts';
+import { bearer, Client, http, mcp, note, serve } from '../support/hostile/served.ts';
 
 /** What callers hold in memory, with budgets small enough to be used up. */
 const KIB = 1024;

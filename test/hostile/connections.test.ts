@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Issued, issue } from '../support/credentials.ts';
-import { bearer, Client, http, mcp, note, type Served, serve } from './served.support.ts';
+import { bearer, Client, http, mcp, note, type Served, serve } from '../support/hostile/served.ts';
 
 /** What lies around the contract: the life of a connection, memory, the books. Everything against `gateway serve`. */
 let served: Served;

@@ -3,6 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/auth/issue.ts';
 import type { DataAccess } from '../../src/core/scopes.ts';
 import { migrations } from '../../src/store/open/migrate.ts';
+import { issue } from '../support/credentials.ts';
+import { freshDatabase, type TestDatabase } from '../support/database.ts';
+import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import {
   CALLBACK,
   consented,
@@ -18,11 +21,8 @@ import {
   SAME,
   type TestClient,
   token,
-} from '../auth/oauth/oauth.support.ts';
-import { issue } from '../support/credentials.ts';
-import { freshDatabase, type TestDatabase } from '../support/database.ts';
-import { openTestGateway, type TestGateway } from '../support/gateway.ts';
-import { rpc } from '../surfaces/mcp.support.ts';
+} from '../support/oauth/oauth.ts';
+import { rpc } from '../support/surfaces/mcp.ts';
 
 /** A consent is what the page showed: the credential can take from it afterwards, and add nothing. */
 const SCOPES = ['website_read', 'conversation_read', 'contact_read', 'contact_read_pii'] as const;

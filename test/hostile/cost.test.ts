@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Corridor } from '../../src/gateway/call.ts';
 import { openGateway } from '../../src/gateway/open.ts';
 import { type Database, StoreUnreachable } from '../../src/store/driver/postgres.ts';
-import { World, webId } from '../auth/world.ts';
+import { World, webId } from '../support/authority/world.ts';
 import { type Issued, issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { KEYS } from '../support/keys.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openKeys } from '../../src/config/keys.ts';
 import { openEmbedded } from '../../src/store/embedded/embedded.ts';
-import { isRoot, nobody } from '../store/embedded.support.ts';
+import { isRoot, nobody } from '../support/embedded.ts';
 
 let folder: string;
 let said: string[];

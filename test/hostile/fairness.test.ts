@@ -3,9 +3,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { times } from '../support/form.ts';
+import { Clients, counted, plant, plantLong, quantile, type Shot } from '../support/hostile/fairness.ts';
 import { type Replica, startReplica } from '../support/replica.ts';
-import { work } from '../surfaces/a2a.support.ts';
-import { Clients, counted, plant, plantLong, quantile, type Shot } from './fairness.support.ts';
+import { work } from '../support/surfaces/a2a.ts';
 
 /**
  * One app at full quota makes the dearest calls that it may, and starves nobody: a served gateway in a process of its own,

@@ -11,8 +11,8 @@ import {
   openSession,
   plantWebsites,
   Raw,
-} from '../events/realtime.support.ts';
-import { append, create, definition } from '../events/subscriptions.support.ts';
+} from '../support/events/realtime.ts';
+import { append, create, definition } from '../support/events/subscriptions.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 
 let gateway: TestGateway;

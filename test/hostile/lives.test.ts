@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Issued, issue } from '../support/credentials.ts';
 import { times } from '../support/form.ts';
-import { bearer, Client, http, mcp, note, type Served, serve } from './served.support.ts';
+import { bearer, Client, http, mcp, note, type Served, serve } from '../support/hostile/served.ts';
 
 /**
  * Lives of connections, drawn at random: requests of every surface, pipelined, half-closed, reset, read slowly, written

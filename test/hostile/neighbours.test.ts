@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { openEmbedded } from '../../src/store/embedded/embedded.ts';
-import { Bench, isRoot, nobody, postmasterPid, query } from '../store/embedded.support.ts';
+import { Bench, isRoot, nobody, postmasterPid, query } from '../support/embedded.ts';
 import { startReplica } from '../support/replica.ts';
 
 /** Other processes on the host, and the store that the gateway runs itself. */

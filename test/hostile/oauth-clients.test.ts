@@ -3,6 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newSecret } from '../../src/auth/tokens.ts';
 import type { Database } from '../../src/store/driver/postgres.ts';
+import { freshDatabase, type TestDatabase } from '../support/database.ts';
+import { type Answer, openTestGateway, type TestGateway } from '../support/gateway.ts';
 import {
   basic,
   consented,
@@ -14,9 +16,7 @@ import {
   post,
   RESOURCE,
   token,
-} from '../auth/oauth/oauth.support.ts';
-import { freshDatabase, type TestDatabase } from '../support/database.ts';
-import { type Answer, openTestGateway, type TestGateway } from '../support/gateway.ts';
+} from '../support/oauth/oauth.ts';
 
 /** What strangers and clients can do at the token endpoint as often as they like. */
 const CREDENTIALS = { grant_type: 'client_credentials', resource: RESOURCE.rest } as const;

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { connected, frame, handshake, holder, openSession, plantWebsites, Raw } from '../events/realtime.support.ts';
+import { connected, frame, handshake, holder, openSession, plantWebsites, Raw } from '../support/events/realtime.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 
 // A hundred frames at once and twenty a second are a client's allowance; here a ping goes out every 10 ms.

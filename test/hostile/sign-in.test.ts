@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { purgeOAuth } from '../../src/store/sign-in/oauth.ts';
 import { beginSignIn } from '../../src/store/sign-in/sessions.ts';
+import { type Answer, openTestGateway, type TestGateway } from '../support/gateway.ts';
 import {
   cookieOf,
   doorFrom,
@@ -15,8 +16,7 @@ import {
   request,
   SAME,
   type TestClient,
-} from '../auth/oauth/oauth.support.ts';
-import { type Answer, openTestGateway, type TestGateway } from '../support/gateway.ts';
+} from '../support/oauth/oauth.ts';
 
 /** Passwords that are guessed from many addresses, and one address that wants all the work. */
 const ACCOUNT = 50;

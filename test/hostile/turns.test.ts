@@ -8,12 +8,12 @@ import { Lanes } from '../../src/gateway/lanes.ts';
 import { openGateway } from '../../src/gateway/open.ts';
 import { type Database, openDatabase, StoreUnreachable, sqlState } from '../../src/store/driver/postgres.ts';
 import { type Held, placesFor, RUNNING_HERE, roomFor } from '../../src/tasks/places.ts';
-import { OPERATIONS, pathOf } from '../auth/expected.ts';
-import { World, webId } from '../auth/world.ts';
+import { OPERATIONS, pathOf } from '../support/authority/expected.ts';
+import { World, webId } from '../support/authority/world.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { openTestGateway } from '../support/gateway.ts';
 import { KEYS } from '../support/keys.ts';
-import { argumentsOf } from '../surfaces/mcp.support.ts';
+import { argumentsOf } from '../support/surfaces/mcp.ts';
 
 /** Whatever callers share is shared out by app: nobody has all of it, and nobody is passed over. */
 let database: TestDatabase;

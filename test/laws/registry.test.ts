@@ -5,7 +5,7 @@ import { jsonSchema } from '../../src/core/json-schema.ts';
 import { SCOPES } from '../../src/core/scopes.ts';
 import { loadTools } from '../../src/gateway/load.ts';
 import { generated } from '../../src/process/generate.ts';
-import { CONTRACT, CONTRACT_REALTIME } from './contract.ts';
+import { CONTRACT, CONTRACT_REALTIME } from '../support/contract.ts';
 
 const registry = await loadTools();
 const files = (await readdir(new URL('tools/', packageRoot), { recursive: true })).filter((name) =>

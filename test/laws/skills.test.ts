@@ -6,7 +6,7 @@ import { jsonSchema } from '../../src/core/json-schema.ts';
 import { defineSkill } from '../../src/core/skill.ts';
 import { loadSkills, loadTools } from '../../src/gateway/load.ts';
 import { argumentsOf, Skills } from '../../src/gateway/skills.ts';
-import { CONTRACT_SKILLS } from './contract.ts';
+import { CONTRACT_SKILLS } from '../support/contract.ts';
 
 const registry = await loadTools();
 const skills = await loadSkills(registry);

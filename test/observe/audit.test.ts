@@ -4,7 +4,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import { newSecret } from '../../src/auth/tokens.ts';
 import { tellRunCall } from '../../src/observe/run-calls.ts';
 import { teller } from '../../src/surfaces/http/records.ts';
-import { family, refreshing, session } from '../auth/oauth/ends.support.ts';
+import type { Issued } from '../support/credentials.ts';
+import { Client, connected, holder, openSession } from '../support/events/realtime.ts';
+import { BASE_URL, openTestGateway, type TestGateway } from '../support/gateway.ts';
+import { family, refreshing, session } from '../support/oauth/ends.ts';
 import {
   basic,
   csrfOf,
@@ -20,13 +23,10 @@ import {
   SAME,
   type TestClient,
   token as tokenOf,
-} from '../auth/oauth/oauth.support.ts';
-import { Client, connected, holder, openSession } from '../events/realtime.support.ts';
-import type { Issued } from '../support/credentials.ts';
-import { BASE_URL, openTestGateway, type TestGateway } from '../support/gateway.ts';
-import { rpc as a2a, work } from '../surfaces/a2a.support.ts';
-import { rpc as mcp } from '../surfaces/mcp.support.ts';
-import { type Example, examples, freshKey, parse, raw, writer } from '../surfaces/wire.support.ts';
+} from '../support/oauth/oauth.ts';
+import { rpc as a2a, work } from '../support/surfaces/a2a.ts';
+import { rpc as mcp } from '../support/surfaces/mcp.ts';
+import { type Example, examples, freshKey, parse, raw, writer } from '../support/surfaces/wire.ts';
 
 /** LG-02: what somebody may have to answer for has a record, with who, what, under which request, and how it was decided. */
 const MARK = 'zqx7canary';

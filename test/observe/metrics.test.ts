@@ -22,11 +22,11 @@ import { openAllowed } from '../../src/surfaces/http/source.ts';
 import { type Issued, issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { LONG, times } from '../support/form.ts';
+import { type Collector, openCollector, readScrape, type Series, sumOf } from '../support/observe.ts';
 import { openProxy, type WireProxy } from '../support/pgwire.ts';
 import { type Replica, startReplica } from '../support/replica.ts';
-import { rpc as a2a, work } from '../surfaces/a2a.support.ts';
-import { rpc as mcp } from '../surfaces/mcp.support.ts';
-import { type Collector, openCollector, readScrape, type Series, sumOf } from './observe.support.ts';
+import { rpc as a2a, work } from '../support/surfaces/a2a.ts';
+import { rpc as mcp } from '../support/surfaces/mcp.ts';
 
 const MARK = 'zqx7canary';
 

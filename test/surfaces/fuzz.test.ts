@@ -2,14 +2,14 @@ import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { FAILURE_CODES, Failure, statusOf } from '../../src/core/failures.ts';
 import type { Tool } from '../../src/core/tool.ts';
-import { cursorOf, subscriptionId } from '../auth/planted.ts';
-import { CANARY, type Canary, plantReceipt, receiptId, World } from '../auth/world.ts';
-import { ORIGIN } from '../events/realtime.support.ts';
-import { CONTRACT_SKILLS } from '../laws/contract.ts';
+import { cursorOf, subscriptionId } from '../support/authority/planted.ts';
+import { CANARY, type Canary, plantReceipt, receiptId, World } from '../support/authority/world.ts';
+import { CONTRACT_SKILLS } from '../support/contract.ts';
 import type { Grant, Issued } from '../support/credentials.ts';
+import { ORIGIN } from '../support/events/realtime.ts';
 import { times } from '../support/form.ts';
 import { type Answer, openTestGateway, type TestGateway } from '../support/gateway.ts';
-import { rpc as a2a, post as a2aPost, messageId } from './a2a.support.ts';
+import { rpc as a2a, post as a2aPost, messageId } from '../support/surfaces/a2a.ts';
 import {
   addressOf,
   type Body,
@@ -23,9 +23,9 @@ import {
   type Schema,
   seed,
   value,
-} from './generated.support.ts';
-import { rpc as mcp, post as mcpPost } from './mcp.support.ts';
-import { type Example, examples, freshKey } from './wire.support.ts';
+} from '../support/surfaces/generated.ts';
+import { rpc as mcp, post as mcpPost } from '../support/surfaces/mcp.ts';
+import { type Example, examples, freshKey } from '../support/surfaces/wire.ts';
 
 /**
  * Requests drawn from what the gateway serves (the OpenAPI document, `tools/list`, the agent card), valid ones and such

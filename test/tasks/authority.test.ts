@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { digestOf, newSecret } from '../../src/auth/tokens.ts';
 import { SCOPES } from '../../src/core/scopes.ts';
 import type { Issued } from '../support/credentials.ts';
-import { CONTACT, newMessage, openWorld, probe, until, type World } from './world.ts';
+import { CONTACT, newMessage, openWorld, probe, until, type World } from '../support/tasks.ts';
 
 /** A2-08 and F-13: what is published, and who reads it, goes by the authority of that moment. */
 let world: World;

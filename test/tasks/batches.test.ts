@@ -7,7 +7,7 @@ import { type Database, StoreUnreachable } from '../../src/store/driver/postgres
 import { renewTasks } from '../../src/store/tasks/tasks.ts';
 import type { Task } from '../../src/tasks/tasks.ts';
 import type { Issued } from '../support/credentials.ts';
-import { newMessage, openWorld, probe, type Replica, type Sending, until, type World } from './world.ts';
+import { newMessage, openWorld, probe, type Replica, type Sending, until, type World } from '../support/tasks.ts';
 
 /** Tasks that are accepted, or end, together: each is decided on by itself, and none is held up by another. */
 type Step = 'accept_tasks' | 'end_tasks';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Task, TaskQuery } from '../../src/tasks/tasks.ts';
 import type { Issued } from '../support/credentials.ts';
-import { openWorld, probe, until, type World } from './world.ts';
+import { openWorld, probe, until, type World } from '../support/tasks.ts';
 
 /** A2-09: a credential's unexpired tasks, the latest state first, page by page. */
 let world: World;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Failure } from '../../src/core/failures.ts';
 import { MessageIdConflict } from '../../src/tasks/tasks.ts';
 import type { Issued } from '../support/credentials.ts';
-import { CONTACT, newMessage, openWorld, probe, until, type World } from './world.ts';
+import { CONTACT, newMessage, openWorld, probe, until, type World } from '../support/tasks.ts';
 
 /** A2-05: a message makes one task, whoever sends it how often and to which replica. And what a task costs. */
 let world: World;

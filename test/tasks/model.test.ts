@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { sweep } from '../../src/tasks/sweeper.ts';
 import { MessageIdConflict } from '../../src/tasks/tasks.ts';
 import type { Issued } from '../support/credentials.ts';
-import { CONTACT, newMessage, openWorld, probe, type Replica, until, type World } from './world.ts';
+import { CONTACT, newMessage, openWorld, probe, type Replica, until, type World } from '../support/tasks.ts';
 
 /** The state machine over two replicas against a model of a few lines (decisions, section 20). */
 let world: World;

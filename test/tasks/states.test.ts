@@ -5,7 +5,7 @@ import { sweep } from '../../src/tasks/sweeper.ts';
 import type { Task } from '../../src/tasks/tasks.ts';
 import type { Issued } from '../support/credentials.ts';
 import { times } from '../support/form.ts';
-import { newMessage, openWorld, type Probe, probe, type Replica, until, type World } from './world.ts';
+import { newMessage, openWorld, type Probe, probe, type Replica, until, type World } from '../support/tasks.ts';
 
 /** A2-06 and A2-07: an end is an end, and five of an installation run at a time, whatever the number of replicas. */
 let world: World;

@@ -4,7 +4,7 @@ import { compile } from '../../src/core/sql.ts';
 import { type Database, StoreUnreachable } from '../../src/store/driver/postgres.ts';
 import { sweep } from '../../src/tasks/sweeper.ts';
 import { openProxy, type WireProxy } from '../support/pgwire.ts';
-import { newMessage, openWorld, probe, type Replica, until, type World } from './world.ts';
+import { newMessage, openWorld, probe, type Replica, until, type World } from '../support/tasks.ts';
 
 /** What the store holds of a task, how long, and what a lost connection makes of it. */
 let world: World;

@@ -7,8 +7,8 @@ import { StaleAuthority } from '../../src/store/calls/guard.ts';
 import { openReads } from '../../src/store/calls/reads.ts';
 import { reportStatement } from '../../src/store/calls/report-sql.ts';
 import tool from '../../tools/reporting/ai-conversation-summary.ts';
-import { expectedReport } from './report.oracle.ts';
-import { EVERYTHING, openReports, type Reports, SCOPES, ZONES } from './report.support.ts';
+import { expectedReport } from '../support/report/oracle.ts';
+import { EVERYTHING, openReports, type Reports, SCOPES, ZONES } from '../support/report/report.ts';
 
 let store: Reports;
 const site: Reports['site'] = (n) => store.site(n);

@@ -3,8 +3,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RESOURCES, type Resource } from '../../../src/core/authority.ts';
 import { Failure } from '../../../src/core/failures.ts';
 import { type Answer, BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
-import { rpc } from '../../surfaces/mcp.support.ts';
-import { consented, formOf, newClient, newSession, RESOURCE, type TestClient, token } from './oauth.support.ts';
+import {
+  consented,
+  formOf,
+  newClient,
+  newSession,
+  RESOURCE,
+  type TestClient,
+  token,
+} from '../../support/oauth/oauth.ts';
+import { rpc } from '../../support/surfaces/mcp.ts';
 
 let gateway: TestGateway;
 let client: TestClient;

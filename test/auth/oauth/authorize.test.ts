@@ -35,7 +35,7 @@ import {
   signedIn,
   type TestClient,
   token,
-} from './oauth.support.ts';
+} from '../../support/oauth/oauth.ts';
 
 let gateway: TestGateway;
 let client: TestClient;

@@ -30,7 +30,7 @@ import {
   newPerson,
   signedIn,
   type TestClient,
-} from './oauth.support.ts';
+} from '../../support/oauth/oauth.ts';
 
 /** OU-05: real clients against a gateway that is known by the address it is reached at, as any real one is. */
 let database: TestDatabase;

@@ -15,8 +15,6 @@ import { openEmbedded } from '../../../src/store/embedded/embedded.ts';
 import { migrate } from '../../../src/store/open/migrate.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
-import { DEMO_NOW } from '../../support/postgres.ts';
-import type { Replica } from '../../support/replica.ts';
 import {
   because,
   family,
@@ -29,7 +27,7 @@ import {
   startProcess,
   tokenAt,
   worth,
-} from './ends.support.ts';
+} from '../../support/oauth/ends.ts';
 import {
   basic,
   csrfOf,
@@ -43,7 +41,9 @@ import {
   signedIn,
   type TestClient,
   token,
-} from './oauth.support.ts';
+} from '../../support/oauth/oauth.ts';
+import { DEMO_NOW } from '../../support/postgres.ts';
+import type { Replica } from '../../support/replica.ts';
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;

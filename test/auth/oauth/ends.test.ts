@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RESOURCES, type Resource } from '../../../src/core/authority.ts';
-import { document, text } from '../../cli/support.ts';
+import { document, text } from '../../support/cli.ts';
 import type { TestGateway } from '../../support/gateway.ts';
 import {
   because,
@@ -17,7 +17,7 @@ import {
   refusal,
   session,
   worth,
-} from './ends.support.ts';
+} from '../../support/oauth/ends.ts';
 import {
   basic,
   formOf,
@@ -28,7 +28,7 @@ import {
   request,
   type TestClient,
   token,
-} from './oauth.support.ts';
+} from '../../support/oauth/oauth.ts';
 
 /** How tokens end, each time at the very next request and on both gateways, which have the authority in memory. */
 let pair: Pair;

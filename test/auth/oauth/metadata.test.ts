@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { metadataDocuments } from '../../../src/auth/oauth/metadata.ts';
 import { SCOPES } from '../../../src/core/scopes.ts';
 import { BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
-import { post as rpc } from '../../surfaces/mcp.support.ts';
-import { formOf, newClient, pkce, post, RESOURCE, request } from './oauth.support.ts';
+import { formOf, newClient, pkce, post, RESOURCE, request } from '../../support/oauth/oauth.ts';
+import { post as rpc } from '../../support/surfaces/mcp.ts';
 
 let gateway: TestGateway;
 beforeAll(async () => {

@@ -9,8 +9,6 @@ import { type Database, openDatabase } from '../../../src/store/driver/postgres.
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
 import { LONG } from '../../support/form.ts';
 import { type Answer, BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
-import { everyPoint, openProxy, type WireProxy } from '../../support/pgwire.ts';
-import type { Replica } from '../../support/replica.ts';
 import {
   because,
   codeOf,
@@ -26,8 +24,20 @@ import {
   startProcess,
   tokenAt,
   worth,
-} from './ends.support.ts';
-import { csrfOf, formOf, newClient, newPerson, pkce, post, request, type TestClient, token } from './oauth.support.ts';
+} from '../../support/oauth/ends.ts';
+import {
+  csrfOf,
+  formOf,
+  newClient,
+  newPerson,
+  pkce,
+  post,
+  request,
+  type TestClient,
+  token,
+} from '../../support/oauth/oauth.ts';
+import { everyPoint, openProxy, type WireProxy } from '../../support/pgwire.ts';
+import type { Replica } from '../../support/replica.ts';
 
 let database: TestDatabase;
 let proxy: WireProxy;

@@ -14,7 +14,7 @@ import {
   RESOURCE,
   type TestClient,
   token,
-} from './oauth.support.ts';
+} from '../../support/oauth/oauth.ts';
 
 let gateway: TestGateway;
 let client: TestClient;

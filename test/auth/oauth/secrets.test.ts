@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rotateCredential } from '../../../src/auth/issue.ts';
-import { dump } from '../../cli/support.ts';
+import { dump } from '../../support/cli.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
 import { type Answer, type AskOptions, openTestGateway, type TestGateway } from '../../support/gateway.ts';
-import { codeOf, exchangeOf, refreshing, startProcess } from './ends.support.ts';
+import { codeOf, exchangeOf, refreshing, startProcess } from '../../support/oauth/ends.ts';
 import {
   basic,
   cookieOf,
@@ -21,7 +21,7 @@ import {
   RESOURCE,
   request,
   token,
-} from './oauth.support.ts';
+} from '../../support/oauth/oauth.ts';
 
 /** TK-02 and LG-01 for OAuth: a secret is in the one answer that disclosed it, and nowhere else. */
 const WRONG_PASSWORD = 'incorrect horse battery staple';

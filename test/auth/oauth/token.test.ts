@@ -32,7 +32,7 @@ import {
   seedOf,
   type TestClient,
   token,
-} from './oauth.support.ts';
+} from '../../support/oauth/oauth.ts';
 
 let gateway: TestGateway;
 let client: TestClient;

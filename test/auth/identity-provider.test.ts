@@ -1,0 +1,517 @@
+import { randomBytes } from 'node:crypto';
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import pino from 'pino';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type IdentityProvider, NotVouchedFor, openIdentityProvider } from '../../src/auth/identity-provider.ts';
+import { newId } from '../../src/auth/issue.ts';
+import { openOAuth } from '../../src/auth/oauth/services.ts';
+import { insertPerson, type Role } from '../../src/store/administration/people.ts';
+import { type RunningServer, startServer } from '../../src/surfaces/http/server.ts';
+import { openSource } from '../../src/surfaces/http/source.ts';
+import { oauthSurface } from '../../src/surfaces/oauth/oauth.ts';
+import { issue } from '../support/credentials.ts';
+import { freshDatabase, type TestDatabase } from '../support/database.ts';
+import { Browser, openTestProvider, type TestProvider } from '../support/oauth/identity-provider.ts';
+
+const HTTPS = 'https://gateway.example';
+const HTTP = 'http://127.0.0.1:8787';
+const CALLBACK = '/oauth/identity/callback';
+const APP = 'https://app.example/cb';
+const ADA = { sub: 'ada-1', email: 'ada@example.org', email_verified: true };
+
+let database: TestDatabase;
+let provider: TestProvider;
+let identity: IdentityProvider;
+let credential: string;
+const servers = new Map<string, RunningServer>();
+const log: string[] = [];
+
+beforeAll(async () => {
+  database = await freshDatabase('demo');
+  provider = await openTestProvider([HTTPS + CALLBACK, HTTP + CALLBACK]);
+  identity = openIdentityProvider(provider);
+  ({ credential } = await issue(database.sql, 1));
+  await database.sql`UPDATE gateway.credential SET callbacks = ${[APP]} WHERE id = ${credential}`;
+  for (const baseUrl of [HTTPS, HTTP]) servers.set(baseUrl, await serverAt(baseUrl, identity));
+});
+afterAll(async () => {
+  await Promise.all([...servers.values()].map((server) => server.close()));
+  await provider.close();
+  await database.close();
+});
+beforeEach(async () => {
+  provider.account = ADA;
+  await person();
+});
+afterEach(async () => {
+  Object.assign(provider, { forge: undefined, distort: undefined });
+  await database.sql`DELETE FROM gateway.person`;
+});
+
+const serverAt = (baseUrl: string, at: IdentityProvider): Promise<RunningServer> =>
+  startServer({
+    host: '127.0.0.1',
+    baseUrl: 'http://127.0.0.1:8787',
+    port: 0,
+    tls: undefined,
+    log: pino({ level: 'trace', base: null }, { write: (line: string) => void log.push(line) }),
+    handlers: [oauthSurface(openOAuth({ baseUrl, db: database.db, skillScopes: [] }), openSource([]), at)],
+    otherwise: (_request, response) => void response.writeHead(404).end(),
+  });
+
+async function person(email = ADA.email, role: Role = 'admin'): Promise<string> {
+  const made = await insertPerson(database.db, { id: newId('prs'), tenant: '1', email, role, password: null });
+  if (!made) throw new Error('there already');
+  return made.id;
+}
+
+const newBrowser = (): Browser => new Browser(new Map([...servers].map(([origin, { port }]) => [origin, port])));
+
+const query = (changes: Readonly<Record<string, string>> = {}): string =>
+  new URLSearchParams({
+    response_type: 'code',
+    client_id: credential,
+    redirect_uri: APP,
+    resource: changes['base'] ?? HTTPS,
+    scope: 'website_read',
+    state: randomBytes(16).toString('hex'),
+    code_challenge: randomBytes(32).toString('base64url'),
+    code_challenge_method: 'S256',
+    ...changes,
+  }).toString();
+
+const atCallback = (url: URL): boolean => url.pathname === CALLBACK;
+
+const sessions = async (): Promise<number> =>
+  (await database.sql`SELECT count(*)::integer AS n FROM gateway.session`)[0]?.['n'];
+const subjects = async (): Promise<unknown[]> =>
+  (await database.sql`SELECT subject FROM gateway.person ORDER BY email`).map(({ subject }) => subject);
+
+describe('a person signs in at the identity provider', () => {
+  it.each([
+    [HTTPS, '__Host-igw_session', '__Host-igw_identity', '; Secure'],
+    [HTTP, 'igw_session', 'igw_identity', ''],
+  ])('over %s, there and back, to the app’s own request', async (base, session, kept, secure) => {
+    const asks = query({ resource: base });
+    const browser = newBrowser();
+    const away = await browser.go(`${base}/oauth/identity?${asks}`, (url) => url.origin === provider.origin);
+    const sent = new URL(away.url).searchParams;
+    expect(Object.fromEntries(sent)).toEqual({
+      client_id: 'gateway',
+      redirect_uri: base + CALLBACK,
+      response_type: 'code',
+      scope: 'openid email',
+      state: expect.stringMatching(/^[\w-]{43}$/),
+      nonce: expect.stringMatching(/^[\w-]{43}$/),
+      code_challenge: expect.stringMatching(/^[\w-]{43}$/),
+      code_challenge_method: 'S256',
+    });
+    expect([...browser.cookies(base).keys()]).toEqual([kept]);
+    const back = await browser.go(away.url, (url) => url.pathname === '/oauth/authorize');
+    expect(back.url).toBe(`${base}/oauth/authorize?${asks}`);
+    // What was kept is gone; who is signed in stays.
+    expect([...browser.cookies(base).keys()]).toEqual([session]);
+    const page = await browser.go(back.url);
+    expect(page.status).toBe(200);
+    expect(page.text).toContain(ADA.email);
+    expect(page.text).toContain('name="csrf"');
+    expect(await subjects()).toEqual([`${provider.issuer} ada-1`]);
+    const cookies = await cookiesOf(base);
+    expect(cookies).toEqual([
+      expect.stringMatching(new RegExp(`^${kept}=[\\w-]+; Path=/; Max-Age=600; HttpOnly; SameSite=Lax${secure}$`)),
+      expect.stringMatching(
+        new RegExp(`^${session}=igwp_\\w{49}; Path=/; Max-Age=3600; HttpOnly; SameSite=Lax${secure}$`),
+      ),
+      `${kept}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax${secure}`,
+    ]);
+  });
+
+  /** The Set-Cookie headers of one sign-in, as they were sent. */
+  async function cookiesOf(base: string): Promise<string[]> {
+    const browser = newBrowser();
+    const raw = async (address: string): Promise<{ cookies: string[]; location: string }> => {
+      const url = new URL(address);
+      const answer = await fetch(`http://127.0.0.1:${servers.get(base)?.port}${url.pathname}${url.search}`, {
+        redirect: 'manual',
+        headers: { cookie: [...browser.cookies(base)].map(([name, value]) => `${name}=${value}`).join('; ') },
+      });
+      expect(answer.status).toBe(303);
+      return { cookies: answer.headers.getSetCookie(), location: answer.headers.get('location') ?? '' };
+    };
+    const begun = await raw(`${base}/oauth/identity?${query({ resource: base })}`);
+    const [name = '', value = ''] = begun.cookies[0]?.split(';')[0]?.split('=') ?? [];
+    browser.cookies(base).set(name, value);
+    const { url } = await browser.go(begun.location, atCallback);
+    return [...begun.cookies, ...(await raw(url)).cookies];
+  }
+
+  it('with the e-mail address in the ID token, or only at the userinfo endpoint', async () => {
+    provider.forge = (claims) => ({ ...claims, email: ADA.email, email_verified: true });
+    const before = provider.asked.length;
+    await expect(signedIn()).resolves.toBe(true);
+    expect(provider.asked.slice(before)).not.toContain('GET /me');
+    provider.forge = undefined;
+    await database.sql`UPDATE gateway.person SET subject = NULL`;
+    await expect(signedIn()).resolves.toBe(true);
+    expect(provider.asked).toContain('GET /me');
+  });
+
+  it('at a provider that takes the secret in the form only', async () => {
+    const other = await openTestProvider([HTTPS + CALLBACK], 'client_secret_post');
+    try {
+      other.account = ADA;
+      const at = openIdentityProvider(other);
+      const { url, kept } = await at.begin(HTTPS + CALLBACK);
+      const back = await newBrowser().go(url, atCallback);
+      expect(await at.finish(new URL(back.url), kept)).toEqual({ subject: `${other.issuer} ada-1`, email: ADA.email });
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('asks the issuer nothing before the first sign-in, and for its documents once', async () => {
+    const at = openIdentityProvider(provider);
+    expect(at.name).toBe(new URL(provider.issuer).host);
+    const before = provider.asked.length;
+    expect(provider.asked).toHaveLength(before);
+    await Promise.all(Array.from({ length: 5 }, () => at.begin(HTTPS + CALLBACK)));
+    expect(provider.asked.slice(before)).toEqual(['GET /.well-known/openid-configuration']);
+  });
+});
+
+/** Whether a whole sign-in of `account` ends at the consent page. */
+async function signedIn(): Promise<boolean> {
+  const browser = newBrowser();
+  const page = await browser.go(`${HTTPS}/oauth/identity?${query()}`);
+  const there = page.status === 200 && page.text.includes('name="csrf"');
+  expect(browser.cookies(HTTPS).has('__Host-igw_session')).toBe(there);
+  expect(browser.cookies(HTTPS).has('__Host-igw_identity')).toBe(false);
+  if (!there) {
+    expect(page.status).toBe(403);
+    expect(page.text).toContain('<h1>');
+    expect(await sessions()).toBe(0);
+  }
+  return there;
+}
+
+describe('whoever the provider does not vouch for is refused', () => {
+  const now = (): number => Math.floor(Date.now() / 1000);
+
+  it.each<[string, NonNullable<TestProvider['forge']>, boolean]>([
+    ['an ID token as it is, signed anew', (claims) => claims, true],
+    ['another nonce', (claims) => ({ ...claims, nonce: 'another' }), false],
+    ['no nonce', ({ nonce: _, ...claims }) => claims, false],
+    ['another issuer', (claims) => ({ ...claims, iss: 'http://127.0.0.1:1' }), false],
+    ['another audience', (claims) => ({ ...claims, aud: 'another' }), false],
+    [
+      'several audiences without us as the party',
+      (claims) => ({ ...claims, aud: ['gateway', 'another'], azp: 'another' }),
+      false,
+    ],
+    ['an hour ago', (claims) => ({ ...claims, iat: now() - 7200, exp: now() - 3600 }), false],
+    ['no end', ({ exp: _, ...claims }) => claims, false],
+    ['no subject', ({ sub: _, ...claims }) => claims, false],
+  ])('an ID token with %s', async (_, forge, may) => {
+    provider.forge = forge;
+    expect(await signedIn()).toBe(may);
+  });
+
+  const idToken = (change: (token: string) => string | undefined) => (path: string, body: string) => {
+    if (path !== '/token') return body;
+    const told: Record<string, unknown> = JSON.parse(body);
+    return JSON.stringify({ ...told, id_token: change(String(told['id_token'])) });
+  };
+  it.each<[string, NonNullable<TestProvider['distort']>]>([
+    ['no ID token', idToken(() => undefined)],
+    ['a signature that is not its own', idToken((token) => token.replace(/\.[^.]{8}([^.]+)$/, '.AAAAAAAA$1'))],
+    ['no signature', idToken((token) => token.replace(/\.[^.]+$/, '.'))],
+    [
+      'an algorithm that is none',
+      idToken((token) => `${Buffer.from('{"alg":"none"}').toString('base64url')}.${token.split('.')[1]}.`),
+    ],
+    [
+      'claims that were changed',
+      idToken((token) => {
+        const [head, body = '', signature] = token.split('.');
+        const claims = { ...JSON.parse(Buffer.from(body, 'base64url').toString()), sub: 'eve' };
+        return `${head}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.${signature}`;
+      }),
+    ],
+    [
+      'userinfo of somebody else',
+      (path, body) => (path === '/me' ? JSON.stringify({ ...JSON.parse(body), sub: 'eve' }) : body),
+    ],
+  ])('an answer with %s', async (_, distort) => {
+    provider.distort = distort;
+    expect(await signedIn()).toBe(false);
+    expect(await subjects()).toEqual([null]);
+  });
+
+  it.each<[string, object]>([
+    ['an unverified e-mail address', { email_verified: false }],
+    ['one of which nothing is said', { email_verified: undefined }],
+    ['one that is verified in words only', { email_verified: 'true' }],
+    ['no e-mail address', { email: undefined }],
+    ['another verified one', { email: 'eve@example.org' }],
+  ])('%s matches nobody, unless the subject is known', async (_, changed) => {
+    provider.account = { ...ADA, ...changed };
+    expect(await signedIn()).toBe(false);
+    expect(await subjects()).toEqual([null]);
+    provider.account = ADA;
+    expect(await signedIn()).toBe(true);
+    provider.account = { ...ADA, ...changed };
+    expect(await signedIn()).toBe(true);
+  });
+
+  it('another subject with the address of a bound person', async () => {
+    expect(await signedIn()).toBe(true);
+    await database.sql`DELETE FROM gateway.session`;
+    provider.account = { ...ADA, sub: 'eve-1' };
+    expect(await signedIn()).toBe(false);
+  });
+
+  it.each([
+    ['disabled', 'UPDATE gateway.person SET disabled_at = now()'],
+    ['an operator', "UPDATE gateway.person SET role = 'operator'"],
+    ['of another organization', 'UPDATE gateway.person SET tenant = 7'],
+  ])('a person who is %s', async (_, change) => {
+    await database.sql`INSERT INTO platform.organization (tenant, external_id, name) VALUES (7, 'rival', 'Rival')
+      ON CONFLICT DO NOTHING`;
+    await database.sql.unsafe(change);
+    expect(await signedIn()).toBe(false);
+  });
+
+  it('whoever refuses to sign in there', async () => {
+    provider.account = undefined;
+    expect(await signedIn()).toBe(false);
+  });
+});
+
+describe('an answer that is not for this browser, or not the first', () => {
+  async function away(browser: Browser, base = HTTPS): Promise<string> {
+    return (await browser.go(`${base}/oauth/identity?${query()}`, atCallback)).url;
+  }
+  /** Delivers the provider's answer; 400 or 403 and no session. */
+  async function refusedAt(browser: Browser, url: string, status: number): Promise<void> {
+    const page = await browser.go(url);
+    expect(page.status).toBe(status);
+    expect(page.headers['content-type']).toBe('text/html; charset=utf-8');
+    expect(browser.cookies(HTTPS).size).toBe(0);
+    expect(await sessions()).toBe(0);
+  }
+  const changed = (url: string, name: string, value: string | undefined): string => {
+    const to = new URL(url);
+    if (value === undefined) to.searchParams.delete(name);
+    else to.searchParams.set(name, value);
+    return to.href;
+  };
+
+  it('in a browser that began nothing: a stolen or planted answer signs nobody in', async () => {
+    const url = await away(newBrowser());
+    await refusedAt(newBrowser(), url, 400);
+  });
+
+  it('in a browser that began another sign-in', async () => {
+    const url = await away(newBrowser());
+    const victim = newBrowser();
+    await away(victim);
+    await refusedAt(victim, url, 403);
+  });
+
+  it.each<[string, string, string | undefined]>([
+    ['another state', 'state', 'x'.repeat(43)],
+    ['no state', 'state', undefined],
+    ['another issuer (RFC 9207)', 'iss', 'https://evil.example'],
+    ['no issuer where the provider promises it', 'iss', undefined],
+    ['another code', 'code', 'x'.repeat(43)],
+    ['no code', 'code', undefined],
+  ])('%s', async (_, name, value) => {
+    const browser = newBrowser();
+    await refusedAt(browser, changed(await away(browser), name, value), 403);
+  });
+
+  it('a state twice', async () => {
+    const browser = newBrowser();
+    const url = await away(browser);
+    await refusedAt(browser, `${url}&state=${new URL(url).searchParams.get('state')}`, 403);
+  });
+
+  it('a second time: what was kept served once, and the code too', async () => {
+    const browser = newBrowser();
+    const url = await away(browser);
+    const kept = browser.cookies(HTTPS).get('__Host-igw_identity') ?? '';
+    expect((await browser.go(url)).status).toBe(200);
+    await database.sql`DELETE FROM gateway.session`;
+    browser.cookies(HTTPS).clear();
+    expect((await browser.go(url)).status).toBe(400);
+    browser.cookies(HTTPS).set('__Host-igw_identity', kept);
+    await refusedAt(browser, url, 403);
+  });
+
+  it.each([
+    ['no base64', '***'],
+    ['nothing deflated', 'AAAA'],
+    ['other members', 'q1YqSy0qzszPU7JSUFAA0Vx4AA'],
+    ['a bomb', 'bomb'],
+  ])('a kept value of %s', async (_, value) => {
+    const browser = newBrowser();
+    const url = await away(browser);
+    const bomb = deflateRawSync(JSON.stringify({ query: 'x'.repeat(1_000_000) })).toString('base64url');
+    browser.cookies(HTTPS).set('__Host-igw_identity', value === 'bomb' ? bomb : value);
+    await refusedAt(browser, url, 400);
+  });
+
+  it('a kept query that is none is not sent on to', async () => {
+    const browser = newBrowser();
+    const url = await away(browser);
+    const jar = browser.cookies(HTTPS);
+    const bytes = inflateRawSync(Buffer.from(jar.get('__Host-igw_identity') ?? '', 'base64url'));
+    const { query: asks, ...kept } = JSON.parse(bytes.toString());
+    const planted = { ...kept, query: `${asks}\r\nSet-Cookie: planted=1` };
+    jar.set('__Host-igw_identity', deflateRawSync(JSON.stringify(planted)).toString('base64url'));
+    await refusedAt(browser, url, 400);
+  });
+
+  it('a verifier, nonce or state that somebody else kept', async () => {
+    const one = await identity.begin(HTTPS + CALLBACK);
+    const two = await identity.begin(HTTPS + CALLBACK);
+    for (const member of ['state', 'nonce', 'verifier'] as const) {
+      const { url } = await newBrowser().go(one.url, atCallback);
+      const mixed = { ...one.kept, [member]: two.kept[member] };
+      await expect(identity.finish(new URL(url), mixed), member).rejects.toThrow(NotVouchedFor);
+    }
+    const { url } = await newBrowser().go(one.url, atCallback);
+    await expect(identity.finish(new URL(url), one.kept)).resolves.toMatchObject({ email: ADA.email });
+  });
+
+  it('a Host header of the browser’s own changes nothing', async () => {
+    const browser = new Browser(
+      new Map([
+        [HTTPS, servers.get(HTTPS)?.port ?? 0],
+        ['https://evil.example', servers.get(HTTPS)?.port ?? 0],
+      ]),
+    );
+    const page = await browser.go(
+      `https://evil.example/oauth/identity?${query()}`,
+      (url) => url.origin === provider.origin,
+    );
+    expect(new URL(page.url).searchParams.get('redirect_uri')).toBe(HTTPS + CALLBACK);
+  });
+});
+
+describe('the app’s request', () => {
+  const begun = async (asks: string): Promise<number> =>
+    (await newBrowser().go(`${HTTPS}/oauth/identity?${asks}`, (url) => url.origin === provider.origin)).status;
+
+  it('is kept as it came, up to what a cookie holds', async () => {
+    const state = randomBytes(512).toString('hex');
+    const browser = newBrowser();
+    const asks = query({ state });
+    const page = await browser.go(`${HTTPS}/oauth/identity?${asks}`, (url) => url.pathname === '/oauth/authorize');
+    expect(page.url).toBe(`${HTTPS}/oauth/authorize?${asks}`);
+  });
+
+  it.each([
+    ['no client', () => query({ client_id: '' })],
+    ['an unknown client', () => query({ client_id: newId('crd') })],
+    ['two clients', () => `${query()}&client_id=${credential}`],
+    ['nothing', () => ''],
+    ['another callback than the client’s', () => query({ redirect_uri: 'https://evil.example/cb' })],
+  ])('of %s begins nothing', async (_, asks) => {
+    const before = provider.asked.length;
+    expect(await begun(asks())).toBe(400);
+    expect(provider.asked).toHaveLength(before);
+  });
+});
+
+describe('a provider that is not there', () => {
+  it('is 503 with Retry-After, and is asked again the next time', async () => {
+    const gone = await openTestProvider([HTTPS + CALLBACK]);
+    gone.account = ADA;
+    gone.distort = () => ({ status: 502, body: '<html>bad gateway</html>' });
+    const server = await serverAt(HTTPS, openIdentityProvider(gone));
+    const browser = new Browser(new Map([[HTTPS, server.port]]));
+    try {
+      const page = await browser.go(`${HTTPS}/oauth/identity?${query()}`);
+      expect(page.status).toBe(503);
+      expect(page.headers['retry-after']).toBe('5');
+      expect(page.text).toContain('<h1>');
+      gone.distort = undefined;
+      const { url } = await browser.go(`${HTTPS}/oauth/identity?${query()}`, atCallback);
+      expect(atCallback(new URL(url))).toBe(true);
+      gone.distort = (path, body) => (path === '/token' ? { status: 502, body: '<html>bad gateway</html>' } : body);
+      expect((await browser.go(url)).status).toBe(503);
+      const late = (await browser.go(`${HTTPS}/oauth/identity?${query()}`, atCallback)).url;
+      await gone.close();
+      expect((await browser.go(late)).status).toBe(503);
+      expect(await sessions()).toBe(0);
+    } finally {
+      await server.close();
+    }
+  });
+
+  it('that does not know the gateway is 503 too: its operator has to mend that, and the person cannot', async () => {
+    const at = openIdentityProvider({ ...provider, clientSecret: 'wrong' });
+    const { url, kept } = await at.begin(HTTPS + CALLBACK);
+    const back = await newBrowser().go(url, atCallback);
+    await expect(at.finish(new URL(back.url), kept)).rejects.toMatchObject({ code: 'service_unavailable' });
+  });
+
+  it.each([
+    [401, 'invalid_client'],
+    [400, 'unauthorized_client'],
+    [500, 'server_error'],
+  ])('that answers the code with %i %s is 503; with invalid_grant it is the code', async (status, error) => {
+    const { url, kept } = await identity.begin(HTTPS + CALLBACK);
+    const back = new URL((await newBrowser().go(url, atCallback)).url);
+    const told = (as: number, what: string) => (path: string, body: string) =>
+      path === '/token' ? { status: as, body: JSON.stringify({ error: what }) } : body;
+    provider.distort = told(status, error);
+    await expect(identity.finish(back, kept)).rejects.toMatchObject({ code: 'service_unavailable' });
+    provider.distort = told(400, 'invalid_grant');
+    await expect(identity.finish(back, kept)).rejects.toThrow(NotVouchedFor);
+  });
+
+  it('that names another issuer than it was set up with is none', async () => {
+    const at = openIdentityProvider({ ...provider, issuer: provider.issuer.replace('127.0.0.1', 'localhost') });
+    await expect(at.begin(HTTPS + CALLBACK)).rejects.toMatchObject({ code: 'service_unavailable' });
+  });
+
+  it('over http is let through by the settings for loopback only; one of https is not asked over http', async () => {
+    const at = openIdentityProvider({ ...provider, issuer: provider.issuer.replace('http:', 'https:') });
+    const before = provider.asked.length;
+    await expect(at.begin(HTTPS + CALLBACK)).rejects.toMatchObject({ code: 'service_unavailable' });
+    expect(provider.asked).toHaveLength(before);
+  });
+});
+
+it('LG-02 a sign-in there has a record, who and from where; one that failed, from where', () => {
+  const records = log
+    .map((line): Readonly<Record<string, unknown>> => JSON.parse(line))
+    .filter(({ operation, audit }) => operation === 'oauth_identity' && audit === 'authentication');
+  const of = (decision: string) => records.filter((one) => one['decision'] === decision);
+  const source = '127.0.0.1';
+  expect(of('allowed').length).toBeGreaterThan(0);
+  for (const one of of('allowed')) expect(one).toMatchObject({ person: expect.stringMatching(/^prs_/), source });
+  expect(of('refused').length).toBeGreaterThan(5);
+  for (const one of of('refused')) expect(one).toMatchObject({ code: expect.stringMatching(/^identity_/), source });
+});
+
+it('LG-01 no code, state, nonce, verifier, token, cookie, secret or address of a person is in the log', () => {
+  const all = log.join('\n');
+  expect(log.length).toBeGreaterThan(60);
+  expect(all).toContain('oauth_identity');
+  for (const secret of [
+    'code=',
+    'state',
+    'nonce',
+    'igwp_',
+    'igw_identity',
+    'ada@',
+    'ada-1',
+    'eyJ',
+    provider.clientSecret,
+  ]) {
+    expect(all, secret).not.toContain(secret);
+  }
+});

@@ -1,0 +1,100 @@
+import { expect, it, vi } from 'vitest';
+import { writeCursor } from '../../../src/events/cursors.ts';
+import { Connection } from '../../../src/events/realtime/connection.ts';
+import type { Pages } from '../../../src/events/realtime/pages.ts';
+import { TIMINGS, type Wire } from '../../../src/events/realtime/wire.ts';
+import { StoreUnreachable } from '../../../src/store/driver/postgres.ts';
+import { KEYS } from '../../support/keys.ts';
+
+/** A socket whose client takes nothing: what was sent stays. `pages`: what its streams ask for. */
+function deaf(pages: Partial<Pages> = {}) {
+  const told = { frames: [] as string[], buffered: 0, cut: 0, closed: 0, ended: 0 };
+  const wire: Wire = {
+    send: (text) => {
+      told.buffered += text.length;
+      told.frames.push(JSON.parse(text).type);
+    },
+    ping: () => undefined,
+    deafen: () => undefined,
+    get buffered() {
+      return told.buffered;
+    },
+    close: () => {
+      told.closed++;
+    },
+    cut: () => {
+      told.cut++;
+    },
+  };
+  const connection = new Connection({
+    session: 's',
+    epoch: 1,
+    expiresAt: 0,
+    // None of these is looked at by what is asked here.
+    authority: {} as never,
+    pages: pages as Pages,
+    wire,
+    timings: TIMINGS,
+    onEnd: () => {
+      told.ended++;
+    },
+  });
+  return { told, connection };
+}
+
+it('WS-06 a client that takes nothing is cut at one mebibyte, once, and no more is sent', () => {
+  const { told, connection } = deaf();
+  told.buffered = 1024 * 1024 - 40;
+  connection.receive({ type: 'ping', id: 'a' });
+  expect([told.cut, told.ended]).toEqual([0, 0]);
+  connection.receive({ type: 'ping', id: 'b' });
+  expect([told.cut, told.ended, told.closed]).toEqual([1, 1, 0]);
+  const { buffered } = told;
+  for (let i = 0; i < 10; i++) connection.receive({ type: 'ping', id: i });
+  connection.close('restart');
+  expect([told.buffered, told.cut, told.ended, told.closed]).toEqual([buffered, 1, 1, 0]);
+});
+
+it('a page that could not be charged is read again, from where it began', async () => {
+  const subscription = `sub_${'0'.repeat(32)}`;
+  const at = (position: number): string =>
+    writeCursor(KEYS, {
+      subscription,
+      revision: 1,
+      credential: 'c',
+      environment: 'test',
+      positions: new Map([['web_1_1', position]]),
+    });
+  const asked: string[] = [];
+  let failures = 2;
+  const { told, connection } = deaf({
+    keys: KEYS,
+    onError: () => undefined,
+    open: async () => ({ revision: 1, cursor: at(0) }),
+    watch: () => () => undefined,
+    read: async (_, { after }) => {
+      asked.push(after);
+      if (failures-- > 0) throw new StoreUnreachable('away');
+      const events = [{ cursor: 1 }] as never;
+      return {
+        subscription_id: '',
+        revision: 1,
+        events,
+        next_cursor: at(1),
+        has_more: false,
+        retention: [],
+        coverage: [],
+      };
+    },
+  });
+  connection.receive({ type: 'attach', id: 1, subscription_id: subscription });
+  await vi.waitFor(() => expect(asked).toHaveLength(1));
+  for (let i = 1; i <= 2; i++) {
+    await vi.waitFor(() => {
+      connection.tick(performance.now() + 2_000);
+      expect(asked).toHaveLength(1 + i);
+    });
+  }
+  await vi.waitFor(() => expect(told.frames.at(-1)).toBe('page'));
+  expect(asked).toEqual([at(0), at(0), at(0)]);
+});

@@ -1,0 +1,82 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Corridor } from '../../../src/gateway/call.ts';
+import { openGateway } from '../../../src/gateway/open.ts';
+import { openStore, type Store } from '../../../src/store/open/open.ts';
+import { type Issued, issue } from '../../support/credentials.ts';
+import { freshDatabase, type TestDatabase } from '../../support/database.ts';
+import { KEYS } from '../../support/keys.ts';
+
+/** F-06 for locks: a website whose rows somebody holds keeps neither reads nor other websites' writes waiting. */
+let database: TestDatabase;
+let store: Store;
+let corridor: Corridor;
+let writer: Issued;
+
+beforeAll(async () => {
+  database = await freshDatabase('demo');
+  const { host, port, name } = database;
+  store = await openStore({
+    databaseUrl: `postgres://postgres@${encodeURIComponent(host)}:${port}/${name}`,
+    dataDir: '',
+    connections: 8,
+    log: () => undefined,
+  });
+  corridor = await openGateway({
+    keys: KEYS,
+    store,
+    checkEvery: 1,
+    onDefect: (_, error) => expect.fail(String(error)),
+  });
+  writer = await issue(database.sql, 1, { authors: ['opr_1_1_1', 'opr_1_2_1'] });
+});
+afterAll(async () => {
+  await store.close();
+  await database.close();
+});
+
+async function call(name: string, input: Record<string, unknown>, key?: string): Promise<{ code: string; ms: number }> {
+  const tool = corridor.registry.get(name) ?? expect.fail(name);
+  const began = performance.now();
+  const outcome = await corridor.call({ tool, resource: 'rest', bearer: writer.token, input, idempotencyKey: key });
+  return { code: 'failure' in outcome ? outcome.failure.code : 'done', ms: performance.now() - began };
+}
+
+let keys = 0;
+const note = (visitor: string) => call('visitor_note_add', { visitor_id: visitor, text: 'A note' }, `key-${++keys}`);
+const visitorOf = async (site: number): Promise<string> => {
+  const [row] = await database.sql`SELECT visitor_id AS id FROM platform.conversation
+    WHERE tenant = 1 AND site = ${site} AND visitor_id IS NOT NULL ORDER BY id LIMIT 1`;
+  return `vis_1_${site}_${row?.['id']}`;
+};
+
+it('reads and the writes of others go on while the journal of a website is locked', async () => {
+  const { sql } = database;
+  const [locked, free] = [await visitorOf(1), await visitorOf(2)];
+  // Everything has been prepared once.
+  for (const visitor of [locked, free]) expect((await note(visitor)).code).toBe('done');
+  await call('visitor', { visitor_id: locked });
+  const dispose = (n: number) =>
+    call('conversation_disposition_set', { conversation_id: `cnv_1_1_${n}`, disposition: 'resolved' }, `key-${++keys}`);
+  let stuck: Promise<{ code: string; ms: number }[]> | undefined;
+  await sql.begin(async (transaction) => {
+    await transaction`SELECT FROM gateway.journal_head WHERE tenant = 1 AND site = 1 FOR UPDATE`;
+    stuck = Promise.all([...Array.from({ length: 40 }, () => note(locked)), ...[2, 3, 4, 5].map(dispose)]);
+    await pause(100);
+    for (let round = 0; round < 5; round++) {
+      const reads = await Promise.all(Array.from({ length: 30 }, () => call('visitor', { visitor_id: locked })));
+      const writes = await Promise.all(Array.from({ length: 5 }, () => note(free)));
+      expect([...reads, ...writes].filter(({ code }) => code !== 'done')).toEqual([]);
+      // Behind a locked statement it would be its time-out.
+      expect(Math.max(...[...reads, ...writes].map(({ ms }) => ms))).toBeLessThan(1_000);
+    }
+    await stuck;
+  });
+  const answers = (await stuck) ?? [];
+  expect(new Set(answers.map(({ code }) => code))).toEqual(new Set(['service_unavailable']));
+  expect(Math.max(...answers.map(({ ms }) => ms))).toBeLessThan(3_000);
+  // Nothing of them was begun or kept, and the website is written to again.
+  const [kept] = await sql`SELECT count(*)::integer AS n FROM gateway.operation WHERE site = 1`;
+  expect(kept?.['n']).toBe(1);
+  expect((await note(locked)).code).toBe('done');
+});

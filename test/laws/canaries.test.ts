@@ -1,0 +1,311 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  ALL_FLAGS,
+  ALL_SCOPES,
+  type Flag,
+  FULL,
+  type Grants,
+  holdsAll,
+  type Members,
+  type Need,
+  nameOf,
+  OPERATIONS,
+  type Operation,
+  pathOf,
+  refusalOf,
+  type Scope,
+} from '../support/authority/expected.ts';
+import { CANARY, type Canary, plantReceipt, receiptId, World, webId } from '../support/authority/world.ts';
+import type { Issued } from '../support/credentials.ts';
+import { type Answer, openTestGateway, type TestGateway } from '../support/gateway.ts';
+
+/** Checks TN-02 and TN-03: which stored text appears in which answer, for every subset of the grants that matter to it. */
+let gateway: TestGateway;
+let world: World;
+let holder: Issued;
+const WEB = webId(1, 1);
+
+beforeAll(async () => {
+  gateway = await openTestGateway('empty');
+  world = await new World(gateway.database.sql).whole();
+  holder = await gateway.issue({ websites: [WEB] });
+});
+afterAll(() => gateway.close());
+
+const PII: readonly Need[] = ['contact_read_pii', 'pii'];
+const MSG: readonly Need[] = ['message_content_read', 'message_content'];
+const DIRECTORY: readonly Need[] = ['directory_read'];
+
+/** Rows of one table that an answer shows, and for each column what it needs on top of the operation's grants. */
+type Shown = readonly [table: string, rows: readonly number[], columns: Readonly<Record<string, readonly Need[]>>];
+
+const columns = (needs: readonly Need[], ...names: string[]) => Object.fromEntries(names.map((name) => [name, needs]));
+const conversation = (...rows: number[]): Shown => [
+  'conversation',
+  rows,
+  { disposition: [], language: PII, rating_label: MSG, subject: [...MSG, ...PII] },
+];
+const contact = (...rows: number[]): Shown => [
+  'contact',
+  rows,
+  columns(
+    PII,
+    ...['name', 'first_name', 'last_name', 'email', 'mobile', 'mobile_e164', 'phone', 'phone_e164', 'company'],
+    ...['language', 'time_zone'],
+  ),
+];
+const message = (...rows: number[]): Shown => ['message', rows, columns([], 'text', 'language')];
+const nickname = (...rows: number[]): Shown => ['visitor', rows, { nickname: PII }];
+const staff = (needs: readonly Need[], ...rows: number[]): Shown => ['operator', rows, { name: needs }];
+const note = (...rows: number[]): Shown => ['note', rows, columns([], 'title', 'text')];
+const file = (...rows: number[]): Shown => ['file', rows, columns([], 'name', 'media_type')];
+const feature = (...rows: number[]): Shown => ['ai_feature', rows, { name: [] }];
+// The text of message 5 was redacted; its language is shown.
+const publicMessages = [message(1, 2, 3, 6), ['message', [5], { language: [] }], nickname(1)] as const;
+
+/** By case of an operation; one that is not here shows no stored text at all. */
+const SHOWN: Readonly<Record<string, readonly Shown[]>> = {
+  websites_list: [['website', [1], { name: [] }]],
+  conversations_list: [conversation(1, 2, 3, 5)],
+  'conversations_list (updated_asc)': [conversation(1, 2, 3, 5)],
+  'conversations_list (by channel, team and subsite)': [conversation(2)],
+  'conversations_list (contact_id)': [conversation(1, 5)],
+  'conversations_list (query)': [conversation(1, 2, 3, 5)],
+  'conversations_list (operator_id)': [conversation(2)],
+  conversation: [conversation(1)],
+  conversation_contacts: [contact(1)],
+  'conversation_message (of an operator)': [message(2), staff(DIRECTORY, 1)],
+  'conversation_message (of a visitor)': [message(1), nickname(1)],
+  'conversation_message (internal)': [message(4), staff(DIRECTORY, 1)],
+  conversation_messages: [...publicMessages, staff(DIRECTORY, 1, 2)],
+  'conversation_messages (include_internal, asc)': [...publicMessages, message(4), staff(DIRECTORY, 1, 2)],
+  visitor: [nickname(1)],
+  visitor_conversations: [conversation(1, 2)],
+  visitor_notes: [note(1, 2), staff([], 1, 2)],
+  contacts_list: [contact(1, 2)],
+  'contacts_list (query)': [contact(1, 2)],
+  contact_get: [contact(1)],
+  contact_visitors: [nickname(1, 2, 4)],
+  contact_notes: [note(1, 2), staff([], 1, 2)],
+  file_get: [file(1)],
+  'file_get (internal)': [file(2)],
+  file_content: [['file_chunk', [1], { bytes: [] }]],
+  'file_content (internal)': [['file_chunk', [2], { bytes: [] }]],
+  conversation_message_attachments: [file(1)],
+  'conversation_message_attachments (internal)': [file(2)],
+  operators: [staff([], 1, 2, 3), ['operator', [1, 2], { email: [] }]],
+  dispositions: [
+    ['disposition', [1, 2], columns([], 'value', 'label')],
+    ['disposition', [1], { group_name: [] }],
+  ],
+  saved_responses: [['saved_response', [1], columns([], 'label', 'content', 'category_name', 'shortcut')]],
+  saved_links: [['saved_link', [1], columns([], 'label', 'url')]],
+  offers: [['offer', [1, 2], columns([], 'name', 'url')]],
+  channels: [['channel', [1, 2], { name: [] }]],
+  teams: [['team', [1, 2], { name: [] }]],
+  ai_conversation_summary: [
+    ['website', [1], { name: [] }],
+    ['conversation', [1, 2], { language: PII, rating_label: MSG }],
+    ['ai_result', [1, 2], columns(MSG, 'topics', 'resolution', 'outcome')],
+    staff([...DIRECTORY, ...PII], 1, 2),
+  ],
+  ai_features_list: [feature(1, 3)],
+  ai_feature_get: [feature(1)],
+  config_get: [feature(1, 3)],
+  'config_get (of an item)': [feature(1)],
+  config_search: [feature(1, 3)],
+};
+
+/** Text columns in which a canary does not fit: enumerations, codes and digests. */
+const OTHER_TEXT = [
+  ...['organization.public_id', 'website.time_zone', 'contact.country', 'saved_response.language', 'file.version'],
+  ...['channel.platform', 'operator.role', 'conversation.status', 'conversation.platform', 'ai_feature.type'],
+  ...['message.author_type', 'message.visibility', 'message.kind', 'message.delivery_status', 'file.sha256'],
+  ...['file.disposition', 'saved_response.scope', 'saved_link.kind', 'saved_link.scope', 'offer.type', 'offer.status'],
+  'native_id.kind',
+];
+
+function expectedCanaries(operation: Operation, grants: Grants): string[] {
+  if (refusalOf(operation, grants, undefined)) return [];
+  const shown = SHOWN[nameOf(operation)] ?? [];
+  const isShown = ({ tenant, site, table, column, row }: Canary): boolean =>
+    tenant === 1 &&
+    site === 1 &&
+    shown.some(([of, rows, needs]) => {
+      const need = of === table && rows.includes(row) ? needs[column] : undefined;
+      return need !== undefined && holdsAll(grants, need);
+    });
+  return world.canaries.filter(isShown).map(({ text }) => text);
+}
+
+/** Every canary in an answer: body, decoded file content and headers. */
+function canariesIn({ text, headers, body }: Answer): string[] {
+  const content = body?.data?.content;
+  const decoded = typeof content === 'string' ? Buffer.from(content, 'base64').toString('latin1') : '';
+  return [...new Set(`${text}${decoded}${JSON.stringify(headers)}`.match(CANARY) ?? [])];
+}
+
+const named = (texts: readonly string[]): string[] =>
+  texts
+    .map((text) => world.canaries.find((one) => one.text === text))
+    .map((one) => (one ? `${one.tenant}/${one.site} ${one.table} ${one.row} ${one.column}` : 'no canary of this world'))
+    .sort();
+
+/** The one credential, with these grants from now on. */
+async function hold({ scopes, flags }: Grants): Promise<void> {
+  await gateway.database.sql`UPDATE gateway.credential SET scopes = ${[...scopes]}, data_access = ${[...flags]}
+    WHERE id = ${holder.credential}`;
+}
+
+const ask = (path: string, headers = {}) => gateway.ask(path, { token: holder.token, headers });
+const flagOf = (need: Need): need is Flag => ALL_FLAGS.some((flag) => flag === need);
+const scopeOf = (need: Need): need is Scope => ALL_SCOPES.some((scope) => scope === need);
+const grantsOf = (needs: readonly Need[]): Grants => ({ scopes: needs.filter(scopeOf), flags: needs.filter(flagOf) });
+
+/** Every grant that an answer of the operation depends on. */
+function relevant({ scopes, flags, given, hidden, members, nulls }: Operation): { asked: Need[]; shows: Need[] } {
+  const tables: Members[] = [...Object.values(members), nulls ?? {}];
+  const more = [...(given?.scopes ?? []), ...(given?.flags ?? []), ...(hidden?.scopes ?? [])];
+  const asked = new Set<Need>([...scopes, ...flags, ...more]);
+  const needs = tables
+    .flatMap((table) => Object.values(table).flat())
+    .map((need) => (need === '!ai_execute' ? 'ai_execute' : need));
+  return { asked: [...asked], shows: [...new Set(needs)].filter((need) => !asked.has(need)) };
+}
+
+const powerSet = <T>(all: readonly T[]): T[][] =>
+  Array.from({ length: 2 ** all.length }, (_, bits) => all.filter((_, i) => (bits >> i) % 2 === 1));
+
+/** All subsets; of more than six grants those that lack nothing that is asked for, or nothing else and at most two of that. */
+function subsets(operation: Operation): Need[][] {
+  const { asked, shows } = relevant(operation);
+  if (asked.length + shows.length <= 6) return powerSet([...asked, ...shows]);
+  return powerSet(shows).flatMap((some, i) =>
+    powerSet(asked)
+      .filter(
+        (held) => held.length === asked.length || (i === 2 ** shows.length - 1 && held.length >= asked.length - 2),
+      )
+      .map((held) => [...held, ...some]),
+  );
+}
+
+/** Members that an answer has, lists as one; what is null is not seen, and what tells of it is no member of the record. */
+function membersOf(value: unknown, path = ''): string[] {
+  if (Array.isArray(value)) return value.flatMap((one) => membersOf(one, `${path}.*`));
+  if (value === null || typeof value !== 'object') return value === null ? [] : [path];
+  return Object.entries(value).flatMap(([name, inner]) =>
+    name === 'withheld' ? [] : membersOf(inner, `${path}.${name}`),
+  );
+}
+
+describe('TN-02 TN-03 stored text', () => {
+  it('TN-03 is a canary in every column that can hold one', async () => {
+    const rows = await gateway.database.sql<{ name: string }[]>`
+      SELECT table_name || '.' || column_name AS name FROM information_schema.columns
+       WHERE table_schema = 'platform' AND data_type IN ('text', 'ARRAY', 'bytea', 'character varying', 'json', 'jsonb')
+         AND (data_type <> 'ARRAY' OR udt_name = '_text')`;
+    const planted = new Set(world.canaries.map(({ table, column }) => `${table}.${column}`));
+    expect(
+      rows
+        .map(({ name }) => name)
+        .filter((name) => !planted.has(name))
+        .sort(),
+    ).toEqual([...OTHER_TEXT].sort());
+    expect(new Set(world.canaries.map(({ text }) => text)).size).toBe(world.canaries.length);
+    expect(world.canaries.length).toBeGreaterThan(500);
+  });
+
+  it('TN-02 TN-03 appears where it is granted and nowhere else, for every subset of the grants; more grants never show less', async () => {
+    let asked = 0;
+    let found = 0;
+    for (const operation of OPERATIONS) {
+      const seen: { held: Need[]; members: Set<string> }[] = [];
+      for (const held of subsets(operation)) {
+        const grants = grantsOf(held);
+        await hold(grants);
+        if (operation.tool === 'operation_get') await replant();
+        const answer = await ask(pathOf(operation, WEB, receiptId(holder.credential)));
+        const where = `${nameOf(operation)} with ${held.join(' ')}`;
+        const refusal = refusalOf(operation, grants, undefined);
+        expect(answer.status, where).toBe(refusal?.status ?? 200);
+        expect(named(canariesIn(answer)), where).toEqual(named(expectedCanaries(operation, grants)));
+        seen.push({ held, members: new Set(refusal ? [] : membersOf(answer.body)) });
+        asked++;
+        found += canariesIn(answer).length;
+      }
+      for (const less of seen) {
+        for (const more of seen) {
+          if (less.held.some((need) => !more.held.includes(need))) continue;
+          const lost = [...less.members].filter((member) => !more.members.has(member));
+          expect(lost, `${nameOf(operation)}: ${more.held} shows less than ${less.held}`).toEqual([]);
+        }
+      }
+    }
+    console.info(`TN-02/03: ${asked} subsets of grants, ${world.canaries.length} canaries, ${found} times shown`);
+    expect(asked).toBeGreaterThan(1_000);
+    expect(found).toBeGreaterThan(800);
+  }, 240_000);
+
+  const replant = async (): Promise<void> => {
+    await gateway.database.sql`DELETE FROM gateway.operation WHERE credential_id = ${holder.credential}`;
+    await plantReceipt(gateway.database.sql, holder.credential);
+  };
+
+  it('TN-03 everything granted shows all of it; each column has an answer that shows it, or none ever does', async () => {
+    await hold(FULL);
+    const shown = new Set<string>();
+    for (const operation of OPERATIONS) {
+      const answer = await ask(pathOf(operation, WEB));
+      for (const one of named(canariesIn(answer))) shown.add(one.replace(/^.* (\w+) \d+ (\w+)$/, '$1.$2'));
+    }
+    const never = [...new Set(world.canaries.map(({ table, column }) => `${table}.${column}`))]
+      .filter((column) => !shown.has(column) && !column.endsWith('.external_id'))
+      .sort();
+    expect(never).toEqual(['organization.name', 'subsite.name']);
+  });
+
+  it('TN-03 raw bytes carry the file’s name and content to whom they are granted', async () => {
+    const accept = 'application/octet-stream';
+    for (const [id, query] of [
+      [1, ''],
+      [2, '?include_internal=true'],
+    ] as const) {
+      const path = `/api/v1/files/fil_1_1_${id}/content${query}`;
+      await hold(FULL);
+      expect(named(canariesIn(await ask(path, { accept })))).toEqual([
+        `1/1 file ${id} name`,
+        `1/1 file_chunk ${id} bytes`,
+      ]);
+      const held: Need[] = ['file_read', 'conversation_read', ...MSG, ...PII, 'internal_notes', 'internal_notes_read'];
+      for (const gone of held.slice(0, id === 1 ? 6 : 8)) {
+        await hold(grantsOf(held.filter((need) => need !== gone)));
+        const answer = await ask(path, { accept });
+        expect([answer.status, canariesIn(answer)], `${path} without ${gone}`).toEqual([404, []]);
+      }
+    }
+    await hold(FULL);
+    expect((await ask('/api/v1/files/fil_1_1_2/content', { accept })).status).toBe(404);
+  });
+
+  it('TN-03 is not repeated by errors, whoever sent it', async () => {
+    await hold(FULL);
+    const sent = world.canaries[100]?.text ?? '';
+    for (const operation of OPERATIONS) {
+      const mark = operation.path.includes('?') ? '&' : '?';
+      for (const name of ['website_id', 'limit', 'cursor', 'query_field', 'order', 'path', 'language', 'nonsense']) {
+        const answer = await ask(`${pathOf(operation, WEB)}${mark}${name}=${sent}$`);
+        if (answer.status !== 200) expect(canariesIn(answer), `${nameOf(operation)} ${name}`).toEqual([]);
+      }
+    }
+    const written = gateway.log.join('\n').match(CANARY) ?? [];
+    expect(gateway.log.length).toBeGreaterThan(1_000);
+    expect(written).toEqual([]);
+  });
+
+  it('TN-02 every scope and flag mattered to some answer of these tests', () => {
+    const mattered = new Set(OPERATIONS.flatMap((one) => Object.values(relevant(one)).flat()));
+    const untouched = [...ALL_SCOPES, ...ALL_FLAGS].filter((need) => !mattered.has(need)).sort();
+    // Of two writes, which writes.test.ts judges.
+    expect(untouched).toEqual(['conversation_update', 'visitor_notes_write']);
+  });
+});

@@ -1,0 +1,361 @@
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { rotateCredential } from '../../src/auth/issue.ts';
+import type { Resource } from '../../src/core/authority.ts';
+import {
+  ALL_FLAGS,
+  ALL_SCOPES,
+  DIMENSIONS,
+  events,
+  FULL,
+  type Grants,
+  granted,
+  NOT_FOUND,
+  OPERATIONS,
+  type Operation,
+  pathOf,
+  type Refusal,
+  type Restricted,
+  refusalOf,
+  valuesAt,
+} from '../support/authority/expected.ts';
+import { SUBSCRIPTION_WRITES, WRITES } from '../support/authority/expected-writes.ts';
+import { CANARY, plantReceipt, receiptId, World, webId } from '../support/authority/world.ts';
+import { addDispositions } from '../support/authority/writes.ts';
+import { CONTRACT, CONTRACT_REALTIME, CONTRACT_SKILLS } from '../support/contract.ts';
+import type { Grant } from '../support/credentials.ts';
+import { ORIGIN } from '../support/events/realtime.ts';
+import { type Answer, openTestGateway, type TestGateway } from '../support/gateway.ts';
+import {
+  consented,
+  newClient,
+  newSession,
+  RESOURCE,
+  type TestClient,
+  token as tokenOf,
+} from '../support/oauth/oauth.ts';
+import { rpc as a2a, work } from '../support/surfaces/a2a.ts';
+import { argumentsOf, rpc as mcp } from '../support/surfaces/mcp.ts';
+
+/**
+ * Check TN-01 as a grid: each of the 49 REST operations, 45 MCP tools and 5 A2A skills under each missing scope and flag,
+ * each restriction, each website out of reach and each state of a credential. One case of an operation and what the hand-
+ * written tables say of it; more cases, subsets, rows and effects are judged by the other tests of this folder.
+ */
+const WEB = webId(1, 1);
+let gateway: TestGateway;
+let world: World;
+let client: TestClient;
+let session: string;
+let cells = 0;
+
+beforeAll(async () => {
+  gateway = await openTestGateway('empty');
+  world = await new World(gateway.database.sql).whole();
+  await addDispositions(gateway.database.sql);
+  client = await newClient(gateway, { websites: [WEB], authors: ['opr_1_1_1'], origins: [ORIGIN] });
+  session = await newSession(gateway, client);
+});
+afterAll(() => gateway.close());
+
+/** An operation as one surface has it. */
+interface Case {
+  readonly name: string;
+  readonly surface: Resource;
+  readonly operation: Operation;
+  /** What is sent in place of a plain GET. */
+  readonly method?: string;
+  readonly body?: ((website: string) => Readonly<Record<string, unknown>>) | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Of a success. */
+  readonly status: number;
+  readonly keyed?: boolean;
+  readonly skill?: string;
+  /** The contract says: no human-consent OAuth token. */
+  readonly ownTokens?: boolean;
+}
+
+const firstOf = <T extends Operation>(all: readonly T[]): T[] =>
+  all.filter(({ tool, given }, i) => given === undefined && all.findIndex((one) => one.tool === tool) === i);
+
+const isEvents = ({ scopes, unrestricted, website }: Operation): boolean =>
+  unrestricted === true && website === 'none' && scopes.join() === events.scopes.join();
+
+const READS: readonly Case[] = firstOf(OPERATIONS).map((operation) => ({
+  ...{ name: operation.tool, surface: 'rest', operation, status: 200, ownTokens: isEvents(operation) },
+}));
+const COMMANDS: readonly Case[] = WRITES.map((operation) => ({
+  ...{ name: operation.tool, surface: 'rest', operation, status: 200, method: 'POST', keyed: true },
+  body: operation.body,
+}));
+/** On the planted subscription: replaced at its first revision, deleted at its second. */
+const SUBSCRIBING: readonly Case[] = SUBSCRIPTION_WRITES.map((operation, i) => ({
+  ...{ name: operation.tool, surface: 'rest', operation, status: operation.status, method: operation.method },
+  ...{ body: operation.body, ownTokens: true, headers: operation.revision ? { 'if-match': `${i}` } : {} },
+}));
+/** In the order in which a session lives; a socket that is not asked to upgrade is 426. */
+const REALTIME: readonly Case[] = ['create', 'ticket_create', 'socket', 'session_close'].map((part) => {
+  const name = `realtime_${part === 'create' ? 'session_create' : part}`;
+  const { method, path, status, body } = CONTRACT_REALTIME[name] ?? expect.fail(name);
+  const operation: Operation = { tool: name, path: path.replace('/api/v1', ''), ...events, members: {} };
+  return {
+    ...{ name, surface: 'rest', operation, method, ownTokens: true, headers: { origin: ORIGIN } },
+    ...{ status: status === 101 ? 426 : status, body: body ? () => ({}) : undefined },
+  };
+});
+const REST: readonly Case[] = [...READS, ...COMMANDS, ...SUBSCRIBING, ...REALTIME];
+const TOOLS: readonly Case[] = [...READS, ...COMMANDS, ...SUBSCRIBING].map((one) => ({ ...one, surface: 'mcp' }));
+const SKILLS: readonly Case[] = Object.entries(CONTRACT_SKILLS).map(([skill, { runs }]) => {
+  const known = [...READS, ...COMMANDS].find(({ name }) => name === runs) ?? expect.fail(runs);
+  return { ...known, name: skill, surface: 'a2a', skill };
+});
+const CASES: readonly Case[] = [...REST, ...TOOLS, ...SKILLS];
+
+/** Who asks, what they hold, and for which website. */
+interface Holder {
+  readonly name: string;
+  readonly token: string | undefined;
+  readonly credential: string;
+  readonly grants: Grants;
+  readonly restricted?: Restricted;
+  readonly website: string;
+  /** Why the credential is refused on that surface, whatever is asked. */
+  readonly refusal?: string | undefined;
+  readonly consent?: boolean;
+}
+type Variant = readonly [name: string, make: (surface: Resource) => Promise<Holder>];
+
+async function issued(name: string, grants = FULL, more: Partial<Holder> & { grant?: Grant } = {}): Promise<Holder> {
+  const { restricted, website = WEB, grant } = more;
+  const { token, credential } = await gateway.issue({
+    ...{ scopes: grants.scopes, dataAccess: grants.flags, websites: [WEB] },
+    ...{ authors: ['opr_1_1_1'], origins: [ORIGIN] },
+    ...grant,
+  });
+  return { name, token, credential, grants, website, ...(restricted && { restricted }) };
+}
+
+const GRANT = { channel_ids: 'channels', team_ids: 'teams', subsite_ids: 'subsites' } as const;
+const PREFIX = { channel_ids: 'chn', team_ids: 'tem', subsite_ids: 'sst' } as const;
+const ALL: readonly Resource[] = ['rest', 'mcp', 'a2a'];
+
+async function past(name: string, column: 'revoked_at' | 'expires_at', refusal: string): Promise<Holder> {
+  const { sql } = gateway.database;
+  const holder = await issued(name);
+  await sql`UPDATE gateway.credential SET ${sql(column)} = now() - interval '1 second' WHERE id = ${holder.credential}`;
+  return { ...holder, refusal };
+}
+
+async function rotatedAway(): Promise<Holder> {
+  const holder = await issued('rotated away');
+  expect(await rotateCredential(gateway.database.db, holder.credential, 0)).toBeDefined();
+  return { ...holder, refusal: 'token_revoked' };
+}
+
+/** An access token of the client's own for another interface. */
+async function elsewhere(resource: Resource): Promise<Holder> {
+  const fields = { grant_type: 'client_credentials', resource: RESOURCE[resource] };
+  const { access_token: token } = (await tokenOf(gateway, client, fields)).body;
+  const { credential } = client;
+  return { name: `for ${resource}`, token, credential, grants: FULL, website: WEB, refusal: 'wrong_resource' };
+}
+
+/** The token of a person who has consented to everything, for this interface. */
+async function ofConsent(resource: Resource): Promise<Holder> {
+  const { exchange } = await consented(gateway, client, {
+    session,
+    choice: { scope: ALL_SCOPES },
+    changes: { resource: RESOURCE[resource], scope: ALL_SCOPES.join(' ') },
+  });
+  const { body, text } = await tokenOf(gateway, client, exchange);
+  expect(body.access_token, text).toBeDefined();
+  const { credential } = client;
+  return { name: 'of a consent', token: body.access_token, credential, grants: FULL, website: WEB, consent: true };
+}
+
+const kept = (holder: Holder) => async (): Promise<Holder> => holder;
+
+async function variants(): Promise<Variant[]> {
+  const all: Variant[] = [];
+  const add = (holder: Holder): void => void all.push([holder.name, kept(holder)]);
+  for (const missing of ALL_SCOPES)
+    add(await issued(`without ${missing}`, { ...FULL, scopes: ALL_SCOPES.filter((scope) => scope !== missing) }));
+  for (const missing of ALL_FLAGS)
+    add(await issued(`without the flag ${missing}`, { ...FULL, flags: ALL_FLAGS.filter((flag) => flag !== missing) }));
+  for (const dimension of DIMENSIONS) {
+    const grant = { [GRANT[dimension]]: [`${PREFIX[dimension]}_1_1_1`] };
+    add(await issued(`restricted in ${dimension}`, FULL, { grant, restricted: { dimension, ids: [1] } }));
+  }
+  for (const [name, website] of [
+    ['a website that is not granted', webId(1, 2)],
+    ['a website of another organization', webId(2, 1)],
+    ['a website that is not there', webId(1, 9)],
+  ] as const)
+    add(await issued(name, FULL, { website }));
+  const nobody = await issued('no token');
+  add({ ...nobody, token: undefined, refusal: 'unauthenticated' });
+  add({ ...nobody, name: 'malformed', token: 'nonsense', refusal: 'unauthenticated' });
+  add(await past('expired', 'expires_at', 'token_expired'));
+  add(await past('revoked', 'revoked_at', 'token_revoked'));
+  add(await rotatedAway());
+  const tokens = new Map(await Promise.all(ALL.map(async (one) => [one, await elsewhere(one)] as const)));
+  for (const step of [1, 2])
+    all.push([
+      `for another interface ${step}`,
+      async (surface) => tokens.get(ALL[(ALL.indexOf(surface) + step) % ALL.length] ?? 'rest') ?? expect.fail(surface),
+    ]);
+  const consents = new Map<Resource, Holder>();
+  for (const surface of ALL) consents.set(surface, await ofConsent(surface));
+  all.push(['of a consent', async (surface) => consents.get(surface) ?? expect.fail(surface)]);
+  return all;
+}
+
+const DENIED = { scopes: [], data_access: [], unrestricted: false };
+
+/** What the tables say: a refusal, or undefined. */
+function expected({ operation, ownTokens, body, name }: Case, holder: Holder): Refusal | undefined {
+  if (holder.refusal !== undefined) return { status: 401, code: holder.refusal };
+  const denied = refusalOf(operation, holder.grants, holder.restricted);
+  if (denied) return denied;
+  if (holder.consent && ownTokens) return { status: 404, code: 'not_permitted', required: DENIED };
+  const named = operation.website !== 'none' || (name.startsWith('subscription_') && body !== undefined);
+  return named && holder.website !== WEB ? NOT_FOUND : undefined;
+}
+
+/** What was said, in one form for the three surfaces; `data`: the body of a success. */
+interface Said {
+  readonly status: number;
+  readonly code?: string;
+  readonly required?: Refusal['required'];
+  readonly data?: unknown;
+  readonly text: string;
+}
+const refused = ({ status, body, text }: Answer): Said => ({ status, code: body.code, required: body.required, text });
+
+let keys = 0;
+/** Session of the realtime operations of one holder. */
+let open = `rts_${'0'.repeat(32)}`;
+
+const ASK: Readonly<Record<Resource, (one: Case, url: string, holder: Holder) => Promise<Said>>> = {
+  async rest({ method, body, headers, keyed, status, name }, url, { token, website }) {
+    const answer = await gateway.ask(url.replace('{session_id}', open), {
+      ...{ token, ...(method !== undefined && { method }), ...(body && { body: body(website) }) },
+      headers: { ...headers, ...(keyed && { 'idempotency-key': `cell-${++keys}` }) },
+    });
+    if (answer.status !== status) return refused(answer);
+    if (name === 'realtime_session_create') open = answer.body.session_id;
+    return { status, data: answer.body, text: answer.text };
+  },
+  async mcp({ name, body, headers = {}, keyed, status }, url, { token, website }) {
+    const tool = gateway.corridor.registry.get(name) ?? expect.fail(name);
+    const input = {
+      ...argumentsOf(tool, url),
+      ...body?.(website),
+      ...(keyed && { idempotency_key: `cell-${++keys}` }),
+      ...('if-match' in headers && { if_match: Number(headers['if-match']) }),
+    };
+    const answer = await mcp(gateway.port, token, 'tools/call', { name, arguments: input });
+    const { text } = answer;
+    if (answer.status !== 200) return refused(answer);
+    const { error, result } = answer.body;
+    if (error) return { status: 404, code: error.data.code, required: error.data.required, text };
+    const { data, error: failure } = result.structuredContent;
+    return failure ? { status: failure.status, code: failure.code, text } : { status, data, text };
+  },
+  async a2a({ skill = '', operation, body, status }, url, { token, website }) {
+    const tool = gateway.corridor.registry.get(operation.tool) ?? expect.fail(skill);
+    const known = CONTRACT_SKILLS[skill]?.arguments.split(' ') ?? [];
+    const all = Object.entries({ ...argumentsOf(tool, url), ...body?.(website) });
+    const input = Object.fromEntries(all.filter(([member]) => known.includes(member)));
+    const answer = await a2a(gateway.port, token, 'SendMessage', work(skill, input));
+    const { text } = answer;
+    if (answer.status !== 200) return refused(answer);
+    const task = answer.body.result?.task ?? expect.fail(`${skill} ${text}`);
+    if (task.artifacts) return { status, data: task.artifacts[0].parts[0].data, text };
+    const { code } = task.status.message.parts[0].data;
+    return { status: 404, code, text };
+  },
+};
+
+const sorted = (one: Refusal['required']) => one && { ...one, scopes: [...one.scopes].sort() };
+
+/** Texts of a website that nobody here is granted, or of another organization. */
+let foreign: ReadonlySet<string>;
+
+async function judge(one: Case, holder: Holder, where: string): Promise<void> {
+  const { operation, surface, headers = {} } = one;
+  const url = pathOf(operation, holder.website, receiptId(holder.credential));
+  // Where it could not be replaced, it is deleted at its first revision.
+  const revised = 'if-match' in headers && holder.website !== WEB ? { ...headers, 'if-match': '1' } : headers;
+  const said = await ASK[surface]({ ...one, headers: revised }, url, holder);
+  const refusal = expected(one, holder);
+  // A result that is none of the protocol's errors names what is missing in words.
+  if (refusal) {
+    expect([said.status, said.code], `${where} ${said.text}`).toEqual([refusal.status, refusal.code]);
+    expect(sorted(said.required), `${where} ${said.text}`).toEqual(sorted(refusal.required));
+  } else {
+    expect([said.status, said.code], `${where} ${said.text}`).toEqual([one.status, undefined]);
+    for (const [pointer, members] of one.status === 204 || one.status === 426
+      ? []
+      : Object.entries(operation.members)) {
+      for (const object of valuesAt(said.data, pointer))
+        expect(Object.keys(Object(object)).sort(), `${where} ${pointer}`).toEqual(granted(members, holder.grants));
+    }
+  }
+  for (const canary of said.text.match(CANARY) ?? []) {
+    expect(refusal, `${where} shows ${canary}`).toBeUndefined();
+    expect(foreign.has(canary), `${where} shows ${canary}`).toBe(false);
+  }
+  cells++;
+}
+
+it('TN-01 every surface under every variant of authority answers as the tables say, and shows nothing foreign', async ({
+  task,
+}) => {
+  const { sql } = gateway.database;
+  foreign = new Set(world.canaries.filter(({ tenant, site }) => tenant !== 1 || site > 1).map(({ text }) => text));
+  const rows = await variants();
+  const surfaces = new Map<Resource, number>();
+  for (const [name, make] of rows) {
+    for (const surface of ALL) {
+      const holder = await make(surface);
+      open = `rts_${'0'.repeat(32)}`;
+      await sql`DELETE FROM gateway.subscription`;
+      await sql`DELETE FROM gateway.operation WHERE operation = 'config_plan'`;
+      await plantReceipt(sql, holder.credential);
+      const mine = CASES.filter((one) => one.surface === surface);
+      for (const one of mine) await judge(one, holder, `${surface} ${one.name} ${name}`);
+      surfaces.set(surface, (surfaces.get(surface) ?? 0) + mine.length);
+    }
+  }
+  // The contract's own lists, so that no surface and no variant is forgotten.
+  expect(REST.map(({ name }) => name).sort()).toEqual(
+    [...Object.keys(CONTRACT), ...Object.keys(CONTRACT_REALTIME)].sort(),
+  );
+  expect(TOOLS.map(({ name }) => name).sort()).toEqual(Object.keys(CONTRACT).sort());
+  expect([REST.length, TOOLS.length, SKILLS.length, rows.length]).toEqual([49, 45, 5, 36]);
+  console.info(`TN: cells ${cells}/${99 * 36} (${[...surfaces].map(([surface, n]) => `${surface} ${n}`).join(', ')})`);
+  task.meta.shown = { cells: [cells, 99 * 36] };
+  expect(cells).toBe(99 * 36);
+}, 120_000);
+
+it.each(ALL)(
+  'TN-01 has power: it finds a scope that a tool has forgotten, over %s',
+  {
+    meta: { shown: { planted: 1 } },
+  },
+  async (surface) => {
+    const one = CASES.find((known) => known.surface === surface && known.operation.tool === 'contact_get');
+    const tool = gateway.corridor.registry.get('contact_get');
+    if (!one || !tool) throw new Error('no contact_get');
+    const holder = await issued('without contact_read', {
+      ...FULL,
+      scopes: ALL_SCOPES.filter((scope) => scope !== 'contact_read'),
+    });
+    await judge(one, holder, one.name);
+    const had = vi.spyOn(tool, 'required', 'get');
+    had.mockReturnValue({ ...tool.required, scopes: [] });
+    await expect(judge(one, holder, one.name)).rejects.toThrow();
+    had.mockRestore();
+    await judge(one, holder, one.name);
+  },
+);

@@ -1,0 +1,142 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { takeRun } from '../../../src/sources/files/run.ts';
+import { ImportBusy, type ImportResult, importFiles, importRecords } from '../../../src/sources/import.ts';
+import { freshDatabase, type TestDatabase } from '../../support/database.ts';
+import { times } from '../../support/form.ts';
+import { compileImporter, desk, dump, ndjson, shuffled, temporary } from '../../support/import.ts';
+
+const folder = temporary();
+const path = join(folder, 'desk.ndjson');
+const records = shuffled(desk(1200), 11);
+let script = '';
+let whole: { content: Record<string, string[]>; result: ImportResult };
+
+beforeAll(async () => {
+  script = compileImporter(folder);
+  writeFileSync(path, `${ndjson(records)}no json\n`);
+  const store = await freshDatabase();
+  whole = { result: await importFiles(store.db, { files: [path] }), content: await dump(store.sql) };
+  await store.close();
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let store: TestDatabase;
+const children: ChildProcess[] = [];
+beforeEach(async () => {
+  store = await freshDatabase();
+});
+afterEach(async () => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+  await store.close();
+});
+
+/** Starts an import in a process of its own and kills it when `when` says so of one of its reports, or some time later. */
+async function killed(
+  when: (report: { phase: string; done: number }, count: number) => boolean,
+  later = 0,
+): Promise<string> {
+  const { host, port, name: database } = store;
+  const target = JSON.stringify({ host, port, database, username: 'postgres' });
+  const child = spawn(process.execPath, [script, target, path], { stdio: ['ignore', 'pipe', 'inherit'] });
+  children.push(child);
+  let count = 0;
+  let last = 'nothing';
+  for await (const line of createInterface({ input: child.stdout })) {
+    const report = JSON.parse(line);
+    if (report.phase === undefined) continue;
+    last = `${report.phase} ${report.done}`;
+    if (!when(report, ++count)) continue;
+    if (later === 0) child.kill('SIGKILL');
+    else setTimeout(() => child.kill('SIGKILL'), later);
+    if (later === 0) break;
+    when = () => false;
+  }
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  return last;
+}
+
+const events = async (): Promise<string[]> =>
+  (
+    await store.sql<{ event_type: string }[]>`SELECT event_type FROM gateway.journal ORDER BY tenant, site, position`
+  ).map((row) => row.event_type);
+const snapshots = ['conversation', 'operator', 'queue', 'visitor', 'website'].map((family) => `${family}.snapshot`);
+
+test('killed again and again, a resumed import ends like one that was never interrupted', async () => {
+  const places: string[] = [];
+  // Reading, between steps, in the middle of a type: each kill further on than the one before.
+  const kills = times(6, 12);
+  for (let i = 1; i <= kills; i++) places.push(await killed((_, count) => count >= 1 + Math.floor((i * 4) / kills)));
+  const result = await importFiles(store.db, { files: [path], resume: true });
+  expect(new Set(places).size, places.join(', ')).toBeGreaterThan(kills / 2);
+  expect(await dump(store.sql)).toEqual(whole.content);
+  expect(result).toEqual(whole.result);
+  expect(await events()).toEqual([...snapshots, ...snapshots]);
+}, 120_000);
+
+test('killed at any moment, also in the middle of a statement', async () => {
+  for (let i = 0; i < times(4, 8); i++) await killed(() => true, 1 + Math.random() * 250);
+  await importFiles(store.db, { files: [path], resume: true });
+  expect(await dump(store.sql)).toEqual(whole.content);
+  // A kill between the end of a run and its last report makes the next one begin anew: nothing is told twice even so.
+  expect(await events()).toEqual([...snapshots, ...snapshots]);
+}, 120_000);
+
+test('what a killed import had written is told to the journal by the next one', async () => {
+  await killed(({ phase, done }) => phase === 'write message' && done > 200);
+  expect(await events()).toEqual([]);
+  await importRecords(store.db, [{ type: 'organization', external_id: 'other', name: 'Other' }]);
+  const told = await events();
+  expect(told).toContain('conversation.snapshot');
+  expect(new Set(told).size * 2).toBe(told.length);
+  // The run itself was given up: it begins again and finds what it had written.
+  const result = await importFiles(store.db, { files: [path], resume: true });
+  expect(result.unchanged).toBeGreaterThan(1000);
+  expect(result.unchanged + result.written).toBe(records.length);
+});
+
+test('a resumed import does not read again what is staged, and a changed file begins anew', async () => {
+  const reports: string[] = [];
+  await killed(({ phase }) => phase === 'write contact');
+  await importFiles(store.db, { files: [path], resume: true, onProgress: ({ phase }) => reports.push(phase) });
+  expect(reports).not.toContain('read');
+  expect(await dump(store.sql)).toEqual(whole.content);
+  await killed(({ phase }) => phase === 'plan conversation');
+  const other = join(folder, 'other.ndjson');
+  writeFileSync(other, ndjson(records));
+  const result = await importFiles(store.db, { files: [other], resume: true });
+  expect(result).toMatchObject({ read: records.length, unchanged: records.length, written: 0 });
+});
+
+test('when PostgreSQL has lost the staged lines in a crash, a resumed import reads them again', async () => {
+  await killed(({ phase, done }) => phase === 'write message' && done > 200);
+  await store.sql`TRUNCATE gateway.import_stage, gateway.import_chunk, gateway.import_plan, gateway.import_reject`;
+  const result = await importFiles(store.db, { files: [path], resume: true });
+  expect(result.written + result.unchanged).toBe(records.length);
+  expect((await dump(store.sql))['message']).toHaveLength(whole.content['message']?.length ?? 0);
+});
+
+test('two imports take turns; one that has lost its lease writes nothing more', async () => {
+  const [one, two] = await Promise.all([
+    importRecords(store.db, desk(60)),
+    importRecords(store.db, shuffled(desk(60), 5)),
+  ]);
+  const read = desk(60).length;
+  expect([one.written, two.written].sort((a, b) => a - b)).toEqual([0, read]);
+  const run = await takeRun(store.db, undefined);
+  await store.sql`UPDATE gateway.import_run SET epoch = epoch + 1`;
+  await expect(run.begin([], undefined)).rejects.toThrow(ImportBusy);
+  await run.release();
+  await store.sql`UPDATE gateway.import_run SET lease_until = '-infinity'`;
+  async function* robbed() {
+    yield* desk(5);
+    await store.sql`UPDATE gateway.import_run SET epoch = epoch + 1`;
+  }
+  const before = await dump(store.sql);
+  await expect(importRecords(store.db, robbed())).rejects.toThrow(ImportBusy);
+  expect(await dump(store.sql)).toEqual(before);
+});

@@ -1,0 +1,39 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { importFiles } from '../../../src/sources/import.ts';
+import { freshDatabase, type TestDatabase } from '../../support/database.ts';
+
+let store: TestDatabase;
+beforeAll(async () => {
+  store = await freshDatabase();
+});
+afterAll(() => store.close());
+
+// Beside the checkout, and not in it: without it there is nothing to compare with.
+const northwind = fileURLToPath(new URL('../../../../shared/data/northwind-dev.ndjson', import.meta.url));
+test.skipIf(!existsSync(northwind))('northwind-dev comes in whole', async () => {
+  const lines = readFileSync(northwind, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  const result = await importFiles(store.db, { files: [northwind] });
+  expect(result).toMatchObject({ read: 25_777, written: 25_777, unchanged: 0, removed: 0, rejected: 0 });
+  const texts = await store.sql<{ external_id: string; text: string; conversation: string; created_at: Date }[]>`
+    SELECT m.external_id, m.text, c.external_id AS conversation, m.created_at FROM platform.message m
+      JOIN platform.conversation c ON (c.tenant, c.site, c.id) = (m.tenant, m.site, m.conversation_id)`;
+  const stored = new Map(texts.map((row) => [row.external_id, row]));
+  const messages = lines.filter((line) => line['type'] === 'message');
+  expect(stored.size).toBe(messages.length);
+  for (const line of messages) {
+    const row = stored.get(String(line['external_id']));
+    expect(row?.text).toBe(line['text']);
+    expect(row?.conversation).toBe(line['conversation']);
+    expect(row?.created_at.toISOString()).toBe(line['created_at']);
+  }
+  const wrong = await store.sql`
+    SELECT c.external_id FROM platform.conversation c
+     WHERE c.message_count <> (SELECT count(*) FROM platform.message m
+       WHERE (m.tenant, m.site, m.conversation_id) = (c.tenant, c.site, c.id) AND m.visibility = 'public')`;
+  expect(wrong).toEqual([]);
+});

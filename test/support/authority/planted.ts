@@ -1,0 +1,19 @@
+import { writeCursor } from '../../../src/events/cursors.ts';
+import { KEYS } from '../keys.ts';
+
+/** The website of the subscription that a credential was given by `plantReceipt`. */
+const websites = new Map<string, string>();
+
+export const noteSubscription = (credential: string, website: string): void => void websites.set(credential, website);
+
+export const subscriptionId = (credential: string): string => `sub_${credential.slice(4)}`;
+
+/** Cursor of the very beginning of that subscription, as its creation answers it. */
+export const cursorOf = (credential: string): string =>
+  writeCursor(KEYS, {
+    subscription: subscriptionId(credential),
+    revision: 1,
+    credential,
+    environment: 'test',
+    positions: new Map([[websites.get(credential) ?? 'web_1_1', 0]]),
+  });

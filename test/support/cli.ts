@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto';
+import { vi } from 'vitest';
+import { run, type Wired } from '../../src/cli/program.ts';
+import { freshDatabase, type TestDatabase } from './database.ts';
+
+/** One command line, run in this process against the test file's own database. */
+export interface Ran {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const wired: Wired = {
+  serve: () => Promise.reject(new Error('serve is main.ts’s')),
+  generate: () => Promise.reject(new Error('generate is main.ts’s')),
+};
+
+/** A database of this file's own, which the commands find in DATABASE_URL. */
+export async function cliDatabase(template: 'empty' | 'demo'): Promise<TestDatabase> {
+  const database = await freshDatabase(template);
+  // The driver takes a socket folder from PGHOST, not from an address.
+  Object.assign(process.env, {
+    DATABASE_URL: `postgres:///${database.name}`,
+    PGHOST: database.host,
+    PGPORT: String(database.port),
+    PGUSER: 'postgres',
+  });
+  return database;
+}
+
+export async function gateway(...argv: string[]): Promise<Ran> {
+  const written = { stdout: '', stderr: '' };
+  const spies = (['stdout', 'stderr'] as const).map((name) =>
+    vi.spyOn(process[name], 'write').mockImplementation((chunk: string | Uint8Array): boolean => {
+      written[name] += Buffer.from(chunk).toString();
+      return true;
+    }),
+  );
+  try {
+    const code = await run(argv, wired);
+    return { code, ...written };
+  } finally {
+    for (const spy of spies) spy.mockRestore();
+    process.exitCode = undefined;
+  }
+}
+
+/** The JSON document of a command that succeeds: exactly one line on standard output. */
+export async function document(...argv: string[]): Promise<Document> {
+  const { code, stdout, stderr } = await gateway(...argv, '--json');
+  if (code !== 0 || !/^[^\n]+\n$/.test(stdout)) throw new Error(`exit code ${code}: ${stdout}${stderr}`);
+  return parse(stdout);
+}
+
+/** Members are compared with matchers; a test that needs one as text asks `text`. */
+export type Document = Readonly<Record<string, unknown>>;
+
+export function parse(line: string): Document {
+  const value: unknown = JSON.parse(line);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error(`not an object: ${line}`);
+  return Object.fromEntries(Object.entries(value));
+}
+
+export function text(from: Document, member: string): string {
+  const value = from[member];
+  if (typeof value !== 'string') throw new Error(`${member} is not text`);
+  return value;
+}
+
+/** An app on the demo organization and what issues a credential for it. */
+export async function demoApp(): Promise<{ app: string; installation: string }> {
+  const made = await document('app', 'create', '--organization', 'larkspur', '--name', 'Test agent');
+  return { app: text(made, 'app_id'), installation: text(made, 'installation_id') };
+}
+
+export const issueArguments = (installation: string): string[] => [
+  ...['credential', 'issue', '--installation', installation, '--environment', 'test'],
+  ...['--website', 'larkspur-us', '--scopes', 'all'],
+];
+
+export const issue = (installation: string, ...more: string[]): Promise<Document> =>
+  document(...issueArguments(installation), ...more);
+
+export const digest = (secret: string): Buffer => createHash('sha256').update(secret).digest();
+
+/** Every row of every table of the store as text, as a dump would hold it; bytes also as ASCII. */
+export async function dump({ sql }: TestDatabase): Promise<string> {
+  const tables = await sql<{ name: string }[]>`
+    SELECT format('%I.%I', table_schema, table_name) AS name FROM information_schema.tables
+     WHERE table_schema IN ('platform', 'gateway', 'public') AND table_type = 'BASE TABLE'`;
+  const parts: string[] = [];
+  for (const { name } of tables) {
+    const rows = await sql.unsafe<{ row: string }[]>(`SELECT t::text AS row FROM ${name} t`);
+    parts.push(...rows.map(({ row }) => row));
+  }
+  const all = parts.join('\n');
+  const bytes = [...all.matchAll(/\\x((?:[0-9a-f]{2})+)/g)].map(([, hex = '']) =>
+    Buffer.from(hex, 'hex').toString('latin1'),
+  );
+  return `${all}\n${bytes.join('\n')}`;
+}

@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs';
+import { packageRoot } from '../../../src/config/package.ts';
+
+/** A command of a document, as one types it: its continuation lines, quoted lines and here-document belong to it. */
+export interface Command {
+  readonly document: string;
+  readonly line: number;
+  readonly text: string;
+}
+
+/** The commands of all fenced `sh` blocks of a document, in order. */
+export function commandsOf(document: string): Command[] {
+  const lines = readFileSync(new URL(document, packageRoot), 'utf8').split('\n');
+  const commands: Command[] = [];
+  let inside = false;
+  let open: { line: number; lines: string[] } | undefined;
+  for (const [i, line] of lines.entries()) {
+    const fence = /^\s*```(\w*)$/.exec(line);
+    if (fence) {
+      if (inside && open) throw new Error(`${document}:${open.line} has a command without an end`);
+      inside = !inside && fence[1] === 'sh';
+    } else if (inside && (open || line.trim() !== '')) {
+      open ??= { line: i + 1, lines: [] };
+      open.lines.push(line);
+      const text = open.lines.join('\n');
+      if (!complete(text)) continue;
+      commands.push({ document, line: open.line, text });
+      open = undefined;
+    }
+  }
+  return commands;
+}
+
+/** Whether a shell would run it now: no quote, continuation or here-document is open. */
+function complete(text: string): boolean {
+  const [, end] = /<<'?(\w+)'?/.exec(text) ?? [];
+  if (end !== undefined) return text.endsWith(`\n${end}`);
+  let quote = '';
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at] ?? '';
+    if (quote === '' && char === '#' && /\s/.test(text[at - 1] ?? ' ')) {
+      const newline = text.indexOf('\n', at);
+      at = newline === -1 ? text.length : newline;
+    } else if (char === '\\' && quote !== "'") at++;
+    else if (quote === '' && /["']/.test(char)) quote = char;
+    else if (char === quote) quote = '';
+  }
+  return quote === '' && !text.endsWith('\\');
+}

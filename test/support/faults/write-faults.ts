@@ -1,0 +1,72 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Replica } from '../replica.ts';
+import type { FaultWorld } from './writes.ts';
+
+/** The statement of every write. */
+export const WRITE = /gateway\.write_batch/;
+
+/** mulberry32: the same seed gives the same run, as far as processes can. */
+export function generator(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+export const pickFrom = <T>(list: readonly T[], random: () => number): T =>
+  list[Math.floor(random() * list.length)] as T; // never of an empty list
+
+interface Stage {
+  readonly world: FaultWorld;
+  readonly slots: readonly [Replica, Replica];
+  readonly kill: (slot: 0 | 1) => Promise<void>;
+  readonly random: () => number;
+}
+
+/** What can go wrong around writes; each call does it once. */
+export const faultsOn = ({ world, slots, kill, random }: Stage) => ({
+  kill: async () => {
+    await pause(random() * 50);
+    await kill(random() < 0.5 ? 0 : 1);
+  },
+  terminate: async () => {
+    await world.sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'gateway%'
+      AND random() < 0.7`;
+    await pause(20 + random() * 80);
+  },
+  crash: async () => {
+    await world.crash();
+    await pause(300 + random() * 500);
+  },
+  loseReplies: async () => {
+    world.proxy.arm({
+      match: WRITE,
+      at: pickFrom(['after-sync', 'sync-then-cut', 'before-execute'], random),
+      action: pickFrom(['cut', 'reset'], random),
+      times: 5,
+    });
+    await pause(100);
+    world.proxy.disarm();
+  },
+  freeze: async () => {
+    const replica = pickFrom(slots, random);
+    await replica.stop();
+    await pause(random() * 1_500);
+    replica.cont();
+    await pause(200);
+  },
+  /** Locks what a write locks, in the other order, on both websites. */
+  deadlock: async () => {
+    const [one, two] = random() < 0.5 ? [1, 2] : [2, 1];
+    await world.sql
+      .unsafe(`DO $$ BEGIN
+        PERFORM 1 FROM gateway.journal_head WHERE site = ${one} FOR UPDATE; PERFORM pg_sleep(0.02);
+        PERFORM 1 FROM platform.native_id WHERE kind = 'note' AND site = ${one} FOR UPDATE; PERFORM pg_sleep(0.01);
+        PERFORM 1 FROM gateway.journal_head WHERE site = ${two} FOR UPDATE; PERFORM pg_sleep(0.02);
+        PERFORM 1 FROM platform.native_id WHERE kind = 'note' AND site = ${two} FOR UPDATE; END $$`)
+      .catch(() => undefined); // the victim may be this one
+  },
+});

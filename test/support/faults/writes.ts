@@ -1,0 +1,298 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import postgres from 'postgres';
+import { packageRoot } from '../../../src/config/package.ts';
+import { demoRecords } from '../../../src/sources/demo/index.ts';
+import { importRecords } from '../../../src/sources/import.ts';
+import { openDatabase } from '../../../src/store/driver/postgres.ts';
+import { openEmbedded } from '../../../src/store/embedded/embedded.ts';
+import { migrate } from '../../../src/store/open/migrate.ts';
+import { issue } from '../credentials.ts';
+import { type Command, detection, note, plan, restOf, type WriteName } from '../ledger/commands.ts';
+import { openProxy, type WireProxy } from '../pgwire.ts';
+import { scratch } from '../scratch.ts';
+
+/** What one attempt was told. `lost`: no answer, and nothing is known. */
+export type Told =
+  | {
+      readonly status: number;
+      readonly code: string | undefined;
+      readonly text: string;
+      readonly operationId: string | undefined;
+      readonly ms: number;
+    }
+  | { readonly status: 'lost'; readonly error: string };
+
+/** One logical command of a client: its key never changes, whoever it is sent to. */
+export interface Trial {
+  readonly key: string;
+  readonly command: Command;
+  /** What its effect is known by in the store; undefined where the write has none. */
+  readonly mark: string | undefined;
+  readonly told: Told[];
+}
+
+export interface FaultWorld {
+  readonly proxy: WireProxy;
+  /** Superuser, straight to the server. */
+  readonly sql: postgres.Sql;
+  readonly token: string;
+  trial(tool: WriteName, site?: 1 | 2): Trial;
+  readonly trials: readonly Trial[];
+  /** One attempt. */
+  send(trial: Trial, url: string): Promise<Told>;
+  /** Attempts with the same key, on the replicas in turn, until something final is said; 20 s at most. */
+  finish(trial: Trial, urls: () => readonly string[]): Promise<Told>;
+  /** pg_ctl -m immediate; resolves when the server answers again. */
+  crash(): Promise<void>;
+  /** Compares what the clients were told with what is there: what is wrong, and figures for the summary. */
+  audit(): Promise<Figures>;
+  doctor(): { readonly findings: readonly unknown[] };
+  close(): Promise<void>;
+}
+
+export interface Figures {
+  readonly wrong: readonly string[];
+  readonly trials: number;
+  readonly attempts: number;
+  readonly lostReplies: number;
+  readonly acknowledged: number;
+  readonly effects: number;
+  readonly doubles: number;
+  readonly lost: number;
+}
+
+export const DATABASE = 'gateway';
+/** Commands whose outcome a client can know have an end that it may believe. */
+const FINAL = new Set(['outcome_unknown', 'idempotency_conflict', 'operation_conflict']);
+/** As long as a client waits for one answer. */
+const PATIENCE = 10_000;
+
+/**
+ * For `most` trials: a server of its own, which may be crashed, with the demo in it and an append-only log of effects. The log has no
+ * unique constraint and is written by triggers in the effect's own transaction, so that it would hold a double.
+ */
+export async function openFaultWorld(most: number): Promise<FaultWorld> {
+  const dataDir = scratch('writes');
+  const store = await openEmbedded({ dataDir, log: () => undefined });
+  const target = { host: store.host, port: store.port, database: DATABASE, username: 'postgres' };
+  const db = openDatabase({ target, connections: 2, statementTimeout: 60_000, name: 'setup' });
+  await migrate(db);
+  await importRecords(db, demoRecords({ seed: 3, now: new Date('2026-11-15T12:00:00Z') }), {});
+  await db.close();
+  const sql = postgres({ ...target, max: 2, onnotice: () => undefined, backoff: () => 0.05 });
+  await sql.unsafe(`
+    CREATE TABLE public.effect (mark text, at timestamptz DEFAULT clock_timestamp());
+    CREATE FUNCTION public.note_effect() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN INSERT INTO public.effect VALUES (NEW.text); RETURN NULL; END $$;
+    CREATE FUNCTION public.disposition_effect() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN INSERT INTO public.effect VALUES (NEW.disposition); RETURN NULL; END $$;
+    CREATE TRIGGER effect AFTER INSERT ON platform.note FOR EACH ROW EXECUTE FUNCTION public.note_effect();
+    CREATE TRIGGER effect AFTER UPDATE OF disposition ON platform.conversation
+      FOR EACH ROW EXECUTE FUNCTION public.disposition_effect();
+    -- Which way every receipt of a write has gone.
+    CREATE TABLE public.move (operation_id text, old text, new text);
+    CREATE FUNCTION public.move() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN INSERT INTO public.move VALUES (OLD.operation_id, OLD.status, NEW.status); RETURN NULL; END $$;
+    CREATE TRIGGER move AFTER UPDATE ON gateway.operation FOR EACH ROW EXECUTE FUNCTION public.move();
+    GRANT ALL ON public.effect, public.move TO PUBLIC;
+    UPDATE platform.website SET crm_integrated = false;
+    -- A disposition of its own for every trial: its effect is known by it.
+    INSERT INTO platform.disposition
+    SELECT (jsonb_populate_record(NULL::platform.disposition, to_jsonb(d) ||
+             jsonb_build_object('id', 100000 + n, 'external_id', 'd' || d.site || '-' || n, 'value', 'd-' || n))).*
+      FROM (SELECT DISTINCT ON (site) * FROM platform.disposition WHERE enabled ORDER BY site, id) d, generate_series(1, ${most}) n;
+    UPDATE platform.native_id SET last = 9000000 WHERE kind = 'disposition';
+    ANALYZE;`);
+  await sql`ALTER SYSTEM SET deadlock_timeout = '50ms'`;
+  await sql`SELECT pg_reload_conf()`;
+  const { token } = await issue(sql, 1, { authors: ['opr_1_1_1', 'opr_1_2_1'] });
+  const [before] = await sql<{ n: string }[]>`SELECT count(*) AS n FROM gateway.journal`;
+  const proxy = await openProxy(target);
+  const conversations = await sql<{ site: string; id: string; visitor_id: string }[]>`
+    SELECT site, id, visitor_id FROM platform.conversation WHERE visitor_id IS NOT NULL ORDER BY site, id`;
+  const trials: Trial[] = [];
+
+  const send = async (trial: Trial, url: string): Promise<Told> => {
+    const { path, body } = restOf(trial.command);
+    const began = performance.now();
+    let told: Told;
+    try {
+      const response = await fetch(url + path, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': trial.key },
+        body: JSON.stringify(body),
+        signal: AbortSignal.timeout(PATIENCE),
+      });
+      const text = await response.text();
+      const [, code] = /"code":"(\w+)"/.exec(response.ok ? '' : text) ?? [];
+      const operationId = response.headers.get('x-gateway-operation-id') ?? undefined;
+      told = { status: response.status, code, text, operationId, ms: performance.now() - began };
+    } catch (error) {
+      told = { status: 'lost', error: String(error) };
+    }
+    trial.told.push(told);
+    return told;
+  };
+
+  return {
+    proxy,
+    sql,
+    token,
+    trials,
+    send,
+    trial(tool, site = 1) {
+      const n = trials.length + 1;
+      const of = conversations.filter((one) => one.site === String(site));
+      const about = of[n % of.length];
+      const feature = site === 1 ? 'aif_1_1_5' : 'aif_1_2_3';
+      const version = site === 1 ? 3 : 2;
+      const commands: Record<WriteName, Command> = {
+        visitor_note_add: note(`note-${n}`, `vis_1_${site}_${about?.visitor_id}`),
+        conversation_disposition_set: {
+          tool: 'conversation_disposition_set',
+          input: { conversation_id: `cnv_1_${site}_${about?.id}`, disposition: `d-${n}` },
+        },
+        ai_feature_execute: detection(`text ${n}`, version, feature),
+        config_plan: plan(`plan-${n}`, version, feature),
+      };
+      const mark = { visitor_note_add: `note-${n}`, conversation_disposition_set: `d-${n}` };
+      const trial = {
+        key: `key-${n}`,
+        command: commands[tool],
+        mark: tool in mark ? mark[tool as keyof typeof mark] : undefined, // `in` has just asked
+        told: [],
+      };
+      trials.push(trial);
+      return trial;
+    },
+    async finish(trial, urls) {
+      const until = Date.now() + 20_000;
+      for (let i = 0; Date.now() < until; i++) {
+        const all = urls();
+        const told = await send(trial, all[i % all.length] ?? '');
+        if (told.status === 200 || (told.status !== 'lost' && FINAL.has(told.code ?? ''))) return told;
+        await pause(Math.min(25 * 2 ** i, 500));
+      }
+      throw new Error(`no end within 20 s: ${JSON.stringify(trial)}`);
+    },
+    async crash() {
+      const pid = Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0]);
+      process.kill(pid, 'SIGQUIT');
+      await pause(50);
+      for (;;) {
+        const up = await sql`SELECT 1`.then(
+          () => true,
+          () => false,
+        );
+        if (up) return;
+        await pause(20);
+      }
+    },
+    audit: () => audit(sql, trials, Number(before?.n)),
+    doctor() {
+      const root = fileURLToPath(packageRoot);
+      const { stdout, stderr } = spawnSync(process.execPath, [join(root, 'dist/src/main.js'), 'doctor', '--json'], {
+        encoding: 'utf8',
+        env: { PATH: process.env['PATH'], DATABASE_URL: proxyless(target), GATEWAY_DATA_DIR: dataDir },
+      });
+      if (stdout === '') throw new Error(`gateway doctor: ${stderr}`);
+      return JSON.parse(stdout);
+    },
+    async close() {
+      await proxy.close();
+      await sql.end({ timeout: 5 });
+      await store.stop();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+const proxyless = ({ host, port }: { host: string; port: number }): string =>
+  `postgres://postgres@${encodeURIComponent(host)}:${port}/${DATABASE}`;
+
+/** No answer but these, whatever the fault (checks, ORACLE). */
+const ALLOWED = new Map([
+  [200, /^$/],
+  [409, /^(operation_in_progress|outcome_unknown)$/],
+  [503, /^(service_unavailable|authority_unavailable)$/],
+]);
+
+async function audit(sql: postgres.Sql, trials: readonly Trial[], journalBefore: number): Promise<Figures> {
+  const effects = new Map(
+    (await sql<{ mark: string; n: string }[]>`SELECT mark, count(*) AS n FROM public.effect GROUP BY mark`).map(
+      ({ mark, n }) => [mark, Number(n)],
+    ),
+  );
+  const rows = new Map(
+    (
+      await sql<{ operation_id: string; status: string; outcome: unknown }[]>`
+        SELECT operation_id, status, outcome FROM gateway.operation`
+    ).map((row) => [row.operation_id, row]),
+  );
+  const wrong: string[] = [];
+  const tell = (what: string, trial: Trial): void => void wrong.push(`${what}: ${JSON.stringify(trial)}`);
+  let [doubles, lost, acknowledged, effected] = [0, 0, 0, 0];
+  for (const trial of trials) {
+    const answers = trial.told.flatMap((told) => (told.status === 'lost' ? [] : [told]));
+    const done = answers.filter(({ status }) => status === 200);
+    for (const { status, code = '' } of answers) {
+      if (!ALLOWED.get(status)?.test(code)) tell(`answered ${status} ${code}`, trial);
+    }
+    if (new Set(done.map(({ text }) => text)).size > 1) tell('different bodies', trial);
+    const ids = new Set(answers.flatMap(({ operationId }) => operationId ?? []));
+    if (ids.size > 1) tell('different operations', trial);
+    const [id = ''] = ids;
+    const row = rows.get(id);
+    if (done.length > 0) acknowledged++;
+    if (done.length > 0 && row?.status !== 'acknowledged') tell('acknowledged, but not in the ledger', trial);
+    if (trial.mark === undefined) continue;
+    const n = effects.get(trial.mark) ?? 0;
+    effected += n;
+    if (n > 1) doubles++;
+    if (n > 1) tell(`${n} effects`, trial);
+    if (n === 0 && done.length > 0) lost++;
+    if (n === 0 && done.length > 0) tell('acknowledged, and no effect', trial);
+    if (n === 1 && row && row.status !== 'acknowledged') tell('an effect, but not acknowledged', trial);
+  }
+  wrong.push(...(await broken(sql, journalBefore)));
+  return {
+    wrong,
+    trials: trials.length,
+    attempts: trials.reduce((sum, { told }) => sum + told.length, 0),
+    lostReplies: trials.reduce((sum, { told }) => sum + told.filter(({ status }) => status === 'lost').length, 0),
+    acknowledged,
+    effects: effected,
+    doubles,
+    lost,
+  };
+}
+
+/** The end-state audit (checks, section 15): one query, and what it finds wrong. */
+async function broken(sql: postgres.Sql, journalBefore: number): Promise<string[]> {
+  const rows = await sql<{ wrong: string }[]>`
+    SELECT 'pending: ' || operation_id AS wrong FROM gateway.operation WHERE status = 'pending' AND coalesce(lease_until, '-infinity') < now()
+    UNION ALL SELECT 'note acknowledged without a note: ' || o.operation_id FROM gateway.operation o
+      WHERE o.operation = 'visitor_note_add' AND o.outcome ->> 'done' IS NOT NULL
+        AND NOT EXISTS (SELECT FROM platform.note n WHERE n.external_id = o.operation_id AND n.id = (o.outcome -> 'done' ->> 'note_id')::int)
+    UNION ALL SELECT 'note without its operation: ' || n.id FROM platform.note n
+      WHERE n.text LIKE 'note-%' AND NOT EXISTS (SELECT FROM gateway.operation o WHERE o.operation_id = n.external_id AND o.status = 'acknowledged')
+    UNION ALL SELECT 'receipts of ' || j.event_type || ': ' || j.n || ' of ' || e.n
+      FROM (SELECT t.event_type, (SELECT count(*) FROM gateway.journal j WHERE j.event_type = t.event_type) AS n
+              FROM (VALUES ('visitor.changed'), ('conversation.changed')) t (event_type)) j
+      JOIN (SELECT 'visitor.changed' AS event_type, count(*) FILTER (WHERE mark LIKE 'note-%') AS n FROM public.effect
+            UNION ALL SELECT 'conversation.changed', count(*) FILTER (WHERE mark LIKE 'd-%') FROM public.effect) e USING (event_type)
+     WHERE j.n <> e.n
+    UNION ALL SELECT 'journal: ' || count(*) FROM gateway.journal
+      HAVING count(*) <> ${journalBefore} + (SELECT count(*) FROM public.effect)
+    UNION ALL SELECT 'positions of ' || h.site FROM gateway.journal_head h
+      WHERE h.position <> (SELECT count(*) FROM gateway.journal j WHERE j.site = h.site AND j.position BETWEEN 1 AND h.position)
+    UNION ALL SELECT 'moved ' || old || ' to ' || new FROM public.move
+      WHERE (old, new) NOT IN (('pending', 'acknowledged'), ('pending', 'outcome_unknown'), ('outcome_unknown', 'acknowledged'),
+                               ('pending', 'pending'), ('outcome_unknown', 'outcome_unknown'))
+    UNION ALL SELECT 'a tombstone holds an outcome: ' || operation_id FROM gateway.operation WHERE fingerprint IS NULL AND outcome IS NOT NULL`;
+  return rows.map(({ wrong }) => wrong);
+}

@@ -1,0 +1,131 @@
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { z } from 'zod';
+import { FAILURE_CODES } from '../../../src/core/failures.ts';
+import type { Ending, RemoteCommand, RemoteWriter } from '../../../src/core/writes.ts';
+
+/** What the helpdesk does with the next command. */
+export type Mood =
+  | 'perform'
+  | 'reject'
+  | 'refuse'
+  /** It neither performs nor answers. */
+  | 'hang'
+  /** It performs, and its reply is lost. */
+  | 'perform and lose'
+  /** It performs at once and answers when released. */
+  | 'perform and wait'
+  /** It performs and answers when released. */
+  | 'wait';
+
+/** Another system that takes our writes over HTTP. Its log of effects has no unique constraint: it would show doubles. */
+export interface Helpdesk {
+  readonly url: string;
+  readonly effects: (RemoteCommand & { readonly at: number })[];
+  /** Requests of either kind by operation id. */
+  readonly asked: { readonly method: string; readonly operationId: string }[];
+  mood(mood: Mood): void;
+  /** What it answers to questions: the truth, nothing it knows of, a refusal, an error, or nothing at all. */
+  memory(memory: 'true' | 'none' | 'refused' | 'broken' | 'hangs'): void;
+  /** Resolves when it has that many commands in hand. */
+  holding(n: number): Promise<void>;
+  release(): void;
+  close(): Promise<void>;
+}
+
+export async function openHelpdesk(): Promise<Helpdesk> {
+  const effects: Helpdesk['effects'] = [];
+  const asked: Helpdesk['asked'] = [];
+  const endings = new Map<string, Ending>();
+  let held: (() => void)[] = [];
+  let mood: Mood = 'perform';
+  let memory: Parameters<Helpdesk['memory']>[0] = 'true';
+
+  const perform = (work: RemoteCommand): Ending => {
+    const note_id = effects.push({ ...work, at: Date.now() });
+    const done =
+      work.command.operation === 'visitor_note_add'
+        ? { note_id, author: `Author ${work.author}`, created_at: '2026-11-20 10:00:00+00' }
+        : {};
+    endings.set(work.operationId, { done });
+    return { done };
+  };
+  const answer = (response: ServerResponse, status: number, body: unknown): void => {
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  };
+  const take = (work: RemoteCommand, response: ServerResponse): void => {
+    if (mood === 'perform') answer(response, 200, perform(work));
+    else if (mood === 'reject' || mood === 'refuse') {
+      const ending: Ending = mood === 'reject' ? { rejected: 'operation_conflict' } : { refused: 'native_unavailable' };
+      if (mood === 'reject') endings.set(work.operationId, ending);
+      answer(response, 200, ending);
+    } else if (mood === 'perform and lose') {
+      perform(work);
+      response.destroy();
+    } else if (mood === 'perform and wait') {
+      const ending = perform(work);
+      held.push(() => answer(response, 200, ending));
+    } else if (mood === 'wait') held.push(() => answer(response, 200, perform(work)));
+  };
+  const server = createServer((request, response) => {
+    const operationId = (request.url ?? '').slice(1);
+    asked.push({ method: request.method ?? '', operationId });
+    if (request.method === 'GET') {
+      const refusal: Ending = { refused: 'not_found' };
+      const ending = memory === 'true' ? endings.get(operationId) : memory === 'refused' ? refusal : undefined;
+      if (memory !== 'hangs') answer(response, memory === 'broken' ? 500 : ending ? 200 : 404, ending ?? {});
+      return;
+    }
+    let text = '';
+    request.on('data', (part: Buffer) => {
+      text += part.toString();
+    });
+    request.on('end', () => take(JSON.parse(text), response));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo; // a listener on TCP has an address of this shape
+  return {
+    url: `http://127.0.0.1:${port}`,
+    effects,
+    asked,
+    mood: (next) => {
+      mood = next;
+    },
+    memory: (next) => {
+      memory = next;
+    },
+    async holding(n) {
+      while (held.length < n) await new Promise((resolve) => setTimeout(resolve, 2));
+    },
+    release() {
+      for (const go of held) go();
+      held = [];
+    },
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+const Code = z.enum(FAILURE_CODES);
+const EndingSchema = z.union([
+  z.strictObject({ done: z.record(z.string(), z.unknown()) }),
+  z.strictObject({ rejected: Code }),
+  z.strictObject({ refused: Code }),
+]);
+
+/** The second adapter: what a connector to a helpdesk looks like. */
+export const helpdeskWriter = ({ url }: Helpdesk): RemoteWriter => ({
+  async perform(work, signal) {
+    const response = await fetch(`${url}/${work.operationId}`, { method: 'POST', body: JSON.stringify(work), signal });
+    if (!response.ok) throw new Error(`the helpdesk answered ${response.status}`);
+    return EndingSchema.parse(await response.json());
+  },
+  async find(operationId) {
+    const response = await fetch(`${url}/${operationId}`);
+    if (response.status === 404) return undefined;
+    if (!response.ok) throw new Error(`the helpdesk answered ${response.status}`);
+    return EndingSchema.parse(await response.json());
+  },
+});

@@ -1,0 +1,125 @@
+import type { Grant, Issued } from '../credentials.ts';
+import { type Answer, openTestGateway, type TestGateway } from '../gateway.ts';
+import { type Command, MCP_HEADERS, mcpOf, restOf } from './commands.ts';
+
+/** What a write answered, on either surface in the same words. */
+export interface Reply {
+  readonly status: number;
+  readonly code: string | undefined;
+  /** The body of a success as it stands on the wire of REST; that of MCP is inside the result. */
+  readonly text: string;
+  readonly operationId: string | undefined;
+  /** Only REST says so. */
+  readonly replayed: boolean;
+  readonly retryAfter: number | undefined;
+  /** All of the answer, for what must not be in it. */
+  readonly raw: string;
+}
+
+export const SURFACES = ['REST', 'MCP'] as const;
+export type Surface = (typeof SURFACES)[number];
+
+export interface Sender {
+  readonly token: string;
+  readonly key?: string | undefined;
+  readonly gateway?: TestGateway;
+}
+
+export interface LedgerWorld {
+  readonly gateway: TestGateway;
+  write(surface: Surface, command: Command, sender: Sender): Promise<Reply>;
+  /** A credential that may write on both websites of the demo. */
+  writer(grant?: Grant): Promise<Issued>;
+  mapAuthor(credential: string, site: number, operator?: number): Promise<void>;
+  /** A new policy of the credential, under a new revision, as a trigger sees to. */
+  change(credential: string, set: { scopes?: string[]; dataAccess?: string[]; sites?: number[] }): Promise<void>;
+  /** Event types that the journal of a website holds, oldest first. */
+  journal(site?: number): Promise<string[]>;
+  notes(text: string): Promise<number>;
+  /** The ledger's row as text, with every column of it. */
+  row(operationId: string | undefined): Promise<string | undefined>;
+  rows(): Promise<number>;
+  age(operationId: string | undefined, interval: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openWorld(): Promise<LedgerWorld> {
+  const gateway = await openTestGateway('demo');
+  const { sql } = gateway.database;
+  const count = async (query: PromiseLike<readonly { n: string }[]>): Promise<number> => Number((await query)[0]?.n);
+  const mapAuthor = async (credential: string, site: number, operator = 1): Promise<void> => {
+    await sql`INSERT INTO gateway.native_author (credential_id, tenant, site, operator_id)
+      VALUES (${credential}, 1, ${site}, ${operator})`;
+  };
+  return {
+    gateway,
+    mapAuthor,
+    async write(surface, command, { token, key, gateway: other = gateway }) {
+      if (surface === 'REST') {
+        const { path, body } = restOf(command);
+        return ofRest(
+          await other.ask(path, { token, body, headers: key === undefined ? {} : { 'idempotency-key': key } }),
+        );
+      }
+      return ofMcp(await other.ask('/mcp', { token, body: mcpOf(command, key), headers: MCP_HEADERS }));
+    },
+    async writer(grant) {
+      const issued = await gateway.issue(grant);
+      for (const site of [1, 2]) await mapAuthor(issued.credential, site);
+      return issued;
+    },
+    async change(credential, { scopes, dataAccess, sites }) {
+      await sql`UPDATE gateway.credential SET updated_at = clock_timestamp(),
+          scopes = coalesce(${scopes ?? null}, scopes), data_access = coalesce(${dataAccess ?? null}, data_access),
+          sites = coalesce(${sites ? `{${sites.join(',')}}` : null}::bigint[], sites)
+        WHERE id = ${credential}`;
+    },
+    journal: async (site = 1) =>
+      (
+        await sql<{ event_type: string }[]>`
+          SELECT event_type FROM gateway.journal WHERE tenant = 1 AND site = ${site} ORDER BY position`
+      ).map(({ event_type }) => event_type),
+    notes: (text) => count(sql<{ n: string }[]>`SELECT count(*) AS n FROM platform.note WHERE text = ${text}`),
+    row: async (operationId) =>
+      (
+        await sql<{ row: string }[]>`
+          SELECT o::text AS row FROM gateway.operation o WHERE operation_id = ${operationId ?? ''}`
+      )[0]?.row,
+    rows: () => count(sql<{ n: string }[]>`SELECT count(*) AS n FROM gateway.operation`),
+    async age(operationId, interval) {
+      await sql`UPDATE gateway.operation SET created_at = created_at - ${interval}::interval
+        WHERE operation_id = ${operationId ?? ''}`;
+    },
+    close: () => gateway.close(),
+  };
+}
+
+const ofRest = ({ status, body, text, headers }: Answer): Reply => ({
+  status,
+  code: body?.code,
+  text: status < 300 ? text : '',
+  operationId: one(headers['x-gateway-operation-id']),
+  replayed: headers['idempotency-replayed'] === 'true',
+  retryAfter: headers['retry-after'] === undefined ? undefined : Number(headers['retry-after']),
+  raw: `${JSON.stringify(headers)}${text}`,
+});
+
+const one = (value: string | string[] | undefined): string | undefined =>
+  typeof value === 'string' ? value : undefined;
+
+function ofMcp({ body, text, status }: Answer): Reply {
+  const content = body?.result?.structuredContent;
+  // Invalid params are an error of JSON-RPC, everything else that a tool says is a result; 401 is neither.
+  const fallback = body?.error ? { status: 400, code: String(body.error.code) } : { status, code: body?.code };
+  const { error = fallback, operation_id } = content ?? {};
+  const done = body?.result?.isError === false;
+  return {
+    status: done ? 200 : error.status,
+    code: done ? undefined : error.code,
+    text: done ? JSON.stringify(content.data) : '',
+    operationId: operation_id,
+    replayed: false,
+    retryAfter: error.retry_after,
+    raw: text,
+  };
+}

@@ -1,0 +1,70 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll } from 'vitest';
+import { freePort } from './port.ts';
+
+/** Whether this machine has one: Debian's is 1.18, which knows no prepared statements in transaction mode. */
+export const hasPgbouncer = spawnSync('pgbouncer', ['--version']).status === 0;
+
+/** What a test that failed has left behind ends with its file. */
+const living = new Set<() => Promise<void>>();
+afterAll(async () => {
+  await Promise.all([...living].map((close) => close()));
+});
+
+export interface Pooler {
+  /** What DATABASE_URL names. */
+  url(database: string): string;
+  close(): Promise<void>;
+}
+
+/**
+ * pgbouncer in transaction mode before a server on TCP that asks for no password; `size` sessions for everybody, `more` in
+ * its file.
+ */
+export async function openPooler(server: { host: string; port: number }, size: number, more = ''): Promise<Pooler> {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-pooler-'));
+  const port = await freePort();
+  writeFileSync(
+    join(folder, 'pgbouncer.ini'),
+    `[databases]
+* = host=${server.host} port=${server.port} user=postgres
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = ${size}
+max_client_conn = 500
+${more}
+`,
+  );
+  chmodSync(folder, 0o755);
+  // It refuses to run as root.
+  const account = process.geteuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
+  const child = spawn('pgbouncer', [join(folder, 'pgbouncer.ini')], {
+    ...account,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let said = '';
+  const ended = once(child, 'close');
+  await new Promise<void>((resolve, reject) => {
+    child.stderr.on('data', (part: Buffer) => {
+      said += part.toString();
+      if (/process up/.test(said)) resolve();
+    });
+    ended.then(() => reject(new Error(`pgbouncer ended: ${said}`)), reject);
+  });
+  const close = async (): Promise<void> => {
+    living.delete(close);
+    child.kill('SIGKILL');
+    await ended;
+    rmSync(folder, { recursive: true, force: true });
+  };
+  living.add(close);
+  return { url: (database) => `postgres://postgres@127.0.0.1:${port}/${database}`, close };
+}

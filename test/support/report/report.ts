@@ -1,0 +1,84 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { expect } from 'vitest';
+import type { Authority } from '../../../src/core/authority.ts';
+import type { DataAccess, Scope } from '../../../src/core/scopes.ts';
+import { sql } from '../../../src/core/sql.ts';
+import { loadAuthority } from '../../../src/store/calls/authority.ts';
+import { openReads } from '../../../src/store/calls/reads.ts';
+import { type Database, openDatabase } from '../../../src/store/driver/postgres.ts';
+import type { Report } from '../../../src/views/report.ts';
+import tool from '../../../tools/reporting/ai-conversation-summary.ts';
+import { freshDatabase } from '../database.ts';
+import type { Conversation, Result } from './oracle.ts';
+import { seed } from './rows.ts';
+
+export const ZONES = ['Europe/Berlin', 'America/New_York', 'Asia/Kathmandu', 'CET'] as const;
+export const SCOPES: readonly Scope[] = ['reports_read', 'conversation_read'];
+export const EVERYTHING = {
+  scopes: [...SCOPES, 'message_content_read', 'contact_read_pii', 'directory_read'] as readonly Scope[],
+  dataAccess: ['message_content', 'pii'] as readonly DataAccess[],
+  restrictions: {} as Authority['restrictions'],
+};
+type Grants = typeof EVERYTHING;
+
+/** A seeded store under a clock that the test sets, and calls of the report on it. */
+export interface Reports {
+  readonly db: Database;
+  readonly tenant: string;
+  /** The authority of a full credential. */
+  readonly full: Authority;
+  readonly conversations: readonly Conversation[];
+  readonly results: readonly Result[];
+  site(n: number): string;
+  setClock(moment: string): Promise<unknown>;
+  report(input: Record<string, unknown>, grants?: Partial<Grants>): Promise<Report>;
+  close(): Promise<void>;
+}
+
+export async function openReports(): Promise<Reports> {
+  const { db, close } = await clockedStore();
+  const digest = createHash('sha256').update(randomUUID()).digest();
+  const tenant = await seed(db, digest, ZONES);
+  const full = (await loadAuthority(db, digest))?.authority ?? expect.fail('no authority');
+  return {
+    db,
+    tenant,
+    full,
+    conversations: await db.query<Conversation>(sql`SELECT c.*, o.name AS operator FROM platform.conversation c
+      LEFT JOIN platform.operator o ON o.tenant = c.tenant AND o.site = c.site AND o.id = c.operator_id
+      WHERE c.tenant = ${tenant}`),
+    results: await db.query<Result>(sql`SELECT * FROM platform.ai_result WHERE tenant = ${tenant}`),
+    site: (n) => `web_${tenant}_${n}`,
+    setClock: (moment) => db.query(sql`UPDATE test_clock.clock SET at = ${moment}::text::timestamptz`),
+    report: (input, grants) => call(db, full, input, { ...EVERYTHING, ...grants }),
+    close,
+  };
+}
+
+/** A store whose now() is a table's: the function stands before pg_catalog's own in the search path. */
+async function clockedStore(): Promise<{ db: Database; close(): Promise<void> }> {
+  const { name: database, host, port, db: plain, close } = await freshDatabase();
+  await plain.script(`CREATE SCHEMA test_clock; CREATE TABLE test_clock.clock AS SELECT pg_catalog.now() AS at;
+    CREATE FUNCTION test_clock.now() RETURNS timestamptz STABLE LANGUAGE sql AS 'SELECT at FROM test_clock.clock';
+    ALTER DATABASE ${database} SET search_path = test_clock, pg_catalog`);
+  const target = { host, port, database, username: 'postgres' };
+  const db = openDatabase({ target, connections: 2, statementTimeout: 30_000, name: 'report-test' });
+  return { db, close: () => db.close().then(close) };
+}
+
+const unused = (): never => expect.fail('the fast pool was used');
+
+/** As the corridor calls: input and output held to the declaration, the slow pool apart from the session's. */
+async function call(slow: Database, full: Authority, input: Record<string, unknown>, grants: Grants): Promise<Report> {
+  const { scopes, dataAccess, restrictions } = grants;
+  const authority = { ...full, scopes: new Set(scopes), dataAccess: new Set(dataAccess), restrictions };
+  const website = authority.websites.get(String(input['website_id'])) ?? expect.fail('not granted');
+  const db: Database = { query: unused, read: unused, script: unused, listen: unused, close: unused };
+  const session = { db, authority, website, verified: false };
+  const gateway = { operations: () => [], guides: () => [], guide: () => null };
+  const read = { ...openReads(session, slow), subscriptions: unused, subscription: unused, pull: unused };
+  const body = await tool.handle({ input: tool.input.parse(input), authority, read, gateway, write: undefined });
+  expect(session.verified).toBe(true);
+  const { data } = tool.output.parse(body) as { data: Report }; // what the schema has just accepted
+  return data;
+}

@@ -1,0 +1,91 @@
+import { type Agent, request as httpRequest } from 'node:http';
+import type { Answer } from '../gateway.ts';
+import { openOracle } from '../oracle.ts';
+
+export interface A2aOptions {
+  /** The A2A-Version sent; none with null. 1.0 where absent. */
+  readonly version?: string | null;
+  /** Beside or in place of what a client sends; undefined takes a header away. Names in lower case. */
+  readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly id?: unknown;
+  readonly agent?: Agent;
+  /** Another method or address than POST /a2a. */
+  readonly verb?: string;
+  readonly path?: string;
+}
+
+/** What the requests to every surface owe: request id, hardening headers, never a 500, nothing of the inside. */
+const sound = openOracle({ paths: {} });
+
+/** One JSON-RPC request as a client of the protocol sends it. `params` undefined leaves the member out. */
+export function rpc(
+  port: number,
+  token: string | undefined,
+  method: string,
+  params?: unknown,
+  options: A2aOptions = {},
+): Promise<Answer> {
+  const { id = 1 } = options;
+  const message = { jsonrpc: '2.0', id, method, ...(params !== undefined && { params }) };
+  return post(port, token, JSON.stringify(message), options);
+}
+
+/** Any body, with the headers of a client. Every answer is checked for what all answers owe. */
+export async function post(
+  port: number,
+  token: string | undefined,
+  body: string | Uint8Array | undefined,
+  options: A2aOptions = {},
+): Promise<Answer> {
+  const { version = '1.0', verb = 'POST', path = '/a2a', agent } = options;
+  const headers = Object.entries({
+    'content-type': 'application/json',
+    authorization: token === undefined ? undefined : `Bearer ${token}`,
+    'a2a-version': version ?? undefined,
+    ...(body !== undefined && { 'content-length': String(Buffer.byteLength(body)) }),
+    ...options.headers,
+  }).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, typeof value === 'string' ? value : [...value]] as const],
+  );
+  const answer = await new Promise<Answer>((resolve, reject) => {
+    const request = httpRequest(
+      { host: '127.0.0.1', port, path, method: verb, headers: Object.fromEntries(headers), ...(agent && { agent }) },
+      (response) => {
+        const parts: Buffer[] = [];
+        response.on('data', (part: Buffer) => parts.push(part));
+        response.on('error', reject);
+        response.on('end', () => {
+          const bytes = Buffer.concat(parts);
+          const text = bytes.toString('utf8');
+          const json = /json/.test(response.headers['content-type'] ?? '') && text !== '';
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            text,
+            bytes,
+            body: json ? JSON.parse(text) : undefined,
+          });
+        });
+      },
+    );
+    request.on('error', reject);
+    request.end(body);
+  });
+  sound(verb, path, answer);
+  return answer;
+}
+
+let messages = 0;
+
+/** A messageId that no other message of this process has. */
+export const messageId = (): string => `message-${++messages}`;
+
+/** Params of SendMessage for one piece of work; `message` adds to the message or replaces members of it. */
+export const work = (skill: string, input: object, message: object = {}): { readonly message: object } => ({
+  message: {
+    messageId: messageId(),
+    role: 'ROLE_USER',
+    parts: [{ data: { skill, arguments: input }, mediaType: 'application/json' }],
+    ...message,
+  },
+});

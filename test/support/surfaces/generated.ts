@@ -1,0 +1,320 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import fc from 'fast-check';
+import type { Example } from './wire.ts';
+
+/**
+ * Requests made from the schemas that the gateway serves: valid ones, and such with one thing wrong, which the answer
+ * must name. FC_SEED repeats a run that failed.
+ */
+export const seed = Number(process.env['FC_SEED'] ?? Math.floor(Date.now() % 2 ** 31));
+
+export interface Schema {
+  readonly type?: string;
+  readonly enum?: readonly string[];
+  readonly const?: string;
+  readonly pattern?: string;
+  readonly format?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly default?: unknown;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly minProperties?: number;
+  readonly items?: Schema;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+}
+export interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly required: boolean;
+  readonly schema: Schema;
+}
+export interface Operation {
+  readonly name: string;
+  readonly method: string;
+  readonly path: string;
+  readonly parameters: readonly Parameter[];
+  readonly headers: readonly Parameter[];
+  /** Of the body that a write takes. */
+  readonly body: Schema | undefined;
+  /** Statuses that the document has for it. */
+  readonly statuses: ReadonlySet<number>;
+  /** A call that succeeds; what is drawn is often taken from it. */
+  readonly example: Pick<Example, 'path' | 'query' | 'body'> | undefined;
+}
+
+export interface Document {
+  readonly paths: Readonly<
+    Record<
+      string,
+      Readonly<
+        Record<
+          string,
+          {
+            readonly operationId: string;
+            readonly parameters: readonly Parameter[];
+            readonly requestBody?: { readonly content: { readonly 'application/json': { readonly schema: Schema } } };
+            readonly responses: Readonly<Record<string, unknown>>;
+          }
+        >
+      >
+    >
+  >;
+}
+
+const ajv = new Ajv2020({ strict: false });
+addFormats.default(ajv);
+
+/** Beside the schemas, so that a counterexample stays short. */
+const validators = new WeakMap<Schema, ValidateFunction>();
+const fits = (schema: Schema, value: unknown): boolean => {
+  const known = validators.get(schema) ?? ajv.compile(schema);
+  validators.set(schema, known);
+  return known(value) === true;
+};
+
+/** An arbitrary costs more to make than to draw from. */
+function kept<T>(make: (schema: Schema) => fc.Arbitrary<T>): (schema: Schema) => fc.Arbitrary<T> {
+  const all = new WeakMap<Schema, fc.Arbitrary<T>>();
+  return (schema) => {
+    const known = all.get(schema) ?? make(schema);
+    all.set(schema, known);
+    return known;
+  };
+}
+
+export function readOperations(document: Document, examples: readonly Example[]): Operation[] {
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { operationId, parameters, requestBody, responses }]) => ({
+      path,
+      method: method.toUpperCase(),
+      name: operationId,
+      body: requestBody?.content['application/json'].schema,
+      parameters: parameters.filter((one) => one.in !== 'header'),
+      headers: parameters.filter((one) => one.in === 'header'),
+      statuses: new Set(Object.keys(responses).map(Number)),
+      example: examples.find(({ tool }) => tool.name === operationId),
+    })),
+  );
+}
+
+/** Whether the document's schema takes this text, as the type it stands for. */
+function takes({ schema }: Parameter, text: string): boolean {
+  const { type } = schema;
+  if (type === 'integer' && !/^-?[0-9]+$/.test(text)) return false;
+  if (type === 'boolean' && text !== 'true' && text !== 'false') return false;
+  return fits(schema, type === 'integer' ? Number(text) : type === 'boolean' ? text === 'true' : text);
+}
+
+const blank = (text: string): boolean => text.replaceAll(/\p{White_Space}/gu, '') === '';
+
+/** Ids of records that are near: of the same website, of another one, of another organization's. */
+const neighbours = (schema: Schema): string[] => {
+  const [, prefix = ''] = /^\^([a-z]{3})_\[/.exec(schema.pattern ?? '') ?? [];
+  const ids = [1, 2].flatMap((tenant) =>
+    [1, 2].flatMap((site) => [
+      `${prefix}_${tenant}_${site}`,
+      ...[1, 2, 3].map((id) => `${prefix}_${tenant}_${site}_${id}`),
+    ]),
+  );
+  return ids.filter((id) => fits(schema, id));
+};
+
+/** Values that a schema takes; of text without NUL, and not blank, which no schema tells. */
+export const value: (schema: Schema) => fc.Arbitrary<unknown> = kept((schema): fc.Arbitrary<unknown> => {
+  const { properties, items, minLength = 0, maxLength = 40 } = schema;
+  if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
+  if (schema.const !== undefined) return fc.constant(schema.const);
+  if (properties) {
+    const { required = [], minProperties = 0 } = schema;
+    const optional = Object.keys(properties).filter((name) => !required.includes(name));
+    const member = Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, value(one)] as const));
+    return fc
+      .subarray(optional, { minLength: Math.max(0, minProperties - required.length) })
+      .chain((chosen) =>
+        fc.record(
+          Object.fromEntries([...required, ...chosen].map((name) => [name, member[name] ?? fc.nat()] as const)),
+        ),
+      );
+  }
+  if (items)
+    return fc.uniqueArray(value(items), {
+      minLength: schema.minItems ?? 0,
+      maxLength: Math.min(schema.maxItems ?? 3, 3),
+    });
+  if (schema.type === 'integer') return fc.integer({ min: schema.minimum ?? 0, max: schema.maximum ?? 1_000 });
+  if (schema.type === 'boolean') return fc.boolean();
+  if (schema.format === 'date-time')
+    return fc
+      .date({ min: new Date('1980-01-01'), max: new Date('2100-01-01'), noInvalidDate: true })
+      .map((date) => date.toISOString());
+  if (schema.pattern !== undefined) {
+    const drawn = fc.stringMatching(new RegExp(schema.pattern)).filter((text) => fits(schema, text));
+    const near = neighbours(schema);
+    return near.length > 0 ? fc.oneof(drawn, fc.constantFrom(...near)) : drawn;
+  }
+  return fc
+    .string({ unit: 'grapheme', minLength, maxLength: Math.min(maxLength, 60) })
+    .filter((text) => !text.includes('\0') && !blank(text) && text.length <= maxLength);
+});
+
+/** The same as the texts of an address. */
+const texts = kept((schema) => value(schema).map(String));
+
+export type Given = readonly (readonly [parameter: Parameter, value: string])[];
+
+/** Every required parameter and at most two of the others: more of them would seldom find anything. */
+export function request({ parameters, path, example }: Operation): fc.Arbitrary<Given> {
+  const segments = example?.path.split('/') ?? [];
+  const at = path.split('/');
+  const exampleOf = ({ name, in: place }: Parameter): string | undefined =>
+    place === 'path'
+      ? segments[at.indexOf(`{${name}}`)]
+      : (example?.query.find(([one]) => one === name)?.[1] ?? (name === 'website_id' ? 'web_1_1' : undefined));
+  const drawn = new Map(
+    parameters.map((one) => {
+      const known = exampleOf(one);
+      const good = texts(one.schema);
+      const often = known === undefined ? good : fc.oneof({ weight: 3, arbitrary: fc.constant(known) }, good);
+      return [one, often.map((text) => [one, text] as const)] as const;
+    }),
+  );
+  const optional = parameters.filter((one) => !one.required);
+  return fc
+    .subarray(optional, { maxLength: Math.min(2, optional.length) })
+    .map((chosen) => parameters.filter((one) => one.required || chosen.includes(one)))
+    .chain((chosen) => fc.tuple(...chosen.flatMap((one) => drawn.get(one) ?? [])));
+}
+
+export type Body = Readonly<Record<string, unknown>>;
+
+/** Often an example's members, so that some calls succeed. */
+export function like(schema: Schema, example: Body): fc.Arbitrary<Body> {
+  const often = fc.constantFrom(true, true, true, false);
+  return fc
+    .tuple(value(schema), ...Object.keys(example).map((name) => often.map((keep) => [name, keep] as const)))
+    .map(([drawn, ...keeps]) => ({
+      ...Object(drawn),
+      ...Object.fromEntries(keeps.filter(([, keep]) => keep).map(([name]) => [name, example[name]])),
+    }));
+}
+
+const WRONG: readonly unknown[] = [null, [], ['x'], {}, '', '\0', 'a\0b', 1.5, -1, 2 ** 31, 1e300];
+
+/** What no schema of that type takes: every member of ours has bounds, and none takes an empty text or NUL. */
+const wrongFor = kept(({ type, const: only, maxLength }) =>
+  fc.constantFrom<unknown>(
+    ...WRONG,
+    ...(type === 'string' || only !== undefined ? [1, true] : ['1', 'true']),
+    ...(maxLength === undefined ? [] : ['x'.repeat(maxLength + 1)]),
+  ),
+);
+
+/** One thing wrong with an object that was right (blank is no matter of the schema, see bodies.test.ts), and the pointer that the answer must have. */
+export function mutatedBody(schema: Schema, body: Body): fc.Arbitrary<{ body: unknown; names: string }> {
+  const { properties = {}, required = [] } = schema;
+  const unknown = fc
+    .constantFrom('x', 'website_id', 'visitor_id', 'constructor', 'toString', 'idempotency_key')
+    .filter((name) => !Object.hasOwn(properties, name))
+    .map((name) => ({ body: { ...body, [name]: 1 }, names: `/${name}` }));
+  const members = Object.entries(properties).flatMap(([name, one]) => {
+    const here: (() => fc.Arbitrary<{ body: unknown; names: string }>)[] = [
+      () => wrongFor(one).map((bad) => ({ body: { ...body, [name]: bad }, names: `/${name}` })),
+    ];
+    if (required.includes(name)) {
+      const { [name]: _, ...without } = body;
+      here.push(() => fc.constant({ body: without, names: `/${name}` }));
+    }
+    const inner = body[name];
+    if (one.properties && typeof inner === 'object' && inner !== null)
+      here.push(() =>
+        mutatedBody(one, { ...inner }).map(({ body: bad, names }) => ({
+          body: { ...body, [name]: bad },
+          names: `/${name}${names}`,
+        })),
+      );
+    return here;
+  });
+  return oneOf([() => unknown, ...members]);
+}
+
+/** As fc.oneof, but only what was chosen is made. */
+const oneOf = <T>(options: readonly (() => fc.Arbitrary<T>)[]): fc.Arbitrary<T> =>
+  fc.constantFrom(...options).chain((make) => make());
+
+const pair = (name: string, value: string): string => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`;
+
+const pathOf = (operation: Operation, given: Given): string =>
+  given.reduce(
+    (path, [{ name, in: place }, text]) => (place === 'path' ? path.replace(`{${name}}`, text) : path),
+    operation.path,
+  );
+
+const pairsOf = (given: Given): string[] =>
+  given.filter(([one]) => one.in === 'query').map(([{ name }, text]) => pair(name, text));
+
+const urlOf = (path: string, pairs: readonly string[]): string =>
+  pairs.length > 0 ? `${path}?${pairs.join('&')}` : path;
+
+export const addressOf = (operation: Operation, given: Given): string =>
+  urlOf(pathOf(operation, given), pairsOf(given));
+
+const ANYTHING = fc.oneof(
+  fc.string({ unit: 'grapheme' }),
+  fc.constantFrom('', ' ', '-1', '0', '1e3', '99999999999999999999', 'null', 'x'.repeat(300), "' OR 1=1 --"),
+);
+const SEGMENT = fc.stringMatching(/^[A-Za-z0-9_-]{1,40}$/);
+
+/** One thing wrong with an address that was right; `names` is what the answer must name. */
+export function mutated(operation: Operation, given: Given): fc.Arbitrary<{ url: string; names: string | undefined }> {
+  const path = pathOf(operation, given);
+  const pairs = pairsOf(given);
+  const queries = operation.parameters.filter((one) => one.in === 'query');
+  const without = (name: string): string[] => pairs.filter((one) => !one.startsWith(`${name}=`));
+  const options: (() => fc.Arbitrary<{ url: string; names: string | undefined }>)[] = [
+    () =>
+      fc
+        .constantFrom('x=1', '=', '=1', '__proto__=1', 'limit[]=1', 'toString=1', '%ZZ=1', '%80=1', '')
+        .chain((piece) => fc.nat(pairs.length).map((i) => [...pairs.slice(0, i), piece, ...pairs.slice(i)]))
+        .filter((all) => all.length > 1 || all[0] !== '')
+        .map((all) => ({ url: urlOf(path, all), names: undefined })),
+  ];
+  for (const { name } of queries.filter((one) => one.required))
+    options.push(() => fc.constant({ url: urlOf(path, without(name)), names: name }));
+  for (const [{ name, in: place }, text] of given) {
+    if (place === 'query')
+      options.push(() => fc.constant({ url: urlOf(path, [...pairs, pair(name, text)]), names: name }));
+  }
+  for (const parameter of queries) {
+    const { name, schema } = parameter;
+    options.push(() =>
+      fc
+        .constantFrom('%', '%A', '%GG', '%C0%AF', '%ED%A0%80', '%00', 'a%00', '%F5%80%80%80')
+        .map((bad) => ({ url: urlOf(path, [...without(name), `${name}=${bad}`]), names: name })),
+    );
+    // A text without pattern takes anything of its length: then only lengths are wrong.
+    options.push(() =>
+      fc
+        .oneof(
+          ANYTHING,
+          texts(schema).chain((good) => fc.nat(good.length).map((i) => `${good.slice(0, i)}~${good.slice(i)}`)),
+        )
+        .map((text) => (takes(parameter, text) ? 'x'.repeat((schema.maxLength ?? 399) + 1) : text))
+        .filter((text) => !takes(parameter, text))
+        .map((text) => ({ url: urlOf(path, [...without(name), pair(name, text)]), names: name })),
+    );
+  }
+  for (const [parameter, text] of given.filter(([one]) => one.in === 'path')) {
+    options.push(() =>
+      SEGMENT.filter((other) => !takes(parameter, other)).map((other) => ({
+        url: urlOf(path.replace(text, other), pairs),
+        names: parameter.name,
+      })),
+    );
+  }
+  return oneOf(options);
+}

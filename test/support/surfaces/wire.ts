@@ -1,0 +1,161 @@
+import { connect } from 'node:net';
+import type { Tool } from '../../../src/core/tool.ts';
+import type { Grant, Issued } from '../credentials.ts';
+import type { AskOptions, TestGateway } from '../gateway.ts';
+
+/** A website of the demo organization, granted by default. */
+export const WEB = 'web_1_1';
+
+/** What a server sent on one connection until it closed it, or until `patience` milliseconds had passed. */
+export interface Exchange {
+  readonly text: string;
+  readonly closed: boolean;
+  readonly ms: number;
+}
+
+/** Sends raw bytes, as no client library would. With `drip`, one byte each so many milliseconds. */
+export function raw(
+  port: number,
+  bytes: string | Buffer,
+  { patience = 1_000, drip }: { patience?: number; drip?: number } = {},
+): Promise<Exchange> {
+  return new Promise((resolve) => {
+    const began = performance.now();
+    let text = '';
+    const buffer = Buffer.from(bytes);
+    const socket = connect(port, '127.0.0.1');
+    const done = (closed: boolean): void => {
+      clearTimeout(timer);
+      clearInterval(dripping);
+      socket.destroy();
+      resolve({ text, closed, ms: performance.now() - began });
+    };
+    const timer = setTimeout(() => done(false), patience);
+    let sent = 0;
+    const dripping =
+      drip === undefined
+        ? undefined
+        : setInterval(() => {
+            if (sent < buffer.length && socket.writable) socket.write(buffer.subarray(sent, ++sent));
+          }, drip);
+    socket.setEncoding('utf8');
+    socket.on('connect', () => drip === undefined && socket.write(buffer));
+    socket.on('data', (part: string) => {
+      text += part;
+    });
+    // A reset is one way of closing; what arrived before it counts.
+    socket.on('error', () => done(true));
+    socket.on('close', () => done(true));
+  });
+}
+
+/** The parts of the one answer in a text; throws where there is none or a second one. */
+export function parse(text: string): { status: number; headers: Map<string, string>; body: string } {
+  const [head = '', ...rest] = text.split('\r\n\r\n');
+  const [line = '', ...fields] = head.split('\r\n');
+  const status = /^HTTP\/1\.1 ([0-9]{3}) /.exec(line)?.[1];
+  const body = rest.join('\r\n\r\n');
+  if (status === undefined || body.includes('HTTP/1.1 ')) throw new Error(`not one answer: ${text}`);
+  const headers = new Map(
+    fields.map((field) => [field.slice(0, field.indexOf(':')).toLowerCase(), field.slice(field.indexOf(':') + 2)]),
+  );
+  return { status: Number(status), headers, body };
+}
+
+/** A call of every operation that succeeds, from the demo's data. Writes need a token of `writer`. */
+export interface Example {
+  readonly tool: Tool;
+  readonly path: string;
+  readonly query: readonly (readonly [name: string, value: string])[];
+  readonly url: string;
+  /** Members of the body of a write. */
+  readonly body: Readonly<Record<string, unknown>> | undefined;
+}
+
+const OPERATION = `op_${'0'.repeat(64)}`;
+const SUBSCRIPTION = `sub_${'0'.repeat(32)}`;
+
+export async function examples({ database: { sql }, corridor }: TestGateway): Promise<Example[]> {
+  const [row] = await sql<Record<'conversation' | 'message' | 'file' | 'contact' | 'visitor' | 'feature', string>[]>`
+    SELECT f.conversation_id AS conversation, f.message_id AS message, f.id AS file,
+           (SELECT min(id) FROM platform.contact WHERE tenant = 1 AND site = 1) AS contact,
+           (SELECT min(visitor_id) FROM platform.conversation WHERE tenant = 1 AND site = 1) AS visitor,
+           (SELECT min(id) FROM platform.ai_feature WHERE tenant = 1 AND site = 1 AND type = 'language_detection') AS feature
+      FROM platform.file f JOIN platform.message m ON m.tenant = f.tenant AND m.site = f.site AND m.id = f.message_id
+     WHERE f.tenant = 1 AND f.site = 1 AND m.visibility = 'public' AND f.size > 10 ORDER BY f.id LIMIT 1`;
+  const [of] = await sql<{ version: number; disposition: string }[]>`
+    SELECT active_version AS version,
+           (SELECT min(value) FROM platform.disposition WHERE tenant = 1 AND site = 1 AND enabled) AS disposition
+      FROM platform.ai_feature WHERE tenant = 1 AND site = 1 AND id = ${row?.feature ?? ''}`;
+  const path: Readonly<Record<string, string>> = {
+    conversation_id: `cnv_1_1_${row?.conversation}`,
+    message_id: `msg_1_1_${row?.message}`,
+    file_id: `fil_1_1_${row?.file}`,
+    contact_id: `ctc_1_1_${row?.contact}`,
+    visitor_id: `vis_1_1_${row?.visitor}`,
+    feature_id: `aif_1_1_${row?.feature}`,
+    guide: 'overview',
+    operation_id: OPERATION,
+    subscription_id: SUBSCRIPTION,
+  };
+  const query: Readonly<Record<string, string>> = {
+    ...{ website_id: WEB, path: '/ai/features', query: 'a' },
+    ...{ subscription_id: SUBSCRIPTION, after: 'no.cursor' },
+  };
+  const body: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+    visitor_note_add: { text: 'Asked for an invoice copy by post.' },
+    conversation_disposition_set: { disposition: of?.disposition },
+    ai_feature_execute: { expected_version: of?.version, context: { type: 'text', text: 'Wo ist mein Paket?' } },
+    config_plan: {
+      path: `/ai/features/${path['feature_id']}`,
+      expected_version: of?.version,
+      changes: { enabled: false },
+    },
+  };
+  // The writes of subscriptions, whose methods and headers are their own, are judged by test/events.
+  const reached = corridor.registry.tools.filter((tool) => tool.effect === 'read' || tool.idempotency === 'required');
+  return reached.map((tool) => {
+    const filled = tool.path.replace(/\{(\w+)\}/g, (_, name: string) => path[name] ?? '');
+    const given = tool.parameters
+      .filter((one) => one.in === 'query' && one.required)
+      .map(({ name }) => [name, query[name] ?? ''] as const);
+    return { tool, path: filled, query: given, url: urlOf(filled, given), body: body[tool.name] };
+  });
+}
+
+/** A full credential that can also write: in the name of an enabled operator of each of the demo's websites. */
+export async function writer(gateway: TestGateway, grant: Grant = {}): Promise<Issued> {
+  const rows = await gateway.database.sql<{ id: string }[]>`
+    SELECT 'opr_1_' || site || '_' || min(id) AS id FROM platform.operator WHERE tenant = 1 AND enabled GROUP BY site`;
+  return gateway.issue({ authors: rows.map(({ id }) => id), ...grant });
+}
+
+let keys = 0;
+/** A key that no call has used. */
+export const freshKey = (): string => `key-${++keys}`;
+
+/** What `ask` needs to make the call of an example: of a write its body, and a key of its own each time. */
+export function requestOf({ body }: Pick<Example, 'body'>, options: AskOptions = {}): AskOptions {
+  if (body === undefined) return options;
+  return { body, ...options, headers: { 'idempotency-key': freshKey(), ...options.headers } };
+}
+
+/** The same as bytes; fields of the same name as one of its own come second. */
+export function bytesOf({ tool, url, body }: Pick<Example, 'tool' | 'url' | 'body'>, ...fields: string[]): string {
+  const content = body === undefined ? '' : JSON.stringify(body);
+  const own = [
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(content)}`,
+    `Idempotency-Key: ${freshKey()}`,
+  ];
+  const lines = [`${tool.method} ${url} HTTP/1.1`, 'Host: 127.0.0.1', ...(body === undefined ? [] : own), ...fields];
+  return `${lines.join('\r\n')}\r\n\r\n${content}`;
+}
+
+export const urlOf = (path: string, query: readonly (readonly [string, string])[]): string =>
+  query.length === 0
+    ? path
+    : `${path}?${query.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join('&')}`;
+
+/** A URL with one more piece of query, as it stands. */
+export const withQuery = (url: string, piece: string): string => `${url}${url.includes('?') ? '&' : '?'}${piece}`;

@@ -1,0 +1,142 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SCOPES } from '../../../src/core/scopes.ts';
+import { PATIENCE } from '../../../src/tasks/tasks.ts';
+import { CONTRACT_SKILLS } from '../../support/contract.ts';
+import { type Answer, type AskOptions, BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
+import { rpc, work } from '../../support/surfaces/a2a.ts';
+
+const CARD = '/.well-known/agent-card.json';
+let gateway: TestGateway;
+let card: Answer;
+
+beforeAll(async () => {
+  gateway = await openTestGateway();
+  card = await gateway.ask(CARD);
+});
+afterAll(() => gateway.close());
+
+const ask = (options: AskOptions = {}): Promise<Answer> => gateway.ask(CARD, { unchecked: true, ...options });
+
+interface Skill {
+  readonly id: string;
+  readonly examples: readonly string[];
+  readonly tags: readonly string[];
+  readonly securityRequirements: readonly { readonly schemes: Readonly<Record<string, { list?: string[] }>> }[];
+}
+
+describe('A2-01 the agent card', () => {
+  it('A2-01 is public, the same for everybody, and may be kept for five minutes', async () => {
+    expect(card.status).toBe(200);
+    expect(card.headers['content-type']).toBe('application/json');
+    expect(card.headers['cache-control']).toBe('public, max-age=300');
+    expect(card.headers['etag']).toMatch(/^"[a-f0-9]{32}"$/);
+    const { token } = await gateway.issue();
+    for (const options of [{ token }, { token: 'nonsense' }, { headers: { 'a2a-version': '0.3' } }]) {
+      const other = await ask(options);
+      expect([other.status, other.text, other.headers['etag']]).toEqual([200, card.text, card.headers['etag']]);
+    }
+  });
+
+  it('tells how long a call waits', () => {
+    expect(PATIENCE).toBe(30_000);
+    expect(card.body.description).toContain(`at most ${PATIENCE / 1000} seconds`);
+  });
+
+  it('A2-01 answers 304 to who has it, HEAD without a body, and GET and HEAD only', async () => {
+    const etag = String(card.headers['etag']);
+    const same = await ask({ headers: { 'if-none-match': etag } });
+    expect([same.status, same.text, same.headers['etag']]).toEqual([304, '', etag]);
+    expect((await ask({ headers: { 'if-none-match': '"other"' } })).status).toBe(200);
+    const head = await ask({ method: 'HEAD' });
+    expect([head.status, head.text, head.headers['content-length']]).toEqual([200, '', String(card.bytes.length)]);
+    for (const method of ['POST', 'PUT', 'DELETE']) {
+      const answer = await ask({ method });
+      expect([answer.status, answer.headers['allow']], method).toEqual([405, 'GET, HEAD']);
+    }
+    for (const path of [`${CARD}/`, '/.well-known/agent.json', '/.well-known/Agent-Card.json'])
+      expect((await gateway.ask(path, { unchecked: true })).status, path).toBe(404);
+  });
+
+  it('A2-01 holds no secret, and none of the SDK’s inner form', async () => {
+    expect(card.text).not.toMatch(/igw[a-z]*_(live|test)|igws_|\$case|"value":\{|undefined|\[object/);
+    expect(Buffer.byteLength(card.text)).toBeLessThan(20_000);
+  });
+
+  it('says what decisions 20 says', async () => {
+    const { body } = card;
+    expect(body).toMatchObject({
+      name: 'Installation Gateway',
+      version: '1.0.0',
+      supportedInterfaces: [{ url: `${BASE_URL}/a2a`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
+      provider: { organization: expect.any(String), url: expect.any(String) },
+      documentationUrl: `${BASE_URL}/docs/guides/agent_tasks`,
+      capabilities: { streaming: false, pushNotifications: false, extendedAgentCard: false },
+      defaultInputModes: ['application/json'],
+      defaultOutputModes: ['application/json'],
+    });
+    expect(body.description).toContain('30 seconds');
+    expect((await gateway.ask('/docs/guides/agent_tasks', { unchecked: true })).status).toBe(200);
+  });
+
+  it('names its ways to authenticate: a bearer, and the two flows of OAuth with PKCE', async () => {
+    const { securitySchemes } = card.body;
+    expect(Object.keys(securitySchemes)).toEqual(['bearer', 'oauth2_client_credentials', 'oauth2_authorization_code']);
+    expect(securitySchemes.bearer.httpAuthSecurityScheme.scheme).toBe('Bearer');
+    const [client, code] = [
+      securitySchemes.oauth2_client_credentials.oauth2SecurityScheme.flows,
+      securitySchemes.oauth2_authorization_code.oauth2SecurityScheme.flows,
+    ];
+    // The protocol's message holds one flow.
+    expect([Object.keys(client), Object.keys(code)]).toEqual([['clientCredentials'], ['authorizationCode']]);
+    expect(client.clientCredentials.tokenUrl).toBe(`${BASE_URL}/oauth/token`);
+    expect(code.authorizationCode).toMatchObject({
+      authorizationUrl: `${BASE_URL}/oauth/authorize`,
+      tokenUrl: `${BASE_URL}/oauth/token`,
+      pkceRequired: true,
+    });
+    const needed = new Set(Object.values(CONTRACT_SKILLS).flatMap(({ scopes }) => scopes.split(' ')));
+    for (const { scopes } of [client.clientCredentials, code.authorizationCode]) {
+      expect(new Set(Object.keys(scopes))).toEqual(needed);
+      for (const scope of Object.keys(scopes)) expect(SCOPES).toContain(scope);
+    }
+  });
+
+  it('lists the contract’s five skills with the scopes of each', () => {
+    const skills: readonly Skill[] = card.body.skills;
+    expect(skills.map(({ id }) => id)).toEqual(Object.keys(CONTRACT_SKILLS).sort());
+    for (const { id, tags, securityRequirements } of skills) {
+      expect(tags.length).toBeGreaterThan(0);
+      const [bearer, client, code] = securityRequirements.map(({ schemes }) => schemes);
+      expect(Object.keys(bearer ?? {})).toEqual(['bearer']);
+      const scopes = CONTRACT_SKILLS[id]?.scopes.split(' ').sort();
+      expect([...(client?.['oauth2_client_credentials']?.list ?? [])].sort(), id).toEqual(scopes);
+      expect([...(code?.['oauth2_authorization_code']?.list ?? [])].sort(), id).toEqual(scopes);
+    }
+  });
+
+  it('publishes the schema of each skill’s arguments by an extension that nobody has to know', async () => {
+    const [extension, ...others] = card.body.capabilities.extensions;
+    expect(others).toEqual([]);
+    expect(extension.uri).toBe('urn:installation-gateway:a2a:skill-input-schemas:v1');
+    expect(extension.required ?? false).toBe(false);
+    expect(Object.keys(extension.params).sort()).toEqual(Object.keys(CONTRACT_SKILLS).sort());
+    const ajv = new Ajv2020({ strict: false });
+    const skills: readonly Skill[] = card.body.skills;
+    const { token } = await gateway.issue();
+    for (const { id, examples } of skills) {
+      const valid = ajv.compile(extension.params[id]);
+      expect(examples.length).toBeGreaterThan(0);
+      for (const example of examples) {
+        const data = JSON.parse(example);
+        expect(data.skill).toBe(id);
+        expect(valid(data.arguments), `${id} ${ajv.errorsText(valid.errors)}`).toBe(true);
+        expect(valid({ ...data.arguments, more: 1 })).toBe(false);
+        // What the card shows is what the endpoint takes.
+        const answer = await rpc(gateway.port, token, 'SendMessage', work(id, data.arguments));
+        expect(answer.body.result?.task.status.state, `${example} ${answer.text}`).toMatch(/COMPLETED|FAILED/);
+      }
+      expect(valid({})).toBe(false);
+    }
+  });
+});

@@ -1,0 +1,416 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { digestOf, newSecret } from '../../../src/auth/tokens.ts';
+import { complete } from '../../../src/surfaces/a2a/refusals.ts';
+import type { Issued } from '../../support/credentials.ts';
+import { type Answer, BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
+import { type A2aOptions, post, rpc, work } from '../../support/surfaces/a2a.ts';
+import { rpc as mcpRpc } from '../../support/surfaces/mcp.ts';
+import { parse, raw, WEB } from '../../support/surfaces/wire.ts';
+
+let gateway: TestGateway;
+let token: string;
+let contact: string;
+
+beforeAll(async () => {
+  gateway = await openTestGateway();
+  ({ token } = await gateway.issue());
+  const { body } = await gateway.ask(`/api/v1/contacts?website_id=${WEB}&limit=1`, { token });
+  contact = body.data.data[0].id;
+});
+afterAll(() => gateway.close());
+
+const message = (method: string, params?: object): string =>
+  JSON.stringify({ jsonrpc: '2.0', id: 1, method, ...(params && { params }) });
+const LIST = message('ListTasks');
+const UNSERVED = [
+  'SendStreamingMessage',
+  'SubscribeToTask',
+  'CreateTaskPushNotificationConfig',
+  'GetTaskPushNotificationConfig',
+  'ListTaskPushNotificationConfigs',
+  'DeleteTaskPushNotificationConfig',
+  'GetExtendedAgentCard',
+];
+
+/** One body of each kind that the gate and what is behind it tell apart. */
+const BODIES: readonly (readonly [what: string, body: string])[] = [
+  ['SendMessage', message('SendMessage', work('contact_inspection', { contact_id: 'ctc_1_1_1' }))],
+  ['SendMessage of no skill', message('SendMessage', work('nothing', {}))],
+  ['SendMessage with bad arguments', message('SendMessage', work('contact_inspection', {}))],
+  ['SendMessage without params', message('SendMessage')],
+  ['GetTask', message('GetTask', { id: 'x' })],
+  ['CancelTask', message('CancelTask', { id: 'x' })],
+  ['ListTasks', LIST],
+  ...UNSERVED.map((method) => [method, message(method)] as const),
+  ['an unknown method', message('message/send')],
+  ['no id', '{"jsonrpc":"2.0","method":"ListTasks"}'],
+  ['a batch', `[${LIST}]`],
+  ['no JSON', '{"jsonrpc":'],
+  ['nothing', ''],
+  ['bytes beyond the limit', LIST.padEnd(65_537)],
+];
+
+const METADATA = `resource_metadata="${BASE_URL}/.well-known/oauth-protected-resource/a2a"`;
+
+function expectUnauthorized(answer: Answer, where: string, code: string, sent = true): void {
+  expect(answer.status, where).toBe(401);
+  expect(answer.headers['content-type'], where).toBe('application/problem+json');
+  expect(answer.headers['www-authenticate'], where).toBe(
+    sent ? `Bearer error="invalid_token", ${METADATA}` : `Bearer ${METADATA}`,
+  );
+  expect(answer.headers['ratelimit'], where).toBeUndefined();
+  expect(answer.body, where).toMatchObject({ status: 401, code, type: `${BASE_URL}/problems/${code}` });
+  expect(answer.body.request_id, where).toBe(answer.headers['x-request-id']);
+}
+
+/** What is wrong with a message, in JSON-RPC. */
+function expectRpcError(answer: Answer, code: number, where: string, id: unknown = 1): void {
+  expect(answer.status, where).toBe(code === -32_700 || code === -32_600 ? 400 : 200);
+  expect(answer.headers['content-type'], where).toBe('application/json');
+  expect(answer.body, where).toMatchObject({ jsonrpc: '2.0', id, error: { code } });
+}
+
+type Ending = 'token revoked' | 'token expired' | 'credential revoked' | 'credential expired';
+
+async function end({ credential }: Issued, how: Ending): Promise<void> {
+  const { sql } = gateway.database;
+  const past = sql`now() - interval '1 millisecond'`;
+  if (how === 'token revoked')
+    await sql`UPDATE gateway.token SET revoked_at = ${past} WHERE credential_id = ${credential}`;
+  if (how === 'token expired')
+    await sql`UPDATE gateway.token SET expires_at = ${past} WHERE credential_id = ${credential}`;
+  if (how === 'credential revoked')
+    await sql`UPDATE gateway.credential SET revoked_at = ${past} WHERE id = ${credential}`;
+  if (how === 'credential expired')
+    await sql`UPDATE gateway.credential SET expires_at = ${past} WHERE id = ${credential}`;
+}
+const codeAfter = (how: Ending): string => (how.endsWith('revoked') ? 'token_revoked' : 'token_expired');
+
+describe('A2-01 no method without a token that is valid now', () => {
+  const good = newSecret('installation_test');
+  const BAD: readonly (readonly [what: string, authorization: string | undefined])[] = [
+    ['none', undefined],
+    ['empty', ''],
+    ['the scheme alone', 'Bearer'],
+    ['another scheme', `Basic ${Buffer.from(`a:${good}`).toString('base64')}`],
+    ['no scheme', good],
+    ['malformed', 'Bearer igw_test_short'],
+    ['unknown', `Bearer ${good}`],
+    ['a client secret', `Bearer ${newSecret('secret')}`],
+    ['a refresh token', `Bearer ${newSecret('refresh_test')}`],
+    ['an unknown access token', `Bearer ${newSecret('access_test')}`],
+    ['another format', 'Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.'],
+  ];
+
+  it.each(BAD)('A2-01 token: %s -> 401 with a challenge for every method and body', async (_, authorization) => {
+    for (const [what, body] of BODIES) {
+      const answer = await post(gateway.port, undefined, body, { headers: { authorization } });
+      expectUnauthorized(answer, what, 'unauthenticated', authorization !== undefined);
+    }
+  });
+
+  it('A2-01 expired and revoked tokens -> 401 for every method and body, remembered here or not', async () => {
+    const endings: readonly Ending[] = ['token revoked', 'token expired', 'credential revoked', 'credential expired'];
+    for (const how of endings) {
+      for (const remembered of [false, true]) {
+        const issued = await gateway.issue();
+        if (remembered) expect((await post(gateway.port, issued.token, LIST)).status).toBe(200);
+        await end(issued, how);
+        for (const [what, body] of BODIES) {
+          expectUnauthorized(await post(gateway.port, issued.token, body), `${how} ${what}`, codeAfter(how));
+        }
+      }
+    }
+  });
+
+  it('A2-01 bad headers and versions do not come before the proof of the token', async () => {
+    const issued = await gateway.issue();
+    await end(issued, 'token revoked');
+    const broken: readonly A2aOptions[] = [
+      { headers: { accept: 'text/html' } },
+      { headers: { 'content-type': 'text/plain' } },
+      { headers: { 'content-encoding': 'gzip' } },
+      { version: '0.3' },
+      { version: null },
+    ];
+    for (const options of broken) {
+      const where = JSON.stringify(options);
+      expectUnauthorized(await post(gateway.port, undefined, LIST, options), where, 'unauthenticated', false);
+      expectUnauthorized(await post(gateway.port, good, LIST, options), where, 'unauthenticated');
+      expectUnauthorized(await post(gateway.port, issued.token, LIST, options), where, 'token_revoked');
+    }
+  });
+
+  it('A2-01 without a token the body is not waited for', async () => {
+    const head = ['POST /a2a HTTP/1.1', 'Host: 127.0.0.1', 'Connection: close', 'Content-Length: 1000', '', ''];
+    const { text, closed } = await raw(gateway.port, head.join('\r\n'), { patience: 5_000 });
+    expect(parse(text).status).toBe(401);
+    expect(closed).toBe(true);
+  });
+
+  it('A2-01 two Authorization headers are refused, whichever is good', async () => {
+    for (const tokens of [
+      [token, good],
+      [good, token],
+    ]) {
+      const lines = tokens.map((one) => `Authorization: Bearer ${one}`);
+      const start = ['POST /a2a HTTP/1.1', 'Host: 127.0.0.1', ...lines, 'A2A-Version: 1.0', 'Connection: close'];
+      const head = [...start, `Content-Length: ${LIST.length}`, '', LIST];
+      expect(parse((await raw(gateway.port, head.join('\r\n'))).text).status).toBe(400);
+    }
+  });
+});
+
+describe('OU-03 tokens are bound to one interface', () => {
+  const AUDIENCES = ['rest', 'mcp', 'a2a'] as const;
+
+  /** An access token written straight into the store: what issues one is not part of this test. */
+  async function access(audience: string, scopes: string[], sites = ['1']): Promise<string> {
+    const { credential } = await gateway.issue();
+    const secret = newSecret('access_test');
+    await gateway.database.sql`
+      INSERT INTO gateway.token (digest, credential_id, kind, audience, scopes, sites, expires_at)
+      VALUES (${digestOf(secret)}, ${credential}, 'access', ${audience}, ${scopes}, ${sites}::bigint[],
+        now() + interval '10 minutes')`;
+    return secret;
+  }
+
+  it('OU-03 the row of A2A: its own token only, and an installation token', async () => {
+    for (const audience of AUDIENCES) {
+      const secret = await access(audience, ['contact_read', 'website_read']);
+      for (const [what, body] of BODIES) {
+        const answer = await post(gateway.port, secret, body);
+        if (audience === 'a2a') expect(answer.status, what).not.toBe(401);
+        else expectUnauthorized(answer, `${audience} ${what}`, 'wrong_resource');
+      }
+    }
+    expect((await post(gateway.port, token, LIST)).status).toBe(200);
+  });
+
+  it('OU-03 the column of A2A: its token is none on REST and MCP', async () => {
+    const secret = await access('a2a', ['website_read', 'contact_read']);
+    const rest = await gateway.ask('/api/v1/websites', { token: secret });
+    expect([rest.status, rest.body.code]).toEqual([401, 'wrong_resource']);
+    const mcp = await mcpRpc(gateway.port, secret, 'tools/call', { name: 'websites_list' });
+    expect([mcp.status, mcp.body.code]).toEqual([401, 'wrong_resource']);
+    // A call that had another token's authority in mind would have been let in.
+    expect((await post(gateway.port, secret, LIST)).status).toBe(200);
+  });
+
+  it('OU-03 a token narrowed to scopes and websites runs what it holds and nothing else', async () => {
+    const secret = await access('a2a', ['contact_read']);
+    const inspect = (input: object): Promise<Answer> =>
+      rpc(gateway.port, secret, 'SendMessage', work('contact_inspection', input));
+    const { task } = (await inspect({ contact_id: contact })).body.result;
+    expect(task.status.state).toBe('TASK_STATE_COMPLETED');
+    expect(task.artifacts[0].parts[0].data.data.contact).toEqual({
+      id: contact,
+      blocked: false,
+      access: { pii: false },
+    });
+    const other = await inspect({ contact_id: 'ctc_1_2_1' });
+    expect(other.body.result.task.status.message.parts[0].data.code).toBe('not_found');
+    const report = await rpc(
+      gateway.port,
+      secret,
+      'SendMessage',
+      work('support_insights', { website_id: WEB, range: 'today' }),
+    );
+    expect([report.status, report.body.code]).toEqual([404, 'not_permitted']);
+    expect(report.body.required).toEqual({
+      scopes: ['reports_read', 'conversation_read'],
+      data_access: [],
+      unrestricted: false,
+    });
+  });
+});
+
+describe('the HTTP gate', () => {
+  it('A2-04 anything but POST -> 405 with Allow: POST, whoever asks', async () => {
+    for (const verb of ['GET', 'DELETE', 'PUT', 'PATCH', 'HEAD', 'OPTIONS', 'TRACE', 'QUERY']) {
+      for (const bearer of [undefined, token]) {
+        const answer = await post(gateway.port, bearer, undefined, { verb });
+        expect(answer.status, verb).toBe(405);
+        expect(answer.headers['allow']).toBe('POST');
+        expect(answer.text === '').toBe(verb === 'HEAD');
+      }
+    }
+  });
+
+  it('knows one path, byte for byte', async () => {
+    for (const path of ['/a2a/', '/A2A', '/a2a/tasks', '/%612a', '/a2a%3F', '/a2a.json', '//a2a', '/v1/a2a'])
+      expect((await post(gateway.port, token, LIST, { path })).status, path).toBe(404);
+  });
+
+  it('takes JSON in UTF-8, uncompressed, and nothing else: 415', async () => {
+    for (const type of ['application/json', 'application/json; charset=utf-8', 'APPLICATION/JSON;charset="UTF-8"'])
+      expect((await post(gateway.port, token, LIST, { headers: { 'content-type': type } })).status, type).toBe(200);
+    for (const headers of [
+      { 'content-type': undefined },
+      { 'content-type': 'text/plain' },
+      { 'content-type': 'application/json; charset=latin1' },
+      { 'content-type': 'application/jsonx' },
+      { 'content-type': 'application/a2a+json' },
+      { 'content-type': 'multipart/form-data; boundary=x' },
+      { 'content-encoding': 'gzip' },
+      { 'content-encoding': 'br' },
+    ]) {
+      const answer = await post(gateway.port, token, LIST, { headers });
+      expect([answer.status, answer.body.code], JSON.stringify(headers)).toEqual([415, 'unsupported_media_type']);
+    }
+  });
+
+  it('answers JSON, and 406 to whom that is no use', async () => {
+    for (const accept of [undefined, '*/*', 'application/*', 'application/json', 'text/html, application/json;q=0.1'])
+      expect((await post(gateway.port, token, LIST, { headers: { accept } })).status, accept).toBe(200);
+    for (const accept of ['text/html', 'application/json;q=0', 'text/event-stream']) {
+      const answer = await post(gateway.port, token, LIST, { headers: { accept } });
+      expect([answer.status, answer.body.code], accept).toEqual([406, 'not_acceptable']);
+    }
+  });
+
+  it('what is no message: -32700 and -32600 with HTTP 400, never a page of HTML', async () => {
+    const NOT_JSON: readonly (string | Uint8Array)[] = [
+      '',
+      '{',
+      '{"jsonrpc":"2.0","id":1,"method":"ListTasks"',
+      `${LIST}x`,
+      `\uFEFF${LIST}`,
+      Buffer.from([...Buffer.from('{"a":"'), 0xff, ...Buffer.from('"}')]),
+      '{"jsonrpc":"2.0","jsonrpc":"2.0","id":1,"method":"ListTasks"}',
+      '{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{"contextId":"\\ud800"}}',
+      `{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{"metadata":${'['.repeat(40)}${']'.repeat(40)}}}`,
+      LIST.padEnd(65_537),
+      'x'.repeat(200_000),
+    ];
+    for (const body of NOT_JSON)
+      expectRpcError(await post(gateway.port, token, body), -32_700, String(body).slice(0, 60), null);
+    const NO_REQUEST: readonly (readonly [body: string, id?: string | number])[] = [
+      ['[]'],
+      [`[${LIST}]`],
+      [`[${LIST},${LIST}]`],
+      ['null'],
+      ['1'],
+      ['"x"'],
+      ['{}'],
+      ['{"jsonrpc":"1.0","id":1,"method":"ListTasks"}', 1],
+      ['{"id":1,"method":"ListTasks"}', 1],
+      ['{"jsonrpc":"2.0","id":1}', 1],
+      ['{"jsonrpc":"2.0","id":1,"method":""}', 1],
+      ['{"jsonrpc":"2.0","id":1,"method":5}', 1],
+      ['{"jsonrpc":"2.0","id":null,"method":"ListTasks"}'],
+      ['{"jsonrpc":"2.0","id":1.5,"method":"ListTasks"}'],
+      ['{"jsonrpc":"2.0","id":{},"method":"ListTasks"}'],
+      ['{"jsonrpc":"2.0","id":true,"method":"ListTasks"}'],
+      ['{"jsonrpc":"2.0","method":"ListTasks"}'],
+      ['{"jsonrpc":"2.0","id":"a","method":"ListTasks","params":[]}', 'a'],
+      ['{"jsonrpc":"2.0","id":"a","method":"ListTasks","params":"x"}', 'a'],
+      ['{"jsonrpc":"2.0","id":"a","method":"ListTasks","extra":1}', 'a'],
+      ['{"jsonrpc":"2.0","id":"a","result":{}}'],
+    ];
+    for (const [body, id] of NO_REQUEST)
+      expectRpcError(await post(gateway.port, token, body), -32_600, body, id ?? null);
+    // The largest body there may be.
+    expect((await post(gateway.port, token, LIST.padEnd(65_536))).status).toBe(200);
+  });
+
+  it('gives the id of a request back as it was sent', async () => {
+    for (const id of [0, 1, -1, 2 ** 53 - 1, '', 'a', '1', '\u00fc\ud83d\ude00', '__proto__'])
+      expect((await rpc(gateway.port, token, 'ListTasks', undefined, { id })).body.id).toBe(id);
+  });
+
+  it('A2-03 version 1.0 is spoken, with or without a patch number, by header or parameter', async () => {
+    const ask = (version: string | null, path = '/a2a'): Promise<Answer> =>
+      post(gateway.port, token, LIST, { version, path });
+    for (const version of ['1.0', '1.0.0', '1.0.1', '1.0.17'])
+      expect((await ask(version)).body.result, version).toBeDefined();
+    expect((await ask(null, '/a2a?A2A-Version=1.0')).body.result).toBeDefined();
+    expect((await ask(null, '/a2a?A2A-Version=1.0.1')).body.result).toBeDefined();
+    const REFUSED = [null, '', '0.3', '0.3.0', '0.2.5', '1', '1.', '1.0.', '1.1', '2.0', '10.0', '01.0', '1.00', 'x'];
+    for (const version of [...REFUSED, '1.0, 1.0', '1.0.x', 'v1.0', '1.0-rc', '1.0.1.1', ' 2.0', '1,0']) {
+      for (const [what, body] of BODIES.slice(0, 8)) {
+        const answer = await post(gateway.port, token, body, { version });
+        expectRpcError(answer, -32_009, `${version} ${what}`);
+        expect(answer.body.error.data).toEqual([
+          {
+            '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+            reason: 'VERSION_NOT_SUPPORTED',
+            domain: 'a2a-protocol.org',
+            metadata: {},
+          },
+        ]);
+      }
+    }
+    for (const path of ['/a2a?A2A-Version=0.3', '/a2a?A2A-Version=', '/a2a?A2A-Version=1.0%00'])
+      expectRpcError(await ask(null, path), -32_009, path);
+    // A message that is none is told so whatever its version.
+    expectRpcError(await post(gateway.port, token, '[]', { version: '0.3' }), -32_600, 'a batch', null);
+  });
+
+  it('A2-03 takes no other parameter, and no version twice', async () => {
+    const refused: readonly (readonly [path: string, version: string | null, code: string])[] = [
+      ['/a2a?', '1.0', 'unsupported_parameter'],
+      ['/a2a?x=1', '1.0', 'unsupported_parameter'],
+      ['/a2a?a2a-version=1.0', null, 'unsupported_parameter'],
+      ['/a2a?A2A-Version=1.0&access_token=x', null, 'unsupported_parameter'],
+      ['/a2a?A2A-Version=1.0', '1.0', 'duplicate_parameter'],
+      ['/a2a?A2A-Version=1.0&A2A-Version=1.0', null, 'duplicate_parameter'],
+    ];
+    for (const [path, version, code] of refused) {
+      const answer = await post(gateway.port, token, LIST, { path, version });
+      expect([answer.status, answer.body.code], path).toEqual([400, code]);
+    }
+  });
+
+  it('A2-04 unknown methods are -32601, of the older protocol too', async () => {
+    for (const method of ['x', 'message/send', 'tasks/get', 'sendMessage', 'SendMessage ', 'constructor', 'toString'])
+      for (const params of [undefined, {}, work('contact_inspection', { contact_id: contact })])
+        expectRpcError(await rpc(gateway.port, token, method, params), -32_601, method);
+  });
+
+  it('A2-04 streams, push notifications and the extended card are refused by their own codes, whatever their params', async () => {
+    const CODES = [-32_004, -32_004, -32_003, -32_003, -32_003, -32_003, -32_004];
+    for (const [i, method] of UNSERVED.entries()) {
+      for (const params of [undefined, {}, { id: 5 }, work('contact_inspection', { contact_id: contact })]) {
+        const answer = await rpc(gateway.port, token, method, params);
+        expectRpcError(answer, CODES[i] ?? 0, method);
+        expect(answer.headers['content-type']).toBe('application/json');
+      }
+    }
+  });
+
+  it.each([-32_603, -32_000, -32_010, 0])(
+    'an error of the SDK with code %i is no answer but a defect of ours',
+    (code) => {
+      expect(() => complete({ code, message: 'secret' })).toThrow(`the SDK answered ${code}`);
+      for (const known of [-32_700, -32_602, -32_001, -32_009])
+        expect(complete({ code: known, message: 'x' }).code).toBe(known);
+    },
+  );
+
+  it('a store that fails is HTTP 500 with a code, never -32603 and never its own words', async () => {
+    const other = await openTestGateway();
+    const { token: own } = await other.issue();
+    await other.database.sql.unsafe('ALTER TABLE gateway.task RENAME TO away');
+    const requests: readonly (readonly [method: string, params: object])[] = [
+      ['SendMessage', work('contact_inspection', { contact_id: contact })],
+      ['GetTask', { id: 'x' }],
+      ['CancelTask', { id: 'x' }],
+      ['ListTasks', {}],
+    ];
+    for (const [method, params] of requests) {
+      const body = { jsonrpc: '2.0', id: 1, method, params };
+      const headers = { 'a2a-version': '1.0' };
+      const answer = await other.ask('/a2a', { token: own, body, headers, unchecked: true });
+      expect(answer.status, method).toBe(500);
+      expect(answer.headers['content-type']).toBe('application/problem+json');
+      expect(answer.body.code).toBe('internal');
+      expect(answer.text).not.toMatch(/relation|gateway\.|task_|\bat .*:\d+/);
+    }
+    await other.database.sql.unsafe('ALTER TABLE gateway.away RENAME TO task');
+    // A round of the sweeper that fell into it has said so.
+    for (const [i, line] of other.log.entries())
+      if (/^DEFECT tasks .*("gateway\.task"|a batch of tasks failed)/.test(line)) other.log[i] = '';
+    await other.close();
+  });
+});

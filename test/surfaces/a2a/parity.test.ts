@@ -1,0 +1,368 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { AgentCard, SendMessageRequest, TaskState } from '@a2a-js/sdk';
+import { type Client, ClientFactory } from '@a2a-js/sdk/client';
+import { TaskNotCancelableError, TaskNotFoundError } from '@a2a-js/sdk/errors';
+import pino from 'pino';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { packageRoot } from '../../../src/config/package.ts';
+import { DATA_ACCESS, SCOPES } from '../../../src/core/scopes.ts';
+import { loadSkills } from '../../../src/gateway/load.ts';
+import { a2aSurface } from '../../../src/surfaces/a2a/a2a.ts';
+import { agentCard } from '../../../src/surfaces/a2a/card.ts';
+import { a2aClients } from '../../../src/surfaces/docs/clients.ts';
+import { publicApp } from '../../../src/surfaces/http/app.ts';
+import type { RequestHandler } from '../../../src/surfaces/http/records.ts';
+import { type RunningServer, startServer } from '../../../src/surfaces/http/server.ts';
+import { openTasks, type Tasks } from '../../../src/tasks/tasks.ts';
+import { CANARY, DAY, World, webId } from '../../support/authority/world.ts';
+import { CONTRACT_SKILLS } from '../../support/contract.ts';
+import type { Grant } from '../../support/credentials.ts';
+import { type Answer, openTestGateway, type TestGateway } from '../../support/gateway.ts';
+import { rpc, work } from '../../support/surfaces/a2a.ts';
+import { freshKey } from '../../support/surfaces/wire.ts';
+
+/** Whatever REST answers, the skill's artifact is; and the SDK's own client can use all of it. */
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  gateway = await openTestGateway('empty');
+  await new World(gateway.database.sql).whole();
+});
+afterAll(() => gateway.close());
+
+const WEB = webId(1, 1);
+const FEATURE = 'aif_1_1_1';
+const TEXT = 'Wo bleibt meine Bestellung? Ich warte schon seit zwei Wochen darauf.';
+
+/** One piece of work and the REST request of the same operation, written apart from the skill. */
+interface Twin {
+  readonly skill: string;
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly path: string;
+  readonly body?: object;
+}
+
+const report = (input: Readonly<Record<string, string>>): Twin => ({
+  skill: 'support_insights',
+  input: { website_id: WEB, ...input },
+  path: `/api/v1/analytics/ai-conversations/summary?${new URLSearchParams({ website_id: WEB, ...input })}`,
+});
+const evidence = (conversation: string, input: Readonly<Record<string, string | number>> = {}): Twin => ({
+  skill: 'conversation_evidence',
+  input: { conversation_id: conversation, ...input },
+  path: `/api/v1/conversations/${conversation}/messages?${new URLSearchParams({ limit: '50', ...strings(input) })}`,
+});
+const settings = (path: string, input: Readonly<Record<string, string | number>> = {}): Twin => ({
+  skill: 'configuration_inspection',
+  input: { website_id: WEB, path, ...input },
+  path: `/api/v1/settings/item?${new URLSearchParams({ website_id: WEB, path, ...strings(input) })}`,
+});
+const inspection = (contact: string): Twin => ({
+  skill: 'contact_inspection',
+  input: { contact_id: contact },
+  path: `/api/v1/contacts/${contact}`,
+});
+const detection = (feature: string, version: number, context: object): Twin => ({
+  skill: 'offline_language_detection',
+  input: { feature_id: feature, expected_version: version, context },
+  path: `/api/v1/ai/features/${feature}/execute`,
+  body: { expected_version: version, context },
+});
+const strings = (values: Readonly<Record<string, string | number>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]));
+
+let version: number;
+const twins = (): readonly Twin[] => [
+  report({ range: 'date', start: DAY, end: DAY }),
+  report({ range: 'date', start: '2026-11-01', end: '2026-11-30', timezone: 'America/New_York' }),
+  report({ range: 'last-month' }),
+  report({ range: 'date', start: DAY }),
+  evidence('cnv_1_1_1'),
+  evidence('cnv_1_1_2'),
+  evidence('cnv_1_1_1', { limit: 1 }),
+  evidence('cnv_1_1_1', { cursor: 'msg_1_1_3' }),
+  evidence('cnv_1_2_1'),
+  evidence('cnv_2_1_1'),
+  evidence('cnv_1_1_999'),
+  settings('/ai/features'),
+  settings('/ai/features', { limit: 1 }),
+  settings('/ai/features', { limit: 2, cursor: 'aif_1_1_1' }),
+  settings('/ai/features', { cursor: 'aif_1_2_1' }),
+  settings(`/ai/features/${FEATURE}`),
+  settings('/ai/features/aif_1_1_999'),
+  settings('/ai/features/aif_1_2_1'),
+  inspection('ctc_1_1_1'),
+  inspection('ctc_1_1_2'),
+  inspection('ctc_1_2_1'),
+  inspection('ctc_2_1_1'),
+  inspection('ctc_1_1_999'),
+  detection(FEATURE, version, { type: 'text', text: TEXT }),
+  detection(FEATURE, version, { type: 'text', text: '…', default_language: 'en' }),
+  detection(FEATURE, version + 1, { type: 'text', text: TEXT }),
+  detection('aif_1_2_1', version, { type: 'text', text: TEXT }),
+  detection('aif_1_1_999', 1, { type: 'text', text: TEXT }),
+];
+
+/** What differs from one call of the same operation to the next. */
+const settled = (text: string): string => text.replace(/"generated_at":"[^"]+"/, '"generated_at":"…"');
+
+/** Compares one piece of work with its REST request. Returns how it ended. */
+async function compare(twin: Twin, token: string): Promise<string> {
+  const { skill, input, path, body } = twin;
+  const where = `${skill} ${JSON.stringify(input)}`;
+  const headers = body ? { 'idempotency-key': freshKey() } : {};
+  const rest = await gateway.ask(path, { token, headers, ...(body && { body }) });
+  const answer = await rpc(gateway.port, token, 'SendMessage', work(skill, input));
+  if (rest.status === 200) {
+    expect(answer.body.result?.task.status.state, `${where} ${answer.text}`).toBe('TASK_STATE_COMPLETED');
+    expect(answer.body.result.task.artifacts.length).toBe(1);
+    // Byte for byte, as it stands on the wire.
+    expect(settled(answer.text), where).toContain(
+      `"parts":[{"data":${settled(rest.text)},"mediaType":"application/json"}]`,
+    );
+    return 'completed';
+  }
+  const { code, required, errors } = rest.body;
+  if (code === 'not_permitted') {
+    expect([answer.status, answer.body.code, answer.body.required], where).toEqual([404, code, required]);
+    return code;
+  }
+  if (answer.body.error) {
+    expect(answer.body.error.code, `${where} ${rest.text}`).toBe(-32_602);
+    expect(answer.body.error.data[0].reason).toBe(code);
+    expect(answer.body.error.data[1].fieldViolations.length).toBe(errors.length);
+    return 'invalid';
+  }
+  const { status, artifacts } = answer.body.result.task;
+  expect(status.state, where).toBe('TASK_STATE_FAILED');
+  expect(artifacts).toBeUndefined();
+  expect(status.message.parts[0].data, where).toEqual({ code, title: rest.body.title });
+  // Nothing of the world, and nothing that was sent, stands in a refusal.
+  expect(answer.text.match(CANARY)).toBeNull();
+  expect(answer.text).not.toContain(TEXT.slice(0, 10));
+  return code;
+}
+
+/** Every scope that a skill of the contract's table needs. */
+const NEEDED = SCOPES.filter((scope) =>
+  Object.values(CONTRACT_SKILLS).some(({ scopes }) => scopes.split(' ').includes(scope)),
+);
+
+describe('artifacts', () => {
+  beforeAll(async () => {
+    const { token } = await gateway.issue();
+    version = (await gateway.ask(`/api/v1/ai/features/${FEATURE}`, { token })).body.data.feature.version;
+  });
+
+  it('are the REST body of the same call, byte for byte; failures carry its code', async () => {
+    const { token } = await gateway.issue();
+    const ends = new Map<string, number>();
+    for (const twin of twins()) {
+      const end = await compare(twin, token);
+      ends.set(end, (ends.get(end) ?? 0) + 1);
+    }
+    expect(Object.fromEntries(ends)).toEqual({
+      completed: 18,
+      not_found: 7,
+      invalid_cursor: 1,
+      operation_conflict: 1,
+      invalid: 1,
+    });
+    expect(new Set(twins().map(({ skill }) => skill))).toEqual(new Set(Object.keys(CONTRACT_SKILLS)));
+  });
+
+  it('follow the grants: masks, restrictions and refusals are those of REST', async () => {
+    const grants: readonly Grant[] = [
+      ...NEEDED.map((scope) => ({ scopes: SCOPES.filter((one) => one !== scope) })),
+      ...DATA_ACCESS.map((flag) => ({ dataAccess: DATA_ACCESS.filter((one) => one !== flag) })),
+      { dataAccess: [] },
+      { websites: [WEB] },
+      { websites: [webId(1, 2)] },
+      { channels: ['chn_1_1_1'] },
+      { channels: ['chn_1_1_2'] },
+      { channels: [] },
+      { teams: ['tem_1_1_1'] },
+      { teams: ['tem_1_1_2'] },
+      { subsites: ['sst_1_1_1'] },
+      { channels: ['chn_1_1_1'], teams: ['tem_1_1_2'] },
+    ];
+    const ends = new Set<string>();
+    let compared = 0;
+    for (const grant of grants) {
+      const { token } = await gateway.issue(grant);
+      // The calendar's bounds and the pages are the same whoever asks.
+      for (const twin of twins().filter((_, i) => [0, 4, 5, 11, 15, 18, 23].includes(i))) {
+        ends.add(`${twin.skill} ${await compare(twin, token)}`);
+        compared++;
+      }
+    }
+    expect([NEEDED.length, compared]).toEqual([8, grants.length * 7]);
+    for (const skill of Object.keys(CONTRACT_SKILLS)) {
+      expect(ends).toContain(`${skill} completed`);
+      expect(ends).toContain(`${skill} not_permitted`);
+      expect(ends).toContain(`${skill} not_found`);
+    }
+  });
+
+  it('offline_language_detection runs once for a message, also after its task is gone, and twice for two messages', async () => {
+    const issued = await gateway.issue();
+    const { sql } = gateway.database;
+    const runs = async (): Promise<number> => {
+      const [row] = await sql<{ count: number }[]>`
+        SELECT count(*)::int AS count FROM gateway.operation WHERE credential_id = ${issued.credential}`;
+      return row?.count ?? -1;
+    };
+    const { skill, input } = detection(FEATURE, version, { type: 'text', text: TEXT });
+    const params = work(skill, input);
+    const send = async (): Promise<Answer> => rpc(gateway.port, issued.token, 'SendMessage', params);
+    const first = (await send()).body.result.task;
+    expect((await send()).body.result.task).toEqual(first);
+    expect(await runs()).toBe(1);
+    await sql`DELETE FROM gateway.task WHERE id = ${first.id}`;
+    const second = (await send()).body.result.task;
+    expect(second.id).not.toBe(first.id);
+    expect(second.artifacts).toEqual(first.artifacts);
+    expect(await runs()).toBe(1);
+    await rpc(gateway.port, issued.token, 'SendMessage', work(skill, input));
+    expect(await runs()).toBe(2);
+  });
+});
+
+describe('the SDK’s own client', () => {
+  let server: RunningServer;
+  let tasks: Tasks;
+  let client: Client;
+  let origin: string;
+  let token: string;
+
+  /** A gateway known by the address it is reached at, as any real one is. */
+  beforeAll(async () => {
+    const handlers: RequestHandler[] = [];
+    const skills = await loadSkills(gateway.corridor.registry);
+    const { db } = gateway.database;
+    tasks = openTasks({
+      db,
+      corridor: gateway.corridor,
+      onError: (error) => gateway.log.push(`DEFECT ${error}`),
+    });
+    let app: ReturnType<typeof publicApp> | undefined;
+    server = await startServer({
+      host: '127.0.0.1',
+      baseUrl: 'http://127.0.0.1:8787',
+      port: 0,
+      tls: undefined,
+      log: pino({ level: 'silent' }),
+      handlers,
+      otherwise: (request, response) => app?.(request, response),
+    });
+    origin = `http://127.0.0.1:${server.port}`;
+    handlers.push(a2aSurface(gateway.corridor, { baseUrl: origin, tasks, skills }));
+    app = publicApp({
+      baseUrl: origin,
+      openapi: {},
+      agentCard: agentCard({ skills, baseUrl: origin }),
+      ready: async () => true,
+    });
+    ({ token } = await gateway.issue());
+    client = await new ClientFactory().createFromUrl(origin);
+  });
+  afterAll(() => Promise.all([server.close(), tasks.stop()]));
+
+  const options = () => ({ serviceParameters: { Authorization: `Bearer ${token}` } });
+  const request = (skill: string, input: object, configuration: object = {}) =>
+    SendMessageRequest.fromJSON({ ...work(skill, input), configuration });
+
+  it('reads the card: every skill, every scheme', async () => {
+    const card = await client.getAgentCard();
+    expect(card.skills.map(({ id }) => id)).toEqual(Object.keys(CONTRACT_SKILLS).sort());
+    expect(card.supportedInterfaces).toEqual([
+      { url: `${origin}/a2a`, protocolBinding: 'JSONRPC', tenant: '', protocolVersion: '1.0' },
+    ]);
+    const kinds = Object.values(card.securitySchemes).map(({ scheme }) => scheme?.$case);
+    expect(kinds).toEqual(['httpAuthSecurityScheme', 'oauth2SecurityScheme', 'oauth2SecurityScheme']);
+    // What it reads is what was meant, with nothing lost on the way.
+    const text = await (await fetch(`${origin}/.well-known/agent-card.json`)).text();
+    expect(AgentCard.toJSON(AgentCard.fromJSON(JSON.parse(text)))).toEqual(JSON.parse(text));
+  });
+
+  it('runs all five skills from the card’s address, with the examples’ own names', async () => {
+    const works: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+      support_insights: report({ range: 'date', start: DAY, end: DAY }).input,
+      conversation_evidence: evidence('cnv_1_1_1').input,
+      configuration_inspection: settings('/ai/features').input,
+      contact_inspection: inspection('ctc_1_1_1').input,
+      offline_language_detection: detection(FEATURE, version, { type: 'text', text: TEXT }).input,
+    };
+    expect(Object.keys(works)).toEqual(Object.keys(CONTRACT_SKILLS));
+    for (const [skill, input] of Object.entries(works)) {
+      const task = await client.sendMessage(request(skill, input), options());
+      if ('messageId' in task) throw new Error('a message was answered');
+      expect(task.status?.state, skill).toBe(TaskState.TASK_STATE_COMPLETED);
+      const [artifact] = task.artifacts;
+      expect([artifact?.artifactId, artifact?.name, artifact?.parts.length]).toEqual(['result', skill, 1]);
+      expect(artifact?.parts[0]?.content).toMatchObject({ $case: 'data', value: { data: expect.anything() } });
+      expect((await client.getTask({ tenant: '', id: task.id, historyLength: 0 }, options())).artifacts).toEqual(
+        task.artifacts,
+      );
+    }
+    const listed = await client.listTasks(
+      { tenant: '', contextId: '', status: 0, pageSize: 3, pageToken: '' } as Parameters<Client['listTasks']>[0], // the others are optional on the wire
+      options(),
+    );
+    expect([listed.tasks.length, listed.pageSize, listed.totalSize]).toEqual([3, 3, 5]);
+    expect(listed.nextPageToken).not.toBe('');
+  });
+
+  it('gets the protocol’s errors as its own classes', async () => {
+    const task = await client.sendMessage(request('contact_inspection', { contact_id: 'ctc_1_1_1' }), options());
+    if ('messageId' in task) throw new Error('a message was answered');
+    const { id } = task;
+    await expect(client.cancelTask({ tenant: '', id, metadata: {} }, options())).rejects.toBeInstanceOf(
+      TaskNotCancelableError,
+    );
+    await expect(client.getTask({ tenant: '', id: 'x' }, options())).rejects.toBeInstanceOf(TaskNotFoundError);
+    await expect(client.getTask({ tenant: '', id })).rejects.toThrow('401');
+    await expect(client.sendMessage(request('nothing', {}), options())).rejects.toMatchObject({
+      message: expect.stringContaining('message.parts.0.data.skill'),
+    });
+  });
+
+  it('the snippets of the documentation page work as they stand', async () => {
+    const snippets = [...a2aClients(origin).text.matchAll(/<pre[^>]*><code>([\s\S]*?)<\/code><\/pre>/g)].map(
+      ([, text = '']) => decoded(text).replaceAll('WEBSITE_ID', WEB),
+    );
+    const [curl = '', script = '', ...rest] = snippets;
+    expect(rest).toEqual([]);
+    const [, body = ''] = /-d '(.*)'$/s.exec(curl) ?? [];
+    const byHand = await rpc(server.port, token, 'SendMessage', JSON.parse(body).params);
+    expect(byHand.body.result.task.status.state).toBe('TASK_STATE_COMPLETED');
+    for (const said of [`${origin}/a2a`, 'Authorization: Bearer $TOKEN', 'A2A-Version: 1.0'])
+      expect(curl).toContain(said);
+    const folder = mkdtempSync(join(tmpdir(), 'gateway-a2a-'));
+    symlinkSync(fileURLToPath(new URL('node_modules', packageRoot)), join(folder, 'node_modules'));
+    writeFileSync(join(folder, 'agent.mjs'), script);
+    const child = spawn(process.execPath, [join(folder, 'agent.mjs')], { env: { ...process.env, TOKEN: token } });
+    const printed: Buffer[] = [];
+    child.stdout.on('data', (part: Buffer) => printed.push(part));
+    child.stderr.on('data', (part: Buffer) => printed.push(part));
+    const [code] = await once(child, 'close');
+    rmSync(folder, { recursive: true });
+    const text = Buffer.concat(printed).toString();
+    expect(code, text).toBe(0);
+    // The same message as by hand: the same task.
+    expect(text).toContain(byHand.body.result.task.id);
+  });
+});
+
+const decoded = (html: string): string =>
+  html
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&amp;', '&');

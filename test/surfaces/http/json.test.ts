@@ -1,0 +1,249 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseJson } from '../../../src/surfaces/http/json.ts';
+
+/** HT-11 and MC-08: what a body may say, against an oracle that knows how the text was written. FC_SEED repeats a run. */
+const seed = Number(process.env['FC_SEED'] ?? Math.floor(Date.now() % 2 ** 31));
+process.stderr.write(`properties of JSON bodies: FC_SEED=${seed}\n`);
+
+const DEPTH = 32;
+const MEMBERS = 1_000;
+const read = (text: string): ReturnType<typeof parseJson> => parseJson(Buffer.from(text));
+
+/** A document as it is written down: a member may come twice, and every character has a spelling. */
+type Node =
+  | { readonly kind: 'leaf'; readonly text: string; readonly good: boolean }
+  | { readonly kind: 'array'; readonly items: readonly Node[] }
+  | { readonly kind: 'object'; readonly members: readonly (readonly [key: Spelled, value: Node])[] };
+
+interface Spelled {
+  readonly text: string;
+  readonly value: string;
+}
+
+/** A string and one of the ways to write it: each character as it is, with its short escape, or as \uXXXX. */
+const spelled = (characters: fc.Arbitrary<string>): fc.Arbitrary<Spelled> =>
+  fc.array(fc.tuple(characters, fc.nat(2)), { maxLength: 6 }).map((parts) => {
+    const value = parts.map(([character]) => character).join('');
+    const text = parts
+      .flatMap(([character, way]) => [...character].map((one) => [one, way] as const))
+      .map(([one, way]) => {
+        if (way === 0) return JSON.stringify(one).slice(1, -1);
+        // Two units where the character is beyond U+FFFF.
+        const hex = one
+          .split('')
+          .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+          .join('');
+        return way === 1 ? hex : hex.toUpperCase().replaceAll('\\U', '\\u');
+      });
+    return { value, text: `"${text.join('')}"` };
+  });
+
+/** What could disturb a counter that looks at characters. */
+const TRICKY = [
+  '"',
+  '\\',
+  ':',
+  ',',
+  '{',
+  '}',
+  '[',
+  ']',
+  '/',
+  'a',
+  'b',
+  ' ',
+  '\n',
+  '\u0000',
+  '\u2028',
+  'é',
+  '😀',
+  '__proto__',
+];
+const tricky = spelled(fc.constantFrom(...TRICKY));
+/** Few keys, so that one comes twice now and then; names of prototypes among them. */
+const key = fc.oneof(
+  spelled(fc.constantFrom('a', 'b', ':', '"')),
+  fc.constantFrom('__proto__', 'constructor', 'toString', '').map((value) => ({ value, text: JSON.stringify(value) })),
+);
+const good = (text: string): Node => ({ kind: 'leaf', text, good: true });
+const leaf = fc.oneof(
+  fc.constantFrom('null', 'true', 'false', '0', '-0', '1e5', '-1.5E-3', '9007199254740993', '1e-999').map(good),
+  fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => good(JSON.stringify(value))),
+  tricky.map(({ text }) => good(text)),
+);
+const bad = fc
+  .constantFrom(
+    '1e999',
+    '-1e999',
+    '1e309',
+    '9'.repeat(400),
+    '"\\ud800"',
+    '"a\\udfffb"',
+    '"\\udc00\\ud800"',
+    '"\\uD83D:"',
+  )
+  .map((text): Node => ({ kind: 'leaf', text, good: false }));
+
+const tree = (leaves: fc.Arbitrary<Node>): fc.Arbitrary<Node> =>
+  fc.letrec<{ node: Node }>((tie) => ({
+    node: fc.oneof(
+      { maxDepth: 6, withCrossShrink: true },
+      leaves,
+      fc.array(tie('node'), { maxLength: 4 }).map((items): Node => ({ kind: 'array', items })),
+      fc.array(fc.tuple(key, tie('node')), { maxLength: 4 }).map((members): Node => ({ kind: 'object', members })),
+    ),
+  })).node;
+
+const spaces = fc.constantFrom('', ' ', '\n', '\t\r ', '   ');
+
+/** The text, with this space wherever space may be. */
+function write(node: Node, space: string): string {
+  if (node.kind === 'leaf') return space + node.text + space;
+  const inside =
+    node.kind === 'array'
+      ? node.items.map((item) => write(item, space))
+      : node.members.map(([name, value]) => `${space}${name.text}${space}:${write(value, space)}`);
+  const [open, close] = node.kind === 'array' ? '[]' : '{}';
+  return `${space}${open}${space}${inside.join(',')}${close}${space}`;
+}
+
+const inner = (node: Node): readonly Node[] =>
+  node.kind === 'leaf' ? [] : node.kind === 'array' ? node.items : node.members.map(([, value]) => value);
+
+/** Whether it may be accepted, decided from the tree alone. */
+function acceptable(node: Node): boolean {
+  if (node.kind === 'leaf') return node.good;
+  const names = node.kind === 'object' ? node.members.map(([name]) => name.value) : [];
+  return new Set(names).size === names.length && inner(node).every(acceptable);
+}
+
+const run = <T>(arbitrary: fc.Arbitrary<T>, property: (value: T) => void, numRuns = 2_000): void =>
+  fc.assert(fc.property(arbitrary, property), { seed, numRuns });
+
+describe('HT-11 JSON bodies', () => {
+  it('HT-11 reads whatever JSON.stringify has written, as JSON.parse does', () => {
+    run(fc.jsonValue({ maxDepth: 8, stringUnit: 'grapheme' }), (value) => {
+      const text = JSON.stringify(value);
+      const parsed = read(text);
+      expect(parsed).toBeDefined();
+      expect(parsed?.value).toEqual(JSON.parse(text));
+    });
+  });
+
+  it('HT-11 accepts a document if and only if no member is twice at any depth, however keys are spelled', () => {
+    let refused = 0;
+    run(fc.tuple(tree(leaf), spaces), ([node, space]) => {
+      const text = write(node, space);
+      const parsed = read(text);
+      expect(parsed !== undefined, text).toBe(acceptable(node));
+      if (parsed) expect(parsed.value).toEqual(JSON.parse(text));
+      else refused++;
+    });
+    expect(refused).toBeGreaterThan(100);
+  });
+
+  it('HT-11 refuses a document with a number beyond a double or an unpaired surrogate anywhere', () => {
+    let refused = 0;
+    run(
+      fc.tuple(tree(fc.oneof({ weight: 4, arbitrary: leaf }, { weight: 1, arbitrary: bad })), spaces),
+      ([node, space]) => {
+        const text = write(node, space);
+        expect(read(text) !== undefined, text).toBe(acceptable(node));
+        if (!acceptable(node)) refused++;
+      },
+    );
+    expect(refused).toBeGreaterThan(100);
+    for (const name of ['"\\ud800"', '"\\udfffa"', '"\\udc00\\ud800"']) {
+      expect(read(`{${name}:1}`), name).toBeUndefined();
+      expect(read(`[{"a":{${name}:1}}]`), name).toBeUndefined();
+    }
+  });
+
+  it('HT-11 32 levels and no more, of arrays, objects and both, whatever strings stand among them', () => {
+    run(
+      fc.tuple(fc.array(fc.boolean(), { minLength: 1, maxLength: 64 }), tricky, spaces),
+      ([levels, { text }, space]) => {
+        const document = levels.reduceRight(
+          (inside, array) => (array ? `[${space}${text},${inside}]` : `{"k":${space}${text},"l":${inside}}`),
+          text,
+        );
+        expect(read(document) !== undefined, document).toBe(levels.length <= DEPTH);
+      },
+    );
+    for (const depth of [33, 10_000, 1_000_000]) {
+      expect(read('['.repeat(depth))).toBeUndefined();
+      expect(read('['.repeat(depth) + ']'.repeat(depth))).toBeUndefined();
+      expect(read('{"a":'.repeat(depth))).toBeUndefined();
+      expect(read(']'.repeat(depth) + '['.repeat(depth))).toBeUndefined();
+    }
+  });
+
+  it('HT-11 1,000 members and no more, counted over the whole document', () => {
+    const objects = (count: number, each: number): string => {
+      const members = Array.from({ length: each }, (_, i) => `"k${i}":":{"`).join(',');
+      return `[${Array.from({ length: count }, () => `{${members}}`).join(',')}]`;
+    };
+    run(
+      fc.tuple(fc.integer({ min: 1, max: 1_100 }), fc.integer({ min: 1, max: 1_100 })),
+      ([count, each]) => {
+        const fewer = Math.max(1, Math.min(count, Math.floor(2_200 / each)));
+        expect(read(objects(fewer, each)) !== undefined).toBe(fewer * each <= MEMBERS);
+      },
+      200,
+    );
+    for (const [count, each] of [
+      [1, 1_000],
+      [1_000, 1],
+      [10, 100],
+    ] as const)
+      expect(read(objects(count, each))).toBeDefined();
+    for (const [count, each] of [
+      [1, 1_001],
+      [1_001, 1],
+      [7, 143],
+    ] as const)
+      expect(read(objects(count, each))).toBeUndefined();
+    // Items of arrays are none.
+    expect(read(`[${'0,'.repeat(20_000)}0]`)).toBeDefined();
+  });
+
+  it('HT-11 bytes that are not UTF-8, and a byte order mark, are refused; anything else never throws', () => {
+    const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+    const utf8 = (bytes: Uint8Array): boolean => {
+      try {
+        strict.decode(bytes);
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    run(fc.uint8Array({ maxLength: 64 }), (bytes) => {
+      const parsed = parseJson(bytes);
+      if (parsed) expect(parsed.value).toEqual(JSON.parse(Buffer.from(bytes).toString('utf8')));
+    });
+    // Bytes put into a string: JSON if they are UTF-8, unless they end the string or are control characters.
+    run(fc.uint8Array({ minLength: 1, maxLength: 4, min: 0x80 }), (bytes) => {
+      const body = Buffer.concat([Buffer.from('"'), bytes, Buffer.from('"')]);
+      expect(parseJson(body) !== undefined).toBe(utf8(bytes));
+    });
+    expect(parseJson(Buffer.from('\ufeff{}'))).toBeUndefined();
+    expect(parseJson(new Uint8Array())).toBeUndefined();
+  });
+
+  it('HT-11 a text that is cut, doubled or has a character changed is read as JSON.parse reads it, or refused', () => {
+    const change = fc.record({ at: fc.nat(), character: fc.constantFrom(...'"\\:,{}[]0a \n'), remove: fc.nat(2) });
+    let accepted = 0;
+    run(fc.tuple(tree(leaf), change), ([node, { at, character, remove }]) => {
+      const text = write(node, '');
+      const place = at % (text.length + 1);
+      // A pair that was cut in two has no UTF-8: it would arrive as U+FFFD.
+      const changed = (text.slice(0, place) + character + text.slice(place + remove)).toWellFormed();
+      const parsed = read(changed);
+      if (!parsed) return;
+      accepted++;
+      expect(parsed.value).toEqual(JSON.parse(changed));
+    });
+    expect(accepted).toBeGreaterThan(20);
+  });
+});

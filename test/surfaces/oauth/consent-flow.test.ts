@@ -1,0 +1,555 @@
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { Browser, BrowserContext, Page, Response } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type Answer, BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
+import {
+  CALLBACK,
+  type Choice,
+  csrfOf,
+  formOf,
+  newClient,
+  newPerson,
+  PASSWORD,
+  type Pkce,
+  pkce,
+  post,
+  RESOURCE,
+  request,
+  signedIn,
+  type TestClient,
+  token,
+} from '../../support/oauth/oauth.ts';
+import { DESKTOP, openBrowser, PHONE, violations } from '../../support/surfaces/browser.ts';
+
+/** Another site, and another origin of the gateway's own site: cookies of SameSite=Lax do go with the latter's forms. */
+const STRANGERS = ['http://stranger.example', 'http://127.0.0.1:8790'] as const;
+
+let gateway: TestGateway;
+let client: TestClient;
+let browser: Browser;
+let proxy: Server;
+let strange = '';
+/** Hosts that the browser wanted a tunnel to: the callback's is one, whose answer nobody needs. */
+const tunnels: string[] = [];
+
+beforeAll(async () => {
+  gateway = await openTestGateway();
+  client = await newClient(gateway);
+  proxy = createServer(forward);
+  proxy.on('connect', ({ url = '' }: IncomingMessage, socket) => {
+    tunnels.push(url);
+    socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  browser = await openBrowser();
+});
+afterAll(async () => {
+  await browser.close();
+  proxy.closeAllConnections();
+  await new Promise((resolve) => proxy.close(resolve));
+  await gateway.close();
+});
+
+/** What a browser asks through the proxy: the gateway under its own address, or a page of a stranger. */
+function forward(from: IncomingMessage, to: ServerResponse): void {
+  const url = new URL(from.url ?? '');
+  if (url.origin !== BASE_URL) {
+    to.setHeader('Content-Type', 'text/html').end(url.pathname === '/' ? strange : '');
+    return;
+  }
+  const options = { host: '127.0.0.1', port: gateway.port, method: from.method, headers: from.headers };
+  const onward = httpRequest({ ...options, path: url.pathname + url.search }, (answer) => {
+    to.writeHead(answer.statusCode ?? 500, answer.headers);
+    answer.pipe(to);
+  });
+  onward.on('error', () => to.destroy());
+  from.pipe(onward);
+}
+
+let context: BrowserContext;
+let page: Page;
+let proof: Pkce;
+let query: string;
+let person: { id: string; email: string };
+/** Where the app is told something: addresses of the callback that the browser went to. */
+let told: URL[];
+
+beforeEach(async () => {
+  person = await newPerson(gateway);
+  proof = pkce();
+  query = formOf(request(client, proof));
+  await open();
+});
+afterEach(() => context.close());
+
+/** A browser of its own, as a person has one: no scripts unless the test needs them for itself. */
+async function open(options: { scripts?: boolean; phone?: boolean } = {}): Promise<void> {
+  const address = proxy.address();
+  context = await browser.newContext({
+    javaScriptEnabled: options.scripts ?? false,
+    viewport: options.phone ? PHONE : DESKTOP,
+    reducedMotion: 'reduce',
+    proxy: { server: `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}` },
+  });
+  told = [];
+  tunnels.length = 0;
+  context.on('request', (one) => {
+    if (one.url().startsWith(CALLBACK)) told.push(new URL(one.url()));
+  });
+  page = await tab();
+}
+
+async function tab(): Promise<Page> {
+  const one = await context.newPage();
+  one.setDefaultTimeout(8_000);
+  return one;
+}
+
+const authorize = (to: Page = page): Promise<Response | null> => to.goto(`${BASE_URL}/oauth/authorize?${query}`);
+
+async function signIn(to: Page = page): Promise<void> {
+  await authorize(to);
+  await to.getByLabel('E-mail').fill(person.email);
+  await to.getByLabel('Password').fill(PASSWORD);
+  await Promise.all([to.waitForURL('**/oauth/authorize?*'), to.getByRole('button', { name: 'Sign in' }).click()]);
+  await to.getByRole('heading', { name: 'Decision' }).waitFor();
+}
+
+async function tick(to: Page = page, scopes = ['website_read'], websites = ['web_1_1']): Promise<void> {
+  for (const scope of scopes) await to.check(`[name=scope][value=${scope}]`);
+  for (const website of websites) await to.check(`[name=website_id][value=${website}]`);
+}
+
+/** Presses a button of the form; the status of what it answers. */
+async function press(name: 'Approve' | 'Deny', to: Page = page): Promise<number> {
+  const [answer] = await Promise.all([
+    to.waitForResponse((one) => one.request().method() === 'POST' && one.url().includes('/oauth/consent?')),
+    to.getByRole('button', { name }).click(),
+  ]);
+  return answer.status();
+}
+
+/** What the app was told, once it was told something. */
+async function callback(): Promise<URLSearchParams> {
+  await expect.poll(() => [told.length, tunnels.includes('app.example:443')]).toEqual([1, true]);
+  return told[0]?.searchParams ?? new URLSearchParams();
+}
+
+const consents = async (): Promise<{ scopes: string[]; sites: string[]; renewable: boolean }[]> =>
+  gateway.database.sql<{ scopes: string[]; sites: string[]; renewable: boolean }[]>`
+    SELECT scopes, sites::text[], renewable FROM gateway.consent WHERE person_id = ${person.id}`;
+
+const exchange = (code: string): Promise<Answer> =>
+  token(gateway, client, {
+    grant_type: 'authorization_code',
+    code,
+    redirect_uri: CALLBACK,
+    code_verifier: proof.verifier,
+    resource: RESOURCE.rest,
+  });
+
+const SAME = { 'sec-fetch-site': 'same-origin', origin: 'null' };
+
+/** The consent page of somebody who has signed in, without a browser: its cookie and its token. */
+async function shown(): Promise<{ cookie: string; csrf: string }> {
+  const cookie = await signedIn(gateway, query, person.email);
+  const answer = await gateway.ask(`/oauth/authorize?${query}`, { unchecked: true, headers: { cookie } });
+  return { cookie, csrf: csrfOf(answer) };
+}
+
+const submit = (
+  cookie: string,
+  fields: Choice & { csrf: string },
+  headers: Record<string, string> = {},
+): Promise<Answer> =>
+  post(
+    gateway,
+    `/oauth/consent?${query}`,
+    { scope: ['website_read'], website_id: ['web_1_1'], decision: 'approve', ...fields },
+    { ...SAME, cookie, ...headers },
+  );
+
+describe('CP-01: forms that are not the page’s own', () => {
+  it.each(STRANGERS)('a form on %s, with the right token, is refused', async (origin) => {
+    await signIn();
+    const csrf = (await page.getAttribute('[name=csrf]', 'value')) ?? '';
+    expect(csrf).toMatch(/^[1-9]\d*\.[\w-]{43}$/);
+    const fields = { csrf, scope: 'website_read', website_id: 'web_1_1', decision: 'approve' };
+    const inputs = Object.entries(fields).map(([name, value]) => `<input name="${name}" value="${value}">`);
+    for (const target of ['', ' target="_blank"', ' referrerpolicy="no-referrer"']) {
+      strange = `<form method="post" action="${BASE_URL}/oauth/consent?${query.replaceAll('&', '&amp;')}"${target}>${inputs.join('')}<button>Win</button></form>`;
+      const trap = await tab();
+      await trap.goto(`${origin}/`);
+      const [answer] = await Promise.all([context.waitForEvent('response', isConsent), trap.click('button')]);
+      expect(answer.status(), target).toBe(400);
+      const sent = await answer.request().allHeaders();
+      // What a form of one's own site brings along, one of another site does not.
+      expect(sent['cookie'] === undefined, target).toBe(origin === STRANGERS[0]);
+      expect(sent['sec-fetch-site'], target).toBe(origin === STRANGERS[0] ? 'cross-site' : 'same-site');
+      await trap.close();
+    }
+    expect([await consents(), told]).toEqual([[], []]);
+    // The page itself is still good.
+    await tick();
+    expect(await press('Approve')).toBe(303);
+  });
+
+  it.each(STRANGERS)('nobody is signed in or out by a form on %s', async (origin) => {
+    await signIn();
+    for (const [path, fields] of [
+      ['sign-out', ''],
+      ['sign-in', `<input name="email" value="${person.email}"><input name="password" value="${PASSWORD}">`],
+    ] as const) {
+      strange = `<form method="post" action="${BASE_URL}/oauth/${path}?${query.replaceAll('&', '&amp;')}">${fields}<button>Win</button></form>`;
+      const trap = await tab();
+      await trap.goto(`${origin}/`);
+      const [answer] = await Promise.all([trap.waitForResponse(`**/oauth/${path}?*`), trap.click('button')]);
+      expect([answer.status(), await answer.headerValue('set-cookie')], path).toEqual([400, null]);
+    }
+    await authorize();
+    expect(await page.getByText(person.email).count()).toBe(1);
+  });
+
+  it('a token of another request, another session or none, or none at all, is refused', async () => {
+    const { cookie, csrf } = await shown();
+    const other = await signedIn(gateway, query, person.email);
+    const firstQuery = query;
+    query = formOf(request(client, proof));
+    const anotherRequest = await submit(cookie, { csrf });
+    query = firstQuery;
+    const refused = [
+      anotherRequest,
+      await submit(other, { csrf }),
+      await submit(cookie, { csrf: '' }),
+      await submit(cookie, { csrf: `${csrf}A` }),
+      await submit(cookie, { csrf }, { 'sec-fetch-site': 'none' }),
+      await submit(cookie, { csrf }, { 'sec-fetch-site': 'cross-site' }),
+      await submit(cookie, { csrf }, { origin: STRANGERS[0] }),
+    ];
+    expect(refused.map(({ status, headers }) => [status, headers.location])).toEqual(
+      refused.map(() => [400, undefined]),
+    );
+    expect(await consents()).toEqual([]);
+    expect((await submit(cookie, { csrf })).status).toBe(303);
+  });
+
+  it('the session’s cookie is out of reach of scripts and of other sites’ forms', async () => {
+    await signIn();
+    const [cookie, ...others] = await context.cookies();
+    expect(others).toEqual([]);
+    expect(cookie).toMatchObject({
+      name: 'igw_session',
+      httpOnly: true,
+      sameSite: 'Lax',
+      path: '/',
+      domain: '127.0.0.1',
+    });
+  });
+});
+
+const isConsent = (answer: Response): boolean => answer.url().includes('/oauth/consent?');
+
+describe('CP-02: headers and frames', () => {
+  it('every page has them, and those with a form name the one callback', async () => {
+    const signInAnswer = await authorize();
+    await signIn();
+    const consentAnswer = await authorize();
+    const errorAnswer = await page.goto(`${BASE_URL}/oauth/authorize?client_id=crd_none`);
+    const answers = { signIn: signInAnswer, consent: consentAnswer, error: errorAnswer };
+    for (const [name, answer] of Object.entries(answers)) {
+      const headers = (await answer?.allHeaders()) ?? {};
+      const callbackOrigin = name !== 'error' ? ' https://app.example' : '';
+      expect(headers, name).toMatchObject({
+        'content-security-policy': `default-src 'none'; style-src 'self'; form-action 'self'${callbackOrigin}; frame-ancestors 'none'; base-uri 'none'`,
+        'x-frame-options': 'DENY',
+        'referrer-policy': 'no-referrer',
+        'cross-origin-opener-policy': 'same-origin',
+        'cache-control': 'no-store',
+        'x-content-type-options': 'nosniff',
+        'content-type': 'text/html; charset=utf-8',
+      });
+    }
+    expect(Object.values(answers).map((answer) => answer?.status())).toEqual([200, 200, 400]);
+  });
+
+  it.each(STRANGERS)('a frame on %s stays empty', async (origin) => {
+    await signIn();
+    for (const path of [`/oauth/authorize?${query}`, '/oauth/authorize?client_id=crd_none']) {
+      strange = `<iframe src="${BASE_URL}${path.replaceAll('&', '&amp;')}"></iframe>`;
+      const trap = await tab();
+      await Promise.all([trap.waitForResponse(`${BASE_URL}/oauth/authorize?*`), trap.goto(`${origin}/`)]);
+      const frame = trap.frames()[1];
+      await expect.poll(() => frame?.url()).toBe('chrome-error://chromewebdata/');
+      expect(await frame?.locator('form, h1:has-text("access"), h1:has-text("request")').count()).toBe(0);
+      await trap.close();
+    }
+  });
+
+  it('the pages have no script, no inline style, and load their styles alone', async () => {
+    await context.close();
+    await open({ scripts: true });
+    const complaints: string[] = [];
+    const asked = new Set<string>();
+    page.on('console', (message) => complaints.push(message.text()));
+    page.on('request', (one) => asked.add(new URL(one.url()).pathname));
+    await signIn();
+    await page.waitForLoadState();
+    expect(complaints).toEqual([]);
+    expect([...asked].toSorted()).toEqual(['/oauth/authorize', '/oauth/oauth.css', '/oauth/sign-in']);
+    expect(await page.evaluate(`getComputedStyle(document.querySelector('.main')).backgroundColor`)).toBe(
+      'rgb(11, 93, 107)',
+    );
+  });
+});
+
+describe('CP-03: what is ticked is what is given', () => {
+  it('nothing is ticked; approving gives exactly what was ticked; without renewal there is no refresh token', async () => {
+    await signIn();
+    expect(await page.locator(':checked').count()).toBe(0);
+    expect(await page.locator('[name=scope]').count()).toBe(2);
+    await tick(page, ['conversation_read'], ['web_1_2']);
+    expect(await press('Approve')).toBe(303);
+    const params = await callback();
+    expect([...params.keys()]).toEqual(['code', 'state', 'iss']);
+    expect(params.get('state')).toBe(new URLSearchParams(query).get('state'));
+    expect(params.get('iss')).toBe(BASE_URL);
+    const { status, body } = await exchange(params.get('code') ?? '');
+    expect([status, body.scope, body.expires_in, 'refresh_token' in body]).toEqual([
+      200,
+      'conversation_read',
+      900,
+      false,
+    ]);
+    const own = await gateway.ask('/api/v1/context', { token: body.access_token });
+    expect(own.body).toMatchObject({ scopes: ['conversation_read'], website_ids: ['web_1_2'] });
+  });
+
+  it('with renewal there is a refresh token', async () => {
+    await signIn();
+    await tick();
+    await page.check('[name=renewal]');
+    await press('Approve');
+    const { body } = await exchange((await callback()).get('code') ?? '');
+    expect(body.refresh_token).toMatch(/^igw/);
+    expect(await consents()).toMatchObject([{ renewable: true }]);
+  });
+
+  it('approving without a permission or a website is no approval, and keeps what was ticked', async () => {
+    await signIn();
+    for (const [scopes, websites, link] of [
+      [[], [], 'Go to the permissions'],
+      [['website_read'], [], 'Go to the websites'],
+      [[], ['web_1_1'], 'Go to the permissions'],
+    ] as const) {
+      await authorize();
+      await tick(page, [...scopes], [...websites]);
+      expect(await press('Approve')).toBe(400);
+      expect(await page.getByRole('alert').isVisible()).toBe(true);
+      expect(await page.getByRole('alert').getByRole('link', { name: link }).count()).toBe(1);
+      const ticked = await page.locator(':checked').all();
+      expect(await Promise.all(ticked.map((box) => box.getAttribute('value')))).toEqual([...scopes, ...websites]);
+    }
+    expect([await consents(), told]).toEqual([[], []]);
+    // What was shown again can be mended and approved.
+    await tick();
+    expect(await press('Approve')).toBe(303);
+    expect((await callback()).has('code')).toBe(true);
+  });
+
+  it('denying gives nothing and tells the app', async () => {
+    await signIn();
+    await tick();
+    expect(await press('Deny')).toBe(303);
+    const params = await callback();
+    expect([params.get('error'), params.get('iss'), params.has('code')]).toEqual(['access_denied', BASE_URL, false]);
+    expect(params.get('state')).toBe(new URLSearchParams(query).get('state'));
+    expect(await consents()).toEqual([]);
+  });
+
+  it('a scope or website that was not offered, and a form of another shape, are refused', async () => {
+    const narrow = await newClient(gateway, { websites: ['web_1_1'] });
+    query = formOf(request(narrow, proof));
+    const { cookie, csrf } = await shown();
+    const wrong: readonly (Choice & { readonly [name: string]: string | readonly string[] })[] = [
+      { scope: ['website_read', 'contact_read_pii'] },
+      { scope: ['everything'] },
+      { scope: ['website_read', 'website_read'] },
+      { website_id: ['web_1_2'] },
+      { website_id: ['web_1_1', 'web_2_1'] },
+      { website_id: ['web_1_1', 'web_1_1'] },
+      { renewal: 'no' },
+      { decision: 'maybe' },
+      { decision: '' },
+      { extra: '1' },
+    ];
+    for (const fields of wrong) {
+      const answer = await submit(cookie, { csrf, ...fields });
+      expect([answer.status, answer.headers.location], JSON.stringify(fields)).toEqual([400, undefined]);
+    }
+    expect(await consents()).toEqual([]);
+    expect((await submit(cookie, { csrf })).status).toBe(303);
+  });
+});
+
+describe('CP-04: one code at most', () => {
+  it('twenty submissions of one page at once', async () => {
+    const { cookie, csrf } = await shown();
+    const answers = await Promise.all(Array.from({ length: 20 }, () => submit(cookie, { csrf })));
+    const codes = answers.filter(({ headers }) => headers.location?.includes('code='));
+    expect([codes.length, answers.filter(({ status }) => status === 409).length]).toEqual([1, 19]);
+    expect((await consents()).length).toBe(1);
+  });
+
+  it('a double click', async () => {
+    await signIn();
+    await tick();
+    await page.getByRole('button', { name: 'Approve' }).dblclick();
+    await expect.poll(async () => (await consents()).length).toBe(1);
+    await page.waitForTimeout(300);
+    expect([(await consents()).length, told.length <= 1]).toEqual([1, true]);
+  });
+
+  it('the back button', async () => {
+    await signIn();
+    await tick();
+    await press('Approve');
+    await callback();
+    // Until the browser has put up its own page in place of the callback's.
+    await vi.waitFor(() => page.goBack(), 5_000);
+    await page.getByRole('button', { name: 'Approve' }).waitFor();
+    expect(await page.locator(':checked').count()).toBe(0);
+    await tick(page, ['website_read', 'conversation_read']);
+    expect(await press('Approve')).toBe(409);
+    expect(await page.getByRole('heading').innerText()).toBe('This request is no longer open');
+    expect(await consents()).toMatchObject([{ scopes: ['website_read'] }]);
+    expect(told.length).toBe(1);
+  });
+
+  it('two tabs', async () => {
+    await signIn();
+    const second = await tab();
+    await authorize(second);
+    await tick();
+    await tick(second, ['conversation_read']);
+    expect([await press('Approve'), await press('Approve', second)]).toEqual([303, 409]);
+    expect(await consents()).toMatchObject([{ scopes: ['website_read'] }]);
+  });
+
+  it.each([
+    ['lost role', (id: string) => gateway.database.sql`UPDATE gateway.person SET role = 'operator' WHERE id = ${id}`],
+    [
+      'is disabled',
+      (id: string) => gateway.database.sql`UPDATE gateway.person SET disabled_at = now() WHERE id = ${id}`,
+    ],
+    ['has signed out', (id: string) => gateway.database.sql`DELETE FROM gateway.session WHERE person_id = ${id}`],
+  ])('a page of somebody who %s', async (_what, end) => {
+    await signIn();
+    await tick();
+    await end(person.id);
+    expect(await press('Approve')).toBe(200);
+    expect(await page.getByLabel('Password').isVisible()).toBe(true);
+    expect([await consents(), told]).toEqual([[], []]);
+  });
+
+  it('the page of somebody else who has signed in meanwhile', async () => {
+    await signIn();
+    await tick();
+    const second = await tab();
+    await authorize(second);
+    await second.getByRole('button', { name: 'Sign out' }).click();
+    await second.getByLabel('Password').waitFor();
+    person = await newPerson(gateway, 'admin');
+    await signIn(second);
+    expect(await press('Approve')).toBe(400);
+    expect([await consents(), told]).toEqual([[], []]);
+  });
+});
+
+describe('CP-05: names from the store', () => {
+  it('are text, isolated and cut; the host of the callback is shown', async () => {
+    const { sql } = gateway.database;
+    const name = '\u202egnp.exe\u2066<script>document.title="owned"</script>"><img src=x>';
+    await sql`UPDATE gateway.app SET name = ${name} WHERE id = ${client.app}`;
+    await sql`UPDATE platform.website SET name = ${`${name}${'x'.repeat(10_000)}`} WHERE tenant = 1 AND site = 1`;
+    try {
+      await context.close();
+      await open({ scripts: true, phone: true });
+      await authorize();
+      for (const signed of [false, true]) {
+        if (signed) await signIn();
+        expect(await page.title()).toBe(`${signed ? 'Approve access' : 'Sign in'} · Installation Gateway`);
+        expect(await page.evaluate('[document.scripts.length, document.images.length]')).toEqual([0, 0]);
+        const app = 'gnp.exe<script>document.title="owned"</script>"><img src=x>';
+        expect(await page.locator('bdi').first().innerText()).toBe(app);
+        expect(await page.locator('.host').first().innerText()).toBe('app.example');
+        expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(PHONE.width);
+        expect(await violations(page)).toEqual([]);
+      }
+      const website = await page.locator('label[for=website-web_1_1] bdi').innerText();
+      expect([[...website].length, website.startsWith('gnp.exe<script>'), website.endsWith('xx…')]).toEqual([
+        120,
+        true,
+        true,
+      ]);
+    } finally {
+      await sql`UPDATE gateway.app SET name = 'test' WHERE id = ${client.app}`;
+      await sql`UPDATE platform.website SET name = 'northwind.example' WHERE tenant = 1 AND site = 1`;
+    }
+  });
+});
+
+describe('CP-06: from sign-in to approval', () => {
+  it('by keyboard alone, without scripts', async () => {
+    await authorize();
+    const write = async (text: string): Promise<void> => {
+      await page.keyboard.press('Tab');
+      await page.keyboard.type(text);
+    };
+    await write(person.email);
+    await write('not the password');
+    await Promise.all([page.waitForResponse('**/oauth/sign-in?*'), page.keyboard.press('Enter')]);
+    await page.getByRole('alert').waitFor();
+    expect(await page.getByLabel('E-mail').inputValue()).toBe(person.email);
+    // Past the link to the fields; the e-mail address stands there still.
+    for (const key of ['Tab', 'Tab']) await page.keyboard.press(key);
+    await write(PASSWORD);
+    await Promise.all([page.waitForURL('**/oauth/authorize?*'), page.keyboard.press('Enter')]);
+    await page.getByRole('heading', { name: 'Decision' }).waitFor();
+    const websites = await page.locator('[name=website_id]').count();
+    const boxes = 2 + websites;
+    // Sign out and four links come before the boxes, of which the last is the renewal's.
+    for (let at = 0; at < 5; at++) await page.keyboard.press('Tab');
+    for (let at = 0; at <= boxes; at++) for (const key of ['Tab', 'Space']) await page.keyboard.press(key);
+    // In passing, it decides nothing.
+    for (const key of ['Enter', 'Tab']) await page.keyboard.press(key);
+    expect(await page.locator('[type=checkbox]:not(:checked)').count()).toBe(0);
+    await page.keyboard.press('Enter');
+    expect((await callback()).has('code')).toBe(true);
+    const [consent, ...others] = await consents();
+    expect([consent?.scopes.length, consent?.sites.length, consent?.renewable, others]).toEqual([
+      2,
+      websites,
+      true,
+      [],
+    ]);
+  });
+
+  it('axe-core finds nothing on the pages as they are served', async () => {
+    await context.close();
+    await open({ scripts: true });
+    await authorize();
+    expect(await violations(page)).toEqual([]);
+    await signIn();
+    expect(await violations(page)).toEqual([]);
+    await press('Approve');
+    expect(await violations(page)).toEqual([]);
+    await page.goto(`${BASE_URL}/oauth/authorize?client_id=crd_none`);
+    expect(await violations(page)).toEqual([]);
+  });
+});

@@ -1,0 +1,366 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { packageRoot } from '../../../src/config/package.ts';
+import { FAILURE_CODES, statusOf } from '../../../src/core/failures.ts';
+import { BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
+import { compileAnswers } from '../../support/oracle.ts';
+
+interface Schema {
+  readonly type?: string;
+  readonly description?: string;
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly pattern?: string;
+  readonly format?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+  readonly allOf?: readonly Schema[];
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly additionalProperties?: unknown;
+  readonly maxItems?: number;
+  readonly required?: readonly string[];
+  readonly $ref?: string;
+}
+interface Operation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+  readonly parameters: readonly {
+    readonly name: string;
+    readonly in: string;
+    readonly required: boolean;
+    readonly description?: string;
+    readonly schema: Schema;
+  }[];
+  readonly requestBody?: {
+    readonly required: boolean;
+    readonly content: Readonly<Record<string, { readonly schema: Schema }>>;
+  };
+  readonly responses: Readonly<
+    Record<
+      string,
+      {
+        readonly description: string;
+        readonly headers: Readonly<Record<string, unknown>>;
+        readonly content: Readonly<Record<string, { readonly schema: Schema }>>;
+      }
+    >
+  >;
+}
+/** Contract, Event subscriptions and events; decisions, section 12. */
+const KEYED = ['idempotency_conflict', 'outcome_unknown'];
+const OF_REVISION = ['concurrent_mutation', ...KEYED, 'revision_changed'];
+const SUBSCRIPTION_WRITES: Readonly<
+  Record<string, { readonly method: string; readonly status: string; readonly codes: readonly string[] }>
+> = {
+  subscription_create: {
+    method: 'post',
+    status: '201',
+    codes: ['idempotency_conflict', 'inventory_limit', 'outcome_unknown'],
+  },
+  subscription_replace: { method: 'patch', status: '200', codes: OF_REVISION },
+  subscription_delete: { method: 'delete', status: '204', codes: OF_REVISION },
+};
+
+/** Contract, Realtime; decisions, section 14: they take no key, the socket's success is the upgrade. */
+const REALTIME: Readonly<
+  Record<string, { readonly method: string; readonly status: string; readonly body?: readonly string[] }>
+> = {
+  realtime_session_create: { method: 'post', status: '201', body: ['website_ids'] },
+  realtime_ticket_create: { method: 'post', status: '201', body: [] },
+  realtime_session_close: { method: 'delete', status: '204' },
+  realtime_socket: { method: 'get', status: '101' },
+};
+
+interface Document {
+  readonly openapi: string;
+  readonly security: readonly object[];
+  readonly servers: readonly { readonly url: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+}
+
+/** By hand from the contract: the writes and the members of their bodies, all of them required. */
+const WRITES: Readonly<Record<string, readonly string[]>> = {
+  visitor_note_add: ['text'],
+  conversation_disposition_set: ['disposition'],
+  ai_feature_execute: ['context', 'expected_version'],
+  config_plan: ['changes', 'expected_version', 'path'],
+};
+
+let gateway: TestGateway;
+let document: Document;
+let text: string;
+let operations: { path: string; method: string; operation: Operation }[];
+
+beforeAll(async () => {
+  gateway = await openTestGateway();
+  const answer = await gateway.ask('/api/v1/openapi.json');
+  document = answer.body;
+  text = answer.text;
+  operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  );
+});
+afterAll(() => gateway.close());
+
+/** Runs Redocly's linter on a document, in an empty folder: its recommended rules, no network, no telemetry. */
+function lint(content: string): { status: number | null; output: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-openapi-'));
+  writeFileSync(join(folder, 'openapi.json'), content);
+  const bin = fileURLToPath(new URL('node_modules/@redocly/cli/bin/cli.js', packageRoot));
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [bin, 'lint', 'openapi.json', '--extends=recommended', '--format=json', '--max-problems=50'],
+    {
+      cwd: folder,
+      encoding: 'utf8',
+      env: {
+        PATH: process.env['PATH'],
+        HOME: folder,
+        REDOCLY_TELEMETRY: 'off',
+        REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
+      },
+    },
+  );
+  rmSync(folder, { recursive: true });
+  return { status, output: `${stdout}${stderr}` };
+}
+
+describe('the served OpenAPI document', () => {
+  it('is accepted by redocly lint without a warning, and a document with a fault is not', () => {
+    const good = lint(text);
+    expect(good.status, good.output).toBe(0);
+    expect(JSON.parse(good.output.slice(good.output.indexOf('{'), good.output.lastIndexOf('}') + 1)).totals).toEqual({
+      errors: 0,
+      warnings: 0,
+      ignored: 0,
+    });
+    const [first] = operations;
+    const faulty = lint(text.replaceAll(`"operationId":"${first?.operation.operationId}"`, '"operationId":7'));
+    expect(faulty.status).not.toBe(0);
+  });
+
+  it('is public and cacheable, the same each time, and has no credential or inner name in it', async () => {
+    const { status, headers, body } = await gateway.ask('/api/v1/openapi.json');
+    expect(status).toBe(200);
+    expect(headers['content-type']).toBe('application/json');
+    expect(headers['cache-control']).toMatch(/^public, max-age=[1-9][0-9]*$/);
+    expect(body).toEqual(document);
+    const { token } = await gateway.issue();
+    expect((await gateway.ask('/api/v1/openapi.json', { token })).text === text).toBe(true);
+    expect((await gateway.ask('/api/v1/openapi.json', { token: 'rubbish' })).text === text).toBe(true);
+    const inside = /igws?_(live|test)_|platform\.[a-z]|gateway\.(token|credential)|ZodError|\[object /;
+    expect(inside.exec(text)?.[0]).toBeUndefined();
+  });
+
+  it('is OpenAPI 3.1 for this address and asks for a bearer everywhere', () => {
+    expect(document.openapi).toMatch(/^3\.1\./);
+    expect(document.servers.map(({ url }) => url)).toEqual([BASE_URL]);
+    expect(document.security).toEqual([{ bearer: [] }, { oauth: [] }]);
+    expect(text.includes('"security":[]')).toBe(false);
+  });
+
+  it('has exactly the operations of the registry, each described', () => {
+    expect(operations.length).toBe(49);
+    expect(operations.map(({ operation }) => operation.operationId).sort()).toEqual(
+      gateway.corridor.registry.operations.map(({ name }) => name),
+    );
+    for (const { path, method, operation } of operations) {
+      const tool = gateway.corridor.registry.operations.find(({ name }) => name === operation.operationId);
+      expect([tool?.path, tool?.method.toLowerCase()]).toEqual([path, method]);
+      expect(operation.summary.length).toBeGreaterThan(5);
+      expect(operation.description.length).toBeGreaterThan(20);
+      expect(operation.tags).toHaveLength(1);
+      for (const scope of tool?.required.scopes ?? []) expect(operation.description).toContain(scope);
+    }
+  });
+
+  it('describes every parameter and types it, path parameters required and in the path', () => {
+    let parameters = 0;
+    for (const { path, operation } of operations) {
+      for (const { name, description, schema, required, in: place } of operation.parameters) {
+        const where = `${operation.operationId} ${name}`;
+        expect(description?.length ?? 0, where).toBeGreaterThan(10);
+        expect(schema.type ?? (schema.enum || schema.const), where).toBeTruthy();
+        if (place === 'path') expect(required && path.includes(`{${name}}`), where).toBe(true);
+        parameters++;
+      }
+      const placed = operation.parameters.filter((one) => one.in === 'path').map(({ name }) => `{${name}}`);
+      expect(placed.sort()).toEqual((path.match(/\{\w+\}/g) ?? []).sort());
+    }
+    expect(parameters).toBeGreaterThan(90);
+  });
+
+  it('has every status an operation may give, with its codes and headers', () => {
+    for (const { operation } of operations) {
+      const tool = gateway.corridor.registry.operations.find(({ name }) => name === operation.operationId);
+      const realtime = REALTIME[operation.operationId];
+      const {
+        method,
+        status: success,
+        codes,
+      } = SUBSCRIPTION_WRITES[operation.operationId] ?? {
+        codes: undefined,
+        ...realtime,
+      };
+      const wanted = [
+        success ?? '200',
+        '400',
+        '401',
+        '406',
+        '429',
+        '500',
+        '503',
+        ...(tool?.errors ?? []).map(statusOf),
+      ];
+      // The one operation that needs no scope and names nothing that could be missing.
+      if (operation.operationId !== 'gateway_context') wanted.push('404');
+      if (tool?.bytes) wanted.push('206', '412', '416');
+      if (operation.operationId in WRITES) wanted.push('409', '415');
+      if (codes) wanted.push('409');
+      if (realtime?.status === '101') wanted.push('default');
+      if (method === 'post' || method === 'patch') wanted.push('415');
+      expect(Object.keys(operation.responses).sort(), operation.operationId).toEqual(
+        [...new Set(wanted.map(String))].sort(),
+      );
+      for (const [status, { description, headers, content }] of Object.entries(operation.responses)) {
+        const where = `${operation.operationId} ${status}`;
+        expect(description.length, where).toBeGreaterThan(5);
+        expect(Object.keys(headers)).toContain('X-Request-Id');
+        if (operation.operationId in WRITES) {
+          const told = Object.keys(headers);
+          expect(told.includes('X-Gateway-Operation-Id'), where).toBe(status === '200' || status === '409');
+          expect(told.includes('Idempotency-Replayed'), where).toBe(['200', '409'].includes(status));
+        }
+        if (status === '401') expect(Object.keys(headers)).toContain('WWW-Authenticate');
+        if (status === '429' || status === '503') expect(Object.keys(headers)).toContain('Retry-After');
+        if (!(Number(status) >= 400)) continue;
+        expect(Object.keys(content), where).toEqual(['application/problem+json']);
+        const codes = content['application/problem+json']?.schema.allOf?.[1]?.properties?.['code']?.enum ?? [];
+        expect(codes.length, where).toBeGreaterThan(0);
+        for (const code of FAILURE_CODES.filter((one) => codes.includes(one)))
+          expect(statusOf(code), `${where} ${code}`).toBe(Number(status));
+      }
+    }
+  });
+
+  it('takes on the writes of subscriptions what the contract gives them: body, optional key, If-Match; answers 201 and 204', () => {
+    const members = ['delivery', 'event_types', 'payload_mode', 'start', 'website_ids'];
+    let looked = 0;
+    for (const { method, operation } of operations) {
+      const write = SUBSCRIPTION_WRITES[operation.operationId];
+      if (!write) continue;
+      looked++;
+      const header = (name: string) => operation.parameters.find((one) => one.name === name && one.in === 'header');
+      expect([method, header('Idempotency-Key')?.required], operation.operationId).toEqual([write.method, false]);
+      expect(header('If-Match')?.required, operation.operationId).toBe(write.method === 'post' ? undefined : true);
+      const schema = operation.requestBody?.content['application/json']?.schema;
+      expect(schema && [...(schema.required ?? [])].sort(), operation.operationId).toEqual(
+        write.method === 'delete' ? undefined : members,
+      );
+      const { headers, content } = operation.responses[write.status] ?? {};
+      expect([
+        Object.keys(headers ?? {}).filter((name) => /^(ETag|Location)$/.test(name)),
+        content === undefined,
+      ]).toEqual(
+        write.method === 'post'
+          ? [['ETag', 'Location'], false]
+          : write.method === 'patch'
+            ? [['ETag'], false]
+            : [[], true],
+      );
+      const conflicts = operation.responses['409']?.content['application/problem+json']?.schema.allOf?.[1]?.properties;
+      expect([...(conflicts?.['code']?.enum ?? [])].sort(), operation.operationId).toEqual(write.codes);
+    }
+    expect(looked).toBe(3);
+  });
+
+  it('takes a JSON body and a key on the writes, and on nothing else', () => {
+    for (const { method, operation } of operations) {
+      if (operation.operationId in SUBSCRIPTION_WRITES) continue;
+      const members = WRITES[operation.operationId];
+      const key = operation.parameters.find(({ name }) => name === 'Idempotency-Key');
+      const realtime = REALTIME[operation.operationId];
+      if (realtime) {
+        const sent = operation.requestBody?.content['application/json']?.schema;
+        const origin = operation.parameters.find(({ name }) => name === 'Origin');
+        expect([method, key, origin?.required], operation.operationId).toEqual([realtime.method, undefined, true]);
+        expect(sent && Object.keys(sent.properties ?? {}), operation.operationId).toEqual(realtime.body);
+        expect(sent?.additionalProperties, operation.operationId).toBe(realtime.body && false);
+        continue;
+      }
+      expect(method, operation.operationId).toBe(members ? 'post' : 'get');
+      if (!members) {
+        expect([operation.requestBody, key], operation.operationId).toEqual([undefined, undefined]);
+        continue;
+      }
+      expect(key).toMatchObject({ in: 'header', required: true, schema: { pattern: '^[!-~]{1,128}$' } });
+      const { required, content } = operation.requestBody ?? {};
+      expect([required, Object.keys(content ?? {})]).toEqual([true, ['application/json']]);
+      const schema = content?.['application/json']?.schema ?? {};
+      expect(Object.keys(schema.properties ?? {}).sort(), operation.operationId).toEqual(members);
+      expect([...(schema.required ?? [])].sort(), operation.operationId).toEqual(members);
+      expect(schema.additionalProperties).toBe(false);
+      for (const [name, member] of Object.entries(schema.properties ?? {}))
+        expect(member.description?.length ?? 0, `${operation.operationId} ${name}`).toBeGreaterThan(10);
+    }
+  });
+
+  it('names for each write the codes of 409, and of its own, that the contract gives it', () => {
+    const ledger = ['idempotency_conflict', 'operation_in_progress', 'outcome_unknown'];
+    const codesOf = ({ responses }: Operation, status: string) =>
+      responses[status]?.content['application/problem+json']?.schema.allOf?.[1]?.properties?.['code']?.enum ?? [];
+    for (const { operation } of operations.filter((one) => one.operation.operationId in WRITES)) {
+      const name = operation.operationId;
+      const conflicts = name === 'visitor_note_add' ? ledger : [...ledger, 'operation_conflict'];
+      expect([...codesOf(operation, '409')].sort(), name).toEqual([...conflicts].sort());
+      expect(codesOf(operation, '422'), name).toEqual(name === 'ai_feature_execute' ? ['adapter_not_available'] : []);
+      const authored = name === 'visitor_note_add' || name === 'conversation_disposition_set';
+      expect(codesOf(operation, '503').includes('enrollment_unavailable'), name).toBe(authored);
+      for (const code of ['idempotency_key_required', 'invalid_idempotency_key', 'invalid_json', 'body_too_large'])
+        expect(codesOf(operation, '400'), name).toContain(code);
+    }
+  });
+
+  it('has a schema that a validator takes for every answer with a body', () => {
+    const bodies = operations.flatMap(({ operation: { responses } }) =>
+      Object.values(responses).flatMap(({ content }) => Object.keys(content ?? {})),
+    );
+    expect(compileAnswers(document)).toBe(bodies.length);
+  });
+
+  it('is what every test holds an answer to: one that is otherwise does not pass', async () => {
+    const answer = await gateway.ask('/api/v1/websites', { token: (await gateway.issue()).token });
+    const check = (changed: object) => (): void => gateway.check('GET', '/api/v1/websites', { ...answer, ...changed });
+    expect(check({})).not.toThrow();
+    expect(check({ body: { ...answer.body, more: 1 } })).toThrow('does not conform');
+    expect(check({ body: {} })).toThrow('does not conform');
+    expect(check({ status: 418 })).toThrow('is not documented');
+  });
+
+  it('has closed objects, bounded lists and no empty schema in any answer', () => {
+    let nodes = 0;
+    const walk = (schema: Schema, where: string): void => {
+      nodes++;
+      const says = ['type', 'const', 'enum', 'allOf', 'anyOf', 'oneOf', '$ref'].some((key) => key in schema);
+      expect(says, where).toBe(true);
+      if (schema.type === 'object' && schema.properties) expect(schema.additionalProperties, where).toBe(false);
+      if (schema.type === 'array') expect(schema.items ?? ('prefixItems' in schema || undefined), where).toBeDefined();
+      for (const [name, child] of Object.entries(schema.properties ?? {})) walk(child, `${where}.${name}`);
+      if (schema.items) walk(schema.items, `${where}[]`);
+      for (const part of [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])]) walk(part, where);
+    };
+    for (const { operation } of operations) {
+      const { status = '200' } = SUBSCRIPTION_WRITES[operation.operationId] ?? REALTIME[operation.operationId] ?? {};
+      if (status !== '204' && status !== '101')
+        walk(operation.responses[status]?.content['application/json']?.schema ?? {}, operation.operationId);
+    }
+    expect(nodes).toBeGreaterThan(500);
+  });
+});
