@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { Rounds } from '../core/rounds.ts';
 import type { RemoteWriter } from '../core/writes.ts';
 import { eraseOutcomes, settle, takeLapsed } from '../store/calls/ledger.ts';
 import type { Database } from '../store/driver/postgres.ts';
@@ -44,16 +45,6 @@ export async function upkeep({ db, registry, remote }: Omit<UpkeepOptions, 'onEr
   return changed;
 }
 
-/** Runs a round every 5 s. `stop` ends this and waits for the current round. */
-export function startUpkeep(options: UpkeepOptions): { stop(): Promise<void> } {
-  let under: Promise<unknown> = Promise.resolve();
-  const timer = setInterval(() => {
-    under = under.then(() => upkeep(options)).catch(options.onError);
-  }, EVERY);
-  return {
-    stop: async () => {
-      clearInterval(timer);
-      await under;
-    },
-  };
-}
+/** Runs a round every 5 s. `stop` waits for the running round. */
+export const startUpkeep = (options: UpkeepOptions): Rounds =>
+  new Rounds({ every: EVERY, round: () => upkeep(options), onError: options.onError });

@@ -5,6 +5,7 @@ import { isRestricted } from '../core/authority.ts';
 import type { SubscriptionWrites } from '../core/events.ts';
 import { Failure } from '../core/failures.ts';
 import { native } from '../core/ids.ts';
+import { Lanes } from '../core/lanes.ts';
 import type { Within } from '../core/reads.ts';
 import type { RealtimeWrites } from '../core/realtime.ts';
 import type { Tool } from '../core/tool.ts';
@@ -16,7 +17,6 @@ import type { Database } from '../store/driver/postgres.ts';
 import { AiFeatureView } from '../views/ai-feature.ts';
 import { ConversationView } from '../views/conversation.ts';
 import { VisitorView } from '../views/visitor.ts';
-import { Lanes } from './lanes.ts';
 
 /** The command of a call, as the surface reports it. */
 export interface OperationState {

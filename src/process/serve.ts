@@ -12,8 +12,8 @@ import type { Config } from '../config/config.ts';
 import { openKeys } from '../config/keys.ts';
 import { packageVersion } from '../config/package.ts';
 import { sql } from '../core/sql.ts';
+import { startJournals } from '../events/journals.ts';
 import { openRealtime } from '../events/realtime/realtime.ts';
-import { startRounds } from '../events/rounds.ts';
 import { startWebhooks } from '../events/webhooks/dispatcher.ts';
 import { senderOptions } from '../events/webhooks/sender.ts';
 import { readGuides } from '../gateway/guides.ts';
@@ -228,10 +228,9 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
     registry,
     onError: (error) => log.warn({ err: error }, 'upkeep of the ledger failed; it runs again soon'),
   });
-  const journals = startRounds({
-    db: store.upkeep,
-    onError: (error) => log.warn({ err: error }, 'upkeep of the journals failed; it runs again soon'),
-  });
+  const journals = startJournals(store.upkeep, (error) =>
+    log.warn({ err: error }, 'upkeep of the journals failed; it runs again soon'),
+  );
   const webhooks = startWebhooks({
     db: store.db,
     eventKey: openLedgerKey(store.db),

@@ -1,5 +1,5 @@
 import type { Authority } from '../core/authority.ts';
-import { Lanes } from '../gateway/lanes.ts';
+import { Lanes } from '../core/lanes.ts';
 import type { Session } from '../store/calls/guard.ts';
 import { type Database, isUnavailable, mayRepeat } from '../store/driver/postgres.ts';
 import { type Acceptance, acceptTasks, type Ending, endTasks } from '../store/tasks/batches.ts';

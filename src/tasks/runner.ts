@@ -1,5 +1,6 @@
 import PQueue from 'p-queue';
 import type { Authority } from '../core/authority.ts';
+import { Rounds } from '../core/rounds.ts';
 import type { Skill } from '../core/skill.ts';
 import type { Tool } from '../core/tool.ts';
 import { asFailure, type Corridor, type Outcome } from '../gateway/call.ts';
@@ -83,23 +84,14 @@ export class Runner {
   readonly #running: Job[] = [];
   /** Apps in the order in which they last started tasks. */
   #served: string[] = [];
-  readonly #renewal: NodeJS.Timeout;
-  readonly #attempts: NodeJS.Timeout;
-  #starting: Promise<void> | undefined;
-  #renewing: Promise<void> | undefined;
-  #again = false;
-  #stopping = false;
+  readonly #renewals: Rounds;
+  readonly #starts: Rounds;
 
   constructor(options: RunnerOptions) {
     this.#options = options;
-    this.#renewal = setInterval(() => {
-      this.#renewing ??= this.#renew()
-        .catch(options.onError)
-        .finally(() => {
-          this.#renewing = undefined;
-        });
-    }, RENEWAL).unref();
-    this.#attempts = setInterval(() => this.#start(), EVERY).unref();
+    const { onError } = options;
+    this.#renewals = new Rounds({ every: RENEWAL, round: () => this.#renew(), onError });
+    this.#starts = new Rounds({ every: EVERY, round: () => this.#startWaiting(), onError });
   }
 
   /** Whether one more task of an app fits into memory. */
@@ -126,7 +118,7 @@ export class Runner {
       if (accepted.verdict === 'new' && job.state === 'accepting') {
         job.state = 'waiting';
         if (accepted.task.state === 'working') this.#run(job);
-        else this.#start();
+        else this.#starts.wake();
       }
       return accepted;
     } catch (error) {
@@ -151,16 +143,13 @@ export class Runner {
 
   /** Running acceptances and tasks have three seconds. The rest ends as lost. */
   async stop(): Promise<void> {
-    this.#stopping = true;
-    clearInterval(this.#attempts);
     const settled = async (): Promise<void> => {
       await Promise.allSettled(this.#acceptances);
-      await this.#starting;
+      await this.#starts.stop();
       await this.#queue.onIdle();
     };
     await pauseUpTo(GRACE, [settled()]);
-    clearInterval(this.#renewal);
-    await this.#renewing;
+    await this.#renewals.stop();
     await this.#withdraw().catch(this.#options.onError);
     const left = [...this.#jobs.keys()];
     // If the store does not answer, another process ends these tasks when their lease has expired.
@@ -180,22 +169,7 @@ export class Runner {
     this.#jobs.delete(id);
   }
 
-  /** Starts waiting tasks while places are free. One attempt runs at a time; a call meanwhile starts another one. */
-  #start(): void {
-    if (this.#stopping) return;
-    if (this.#starting) {
-      this.#again = true;
-      return;
-    }
-    this.#again = false;
-    this.#starting = this.#startWaiting()
-      .catch(this.#options.onError)
-      .finally(() => {
-        this.#starting = undefined;
-        if (this.#again) this.#start();
-      });
-  }
-
+  /** Starts waiting tasks while places are free. */
   async #startWaiting(): Promise<void> {
     const waiting = waitingApps(this.#jobs.values());
     // The app that was served last comes last. Otherwise the first app would take every free place.
@@ -226,7 +200,7 @@ export class Runner {
       .catch(this.#options.onError)
       .finally(() => {
         this.#running.splice(this.#running.indexOf(job), 1);
-        this.#start();
+        this.#starts.wake();
       });
   }
 

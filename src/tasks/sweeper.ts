@@ -1,3 +1,4 @@
+import { Rounds } from '../core/rounds.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { sweepTasks } from '../store/tasks/tasks.ts';
 
@@ -17,21 +18,6 @@ export async function sweep(db: Database): Promise<{ interrupted: number; delete
   }
 }
 
-/** Starts the rounds. `stop` waits for the running round. */
-export function startSweeper(db: Database, onError: (error: unknown) => void): { stop(): Promise<void> } {
-  let under: Promise<unknown> | undefined;
-  const timer = setInterval(() => {
-    // While a round waits for a silent server, no further round starts.
-    under ??= sweep(db)
-      .catch(onError)
-      .finally(() => {
-        under = undefined;
-      });
-  }, EVERY).unref();
-  return {
-    stop: async () => {
-      clearInterval(timer);
-      await under;
-    },
-  };
-}
+/** Does a round every 2 s. `stop` waits for the running round. */
+export const startSweeper = (db: Database, onError: (error: unknown) => void): Rounds =>
+  new Rounds({ every: EVERY, round: () => sweep(db), onError });

@@ -1,3 +1,4 @@
+import { Rounds } from '../core/rounds.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { endedTasks } from '../store/tasks/tasks.ts';
 
@@ -10,14 +11,15 @@ const EVERY = 250;
  */
 export class Watch {
   readonly #db: Database;
-  readonly #timer: NodeJS.Timeout;
+  readonly #rounds: Rounds;
   readonly #waiting = new Map<string, Set<() => void>>();
-  #looking = false;
   #stopped = false;
 
   constructor(db: Database) {
     this.#db = db;
-    this.#timer = setInterval(() => void this.#look(), EVERY).unref();
+    // An error is not reported. The next round asks again, and after its patience a caller reads the store itself and
+    // gets the error.
+    this.#rounds = new Rounds({ every: EVERY, round: () => this.#look(), onError: () => undefined });
   }
 
   /** `ended` resolves when the task has ended or no longer exists. Call `leave` when the caller stops waiting. */
@@ -40,21 +42,14 @@ export class Watch {
   /** Ends all waits. Later waits end at once. */
   stop(): void {
     this.#stopped = true;
-    clearInterval(this.#timer);
+    void this.#rounds.stop();
     for (const all of this.#waiting.values()) for (const wake of all) wake();
   }
 
   async #look(): Promise<void> {
-    if (this.#looking || this.#waiting.size === 0) return;
-    this.#looking = true;
-    try {
-      for (const id of await endedTasks(this.#db, [...this.#waiting.keys()])) {
-        for (const wake of [...(this.#waiting.get(id) ?? [])]) wake();
-      }
-    } catch {
-      // The next round asks again. After its patience, a caller reads the store itself and gets the error.
-    } finally {
-      this.#looking = false;
+    if (this.#waiting.size === 0) return;
+    for (const id of await endedTasks(this.#db, [...this.#waiting.keys()])) {
+      for (const wake of [...(this.#waiting.get(id) ?? [])]) wake();
     }
   }
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
-import { keepJournals, startRounds } from '../../src/events/rounds.ts';
+import { keepJournals, startJournals } from '../../src/events/journals.ts';
 import { beatFamilies } from '../../src/store/events/journal.ts';
 import { issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
@@ -102,7 +102,7 @@ it('comes by rounds every 10 s, which a failure does not end and a stop does', a
       query: ((statement) =>
         broken ? Promise.reject(new Error('planted')) : database.db.query(statement)) as typeof database.db.query, // of any row
     };
-    const rounds = startRounds({ db, onError: (error) => errors.push(error) });
+    const rounds = startJournals(db, (error) => errors.push(error));
     await subscribe([1], ['visitor.*']);
     vi.advanceTimersByTime(10_000);
     await vi.waitFor(() => expect(errors).toHaveLength(1));

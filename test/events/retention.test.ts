@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { keepJournals } from '../../src/events/rounds.ts';
+import { keepJournals } from '../../src/events/journals.ts';
 import { brokenJournals } from '../../src/store/doctor/doctor.ts';
 import { trimJournals } from '../../src/store/events/journal.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';

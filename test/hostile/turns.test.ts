@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import type { Authority } from '../../src/core/authority.ts';
+import { Lanes } from '../../src/core/lanes.ts';
 import { Line } from '../../src/core/line.ts';
 import { compile, type Fragment, runFor, sql } from '../../src/core/sql.ts';
 import { Turns } from '../../src/events/realtime/turns.ts';
-import { Lanes } from '../../src/gateway/lanes.ts';
 import { openGateway } from '../../src/gateway/open.ts';
 import { type Database, openDatabase, StoreUnreachable, sqlState } from '../../src/store/driver/postgres.ts';
 import { type Held, placesFor, RUNNING_HERE, roomFor } from '../../src/tasks/places.ts';

@@ -1,4 +1,5 @@
 import type { WebsiteKey } from '../../core/ids.ts';
+import { Rounds } from '../../core/rounds.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import { grownHeads } from '../../store/events/realtime.ts';
 
@@ -32,14 +33,15 @@ export class Heads {
     string,
     { readonly key: WebsiteKey; position: number; readonly watchers: Set<Watcher> }
   >();
-  #timer: NodeJS.Timeout | undefined;
+  readonly #rounds: Rounds;
   #again: NodeJS.Timeout | undefined;
   #listening: { close(): Promise<void> } | undefined;
-  #looking: Promise<void> | undefined;
-  #lookAgain = false;
 
   constructor(options: HeadsOptions) {
     this.#options = options;
+    const { every, onError } = options;
+    this.#rounds = new Rounds({ every, round: () => this.#look(), onError });
+    this.#rounds.pause();
   }
 
   /** Calls `watcher` with the head of each website, at first and at each change. Returns a function that ends this. */
@@ -50,7 +52,8 @@ export class Heads {
       entry.watchers.add(watcher);
       this.#watched.set(key.id, entry);
     }
-    this.#start();
+    this.#rounds.resume();
+    this.#listening ??= this.#options.db.listen(CHANNEL, (payload) => this.#told(payload));
     return () => {
       for (const { id } of websites) {
         const entry = this.#watched.get(id);
@@ -63,49 +66,27 @@ export class Heads {
 
   async stop(): Promise<void> {
     this.#pause();
-    await this.#looking;
+    await this.#rounds.stop();
     await this.#listening?.close();
   }
 
-  #start(): void {
-    const { db, every } = this.#options;
-    this.#timer ??= setInterval(() => this.#look(), every).unref();
-    this.#listening ??= db.listen(CHANNEL, (payload) => this.#told(payload));
-  }
-
   #pause(): void {
-    clearInterval(this.#timer);
+    this.#rounds.pause();
     clearTimeout(this.#again);
-    this.#timer = undefined;
     this.#again = undefined;
   }
 
   /** The payload is '<tenant> <site>'. It is empty when listening starts again after a lost connection. */
   #told(payload: string): void {
     if (payload !== '' && !this.#watched.has(`web_${payload.replace(' ', '_')}`)) return;
-    this.#look();
+    this.#rounds.wake();
     this.#again ??= setTimeout(() => {
       this.#again = undefined;
-      this.#look();
+      this.#rounds.wake();
     }, AGAIN).unref();
   }
 
-  #look(): void {
-    if (this.#looking) {
-      this.#lookAgain = true;
-      return;
-    }
-    this.#looking = this.#once()
-      .catch(this.#options.onError)
-      .finally(() => {
-        this.#looking = undefined;
-        if (!this.#lookAgain) return;
-        this.#lookAgain = false;
-        this.#look();
-      });
-  }
-
-  async #once(): Promise<void> {
+  async #look(): Promise<void> {
     if (this.#watched.size === 0) return;
     const known = [...this.#watched.values()].map(({ key, position }) => ({ ...key, position }));
     for (const { tenant, site, position } of await grownHeads(this.#options.db, known)) {

@@ -1,13 +1,13 @@
 import type { Authority } from '../../core/authority.ts';
 import type { EventPage } from '../../core/events.ts';
 import { Failure } from '../../core/failures.ts';
+import { Lanes } from '../../core/lanes.ts';
 import { StaleAuthority } from '../../store/calls/guard.ts';
 import type { Database } from '../../store/driver/postgres.ts';
-import { type Ack, type HeldSession, readAck } from '../../store/events/realtime.ts';
+import { type Ack, type HeldSession, readAck, storeAcks } from '../../store/events/realtime.ts';
 import { readSubscription } from '../../store/events/subscriptions.ts';
 import { type CursorKeys, readCursor, writeCursor } from '../cursors.ts';
 import { pullPage } from '../pull.ts';
-import { Acks } from './acks.ts';
 import { Heads, type HeadsOptions } from './heads.ts';
 import { Turns } from './turns.ts';
 
@@ -27,6 +27,12 @@ export interface PagesOptions extends HeadsOptions {
  * the process get their turn.
  */
 const TOGETHER = 4;
+/** Acknowledgements in one statement. */
+const ACKS = 200;
+/** Acknowledgements of one app that may wait. Each stream has at most one. */
+const WAITING = 4_096;
+/** Milliseconds that an acknowledgement waits while no statement ends. */
+const PATIENCE = 3_000;
 /** Receipts in a page. */
 const PAGE = 100;
 
@@ -52,7 +58,7 @@ export class Pages {
   readonly #charge: PagesOptions['charge'];
   readonly #refund: PagesOptions['refund'];
   readonly #heads: Heads;
-  readonly #acks: Acks;
+  readonly #acks: Lanes<Ack, boolean>;
   readonly #turns = new Turns(TOGETHER, TOGETHER - 1);
   /** Callers that wait for a page whose read has not started, by `keyOf`. */
   readonly #waiting = new Map<string, Reader[]>();
@@ -66,7 +72,16 @@ export class Pages {
     this.#charge = options.charge;
     this.#refund = options.refund;
     this.#heads = new Heads(options);
-    this.#acks = new Acks(options.db);
+    this.#acks = new Lanes<Ack, boolean>({
+      run: async (acks) => {
+        const stored = await storeAcks(options.db, acks);
+        return acks.map((ack) => stored.has(ack));
+      },
+      slots: 1,
+      batch: ACKS,
+      length: WAITING,
+      patience: PATIENCE,
+    });
   }
 
   /**
@@ -125,8 +140,12 @@ export class Pages {
     });
   }
 
+  /**
+   * Stores an acknowledgement. Those that arrive during a statement share the next one, the apps in turn. Resolves with
+   * false when the session has ended or belongs to another socket by now.
+   */
   ack({ appId }: Authority, ack: Ack): Promise<boolean> {
-    return this.#acks.store(appId, ack);
+    return this.#acks.add({ lane: '', group: '', app: appId }, ack);
   }
 
   /** Calls `watcher` at each change on these websites. Returns a function that ends the watch. */

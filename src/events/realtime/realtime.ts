@@ -1,4 +1,5 @@
 import type { Authority } from '../../core/authority.ts';
+import { Rounds } from '../../core/rounds.ts';
 import { loadAuthority } from '../../store/calls/authority.ts';
 import { type Database, isUnavailable } from '../../store/driver/postgres.ts';
 import {
@@ -114,26 +115,25 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     await Promise.all(proving);
   };
 
-  let checking: Promise<void> | undefined;
-  const timer = setInterval(() => {
+  const checks = new Rounds({ every: timings.check, round: check, onError });
+  // Not in a round, because a check that hangs must not delay this.
+  const ticks = setInterval(() => {
     const now = performance.now();
     for (const connection of [...connections]) {
       if (now - provedAt > timings.unproved) connection.close('unavailable');
       else connection.tick(now);
     }
-    checking ??= check()
-      .catch(onError)
-      .finally(() => {
-        checking = undefined;
-      });
   }, timings.check).unref();
 
   const releasing = new Set<Promise<void>>();
   let stopped = false;
-  let renewing: Promise<void> = Promise.resolve();
-  const renewal = setInterval(() => {
-    if (connections.size > 0) renewing = renewSessions(db, [...connections]).catch(onError);
-  }, RENEW).unref();
+  const renewals = new Rounds({
+    every: RENEW,
+    round: async () => {
+      if (connections.size > 0) await renewSessions(db, [...connections]);
+    },
+    onError,
+  });
 
   return {
     get size() {
@@ -167,11 +167,11 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     },
     async stop() {
       stopped = true;
-      clearInterval(timer);
-      clearInterval(renewal);
+      clearInterval(ticks);
+      const stopping = [checks.stop(), renewals.stop()];
       for (const connection of [...connections]) connection.close('restart');
       await pages.stop();
-      await Promise.all([checking, renewing, ...releasing]);
+      await Promise.all([...stopping, ...releasing]);
     },
   };
 }

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
+import { Rounds } from '../../core/rounds.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import {
   type Claim,
@@ -58,12 +59,12 @@ export function startWebhooks(options: WebhooksOptions): { stop(): Promise<void>
   const flying = new Set<Promise<void>>();
   const ended: Settlement[] = [];
   let purgedAt = performance.now();
-  let [due, running, stopped] = [false, false, false];
+  let stopped = false;
 
   let again: NodeJS.Timeout | undefined;
   const lookIn = (milliseconds: number): void => {
     clearTimeout(again);
-    if (!stopped) again = setTimeout(wake, milliseconds).unref();
+    if (!stopped) again = setTimeout(() => rounds.wake(), milliseconds).unref();
   };
   /** Outcomes that cannot be written now wait for another round. */
   const settle = async (): Promise<void> => {
@@ -83,7 +84,7 @@ export function startWebhooks(options: WebhooksOptions): { stop(): Promise<void>
   const attempt = async (claim: Claim): Promise<void> => {
     const outcome = await sendClaim(options, claim, stopping.signal);
     ended.push(settlementOf(claim, outcome, schedule));
-    wake();
+    rounds.wake();
   };
   const round = async (): Promise<void> => {
     await settle().catch(onError);
@@ -92,56 +93,37 @@ export function startWebhooks(options: WebhooksOptions): { stop(): Promise<void>
     const asked = performance.now();
     const eventKey = await options.eventKey();
     const { claims, more } = await claimDeliveries(db, { eventKey, seats, schedule });
-    const late = performance.now() - asked > FRESH;
+    const late = stopped || performance.now() - asked > FRESH;
     if (late && claims.length > 0) {
       ended.push(...claims.map(givenBack));
-      due = true;
+      rounds.wake();
     }
     for (const claim of late ? [] : claims) {
       const one = attempt(claim).catch(onError);
       flying.add(one);
       one.finally(() => flying.delete(one));
     }
-    if (more) due = true;
+    if (more) rounds.wake();
     if (asked - purgedAt < PURGE_EVERY) return;
     // At most one such statement a round, because deliveries wait for it.
     if ((await purgeDeliveries(db, PURGED)) < PURGED) purgedAt = asked;
   };
-  let under: Promise<void> = Promise.resolve();
-  /** Runs one round at a time. A call during a round starts another one after it. */
-  const wake = (): void => {
-    due = true;
-    if (running) return;
-    running = true;
-    under = (async () => {
-      while (due) {
-        due = false;
-        await round();
-      }
-    })()
-      .catch(onError)
-      .finally(() => {
-        running = false;
-        if (due) wake();
-      });
-  };
+  const rounds = new Rounds({ every: EVERY, round, onError });
   const listening = db.listen('gateway_journal', () => {
-    wake();
+    rounds.wake();
     lookIn(AGAIN);
   });
-  const timer = setInterval(wake, EVERY).unref();
-  wake();
+  rounds.wake();
   return {
     stop: async () => {
       stopped = true;
-      clearInterval(timer);
-      await listening.close();
       clearTimeout(again);
+      await listening.close();
       const grace = setTimeout(() => stopping.abort(), GRACE);
-      await under;
+      // Each attempt that ends is settled by a round of its own, because the process may be killed meanwhile.
       await Promise.all(flying);
       clearTimeout(grace);
-      await under;
+      await rounds.stop();
       await settleLast().catch(onError);
     },
   };

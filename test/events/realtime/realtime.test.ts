@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { digestOf, newSecret } from '../../../src/auth/tokens.ts';
 import { SCOPES } from '../../../src/core/scopes.ts';
-import { keepJournals } from '../../../src/events/rounds.ts';
+import { keepJournals } from '../../../src/events/journals.ts';
 import {
   Client,
   connected,

@@ -1,11 +1,7 @@
+import { Rounds } from '../core/rounds.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { beatFamilies, settleAbandonedImport, trimJournals } from '../store/events/journal.ts';
 import { dropSessions } from '../store/events/realtime.ts';
-
-export interface RoundsOptions {
-  readonly db: Database;
-  readonly onError: (error: unknown) => void;
-}
 
 /** Rows in one statement. The journals wait for its commit, which takes a few hundredths of a second. */
 const RECEIPTS = 1_000;
@@ -33,22 +29,6 @@ export async function keepJournals(
   return { trimmed, beaten, settled };
 }
 
-/** Starts a round every 10 s, one at a time. `stop` waits for the running statement. */
-export function startRounds({ db, onError }: RoundsOptions): { stop(): Promise<void> } {
-  const stop = new AbortController();
-  let under: Promise<unknown> | undefined;
-  const timer = setInterval(() => {
-    under ??= keepJournals(db, stop.signal)
-      .catch(onError)
-      .finally(() => {
-        under = undefined;
-      });
-  }, EVERY);
-  return {
-    stop: async () => {
-      clearInterval(timer);
-      stop.abort();
-      await under;
-    },
-  };
-}
+/** Does a round every 10 s. `stop` waits for the running statement. */
+export const startJournals = (db: Database, onError: (error: unknown) => void): Rounds =>
+  new Rounds({ every: EVERY, round: (stop) => keepJournals(db, stop), onError });

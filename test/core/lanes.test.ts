@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { BATCH, Lanes, LENGTH } from '../../src/gateway/lanes.ts';
+import { BATCH, Lanes, LENGTH } from '../../src/core/lanes.ts';
 
 /** The queue before the ledger, by itself: what it promises for any arrivals, durations and failures. */
 interface Run {

@@ -1,5 +1,5 @@
-import { Failure } from '../core/failures.ts';
-import { Line } from '../core/line.ts';
+import { Failure } from './failures.ts';
+import { Line } from './line.ts';
 
 export interface LanesOptions<Item, Result> {
   /**
