@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import Order from './test/support/order.ts';
 
 export default defineConfig({
   test: {
@@ -7,6 +8,7 @@ export default defineConfig({
     reporters: ['default', './test/support/summary.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    sequence: { sequencer: Order },
     // Two cores, one of them PostgreSQL's, and tests that wait much: a third of the time was idle with two.
     maxWorkers: 3,
     env: { LOG_LEVEL: 'silent' },

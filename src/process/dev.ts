@@ -1,0 +1,64 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { watch } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { packageRoot } from '../config/package.ts';
+import { Rounds } from '../core/rounds.ts';
+
+/**
+ * `npm run dev`: after each change it compiles and starts `gateway serve` again, with the demo data and a debugger port.
+ * The compiler's own watch mode is not used, because it missed every change after the first one (22 November 2026).
+ */
+
+const WATCHED = ['src', 'tools', 'skills', 'prompts', 'resources', 'llms'];
+/** Milliseconds after a change before the build, because an editor may write several files. */
+const QUIET = 150;
+const INSPECT = process.env['DEV_INSPECT'] ?? '127.0.0.1:9229';
+
+const root = fileURLToPath(packageRoot);
+const say = (text: string): boolean => process.stdout.write(`dev: ${text}\n`);
+const run = (command: string, args: readonly string[]): ChildProcess =>
+  spawn(command, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
+const runs = (child: ChildProcess | undefined): child is ChildProcess =>
+  child !== undefined && child.exitCode === null && child.signalCode === null;
+
+let server: ChildProcess | undefined;
+const end = async (): Promise<void> => {
+  if (!runs(server)) return;
+  server.kill('SIGTERM');
+  await once(server, 'exit');
+};
+
+const rounds = new Rounds({
+  round: async (stop) => {
+    // npm puts the project's own tsc on PATH.
+    const [code] = await once(run('tsc', ['--build']), 'exit');
+    if (code !== 0) say('it does not compile; the server of before goes on');
+    if (code !== 0 || stop.aborted) return;
+    await end();
+    server = run(process.execPath, [`--inspect=${INSPECT}`, '--enable-source-maps', 'dist/src/main.js', 'serve']);
+  },
+  onError: (error) => say(String(error)),
+});
+
+let timer: NodeJS.Timeout | undefined;
+for (const folder of WATCHED) {
+  watch(`${root}/${folder}`, { recursive: true }, (_event, name) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      say(`${folder}/${name ?? ''} changed`);
+      rounds.wake();
+    }, QUIET);
+  });
+}
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    clearTimeout(timer);
+    void rounds
+      .stop()
+      .then(end)
+      .then(() => process.exit(0));
+  });
+}
+say(`debugger at ${INSPECT} (chrome://inspect, or "attach" in an editor); Ctrl-C ends it`);
+rounds.wake();
