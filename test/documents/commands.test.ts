@@ -49,7 +49,7 @@ const NOT_HERE: readonly (readonly [command: RegExp, reason: string])[] = [
   [/^npm run build$/, 'the suite has built the checkout before this test'],
   [/^(TEST_FORM=long )?npm test\b/, 'is this suite'],
   [/^npx vitest run /, 'is a part of this suite'],
-  [/^node --enable-source-maps --inspect /, 'runs until it is stopped, with a debugger'],
+  [/^npm run dev$/, 'runs until it is stopped: test/process/dev.test.ts'],
   [/^npm run (check|generate)\b/, 'is the CI itself: .ci/run'],
   [/^npm run bench\b/, 'takes minutes of both cores'],
   [/^node dist\/test\/(faults|bench)\//, 'takes minutes of both cores'],
