@@ -1,6 +1,6 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import { Failure } from '../core/failures.ts';
-import { NoTurn, Turns } from './turns.ts';
+import { QueueFull, WorkQueue } from './work-queue.ts';
 
 /**
  * Passwords of people are hashed by scrypt with 32 MiB and a parallelism of 3, a strength that OWASP recommends. The
@@ -31,7 +31,7 @@ interface Parts {
   readonly hash: Buffer;
 }
 
-const turns = new Turns({ atOnce: AT_ONCE, waiting: WAITING });
+const queue = new WorkQueue({ atOnce: AT_ONCE, waiting: WAITING });
 /** Source of hashes at the command line, which runs in its own process. */
 const OPERATOR = '';
 
@@ -89,7 +89,7 @@ function derive(password: string, { ln, r, p, salt }: Omit<Parts, 'hash'>, sourc
     new Promise((resolve, reject) => {
       scrypt(password.normalize('NFKC'), salt, HASH, options, (error, key) => (error ? reject(error) : resolve(key)));
     });
-  return turns.run(source, work).catch((error: unknown) => {
-    throw error instanceof NoTurn ? new Failure('service_unavailable', { retryAfter: RETRY_AFTER }) : error;
+  return queue.run(source, work).catch((error: unknown) => {
+    throw error instanceof QueueFull ? new Failure('service_unavailable', { retryAfter: RETRY_AFTER }) : error;
   });
 }

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { wellFormed } from '../auth/tokens.ts';
 import {
-  auditedSites,
   brokenJournals,
   expiredTasks,
   lapsedTasks,
@@ -10,6 +9,7 @@ import {
   orphanedTokens,
   overtakenNumbers,
   type Site,
+  sitesOfStore,
   stuckOperations,
   suspectedSecrets,
   UPKEEP_LIMIT,
@@ -81,7 +81,7 @@ const perSite =
   (check: string, detail: string, count: (db: Database, site: Site) => Promise<number>): Check =>
   async (db) => {
     const findings: Finding[] = [];
-    for (const site of await auditedSites(db)) {
+    for (const site of await sitesOfStore(db)) {
       const n = await count(db, site);
       if (n > 0) findings.push({ check, severity: 'error', detail: `${site.id}: ${detail}`, count: n });
     }

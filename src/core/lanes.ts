@@ -25,7 +25,7 @@ export interface LanesOptions<Item, Result> {
  * The queue of an item. A lane runs one batch at a time. A group of lanes uses at most half of the slots, and an app at
  * most all slots but one. Apps take turns, however many lanes one of them fills.
  */
-export interface Place {
+export interface LaneKey {
   readonly lane: string;
   readonly group: string;
   readonly app: string;
@@ -97,7 +97,7 @@ export class Lanes<Item, Result> {
   /**
    * Resolves with the result of the item. Rejects with its Error, or with 503 if it had no turn in time (see `late`).
    */
-  add({ lane: name, group, app: appName }: Place, item: Item): Promise<Result> {
+  add({ lane: name, group, app: appName }: LaneKey, item: Item): Promise<Result> {
     const length = this.#options.length ?? LENGTH;
     const app = this.#app(appName);
     const lane = this.#lanes.get(name) ?? { name, group, waiting: new Line(), busy: false, turns: 0 };

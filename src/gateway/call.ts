@@ -9,7 +9,7 @@ import { SessionOn } from '../store/calls/read.ts';
 import { openReads } from '../store/calls/reads.ts';
 import { type Database, isUnavailable } from '../store/driver/postgres.ts';
 import type { Replica } from '../store/open/replica.ts';
-import { parseInput, websiteOf } from './asked.ts';
+import { parseInput, websiteOf } from './call-input.ts';
 import type { Call, Outcome, Source } from './contract.ts';
 import type { Guides } from './guides.ts';
 import { ifMatchOf, keyOf, originOf } from './headers.ts';

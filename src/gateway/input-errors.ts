@@ -5,7 +5,7 @@ import type { Parameter } from '../core/tool.ts';
 type Input = Readonly<Record<string, unknown>>;
 type Path = readonly PropertyKey[];
 /** Where each member of an input belongs: path, query or body. A Tool has this shape. */
-interface Places {
+interface Located {
   readonly parameters: readonly Pick<Parameter, 'name' | 'in'>[];
 }
 
@@ -13,12 +13,12 @@ interface Places {
  * Lists what is wrong with an input, by name and code. It never repeats a value or a message of the library. An unknown
  * name comes from the caller, so it is repeated only if it looks like a name.
  */
-export function inputErrors(places: Places | undefined, error: z.ZodError, input: Input): ParameterError[] {
+export function inputErrors(tool: Located | undefined, error: z.ZodError, input: Input): ParameterError[] {
   const errors = error.issues.flatMap((issue): ParameterError[] => {
     if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => ({ ...placeOf(places, [...issue.path, key]), code: 'unsupported_parameter' }));
+      return issue.keys.map((key) => ({ ...locate(tool, [...issue.path, key]), code: 'unsupported_parameter' }));
     }
-    const place = placeOf(places, issue.path);
+    const place = locate(tool, issue.path);
     // Only a body error has a pointer into the value. For a parameter, look at the parameter as a whole.
     const missing = valueAt(input, place.pointer === undefined ? issue.path.slice(0, 1) : issue.path) === undefined;
     const code = missing ? 'missing' : issue.path[0] === 'cursor' ? 'invalid_cursor' : 'invalid_parameter';
@@ -40,9 +40,9 @@ export function refusalOf(errors: readonly ParameterError[]): Failure {
 }
 
 /** Names a parameter by its name, and a member of a JSON body by its pointer (RFC 6901). */
-function placeOf(places: Places | undefined, path: Path): Omit<ParameterError, 'code'> {
+function locate(tool: Located | undefined, path: Path): Omit<ParameterError, 'code'> {
   const names = path.map((part) => printable(String(part)));
-  const inBody = places?.parameters.some((one) => one.in === 'body' && one.name === path[0]);
+  const inBody = tool?.parameters.some((one) => one.in === 'body' && one.name === path[0]);
   return inBody ? { pointer: `/${names.join('/')}` } : { parameter: names[0] ?? '' };
 }
 
@@ -57,8 +57,8 @@ function valueAt(input: unknown, path: Path): unknown {
 export const printable = (name: string): string => (/^[A-Za-z0-9_.[\]-]{1,64}$/.test(name) ? name : '(unprintable)');
 
 /** Errors for texts that PostgreSQL cannot store and refuses: texts with U+0000 or unpaired surrogates. */
-export const unstorable = (places: Places | undefined, input: Input): ParameterError[] =>
-  badTexts(input, []).map((path) => ({ ...placeOf(places, path), code: 'invalid_parameter' }));
+export const unstorable = (tool: Located | undefined, input: Input): ParameterError[] =>
+  badTexts(input, []).map((path) => ({ ...locate(tool, path), code: 'invalid_parameter' }));
 
 function badTexts(value: unknown, path: Path): Path[] {
   if (typeof value === 'string') return value.includes('\u0000') || !value.isWellFormed() ? [path] : [];

@@ -79,7 +79,7 @@ export function joinGroup(metrics: Metrics, onError: OnError): () => Promise<str
 }
 
 /** Runs in the supervisor. Returns a function that adds a worker with its slot. */
-export function superviseGroup(onError: OnError): (worker: Worker, place: number) => void {
+export function superviseGroup(onError: OnError): (worker: Worker, number: number) => void {
   const own = new Registry();
   collectDefaultMetrics({ register: own });
   const running = new Gauge({ name: 'gateway_workers', help: 'Running workers.', registers: [own] });
@@ -88,30 +88,30 @@ export function superviseGroup(onError: OnError): (worker: Worker, place: number
     help: 'Workers whose metrics this scrape contains.',
     registers: [own],
   });
-  const places = new Map<Worker, number>();
+  const workers = new Map<Worker, number>();
   // A worker that is still starting cannot answer, so it is not asked.
   const listening = new WeakSet<Worker>();
   const collections = new Waiting<Snapshot>();
 
   const collect = sharing(async () => {
-    const asked = [...places]
+    const asked = [...workers]
       .filter(([worker]) => listening.has(worker))
-      .map(async ([worker, place]) => {
+      .map(async ([worker, number]) => {
         const ask = (id: number): void => void send(worker, { metrics: 'collect', id });
         const values = await collections.ask(ask, WORKER_PATIENCE);
-        return values && labelled(values, `${place}`);
+        return values && labelled(values, `${number}`);
       });
     const answers = (await Promise.all(asked)).filter((values) => values !== undefined);
-    running.set(places.size);
+    running.set(workers.size);
     told.set(answers.length);
     const mine = labelled(await own.getMetricsAsJSON(), 'supervisor');
     return AggregatorRegistry.aggregate([mine, ...answers]).metrics();
   });
 
-  return (worker, place) => {
-    places.set(worker, place);
+  return (worker, number) => {
+    workers.set(worker, number);
     worker.once('listening', () => listening.add(worker));
-    worker.once('exit', () => places.delete(worker));
+    worker.once('exit', () => workers.delete(worker));
     worker.on('message', (value: unknown) => {
       const message = messageOf(value);
       if (message?.metrics === 'collected') collections.answer(message.id, message.values);

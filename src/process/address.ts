@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Refused } from '../cli/output.ts';
 import type { Config } from '../config/config.ts';
 
-type Place = Pick<Config, 'host' | 'port' | 'baseUrl'>;
+type Address = Pick<Config, 'host' | 'port' | 'baseUrl'>;
 
 /** Milliseconds to wait until a listener on this port accepts a connection. `listen` finds a slower one. */
 const TAKEN = 1_000;
@@ -15,7 +15,7 @@ const TAKEN = 1_000;
  * Throws when this process cannot use the port. Nothing listens on the port during the check: when a replica restarts,
  * a client could connect to such a listener and would then be reset (F-18).
  */
-export async function checkAddress({ host, port }: Place): Promise<void> {
+export async function checkAddress({ host, port }: Address): Promise<void> {
   try {
     if (port === 0) await chosenPort(host);
     else {
@@ -32,7 +32,7 @@ export async function checkAddress({ host, port }: Place): Promise<void> {
  * The port to listen on and the address for clients. PORT=0 asks the system for a free port, and the address then names
  * that port.
  */
-export async function address({ host, port, baseUrl }: Place): Promise<{ port: number; baseUrl: string }> {
+export async function address({ host, port, baseUrl }: Address): Promise<{ port: number; baseUrl: string }> {
   if (port !== 0) return { port, baseUrl };
   const chosen = await chosenPort(host);
   return { port: chosen, baseUrl: baseUrl.replace(/:0$/, `:${chosen}`) };

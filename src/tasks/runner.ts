@@ -17,7 +17,7 @@ import {
 } from '../store/tasks/tasks.ts';
 import type { Batches } from './batches.ts';
 import { pauseUpTo } from './pause.ts';
-import { type Held, placesFor, RUNNING_HERE, roomFor, waitingApps } from './places.ts';
+import { type Held, RUNNING_HERE, roomFor, slotsFor, waitingApps } from './slots.ts';
 
 /** A task that this process accepts. Only this process has its arguments. */
 export interface Work {
@@ -97,8 +97,8 @@ export class Runner {
   /** Whether one more task of an app fits into memory. */
   room = (app: string): boolean => roomFor(app, this.#jobs, this.#options.held ?? HELD);
 
-  /** Free places of this process for an app. */
-  places = (app: string): number => placesFor(app, this.#running, this.#jobs.values());
+  /** Free slots of this process for an app. */
+  slots = (app: string): number => slotsFor(app, this.#running, this.#jobs.values());
 
   /**
    * Registers a task before it is accepted. As soon as its row exists, it may be started together with waiting tasks,
@@ -169,17 +169,17 @@ export class Runner {
     this.#jobs.delete(id);
   }
 
-  /** Starts waiting tasks while places are free. */
+  /** Starts waiting tasks while slots are free. */
   async #startWaiting(): Promise<void> {
     const waiting = waitingApps(this.#jobs.values());
-    // The app that was served last comes last. Otherwise the first app would take every free place.
+    // The app that was served last comes last. Otherwise the first app would take every free slot.
     this.#served = this.#served.filter((app) => waiting.has(app));
     for (const app of new Set([...waiting.keys()].filter((one) => !this.#served.includes(one)).concat(this.#served))) {
       let started = 0;
       for (const installation of waiting.get(app) ?? []) {
-        const places = this.places(app);
-        if (places === 0) break;
-        const rows = await startTasks(this.#options.db, installation, this.#options.owner, places);
+        const slots = this.slots(app);
+        if (slots === 0) break;
+        const rows = await startTasks(this.#options.db, installation, this.#options.owner, slots);
         for (const { id } of rows) this.#run(this.#jobs.get(id));
         started += rows.length;
       }

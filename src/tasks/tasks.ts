@@ -19,7 +19,7 @@ import {
   type TaskState,
 } from '../store/tasks/tasks.ts';
 import { Batches, type BatchesOptions } from './batches.ts';
-import { pageTokenOf, placeOf } from './page-token.ts';
+import { pageStartOf, pageTokenOf } from './page-token.ts';
 import { pauseUpTo } from './pause.ts';
 import { type Ended, type RunCall, Runner } from './runner.ts';
 import { startSweeper } from './sweeper.ts';
@@ -147,7 +147,7 @@ export function openTasks(options: TasksOptions): Tasks {
     let accepted: Accepted | undefined;
     try {
       // Without a wait the answer says `submitted`, so the task must not start with its acceptance.
-      const starts = wait && runner.places(authority.appId) > 0;
+      const starts = wait && runner.slots(authority.appId) > 0;
       const idempotencyKey = `a2a-${message.toString('hex')}`;
       const work = { id, requestId, bearer, authority, skill, input, idempotencyKey, starts };
       accepted = await runner.accept(work, () =>
@@ -201,7 +201,7 @@ export function openTasks(options: TasksOptions): Tasks {
     const { contextId, states, statusAfter, pageToken } = query;
     const key = await secret();
     const name = JSON.stringify([authority.credentialId, contextId, states, statusAfter]);
-    const after = pageToken === undefined ? undefined : placeOf(key, name, pageToken);
+    const after = pageToken === undefined ? undefined : pageStartOf(key, name, pageToken);
     const { tasks, more, total } = await listTasks(db, session, query, after);
     const last = more ? tasks.at(-1) : undefined;
     return {

@@ -7,7 +7,7 @@ import { compile, type Fragment, runFor, sql } from '../../src/core/sql.ts';
 import { Turns } from '../../src/events/realtime/turns.ts';
 import { openGateway } from '../../src/gateway/open.ts';
 import { type Database, openDatabase, StoreUnreachable, sqlState } from '../../src/store/driver/postgres.ts';
-import { type Held, placesFor, RUNNING_HERE, roomFor } from '../../src/tasks/places.ts';
+import { type Held, RUNNING_HERE, roomFor, slotsFor } from '../../src/tasks/slots.ts';
 import { OPERATIONS, pathOf } from '../support/authority/expected.ts';
 import { World, webId } from '../support/authority/world.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
@@ -215,13 +215,13 @@ it('an app has half of the places for tasks, whatever was dropped of what runs, 
   });
   const many = (n: number, one: Held): Held[] => Array.from({ length: n }, () => one);
   const half = RUNNING_HERE / 2;
-  expect(placesFor('a', [], [])).toBe(half);
+  expect(slotsFor('a', [], [])).toBe(half);
   // Sixteen that still run though they were canceled, and sixteen that are being accepted.
-  expect(placesFor('a', many(half, held('a', 'running')), [])).toBe(0);
-  expect(placesFor('a', [], many(half, held('a', 'accepting', true)))).toBe(0);
-  expect(placesFor('a', [], many(half, held('a', 'accepting')))).toBe(half);
-  expect(placesFor('b', many(half, held('a', 'running')), [])).toBe(half);
-  expect(placesFor('c', many(RUNNING_HERE, held('a', 'running')), [])).toBe(0);
+  expect(slotsFor('a', many(half, held('a', 'running')), [])).toBe(0);
+  expect(slotsFor('a', [], many(half, held('a', 'accepting', true)))).toBe(0);
+  expect(slotsFor('a', [], many(half, held('a', 'accepting')))).toBe(half);
+  expect(slotsFor('b', many(half, held('a', 'running')), [])).toBe(half);
+  expect(slotsFor('c', many(RUNNING_HERE, held('a', 'running')), [])).toBe(0);
   const kept = new Map(many(500, held('a', 'waiting')).map((one, n) => [`${n}`, one]));
   expect([roomFor('a', kept, 1_000), roomFor('b', kept, 1_000), roomFor('b', kept, 500)]).toEqual([false, true, false]);
 });

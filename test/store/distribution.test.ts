@@ -3,8 +3,8 @@ import { compile, type Fragment } from '../../src/core/sql.ts';
 import { demoRecords } from '../../src/sources/demo/index.ts';
 import { importRecords } from '../../src/sources/import.ts';
 import {
-  auditedSites,
   overtakenNumbers,
+  sitesOfStore,
   unrecordedNotes,
   wrongFiles,
   wrongTotals,
@@ -147,7 +147,7 @@ it('neither does an import, nor an audit of a website', async () => {
     read: (statement) => database.db.read(note(statement)),
   };
   await importRecords(db, demoRecords({ seed: 1, now: new Date(DEMO_NOW) }), {});
-  const [site = expect.fail('no website')] = await auditedSites(database.db);
+  const [site = expect.fail('no website')] = await sitesOfStore(database.db);
   for (const audit of [wrongTotals, wrongFiles, overtakenNumbers, unrecordedNotes]) await audit(db, site);
   let touched = 0;
   for (const text of texts) {

@@ -9,7 +9,7 @@ export interface Site {
   readonly id: string;
 }
 
-export const auditedSites = (db: Database): Promise<Site[]> =>
+export const sitesOfStore = (db: Database): Promise<Site[]> =>
   db.query<Site>(
     sql`SELECT tenant, site, 'web_' || tenant || '_' || site AS id FROM platform.website ORDER BY tenant, site`,
   );

@@ -174,7 +174,7 @@ export interface TaskQuery {
 }
 
 /** The position after the last task of a page: the time of its state in Unix milliseconds, and its id. */
-export interface TaskPlace {
+export interface TaskPageStart {
   readonly at: number;
   readonly id: string;
 }
@@ -187,7 +187,7 @@ export async function listTasks(
   db: Database,
   session: Session,
   { contextId, states, statusAfter, pageSize, artifacts }: Omit<TaskQuery, 'pageToken'>,
-  after: TaskPlace | undefined,
+  after: TaskPageStart | undefined,
 ): Promise<{ tasks: TaskRow[]; more: boolean; total: number }> {
   const wanted = join(
     [

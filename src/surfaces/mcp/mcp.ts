@@ -11,7 +11,7 @@ import { rateLimit, send, sendNothing, sendProblem } from '../http/reply.ts';
 import { bearerOf, refuseAmbiguous } from '../http/request.ts';
 import { calledLoopback } from '../http/source.ts';
 import { INVALID_REQUEST, PARSE_ERROR, type RequestId, RpcError, readMessage } from '../jsonrpc/envelope.ts';
-import { Exchange } from './exchange.ts';
+import { McpRequest } from './request.ts';
 import { openRpc, type RpcOptions } from './rpc.ts';
 import { ASSUMED, type Version, versionOf } from './versions.ts';
 
@@ -38,8 +38,8 @@ export function mcpSurface(corridor: Corridor, options: McpOptions): RequestHand
     record.surface = 'mcp';
     const source = exchangeOf(request);
     record.operation = 'mcp';
-    let exchange: Exchange | undefined;
-    const headers = (): OutgoingHttpHeaders => rateLimit(exchange?.quota);
+    let mcpRequest: McpRequest | undefined;
+    const headers = (): OutgoingHttpHeaders => rateLimit(mcpRequest?.quota);
     const refuse = (failure: Failure): void => {
       noteRefusal(record, failure);
       const tokenSent = request.headers.authorization !== undefined;
@@ -67,8 +67,8 @@ export function mcpSurface(corridor: Corridor, options: McpOptions): RequestHand
       const bearer = bearerOf(request);
       // Do not read the body of a request without a gateway token.
       if (bearer === undefined || !isBearer(bearer)) throw new Failure('unauthenticated');
-      exchange = new Exchange(corridor, bearer, requestId, version ?? ASSUMED, source);
-      const current = exchange;
+      mcpRequest = new McpRequest(corridor, bearer, requestId, version ?? ASSUMED, source);
+      const current = mcpRequest;
       /** Checks the bearer before it reports a refusal of the message. */
       const proved = async <T>(work: () => T | Promise<T>): Promise<T> => {
         try {
@@ -114,7 +114,7 @@ export function mcpSurface(corridor: Corridor, options: McpOptions): RequestHand
         else refuse(asFailure(error));
       })
       .finally(() => {
-        if (exchange) noteCall(record, exchange);
+        if (mcpRequest) noteCall(record, mcpRequest);
       });
   };
 }

@@ -4,8 +4,8 @@ import { parseId } from '../../core/ids.ts';
 import type { Prompt } from '../../core/prompt.ts';
 import { inputErrors, refusalOf } from '../../gateway/input-errors.ts';
 import { mayCall, type Registry } from '../../gateway/registry.ts';
-import type { Exchange } from './exchange.ts';
 import { invalidParams, unusable } from './refusals.ts';
+import type { McpRequest } from './request.ts';
 
 /** MCP prompts. A credential sees a prompt if it can call every operation that the prompt names. */
 export function mcpPrompts(prompts: readonly Prompt[], registry: Registry) {
@@ -15,8 +15,8 @@ export function mcpPrompts(prompts: readonly Prompt[], registry: Registry) {
       return tool !== undefined && mayCall(tool, authority);
     });
   return {
-    async list(exchange: Exchange) {
-      const authority = await exchange.admit();
+    async list(mcpRequest: McpRequest) {
+      const authority = await mcpRequest.admit();
       return {
         prompts: prompts
           .filter((prompt) => usable(prompt, authority))
@@ -24,12 +24,12 @@ export function mcpPrompts(prompts: readonly Prompt[], registry: Registry) {
       };
     },
 
-    async get(exchange: Exchange, name: string, values: Readonly<Record<string, unknown>>) {
-      const authority = await exchange.admit();
+    async get(mcpRequest: McpRequest, name: string, values: Readonly<Record<string, unknown>>) {
+      const authority = await mcpRequest.admit();
       const prompt = prompts.find((one) => one.name === name);
       if (!prompt || !usable(prompt, authority)) {
         // For the log only. The caller gets the same answer for an unknown prompt and a forbidden one.
-        if (prompt) exchange.failed = new Failure('not_permitted');
+        if (prompt) mcpRequest.failed = new Failure('not_permitted');
         throw unusable('prompt');
       }
       const parsed = prompt.input.safeParse(values);
@@ -43,8 +43,8 @@ export function mcpPrompts(prompts: readonly Prompt[], registry: Registry) {
         // The prompt's own schema has already accepted the value as an id.
         const website = argument === 'website_id' ? String(value) : (parseId(String(value))?.website ?? '');
         if (authority.websites.has(website)) continue;
-        exchange.failed = new Failure('not_found', { outside: true });
-        throw invalidParams(exchange.failed);
+        mcpRequest.failed = new Failure('not_found', { outside: true });
+        throw invalidParams(mcpRequest.failed);
       }
       return {
         description: prompt.description,

@@ -1,8 +1,8 @@
 import { Failure } from '../../core/failures.ts';
 import type { Resource } from '../../core/resource.ts';
 import { mayCall, type Registry } from '../../gateway/registry.ts';
-import type { Exchange } from './exchange.ts';
 import { invalidParams } from './refusals.ts';
+import type { McpRequest } from './request.ts';
 
 /** `resources/list` shows at most this many websites. Clients reach the others by template. */
 const LISTED_WEBSITES = 50;
@@ -17,19 +17,19 @@ interface Description {
 /** MCP resources. Each URI reads one operation under the caller's authority. */
 export function mcpResources(resources: readonly Resource[], registry: Registry) {
   const matchers = resources.map((resource) => ({ resource, match: matcher(resource.uri) }));
-  const readable = async (exchange: Exchange): Promise<Resource[]> => {
-    const authority = await exchange.admit();
+  const readable = async (mcpRequest: McpRequest): Promise<Resource[]> => {
+    const authority = await mcpRequest.admit();
     return resources.filter(({ tool }) => {
       const reads = registry.get(tool);
       return reads !== undefined && mayCall(reads, authority);
     });
   };
   return {
-    async list(exchange: Exchange): Promise<{ resources: (Description & { uri: string })[] }> {
-      const authority = await exchange.admit();
+    async list(mcpRequest: McpRequest): Promise<{ resources: (Description & { uri: string })[] }> {
+      const authority = await mcpRequest.admit();
       const websites = [...authority.websites.keys()].slice(0, LISTED_WEBSITES);
-      const guides = exchange.corridor.facts(authority).guides();
-      const listed = (await readable(exchange)).flatMap((resource) =>
+      const guides = mcpRequest.corridor.facts(authority).guides();
+      const listed = (await readable(mcpRequest)).flatMap((resource) =>
         (resource.list?.({ websites, guides }) ?? []).map((variables) => {
           const values = Object.values(variables);
           const { description, mimeType } = resource;
@@ -45,8 +45,8 @@ export function mcpResources(resources: readonly Resource[], registry: Registry)
       return { resources: listed };
     },
 
-    async templates(exchange: Exchange): Promise<{ resourceTemplates: (Description & { uriTemplate: string })[] }> {
-      const templates = (await readable(exchange)).filter(({ uri }) => uri.includes('{'));
+    async templates(mcpRequest: McpRequest): Promise<{ resourceTemplates: (Description & { uriTemplate: string })[] }> {
+      const templates = (await readable(mcpRequest)).filter(({ uri }) => uri.includes('{'));
       return {
         resourceTemplates: templates.map(({ uri, name, title, description, mimeType }) => ({
           uriTemplate: uri,
@@ -59,16 +59,16 @@ export function mcpResources(resources: readonly Resource[], registry: Registry)
     },
 
     async read(
-      exchange: Exchange,
+      mcpRequest: McpRequest,
       uri: string,
     ): Promise<{ contents: { uri: string; mimeType: string; text: string }[] }> {
       for (const { resource, match } of matchers) {
         const variables = match(uri);
         const input = variables && resource.input(variables);
         if (!input) continue;
-        const outcome = await exchange.call(resource.tool, input);
+        const outcome = await mcpRequest.call(resource.tool, input);
         if ('body' in outcome) {
-          const json = exchange.text(outcome.body);
+          const json = mcpRequest.text(outcome.body);
           const text = resource.text?.(outcome.body) ?? json;
           return { contents: [{ uri, mimeType: resource.mimeType, text }] };
         }
@@ -76,7 +76,7 @@ export function mcpResources(resources: readonly Resource[], registry: Registry)
         if (outcome.failure.status < 429) throw invalidParams(outcome.failure);
         throw outcome.failure;
       }
-      await exchange.admit();
+      await mcpRequest.admit();
       throw invalidParams(new Failure('not_found'));
     },
   };

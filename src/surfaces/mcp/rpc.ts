@@ -7,10 +7,10 @@ import type { Resource } from '../../core/resource.ts';
 import { inputErrors, refusalOf } from '../../gateway/input-errors.ts';
 import type { Registry } from '../../gateway/registry.ts';
 import { isObject, METHOD_NOT_FOUND, type Params, RpcError } from '../jsonrpc/envelope.ts';
-import type { Exchange } from './exchange.ts';
 import { INSTRUCTIONS } from './instructions.ts';
 import { mcpPrompts } from './prompts.ts';
 import { invalidParams } from './refusals.ts';
+import type { McpRequest } from './request.ts';
 import { mcpResources } from './resources.ts';
 import { mcpTools } from './tools.ts';
 import { VERSIONS, versionOf } from './versions.ts';
@@ -30,14 +30,14 @@ export type Answer =
 /** One method: the schema of its params, and the function that answers. Members that the schema lacks are dropped. */
 interface Method {
   readonly params: z.ZodObject;
-  answer(exchange: Exchange, params: Params): Promise<object>;
+  answer(mcpRequest: McpRequest, params: Params): Promise<object>;
   /** True if the answer comes from a call through the corridor, which checks the bearer itself. */
   readonly proves: boolean;
 }
 
 function method<S extends z.ZodObject>(
   params: S,
-  answer: (exchange: Exchange, params: z.output<S>) => Promise<object>,
+  answer: (mcpRequest: McpRequest, params: z.output<S>) => Promise<object>,
   proves = false,
 ): Method {
   // `answer` gets only input that `params` has accepted.
@@ -65,32 +65,34 @@ const LIFECYCLE: Readonly<Record<string, z.ZodObject>> = {
  * gateway, notifications, `_meta` and `task` are never passed on, and the server sends nothing unasked. The gateway's
  * methods use the SDK's fallback handler, because the SDK's own handlers check params and results a second time.
  */
-export function openRpc(options: RpcOptions): (name: string, params: Params, exchange: Exchange) => Promise<Answer> {
+export function openRpc(
+  options: RpcOptions,
+): (name: string, params: Params, mcpRequest: McpRequest) => Promise<Answer> {
   const { registry, version, baseUrl } = options;
   const tools = mcpTools(registry);
   const resources = mcpResources(options.resources, registry);
   const prompts = mcpPrompts(options.prompts, registry);
   const methods: ReadonlyMap<string, Method> = new Map([
-    ['tools/list', method(Page, (exchange) => tools.list(exchange))],
+    ['tools/list', method(Page, (mcpRequest) => tools.list(mcpRequest))],
     [
       'tools/call',
       method(
         z.object({ name: z.string(), arguments: Arguments }),
-        (exchange, { name, arguments: input }) => tools.call(exchange, name, input),
+        (mcpRequest, { name, arguments: input }) => tools.call(mcpRequest, name, input),
         true,
       ),
     ],
-    ['resources/list', method(Page, (exchange) => resources.list(exchange))],
-    ['resources/templates/list', method(Page, (exchange) => resources.templates(exchange))],
+    ['resources/list', method(Page, (mcpRequest) => resources.list(mcpRequest))],
+    ['resources/templates/list', method(Page, (mcpRequest) => resources.templates(mcpRequest))],
     [
       'resources/read',
-      method(z.object({ uri: z.string() }), (exchange, { uri }) => resources.read(exchange, uri), true),
+      method(z.object({ uri: z.string() }), (mcpRequest, { uri }) => resources.read(mcpRequest, uri), true),
     ],
-    ['prompts/list', method(Page, (exchange) => prompts.list(exchange))],
+    ['prompts/list', method(Page, (mcpRequest) => prompts.list(mcpRequest))],
     [
       'prompts/get',
-      method(z.object({ name: z.string(), arguments: Arguments }), (exchange, params) =>
-        prompts.get(exchange, params.name, params.arguments),
+      method(z.object({ name: z.string(), arguments: Arguments }), (mcpRequest, params) =>
+        prompts.get(mcpRequest, params.name, params.arguments),
       ),
     ],
   ]);
@@ -116,24 +118,24 @@ export function openRpc(options: RpcOptions): (name: string, params: Params, exc
   };
   const connected = server.connect(transport);
 
-  return async (name, params, exchange) => {
+  return async (name, params, mcpRequest) => {
     await connected;
     const known = methods.get(name);
     const schema = known?.params ?? (Object.hasOwn(LIFECYCLE, name) ? LIFECYCLE[name] : undefined);
     const parsed = schema?.safeParse(params);
-    if (parsed?.success === false || !known?.proves) await exchange.admit();
+    if (parsed?.success === false || !known?.proves) await mcpRequest.admit();
     if (parsed?.success === false) {
       throw invalidParams(refusalOf(inputErrors(undefined, parsed.error, params)));
     }
     const given = parsed?.data ?? {};
     // Calls bypass the SDK. It would add 12 µs to each call (a twelfth of contact_get, measured) and no benefit.
-    if (known?.proves) return { result: await known.answer(exchange, given) };
+    if (known?.proves) return { result: await known.answer(mcpRequest, given) };
     const id = ++last;
     let failed: unknown;
     const work =
       known &&
       (() =>
-        known.answer(exchange, given).catch((error: unknown) => {
+        known.answer(mcpRequest, given).catch((error: unknown) => {
           failed = error;
           return {};
         }));

@@ -3,8 +3,8 @@ import type { Tool } from '../../core/tool.ts';
 import { mayCall, type Registry } from '../../gateway/registry.ts';
 import type { OperationState } from '../../gateway/writes.ts';
 import { type Descriptor, describe } from './descriptors.ts';
-import type { Exchange, Headers } from './exchange.ts';
 import { invalidParams, unusable } from './refusals.ts';
+import type { Headers, McpRequest } from './request.ts';
 import { VERSIONS, type Version } from './versions.ts';
 
 export interface ToolResult {
@@ -21,25 +21,25 @@ export function mcpTools(registry: Registry) {
     VERSIONS.map((version) => [version, new Map(registry.tools.map((tool) => [tool.name, describe(tool, version)]))]),
   );
   return {
-    async list(exchange: Exchange): Promise<{ tools: Descriptor[] }> {
-      const authority = await exchange.admit();
-      const known = descriptors.get(exchange.version);
+    async list(mcpRequest: McpRequest): Promise<{ tools: Descriptor[] }> {
+      const authority = await mcpRequest.admit();
+      const known = descriptors.get(mcpRequest.version);
       return { tools: registry.callableBy(authority).flatMap((tool) => known?.get(tool.name) ?? []) };
     },
 
-    async call(exchange: Exchange, name: string, input: Readonly<Record<string, unknown>>): Promise<ToolResult> {
+    async call(mcpRequest: McpRequest, name: string, input: Readonly<Record<string, unknown>>): Promise<ToolResult> {
       const tool = registry.get(name);
       if (!tool) {
-        await exchange.admit();
+        await mcpRequest.admit();
         throw unusable('tool');
       }
-      const outcome = await exchange.call(name, ...argumentsOf(tool, input));
-      if ('body' in outcome) return success(tool, outcome.body, exchange.text(outcome.body), outcome.operation);
+      const outcome = await mcpRequest.call(name, ...argumentsOf(tool, input));
+      if ('body' in outcome) return success(tool, outcome.body, mcpRequest.text(outcome.body), outcome.operation);
       const { failure, operation } = outcome;
       // Invalid input, and a tool that is not in the credential's list, are protocol errors.
       if (failure.status === 400) throw invalidParams(failure);
-      if (failure.code === 'not_permitted' && !mayCall(tool, await exchange.admit())) throw invalidParams(failure);
-      return refused(failure, exchange.requestId, operation);
+      if (failure.code === 'not_permitted' && !mayCall(tool, await mcpRequest.admit())) throw invalidParams(failure);
+      return refused(failure, mcpRequest.requestId, operation);
     },
   };
 }

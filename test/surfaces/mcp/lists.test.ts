@@ -7,8 +7,8 @@ import configurationPreview from '../../../prompts/configuration-preview.ts';
 import performanceSummary from '../../../prompts/performance-summary.ts';
 import type { Tool } from '../../../src/core/tool.ts';
 import { Registry } from '../../../src/gateway/registry.ts';
-import { Exchange } from '../../../src/surfaces/mcp/exchange.ts';
 import { mcpPrompts } from '../../../src/surfaces/mcp/prompts.ts';
+import { McpRequest } from '../../../src/surfaces/mcp/request.ts';
 import {
   ALL_FLAGS,
   ALL_SCOPES,
@@ -871,7 +871,7 @@ describe('prompts', () => {
     const without = new Registry(corridor.registry.tools.filter(({ name }) => name !== 'config_plan'));
     const prompts = mcpPrompts([configurationPreview, performanceSummary], without);
     const { token } = await gateway.issue();
-    const exchange = new Exchange(corridor, token, 'req', '2025-11-25', undefined);
+    const exchange = new McpRequest(corridor, token, 'req', '2025-11-25', undefined);
     expect(names((await prompts.list(exchange)).prompts)).toEqual(['performance_summary']);
     await expect(prompts.get(exchange, 'configuration_preview', given)).rejects.toMatchObject({
       code: -32602,

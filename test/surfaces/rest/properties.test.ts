@@ -7,7 +7,7 @@ import { bearerOf, refuseAmbiguous } from '../../../src/surfaces/http/request.ts
 import { readConditions } from '../../../src/surfaces/rest/bytes.ts';
 import { readInput } from '../../../src/surfaces/rest/input.ts';
 import { routesOf } from '../../../src/surfaces/rest/routes.ts';
-import { pageTokenOf, placeOf } from '../../../src/tasks/page-token.ts';
+import { pageStartOf, pageTokenOf } from '../../../src/tasks/page-token.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { basic, newClient, post } from '../../support/oauth/oauth.ts';
 import { seed } from '../../support/surfaces/generated.ts';
@@ -156,13 +156,13 @@ describe('parsers', () => {
   it('a page token of A2A is read as it was written, for its own list and key, and no other text is one', () => {
     const [key, other] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
     const refused = (of: Uint8Array, list: string, text: string): void => {
-      expect(() => placeOf(of, list, text), text).toThrow(expect.objectContaining({ code: 'invalid_cursor' }));
+      expect(() => pageStartOf(of, list, text), text).toThrow(expect.objectContaining({ code: 'invalid_cursor' }));
     };
     const place = fc.record({ at: fc.nat(), id: fc.stringMatching(/^task_[a-f0-9]{32}$/) });
     fc.assert(
       fc.property(place, fc.string(), anyText, fc.nat(), (one, list, text, at) => {
         const token = pageTokenOf(key, list, one);
-        expect(placeOf(key, list, token)).toEqual(one);
+        expect(pageStartOf(key, list, token)).toEqual(one);
         refused(other, list, token);
         refused(key, `${list}x`, token);
         refused(key, list, text);

@@ -1,6 +1,6 @@
 /** The queue is full, or the work gave up its slot to a source with fewer waiters. */
-export class NoTurn extends Error {
-  override readonly name = 'NoTurn';
+export class QueueFull extends Error {
+  override readonly name = 'QueueFull';
 }
 
 interface Waiter {
@@ -13,7 +13,7 @@ interface Waiter {
  * the source with the most waiters gives up its last one to a source with fewer. So no source can fill the queue for
  * others.
  */
-export class Turns {
+export class WorkQueue {
   readonly #atOnce: number;
   readonly #capacity: number;
   /** Waiters by source. The first source is the next. */
@@ -26,7 +26,7 @@ export class Turns {
     this.#capacity = waiting;
   }
 
-  /** Runs the work when it is the source's turn. Rejects with NoTurn. */
+  /** Runs the work when it is the source's turn. Rejects with QueueFull. */
   async run<T>(source: string, work: () => Promise<T>): Promise<T> {
     if (this.#running >= this.#atOnce) await this.#turn(source);
     else this.#running++;
@@ -40,9 +40,9 @@ export class Turns {
 
   #turn(source: string): Promise<void> {
     const line = this.#lines.get(source) ?? [];
-    if (this.#waiting >= this.#capacity && !this.#madeRoom(line.length)) return Promise.reject(new NoTurn());
+    if (this.#waiting >= this.#capacity && !this.#madeRoom(line.length)) return Promise.reject(new QueueFull());
     return new Promise((resolve, reject) => {
-      line.push({ start: resolve, refuse: () => reject(new NoTurn()) });
+      line.push({ start: resolve, refuse: () => reject(new QueueFull()) });
       this.#lines.set(source, line);
       this.#waiting++;
     });

@@ -4,15 +4,15 @@ import type { Authority } from '../core/authority.ts';
 export interface Held {
   readonly authority: Authority;
   readonly state: 'accepting' | 'waiting' | 'running';
-  /** Whether the task starts together with its acceptance. A place is reserved for it. */
+  /** Whether the task starts together with its acceptance. A slot is reserved for it. */
   readonly starts: boolean;
 }
 
 /** Tasks that a process runs at the same time, for all installations. One app may have half of them. */
 export const RUNNING_HERE = 32;
 
-/** Free places of the process for an app. `running` includes jobs that were dropped while they run. */
-export function placesFor(app: string, running: readonly Held[], held: Iterable<Held>): number {
+/** Free slots of the process for an app. `running` includes jobs that were dropped while they run. */
+export function slotsFor(app: string, running: readonly Held[], held: Iterable<Held>): number {
   let [all, own] = [0, 0];
   const seat = ({ authority }: Held): void => {
     all++;

@@ -18,7 +18,7 @@ export interface Headers {
 }
 
 /** One HTTP request to `/mcp`. */
-export class Exchange {
+export class McpRequest {
   /** The quota for the RateLimit headers of the reply. */
   quota: QuotaState | undefined;
   /** The caller, for the log. */
