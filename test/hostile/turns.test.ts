@@ -126,7 +126,8 @@ it('every statement of a call is run for the app of its caller', async () => {
   await corridor.payFor(authority, 100 * 131_072);
   expect(calls).toBeGreaterThan(40);
   expect([...nobodys]).toEqual([]);
-  expect([...apps]).toEqual([app]);
+  // The units of an app have a turn of their own, so that its slow reads do not refuse its other calls.
+  expect([...apps].sort()).toEqual([app, `${app} quota`]);
   await gateway.close();
 });
 
