@@ -20,7 +20,7 @@ export const SESSION_SECONDS = 3600;
 /**
  * Failed attempts that one network may make in 15 minutes: for one account, and in total. Failures of one network do
  * not affect another. Over all networks an account has 50 failures; networks where the person has signed in before do
- * not count (migration 0022_sign_in_places.sql).
+ * not count (0008_sign_in.sql).
  */
 const LIMITS: SignInLimits = { window: 900, perAccount: 5, perSource: 20 };
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { packageRoot, packageVersion } from '../config/package.ts';
 import { jsonSchema } from '../core/json-schema.ts';
@@ -6,6 +7,7 @@ import { readGuides } from '../gateway/guides.ts';
 import { loadPrompts, loadResources, loadSkills, loadTools } from '../gateway/load.ts';
 import type { Registry } from '../gateway/registry.ts';
 import { factsOf } from '../gateway/registry.ts';
+import { migrations } from '../store/open/migrate.ts';
 import { agentCard } from '../surfaces/a2a/card.ts';
 import { llms } from '../surfaces/llms/llms.ts';
 import { serverJson } from '../surfaces/mcp/server-json.ts';
@@ -14,10 +16,14 @@ import { openapi } from '../surfaces/openapi/openapi.ts';
 /** The gateway's address in generated documents. */
 const BASE_URL = 'http://127.0.0.1:8787';
 
+/** SHA-256 and name of each migration. */
+const DIGESTS = 'test/golden/migrations.txt';
+
 // Loaded at import, so that `generated` stays a plain function of the registry.
 const resources = await loadResources();
 const prompts = await loadPrompts();
 const skills = await loadSkills(await loadTools());
+const digests = await addDigests();
 
 /** Every generated file of the project: its path and its text. */
 export function generated(registry: Registry): Map<string, string> {
@@ -27,6 +33,7 @@ export function generated(registry: Registry): Map<string, string> {
     ['llms/llms-full.txt', full],
     ['llms/openapi.json', json(openapi(registry, BASE_URL))],
     ['server.json', json(serverJson(packageVersion))],
+    [DIGESTS, digests],
     ['test/golden/agent-card.json', json(agentCard({ skills, baseUrl: BASE_URL }))],
     ...registry.tools.map((tool): [string, string] => [`test/golden/tools/${tool.name}.json`, json(golden(tool))]),
   ]);
@@ -44,6 +51,18 @@ const golden = (tool: Tool): object => ({
   input: jsonSchema(tool.input, 'input'),
   output: jsonSchema(tool.output, 'output'),
 });
+
+/**
+ * Adds a line for each new migration. Existing lines stay, so that this command cannot hide a change of a landed
+ * migration from the test.
+ */
+async function addDigests(): Promise<string> {
+  const before = await readFile(new URL(DIGESTS, packageRoot), 'utf8').catch(() => '');
+  const added = (await migrations()).slice(before.split('\n').length - 1);
+  return (
+    before + added.map(({ name, text }) => `${createHash('sha256').update(text).digest('hex')}  ${name}\n`).join('')
+  );
+}
 
 const json = (value: object): string => `${JSON.stringify(value, null, 2)}\n`;
 

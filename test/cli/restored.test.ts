@@ -8,6 +8,7 @@ import type { TestDatabase } from '../support/database.ts';
 import { append, create, definition, pull } from '../support/events/subscriptions.ts';
 import { addEndpoint, openReceiver, run, tell, until } from '../support/events/webhooks.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startReplica } from '../support/replica.ts';
 
 /** `gateway restored`, and what else a store in the past or from the future is met with. */
 let database: TestDatabase;
@@ -226,8 +227,8 @@ it('doctor refuses a store of an older gateway, or none, and leaves it as it is'
   const rows = await sql`DELETE FROM public.gateway_migration WHERE version = ${version} RETURNING *`;
   await refused(version - 1, version);
   expect(await sql`SELECT FROM public.gateway_migration WHERE version = ${version}`).toHaveLength(0);
-  await document('migrate');
   expect(rows).toHaveLength(1);
+  await sql`INSERT INTO public.gateway_migration ${sql(rows)}`;
   vi.stubEnv('DATABASE_URL', 'postgres:///postgres');
   await refused(0, version);
   vi.unstubAllEnvs();
@@ -242,4 +243,26 @@ it('a store of a newer gateway is refused with a sentence', async () => {
   expect(stderr).toMatch(
     /^gateway: The store has schema version 9999, but this gateway knows only \d+\. Start the newer gateway, or restore a backup\.\n$/,
   );
+});
+
+it('a store from before 0.1.0 is refused with a sentence, by each command and by the server, and stays as it is', async () => {
+  const { sql } = database;
+  const recorded = () =>
+    sql<{ version: number; name: string }[]>`SELECT * FROM public.gateway_migration ORDER BY version`;
+  const before = await recorded();
+  const expected = before[2]?.name;
+  expect(expected).toMatch(/^0003_/);
+  // As its 23 migrations recorded themselves: the third is another one here, and the last is unknown.
+  await sql`UPDATE public.gateway_migration SET name = '0003_gateway.sql' WHERE version = 3`;
+  await sql`INSERT INTO public.gateway_migration (version, name) VALUES (23, '0023_passwords.sql')`;
+  const old = await recorded();
+  const said = `gateway: The store has migration 0003_gateway.sql, but this gateway expects ${expected}. A store from before version 0.1.0 cannot be migrated. Create a new database, or remove the data folder of the embedded PostgreSQL, then import again.\n`;
+  for (const argv of [['migrate'], ['doctor'], ['demo']])
+    expect(await command(...argv), argv[0]).toEqual({ code: 1, stdout: '', stderr: said });
+  const databaseUrl = `postgres://postgres@${encodeURIComponent(database.host)}:${database.port}/${database.name}`;
+  await expect(startReplica({ databaseUrl })).rejects.toThrow(new Error(`replica ended with 1: ${said}`));
+  expect(await recorded()).toEqual(old);
+  await sql`DELETE FROM public.gateway_migration WHERE version = 23`;
+  await sql`UPDATE public.gateway_migration SET name = ${expected ?? ''} WHERE version = 3`;
+  expect(await recorded()).toEqual(before);
 });

@@ -1,10 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newId } from '../../src/auth/issue.ts';
 import type { DataAccess } from '../../src/core/scopes.ts';
-import { migrations } from '../../src/store/open/migrate.ts';
-import { issue } from '../support/credentials.ts';
-import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import {
   CALLBACK,
@@ -12,7 +7,6 @@ import {
   csrfOf,
   formOf,
   newClient,
-  newPerson,
   newSession,
   pkce,
   post,
@@ -219,52 +213,5 @@ describe('CP-04 a page that was shown before the credential changed', () => {
     expect([forged.status, forged.headers.location]).toEqual([400, undefined]);
     const denied = await send(csrfOf(before), 'deny');
     expect(denied.headers.location).toContain(`${CALLBACK}?error=access_denied`);
-  });
-});
-
-describe('consents of before the store kept what was consented to', () => {
-  let old: TestDatabase;
-  beforeAll(async () => {
-    old = await freshDatabase('empty');
-  });
-  afterAll(() => old.close());
-
-  it('have what their credential has when the store is migrated', async () => {
-    const { sql } = old;
-    const all = await migrations();
-    const at = all.findIndex(({ name }) => name.includes('consented'));
-    expect(at).toBe(19);
-    await sql.unsafe('DROP SCHEMA gateway CASCADE; DROP SCHEMA platform CASCADE');
-    for (const { text } of all.slice(0, at)) await sql.unsafe(text);
-    await sql`INSERT INTO platform.organization (tenant, external_id, name) VALUES (1, 'o', 'O')`;
-    const plain = await newClient(
-      { database: old, issue: (grant) => issue(sql, 1, grant) },
-      { dataAccess: ['pii'], websites: [] },
-    );
-    const limited = await newClient(
-      { database: old, issue: (grant) => issue(sql, 1, grant) },
-      { dataAccess: [], websites: [], channels: ['chn_1_1_1'], subsites: [] },
-    );
-    const { id: by } = await newPerson({ database: old });
-    for (const { credential } of [plain, limited]) {
-      await sql`
-        INSERT INTO gateway.consent (id, credential_id, person_id, request, audience, scopes, sites, renewable, code_digest,
-                                     code_challenge, code_expires_at, code_used_at, redirect_uri, expires_at)
-        VALUES (${newId('cns')}, ${credential}, ${by}, ${randomBytes(32)}, 'mcp', '{website_read}', '{1}', true, ${randomBytes(32)},
-                'x', now(), now(), 'https://app.example/cb', now() + interval '8 hours')`;
-    }
-    for (const { text } of all.slice(at)) await sql.unsafe(text);
-    const rows = await sql`
-      SELECT credential_id, data_access, channel_ids, team_ids, subsite_ids FROM gateway.consent ORDER BY data_access DESC`;
-    expect(rows).toEqual([
-      { credential_id: plain.credential, data_access: ['pii'], channel_ids: null, team_ids: null, subsite_ids: null },
-      {
-        credential_id: limited.credential,
-        data_access: [],
-        channel_ids: ['chn_1_1_1'],
-        team_ids: null,
-        subsite_ids: [],
-      },
-    ]);
   });
 });

@@ -1,4 +1,8 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { packageRoot } from '../../src/config/package.ts';
+import { migrations } from '../../src/store/open/migrate.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 
 let database: TestDatabase;
@@ -37,6 +41,13 @@ it('is the one committed: mend a wanted change with `npx vitest run test/store/s
   const schema = await dump();
   expect(schema.split('\n').length).toBeGreaterThan(200);
   await expect(`${schema}\n`).toMatchFileSnapshot('../golden/schema.txt');
+});
+
+it('is made by migrations that never change: put a change into a new file, and run `npm run generate`', async () => {
+  const files = await migrations();
+  expect(files.length).toBeGreaterThanOrEqual(13);
+  const lines = files.map(({ name, text }) => `${createHash('sha256').update(text).digest('hex')}  ${name}\n`);
+  expect(lines.join('')).toBe(await readFile(new URL('test/golden/migrations.txt', packageRoot), 'utf8'));
 });
 
 it('keys every platform table by tenant and site', async () => {

@@ -15,7 +15,7 @@ export const sessionSettings = ({
   DateStyle: 'ISO',
   ...(direct === undefined && {
     statement_timeout: statementTimeout,
-    // The work at a commit (0011_journal.sql) has no other time-out.
+    // The work at a commit (0005_capture.sql) has no other time-out.
     lock_timeout: statementTimeout,
     // A gateway that is cut off must not keep row locks.
     idle_in_transaction_session_timeout: 30_000,

@@ -2,7 +2,7 @@ import type { EventReceipt } from '../../core/events.ts';
 import { type Fragment, sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/** Webhook deliveries, from the journal to their outcome (0014_webhooks.sql). */
+/** Webhook deliveries, from the journal to their outcome (0012_webhooks.sql). */
 
 /** An attempt that this process has leased and must make now. */
 export interface Claim {

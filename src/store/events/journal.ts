@@ -3,7 +3,7 @@ import { sql } from '../../core/sql.ts';
 import { NUMBERED } from '../doctor/doctor.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/** Upkeep of the journals of changes: retention, heartbeats, held families, gaps (0011_journal.sql). */
+/** Upkeep of the journals of changes: retention, heartbeats, held families, gaps (0004_journal.sql). */
 
 export type Family = (typeof EVENT_FAMILIES)[number];
 
@@ -69,7 +69,7 @@ export async function reportGap(db: Database, { tenant, site }: JournalOf, famil
 
 /**
  * More positions, and more numbers of records, than a store gives out between a backup and its loss. What they named
- * must not be named again (0016_leap.sql).
+ * must not be named again (0004_journal.sql).
  */
 const LEAP = 1_000_000_000;
 

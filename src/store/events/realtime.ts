@@ -4,7 +4,7 @@ import { StaleAuthority } from '../calls/guard.ts';
 import type { ReadSession } from '../calls/read.ts';
 import { type Database, mayRepeat, sqlState } from '../driver/postgres.ts';
 
-/** Realtime sessions, their tickets and their acknowledged cursors (0015_realtime.sql). */
+/** Realtime sessions, their tickets and their acknowledged cursors (0013_realtime.sql). */
 
 type Caller = Pick<ReadSession, 'db' | 'authority' | 'verified'>;
 type Answer<Done> = { readonly done: Done } | { readonly refused: FailureCode };

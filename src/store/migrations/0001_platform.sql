@@ -1,7 +1,7 @@
--- The support platform's stored data: what the gateway reads. Every table's key begins with (tenant, site);
--- (tenant, site) is the isolation boundary today and tenant the distribution column on a sharded PostgreSQL.
--- Public ids are <prefix>_{tenant}_{site}_{id}. Native ids count per (tenant, site), so that no id, order or
--- cursor depends on what other organizations store.
+-- The stored data of the support platform, which the gateway reads. Every table's key begins with (tenant, site).
+-- (tenant, site) is the isolation boundary. On a sharded PostgreSQL, tenant is the distribution column.
+-- Public ids are <prefix>_{tenant}_{site}_{id}. Native ids count for each (tenant, site), so that no id, order or
+-- cursor depends on the data of other organizations.
 CREATE SCHEMA platform;
 
 CREATE TABLE platform.organization (
@@ -22,7 +22,7 @@ CREATE TABLE platform.website (
   UNIQUE (tenant, external_id)
 );
 
--- Last native id given out for a kind of record on a site (site 0: the organization itself).
+-- The last native id that a kind of record has on a site. Site 0 is the organization itself.
 CREATE TABLE platform.native_id (
   tenant bigint NOT NULL,
   site   bigint NOT NULL,
@@ -31,13 +31,18 @@ CREATE TABLE platform.native_id (
   PRIMARY KEY (tenant, site, kind)
 );
 
--- Reserves n consecutive native ids and returns the last id before them: the ids are result + 1 .. result + n.
+-- Reserves n consecutive native ids. Returns the last id before them: the ids are result + 1 .. result + n.
+-- PL/pgSQL keeps the plan; a function in SQL is planned at each call.
 CREATE FUNCTION platform.reserve_ids(p_tenant bigint, p_site bigint, p_kind text, n bigint) RETURNS bigint
-LANGUAGE sql AS $$
+LANGUAGE plpgsql AS $$
+DECLARE
+  before bigint;
+BEGIN
   INSERT INTO platform.native_id AS c (tenant, site, kind, last) VALUES (p_tenant, p_site, p_kind, n)
   ON CONFLICT (tenant, site, kind) DO UPDATE SET last = c.last + excluded.last
-  RETURNING last - n
-$$;
+  RETURNING c.last - n INTO before;
+  RETURN before;
+END $$;
 
 CREATE TABLE platform.subsite (
   tenant bigint NOT NULL, site bigint NOT NULL, id bigint NOT NULL,
@@ -68,8 +73,8 @@ CREATE TABLE platform.team (
   FOREIGN KEY (tenant, site) REFERENCES platform.website ON DELETE CASCADE
 );
 
--- One row for each website an operator works on. The native id is counted per organization (site 0), so that
--- one person has the same last part in opr_ on every website.
+-- One row for each website that an operator works on. The native id counts for the organization (site 0), so that one
+-- person has the same last part in opr_ on every website.
 CREATE TABLE platform.operator (
   tenant bigint NOT NULL, site bigint NOT NULL, id bigint NOT NULL,
   external_id text NOT NULL,
@@ -99,7 +104,7 @@ CREATE TABLE platform.contact (
   UNIQUE (tenant, external_id),
   FOREIGN KEY (tenant, site) REFERENCES platform.website ON DELETE CASCADE
 );
--- Prefix search is LIKE 'prefix%'; text_pattern_ops serves it under every database collation.
+-- A search by prefix is LIKE 'prefix%'. text_pattern_ops serves LIKE under every collation of the database.
 CREATE INDEX contact_name   ON platform.contact (tenant, site, name   text_pattern_ops) WHERE NOT deleted;
 CREATE INDEX contact_email  ON platform.contact (tenant, site, email  text_pattern_ops) WHERE NOT deleted;
 CREATE INDEX contact_mobile ON platform.contact (tenant, site, mobile text_pattern_ops) WHERE NOT deleted;
@@ -117,7 +122,7 @@ CREATE TABLE platform.visitor (
   FOREIGN KEY (tenant, site) REFERENCES platform.website ON DELETE CASCADE
 );
 
--- Active links only: an ended link is a deleted row.
+-- Active links only. The end of a link deletes its row.
 CREATE TABLE platform.visitor_contact (
   tenant bigint NOT NULL, site bigint NOT NULL,
   visitor_id bigint NOT NULL, contact_id bigint NOT NULL,
@@ -201,7 +206,7 @@ CREATE TABLE platform.message (
   external_id text NOT NULL,
   conversation_id bigint NOT NULL,
   author_type text NOT NULL CHECK (author_type IN ('visitor', 'operator', 'bot', 'system')),
-  author_id bigint,                                    -- a visitor for author_type visitor, else an operator
+  author_id bigint,                                    -- a visitor if author_type is visitor, else an operator
   visibility text NOT NULL CHECK (visibility IN ('public', 'internal')),
   kind text NOT NULL,
   text text,                                           -- plain text; HTML is converted on the way in
@@ -241,7 +246,7 @@ CREATE TABLE platform.file (
 CREATE INDEX file_message ON platform.file (tenant, site, message_id, id);
 CREATE INDEX file_conversation ON platform.file (tenant, site, conversation_id);
 
--- Content in pieces of 65,536 bytes (the last one may be shorter): one row is one chunk of the API.
+-- Content in pieces of 65,536 bytes; the last one may be shorter. One row is one chunk of the API.
 CREATE TABLE platform.file_chunk (
   tenant bigint NOT NULL, site bigint NOT NULL,
   file_id bigint NOT NULL, chunk integer NOT NULL,
@@ -249,6 +254,7 @@ CREATE TABLE platform.file_chunk (
   PRIMARY KEY (tenant, site, file_id, chunk),
   FOREIGN KEY (tenant, site, file_id) REFERENCES platform.file ON DELETE CASCADE
 );
+-- PostgreSQL 15 has no STORAGE in CREATE TABLE.
 ALTER TABLE platform.file_chunk ALTER COLUMN bytes SET STORAGE EXTERNAL;
 
 CREATE TABLE platform.note (

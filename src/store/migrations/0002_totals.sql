@@ -1,16 +1,16 @@
--- Totals on a conversation are derived data. Statement triggers keep them, so that whatever road a message comes
--- by (import, connector, write, SQL) the counts are right in the same transaction.
+-- Totals of a conversation and of a message are derived data. Triggers keep them in the transaction of the change, so
+-- that the counts are right whatever writes: import, connector, reviewed write or SQL.
 
--- A set of conversations is passed as three parallel arrays.
+-- Counts the totals of a set of conversations again. Three parallel arrays name the set.
 CREATE FUNCTION platform.refresh_totals(tenants bigint[], sites bigint[], conversations bigint[]) RETURNS void
 LANGUAGE sql AS $$
-  -- Two writers of one conversation take turns, in one order, and the second one counts what the first one wrote.
+  -- Two writers of one conversation take turns, in one order. The second counts what the first has written.
   SELECT FROM platform.conversation c
     JOIN (SELECT DISTINCT * FROM unnest(tenants, sites, conversations) AS t (tenant, site, id)) t
       ON c.tenant = t.tenant AND c.site = t.site AND c.id = t.id
    ORDER BY c.tenant, c.site, c.id FOR NO KEY UPDATE OF c;
 
-  -- One pass and no join between derived sets: the planner knows nothing of their size and would loop over them.
+  -- One pass without a join between derived sets. The planner does not know their size and would use nested loops.
   WITH touched AS (
     SELECT DISTINCT * FROM unnest(tenants, sites, conversations) AS t (tenant, site, id)
   ), ordered AS (
@@ -103,3 +103,18 @@ CREATE TRIGGER file_inserted AFTER INSERT ON platform.file REFERENCING NEW TABLE
   FOR EACH STATEMENT EXECUTE FUNCTION platform.files_changed();
 CREATE TRIGGER file_deleted AFTER DELETE ON platform.file REFERENCING OLD TABLE AS rows
   FOR EACH STATEMENT EXECUTE FUNCTION platform.files_changed();
+
+-- An import can attach a file to another message. Both messages are counted again.
+CREATE FUNCTION platform.files_moved() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE platform.message m SET attachment_count = (
+           SELECT count(*) FROM platform.file f
+            WHERE f.tenant = m.tenant AND f.site = m.site AND f.message_id = m.id)
+    FROM (SELECT DISTINCT r.tenant, r.site, r.message_id
+            FROM old_rows o JOIN new_rows n ON n.tenant = o.tenant AND n.site = o.site AND n.id = o.id AND n.message_id <> o.message_id
+            CROSS JOIN LATERAL (VALUES (o.tenant, o.site, o.message_id), (n.tenant, n.site, n.message_id)) AS r (tenant, site, message_id)) t
+   WHERE m.tenant = t.tenant AND m.site = t.site AND m.id = t.message_id;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER file_updated AFTER UPDATE ON platform.file REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+  FOR EACH STATEMENT EXECUTE FUNCTION platform.files_moved();

@@ -36,8 +36,7 @@ export async function migrate(db: Database): Promise<{ version: number; applied:
     CREATE TABLE IF NOT EXISTS public.gateway_migration (
       version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`);
   const all = await migrations();
-  const current = await storeVersion(db);
-  requireKnown(current, all.length);
+  const current = await storeVersion(db, all);
   const applied: string[] = [];
   for (const migration of all.slice(current)) {
     try {
@@ -60,27 +59,33 @@ export async function requireMigrated(db: Database): Promise<number> {
   const [begun] = await db.read<{ begun: boolean }>(
     sql`SELECT to_regclass('public.gateway_migration') IS NOT NULL AS begun`,
   );
-  const current = begun?.begun === true ? await storeVersion(db) : 0;
-  const { length: known } = await migrations();
-  requireKnown(current, known);
-  if (current < known) {
+  const all = await migrations();
+  const current = begun?.begun === true ? await storeVersion(db, all) : 0;
+  if (current < all.length) {
     throw new StoreUnavailable(
-      `The store has schema version ${current}, but this gateway needs ${known}, and this command does not change the schema. Run \`gateway migrate\` first, or use the gateway version that made the store.`,
+      `The store has schema version ${current}, but this gateway needs ${all.length}, and this command does not change the schema. Run \`gateway migrate\` first, or use the gateway version that made the store.`,
     );
   }
   return current;
 }
 
-function requireKnown(current: number, known: number): void {
-  if (current <= known) return;
-  throw new StoreUnavailable(
-    `The store has schema version ${current}, but this gateway knows only ${known}. Start the newer gateway, or restore a backup.`,
+/** The store's schema version. Throws StoreUnavailable when this gateway's migrations did not make it. */
+async function storeVersion(db: Database, all: readonly Migration[]): Promise<number> {
+  const recorded = await db.query<{ version: number; name: string }>(
+    sql`SELECT version, name FROM public.gateway_migration ORDER BY version`,
   );
-}
-
-export async function storeVersion(db: Database): Promise<number> {
-  const [row] = await db.query<{ version: number | null }>(
-    sql`SELECT max(version) AS version FROM public.gateway_migration`,
-  );
-  return row?.version ?? 0;
+  for (const { version, name } of recorded) {
+    const expected = all[version - 1]?.name;
+    if (expected === undefined || name === expected) continue;
+    throw new StoreUnavailable(
+      `The store has migration ${name}, but this gateway expects ${expected}. A store from before version 0.1.0 cannot be migrated. Create a new database, or remove the data folder of the embedded PostgreSQL, then import again.`,
+    );
+  }
+  const current = recorded.at(-1)?.version ?? 0;
+  if (current > all.length) {
+    throw new StoreUnavailable(
+      `The store has schema version ${current}, but this gateway knows only ${all.length}. Start the newer gateway, or restore a backup.`,
+    );
+  }
+  return current;
 }

@@ -47,7 +47,7 @@ export async function loadClient(db: Database, id: string, network: string): Pro
   return row;
 }
 
-/** A client proved at a revision, by its secret or by the previous one (gateway.client_proved, 0006_oauth.sql). */
+/** A client proved at a revision, by its secret or by the previous one (gateway.client_proved, 0009_oauth.sql). */
 export interface Proved {
   readonly credential: string;
   readonly revision: number;

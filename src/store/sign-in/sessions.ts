@@ -73,7 +73,7 @@ export interface Attempt {
   readonly recorded: string;
 }
 
-/** Admits an attempt to sign in, or says how many seconds to wait (0022_sign_in_places.sql). */
+/** Admits an attempt to sign in, or says how many seconds to wait (0008_sign_in.sql). */
 export async function beginSignIn(
   db: Database,
   { source, account }: { source: string; account: Uint8Array },

@@ -30,7 +30,7 @@ export function openapi(registry: Registry, serverUrl: string): object {
     openapi: '3.1.1',
     info: {
       title: 'Installation Gateway',
-      version: '1.0.0',
+      version: '1.0.0', // of the interface; the package counts its own versions
       summary: 'Stored customer-support data for installed applications and agents.',
       description:
         'Reads stored conversations, visitors, contacts, catalogues, reports and AI feature metadata. A few reviewed ' +

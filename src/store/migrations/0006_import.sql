@@ -1,15 +1,15 @@
--- Import (section 24 of the decisions). Lines are staged, references are resolved set by set, and rows are written in
--- batches; every statement that writes moves the run on in the same transaction, so that a run that was killed
--- continues after the last batch that is there.
+-- Import. Lines are staged, references are resolved set by set, and rows are written in batches. Every statement that
+-- writes also moves the run forward, in the same transaction. So a run that was killed continues after its last
+-- committed batch.
 
--- The one import at a time, and the lease on it. Every statement of a run holds the row (KEY SHARE: several may run side
--- by side) until it ends; a rival takes over only when nobody holds it and the lease has lapsed or the holder's session
--- is gone.
+-- The one import at a time, and the lease on it. Every statement of a run locks the row FOR KEY SHARE until it ends;
+-- several may run side by side. Another import takes over only when no statement holds the row and either the lease has
+-- lapsed or the holder's connection is gone.
 CREATE TABLE gateway.import_run (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
   epoch bigint NOT NULL DEFAULT 0,                     -- the holder's fence: raised by each take-over
   lease_until timestamptz NOT NULL DEFAULT '-infinity',
-  backend integer, backend_start timestamptz,          -- a session of the holder
+  backend integer, backend_start timestamptz,          -- a connection of the holder
   unfinished boolean NOT NULL DEFAULT false,
   sources jsonb,                                       -- what is read: name, size, time and digest of the head
   organization text,                                   -- narrows references
@@ -29,9 +29,10 @@ CREATE TABLE gateway.import_step (
   finished boolean NOT NULL
 );
 
--- Counted by step, so that lanes do not wait for each other's counts (0.5 s of 3.1 s, 25,777 records).
+-- Counted by step, so that lanes do not wait for each other's counts. The wait cost 0.5 s of 3.1 s for 25,777 records
+-- (21 November 2026).
 CREATE TABLE gateway.import_tally (
-  type text NOT NULL,                                  -- '' for lines whose type is not known
+  type text NOT NULL,                                  -- '' for lines of an unknown type
   step text NOT NULL,                                  -- '' for lines that were read
   read bigint NOT NULL DEFAULT 0,
   written bigint NOT NULL DEFAULT 0,
@@ -41,12 +42,12 @@ CREATE TABLE gateway.import_tally (
   PRIMARY KEY (type, step)
 );
 
--- Receipts that committed data still owes to the journal: written with the data, settled at the end of the run or,
--- when that never comes, at the start of the next one. Not unique: a lane would wait for what another one has not
--- committed. A statement adds what it does not find.
+-- Receipts that committed data still owes to the journal. They are written with the data and settled at the end of the
+-- run. If a run never ends, the next run settles them first. There is no unique key, because a lane would wait for the
+-- uncommitted rows of another. A statement adds what it does not find.
 CREATE TABLE gateway.import_owed (tenant bigint NOT NULL, site bigint NOT NULL, event_type text NOT NULL);
 
--- Staging is UNLOGGED: a crash of PostgreSQL empties it, and the run then begins again with its first line.
+-- Staging is UNLOGGED. A crash of PostgreSQL empties it, and the run begins again with its first line.
 CREATE UNLOGGED TABLE gateway.import_stage (
   type text COLLATE "C" NOT NULL,
   seq bigint NOT NULL,                                 -- order of lines over all files
@@ -55,10 +56,12 @@ CREATE UNLOGGED TABLE gateway.import_stage (
   owner text COLLATE "C",                              -- external_id of the record that says where it belongs
   at timestamptz,                                      -- order of native ids
   refs text[], links text[],
-  data json NOT NULL,                                  -- columns of the platform table; jsonb takes three times as long
+  -- Columns of the platform table. jsonb takes three times as long (21 November 2026).
+  data json NOT NULL,
   PRIMARY KEY (type, seq)
 );
--- Shares of types and owners are all that plans are made by: 3,000 rows tell them as well as 30,000, in a tenth of 60 ms.
+-- Plans depend only on the shares of types and owners. A sample of 3,000 rows shows the shares as well as 30,000 rows
+-- do, in a tenth of 60 ms (21 November 2026).
 ALTER TABLE gateway.import_stage ALTER type SET STATISTICS 10, ALTER seq SET STATISTICS 10,
   ALTER external_id SET STATISTICS 10, ALTER owner SET STATISTICS 10;
 CREATE UNLOGGED TABLE gateway.import_chunk (
@@ -84,7 +87,7 @@ CREATE UNLOGGED TABLE gateway.import_reject (
   PRIMARY KEY (seq, place)
 );
 
--- Takes the lease: the new epoch, or null while another import holds it.
+-- Takes the lease. Returns the new epoch, or null while another import holds the lease.
 CREATE FUNCTION gateway.import_take() RETURNS bigint LANGUAGE sql AS $$
   WITH free AS (
     SELECT r.one FROM gateway.import_run r
@@ -98,13 +101,14 @@ CREATE FUNCTION gateway.import_take() RETURNS bigint LANGUAGE sql AS $$
   RETURNING r.epoch
 $$;
 
--- Holds the run to the end of the statement; an importer that has lost its lease fails here and writes nothing. Commits
--- need not wait for the disk: the commit that ends the run does, and so do all before it.
+-- Holds the run to the end of the statement. Every statement that writes calls this first, so an importer that has lost
+-- its lease fails here and writes nothing. Commits do not wait for the disk: the commit that ends the run waits for all
+-- of them. Receipts are owed in place of being appended, so that the end appends one snapshot a website and family.
 CREATE FUNCTION gateway.import_fence(p_epoch bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM 1 FROM gateway.import_run WHERE epoch = p_epoch FOR KEY SHARE;
   IF NOT FOUND THEN RAISE EXCEPTION 'another import has taken over' USING ERRCODE = 'GW001'; END IF;
-  PERFORM set_config('synchronous_commit', 'off', true);
+  PERFORM set_config('synchronous_commit', 'off', true), set_config('gateway.capture', 'import', true);
 END $$;
 
 CREATE FUNCTION gateway.import_beat(p_epoch bigint) RETURNS void LANGUAGE sql AS $$
@@ -121,7 +125,7 @@ RETURNS void LANGUAGE sql AS $$
         removed = t.removed + excluded.removed, rejected = t.rejected + excluded.rejected
 $$;
 
--- Ends a statement that stages lines: p_read holds {type, read, rejected} for each type.
+-- Ends a statement that stages lines. p_read holds {type, read, rejected} for each type.
 CREATE FUNCTION gateway.import_staged(p_epoch bigint, p_file integer, p_offset bigint, p_line bigint, p_seq bigint, p_read jsonb)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
@@ -147,14 +151,14 @@ BEGIN
   END IF;
 END $$;
 
--- Sets where references are looked up; an organization that was asked for has to exist by the second time.
+-- Sets the organizations in which references are looked up.
 CREATE FUNCTION gateway.import_scope(p_epoch bigint, p_step text, p_scope bigint[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM gateway.import_progress(p_epoch, p_step, 0, true, NULL, 0, 0, 0, 0);
   UPDATE gateway.import_run SET scope = p_scope;
 END $$;
 
--- Writes the receipts that are owed, one call a website, in the order in which every writer locks journals.
+-- Appends the receipts that are owed, with one call a website, in the order in which every writer locks journals.
 CREATE FUNCTION gateway.import_settle() RETURNS void LANGUAGE sql AS $$
   WITH due AS (
     DELETE FROM gateway.import_owed RETURNING tenant, site, event_type
@@ -167,12 +171,12 @@ CREATE FUNCTION gateway.import_settle() RETURNS void LANGUAGE sql AS $$
   SELECT gateway.append_receipts(tenant, site, event_types) FROM websites
 $$;
 
--- Begins a run: what an earlier one left staged is forgotten, what it left owing is settled.
+-- Begins a run. Settles what an earlier run owes, and forgets what it staged.
 CREATE FUNCTION gateway.import_begin(p_epoch bigint, p_sources jsonb, p_organization text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM gateway.import_fence(p_epoch);
   PERFORM gateway.import_settle();
-  -- The end of a run empties what is large; TRUNCATE of what is empty costs 10 ms a table.
+  -- A finished run has emptied these tables. TRUNCATE of an empty table costs 10 ms (21 November 2026).
   IF EXISTS (SELECT 1 FROM gateway.import_run WHERE unfinished) THEN
     TRUNCATE gateway.import_stage, gateway.import_chunk, gateway.import_plan;
   END IF;
@@ -193,7 +197,7 @@ BEGIN
   PERFORM set_config('synchronous_commit', 'on', true);
 END $$;
 
--- Runs the steps, reports what they did and takes everything back.
+-- Runs the steps, reports what they did, and takes everything back.
 CREATE FUNCTION gateway.import_rehearse(steps text[], reject_limit integer) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   step text;
@@ -214,17 +218,19 @@ EXCEPTION WHEN SQLSTATE 'GW002' THEN
   RETURN outcome;
 END $$;
 
--- A file that a new import attaches to another message counts there.
-CREATE FUNCTION platform.files_moved() RETURNS trigger LANGUAGE plpgsql AS $$
+-- Appends the receipts of an import that no process holds any more, because readers can already see its changes.
+-- Returns how many receipts.
+CREATE FUNCTION gateway.settle_abandoned_import() RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+  n integer;
 BEGIN
-  UPDATE platform.message m SET attachment_count = (
-           SELECT count(*) FROM platform.file f
-            WHERE f.tenant = m.tenant AND f.site = m.site AND f.message_id = m.id)
-    FROM (SELECT DISTINCT r.tenant, r.site, r.message_id
-            FROM old_rows o JOIN new_rows n ON n.tenant = o.tenant AND n.site = o.site AND n.id = o.id AND n.message_id <> o.message_id
-            CROSS JOIN LATERAL (VALUES (o.tenant, o.site, o.message_id), (n.tenant, n.site, n.message_id)) AS r (tenant, site, message_id)) t
-   WHERE m.tenant = t.tenant AND m.site = t.site AND m.id = t.message_id;
-  RETURN NULL;
+  IF NOT EXISTS (SELECT FROM gateway.import_owed) THEN RETURN 0; END IF;
+  PERFORM FROM gateway.import_run r
+   WHERE r.lease_until < clock_timestamp() OR NOT EXISTS (
+     SELECT FROM pg_stat_activity a WHERE a.pid = r.backend AND a.backend_start = r.backend_start)
+     FOR UPDATE SKIP LOCKED;
+  IF NOT FOUND THEN RETURN 0; END IF;
+  SELECT count(*) INTO n FROM gateway.import_owed;
+  PERFORM gateway.import_settle();
+  RETURN n;
 END $$;
-CREATE TRIGGER file_updated AFTER UPDATE ON platform.file REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-  FOR EACH STATEMENT EXECUTE FUNCTION platform.files_moved();

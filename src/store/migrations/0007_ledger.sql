@@ -1,25 +1,54 @@
--- Commands of one operation on one website go into the ledger together: one statement, one transaction, one flush of the
--- WAL and one take of the website's counters for all of them (group commit). Each is decided on by itself.
+-- The ledger of reviewed writes. One row is one command, found by the HMAC of credential, operation and
+-- Idempotency-Key. Its outcome is kept 24 hours. Then fingerprint and outcome are erased. The row stays for ever as a
+-- tombstone without content, so that the key can never cause a second effect.
 
--- Which attempt has made a row: whoever lost the reply to a statement, and sends it again, knows its own work by it.
-ALTER TABLE gateway.operation ADD COLUMN attempt uuid;
+-- The HMAC key is made here and never replaced. With another key a retry would not find its first attempt.
+CREATE TABLE gateway.ledger_key (
+  one boolean PRIMARY KEY DEFAULT true CHECK (one),
+  key bytea NOT NULL CHECK (length(key) = 32)
+);
+INSERT INTO gateway.ledger_key (key)
+VALUES (decode(replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''), 'hex'));
 
-DROP FUNCTION gateway.write_once;
-DROP FUNCTION platform.add_note;
+-- credential_id is no foreign key: tombstones outlive their credential, and a foreign key would share-lock the
+-- credential's row at every write. By its attempt, a call that repeats a statement whose reply was lost knows its own
+-- work.
+CREATE TABLE gateway.operation (
+  operation_id text PRIMARY KEY CHECK (operation_id ~ '^op_[a-f0-9]{64}$'),
+  credential_id text NOT NULL,
+  revision integer NOT NULL,
+  tenant bigint NOT NULL, site bigint NOT NULL,
+  operation text NOT NULL,
+  status text NOT NULL CHECK (status IN ('pending', 'acknowledged', 'outcome_unknown')),
+  created_at timestamptz NOT NULL DEFAULT now(),
+  fingerprint bytea CHECK (length(fingerprint) = 32),  -- SHA-256 of input and revisions; null: erased
+  outcome json,                                        -- null: pending, unknown or erased
+  epoch integer NOT NULL DEFAULT 1,                    -- raised by each process that takes a lapsed command over
+  lease_until timestamptz,                             -- null: no process works on it
+  attempt uuid                                         -- the attempt that made the row
+);
+CREATE INDEX operation_kept ON gateway.operation (created_at) WHERE fingerprint IS NOT NULL;
+CREATE INDEX operation_unsettled ON gateway.operation (lease_until) WHERE status <> 'acknowledged' AND fingerprint IS NOT NULL;
 
--- The platform's own writer of notes, for the commands that p_todo numbers; answers in that order.
+-- The platform's own writers. Each answers {"done": …}, {"rejected": code} or {"refused": code}. They run inside
+-- gateway.write_batch, so that effect, journal entry and outcome commit together. gateway.write_batch appends the
+-- receipts, so the writers switch the capture off around their change. They do not use SET of the function: PostgreSQL
+-- lets only superusers name a setting there that it does not know.
+
+-- Writes the notes of those commands that p_todo numbers. Answers in that order.
 CREATE FUNCTION platform.add_notes(
   p_tenant bigint, p_site bigint, p_todo integer[], p_ids text[], p_authors platform.operator[], p_commands jsonb[]
 ) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
   moment timestamptz := date_trunc('milliseconds', now());
   known boolean[];                                       -- whether the visitor has a conversation
-  able integer[] := '{}';                                -- where an author is there as well
+  able integer[] := '{}';                                -- those that have an author as well
   note_id bigint;
   answers text[] := '{}';
   i integer;
+  capture text := coalesce(current_setting('gateway.capture', true), '');
 BEGIN
-  -- A look-up each: as a condition it became a join with all conversations of the website.
+  -- One look-up each. As a condition, the look-up became a join with all conversations of the website.
   known := ARRAY(SELECT (SELECT true FROM platform.conversation c WHERE c.tenant = p_tenant AND c.site = p_site
                             AND c.visitor_id = (p_commands[t.i] ->> 'visitor')::bigint LIMIT 1)
                    FROM unnest(p_todo) WITH ORDINALITY AS t (i, n) ORDER BY t.n);
@@ -28,10 +57,12 @@ BEGIN
   END LOOP;
   IF cardinality(able) > 0 THEN
     note_id := platform.reserve_ids(p_tenant, p_site, 'note', cardinality(able));
+    PERFORM set_config('gateway.capture', 'off', true);
     INSERT INTO platform.note (tenant, site, id, external_id, visitor_id, operator_id, text, created_at)
     SELECT p_tenant, p_site, note_id + a.n, p_ids[a.i], (p_commands[a.i] ->> 'visitor')::bigint, (p_authors[a.i]).id,
            p_commands[a.i] ->> 'text', moment
       FROM unnest(able) WITH ORDINALITY AS a (i, n);
+    PERFORM set_config('gateway.capture', capture, true);
   END IF;
   FOR n IN 1 .. cardinality(p_todo) LOOP
     i := p_todo[n];
@@ -48,7 +79,64 @@ BEGIN
   RETURN answers;
 END $$;
 
--- Whether the authority of each command is still what its statement was built for, at this moment, and who is its author.
+CREATE FUNCTION platform.set_disposition(p_tenant bigint, p_site bigint, p_author platform.operator, p_command jsonb)
+RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  capture text := coalesce(current_setting('gateway.capture', true), '');
+  done boolean;
+BEGIN
+  IF p_author.id IS NULL THEN RETURN '{"refused": "enrollment_unavailable"}'; END IF;
+  IF EXISTS (SELECT 1 FROM platform.website w WHERE w.tenant = p_tenant AND w.site = p_site AND w.crm_integrated)
+     OR NOT EXISTS (SELECT 1 FROM platform.disposition d WHERE d.tenant = p_tenant AND d.site = p_site
+                     AND d.value = p_command ->> 'disposition' AND d.enabled) THEN
+    RETURN '{"rejected": "operation_conflict"}';
+  END IF;
+  PERFORM set_config('gateway.capture', 'off', true);
+  UPDATE platform.conversation c
+     SET disposition = p_command ->> 'disposition', updated_at = greatest(c.updated_at, date_trunc('milliseconds', now()))
+   WHERE c.tenant = p_tenant AND c.site = p_site AND c.id = (p_command ->> 'conversation')::bigint;
+  done := FOUND;
+  PERFORM set_config('gateway.capture', capture, true);
+  IF NOT done THEN RETURN '{"refused": "not_found"}'; END IF;
+  RETURN '{"done": {}}';
+END $$;
+
+CREATE FUNCTION platform.run_detection(p_tenant bigint, p_site bigint, p_command jsonb) RETURNS json
+LANGUAGE plpgsql AS $$
+DECLARE
+  a platform.ai_feature;
+BEGIN
+  SELECT * INTO a FROM platform.ai_feature f
+   WHERE f.tenant = p_tenant AND f.site = p_site AND f.id = (p_command ->> 'feature')::bigint;
+  IF a.active_version IS NULL THEN RETURN '{"refused": "not_found"}'; END IF;
+  IF a.type <> 'language_detection' THEN RETURN '{"refused": "adapter_not_available"}'; END IF;
+  IF NOT a.enabled OR a.active_version <> (p_command ->> 'expected_version')::integer THEN
+    RETURN '{"rejected": "operation_conflict"}';
+  END IF;
+  RETURN json_build_object('done', json_build_object('version', a.active_version, 'language', p_command ->> 'language'));
+END $$;
+
+-- What a change would do. Leaves out members that would not change.
+CREATE FUNCTION platform.plan_changes(p_tenant bigint, p_site bigint, p_command jsonb) RETURNS json
+LANGUAGE plpgsql AS $$
+DECLARE
+  a platform.ai_feature;
+  changes jsonb := p_command -> 'changes';
+BEGIN
+  SELECT * INTO a FROM platform.ai_feature f
+   WHERE f.tenant = p_tenant AND f.site = p_site AND f.id = (p_command ->> 'feature')::bigint;
+  IF a.active_version IS NULL THEN RETURN '{"refused": "not_found"}'; END IF;
+  IF a.active_version <> (p_command ->> 'expected_version')::integer THEN
+    RETURN '{"rejected": "operation_conflict"}';
+  END IF;
+  RETURN json_build_object('done', json_build_object('version', a.active_version, 'changes', (
+    SELECT coalesce(json_agg(json_build_object('field', f.field, 'from', f.before, 'to', changes -> f.field) ORDER BY f.n), '[]')
+      FROM (VALUES (1, 'name', to_jsonb(a.name)), (2, 'enabled', to_jsonb(a.enabled))) AS f (n, field, before)
+     WHERE changes ? f.field AND changes -> f.field <> f.before)));
+END $$;
+
+-- For each command, at this moment: whether its authority is still the one that its statement was built for, and who
+-- its author is.
 CREATE FUNCTION gateway.standing_of(
   p_tenant bigint, p_site bigint, p_credentials text[], p_digests bytea[], p_revisions integer[], p_authored boolean,
   OUT holds boolean[], OUT authors platform.operator[]
@@ -67,13 +155,15 @@ BEGIN
     FROM unnest(p_credentials, p_digests, p_revisions) WITH ORDINALITY AS k (credential, digest, revision, n);
 END $$;
 
--- Commands of one operation, each once. Without a lease: effects, journal entries and outcomes in one transaction, so that
--- a crash leaves all of it or nothing and no outcome is ever unknown. With one, the effect is another system's: commands
--- are reserved for whoever called, who has to settle them. p_seen: whether the caller may see what a command is about;
--- null where its authority was gone. Answers a list of {"state": …} in the order of the commands: new or settled (with the
--- outcome), reserved (with epoch and author), pending, unknown, conflict (other input or revision), forgotten (erased),
--- stale, or again (under the key of one before it, which has only now been decided on). Raises GW401, which undoes all of
--- it, where an authority went while the journal was waited for.
+-- Commands of one operation on one website, each done once and decided on alone. All share one statement, one
+-- transaction, one flush of the WAL and one lock of the website's counters (group commit). Without a lease, effects,
+-- journal entries and outcomes commit in one transaction: a crash leaves all of them or none, and no outcome is ever
+-- unknown. With a lease, the effect happens in another system: commands are reserved for the caller, who must settle
+-- them. p_seen: whether the caller may see what a command is about; null where its authority was gone. Answers a list
+-- of {"state": …} in the order of the commands: new, settled (with the outcome); reserved (with epoch and author);
+-- pending; unknown; conflict (other input or revision); forgotten (erased); stale (the authority is gone); again (an
+-- earlier command of the batch has the same key). Raises GW401, which undoes the whole batch, if an authority went
+-- while the batch waited for the journal.
 CREATE FUNCTION gateway.write_batch(
   p_tenant bigint, p_site bigint, p_operation text, p_authored boolean, p_receipts text[], p_lease interval,
   p_ids text[], p_attempts uuid[], p_credentials text[], p_digests bytea[], p_revisions integer[],
@@ -83,26 +173,26 @@ DECLARE
   entries text[];
   standing record;
   later record;
-  answers text[] := '{}';                                -- of the commands that todo numbers
+  answers text[] := '{}';                                -- of the commands in todo
   todo integer[];
   made integer[] := '{}';
   receipts text[] := '{}';
   i integer;
   n integer;
 BEGIN
-  -- One at a time under a key: whoever comes second waits here, and finds below what the first has done. In the order of
-  -- the locks, so that no two batches wait for each other; effects and journal come after all of them.
+  -- One batch at a time under a key: the second waits here, and then finds what the first has done. Locks are taken in
+  -- one order, so that no two batches deadlock. Effects and journal come after all of these locks.
   PERFORM pg_advisory_xact_lock(k.lock)
     FROM (SELECT hashtextextended(id, 0) AS lock FROM unnest(p_ids) AS id ORDER BY 1) k;
   standing := gateway.standing_of(p_tenant, p_site, p_credentials, p_digests, p_revisions, p_authored);
   SELECT array_agg(CASE
       WHEN k.seen IS NULL THEN '{"state": "stale"}'
-      -- Before the key: what the caller may not see any more is not replayed to it either.
+      -- Before the key: an outcome that the caller may no longer see is not replayed either.
       WHEN NOT k.seen THEN '{"state": "new", "outcome": {"refused": "not_found"}}'
       WHEN NOT standing.holds[k.n] THEN '{"state": "stale"}'
-      -- Of two under one key, the second is to find what the first does.
+      -- Of two commands under one key, the second must find the outcome of the first.
       WHEN (k.o).operation_id IS NULL THEN CASE WHEN array_position(p_ids, k.id) < k.n THEN '{"state": "again"}' END
-      -- An author is asked of a replay too: who may not write now is not told what was written.
+      -- A replay needs an author too: a caller who may not write now does not learn what was written.
       WHEN p_authored AND (standing.authors[k.n]).id IS NULL THEN '{"state": "new", "outcome": {"refused": "enrollment_unavailable"}}'
       WHEN (k.o).fingerprint IS NULL OR (k.o).created_at <= now() - interval '24 hours' THEN '{"state": "forgotten"}'
       WHEN (k.o).fingerprint <> k.fingerprint THEN '{"state": "conflict"}'
@@ -137,7 +227,7 @@ BEGIN
   IF p_operation = 'visitor_note_add' THEN
     answers := platform.add_notes(p_tenant, p_site, todo, p_ids, standing.authors, p_commands);
   ELSE
-    -- Rows in the order of their ids, for the same reason as the locks.
+    -- Rows in the order of their ids, so that no two batches deadlock.
     IF p_operation = 'conversation_disposition_set' THEN
       todo := ARRAY(SELECT t.i FROM unnest(todo) AS t (i) ORDER BY (p_commands[t.i] ->> 'conversation')::bigint, t.i);
     END IF;
@@ -160,9 +250,9 @@ BEGIN
     SELECT p_ids[todo[m.n]], p_credentials[todo[m.n]], p_revisions[todo[m.n]], p_tenant, p_site, p_operation, 'acknowledged',
            p_fingerprints[todo[m.n]], answers[m.n]::json, p_attempts[todo[m.n]]
       FROM unnest(made) AS m (n);
-    -- Last, since the next write on the website waits for this row until the commit.
+    -- Last, because the next write on the website waits for this row until the commit.
     IF cardinality(receipts) > 0 THEN PERFORM gateway.append_receipts(p_tenant, p_site, receipts); END IF;
-    -- The journal's row may have been waited for. What remains is the moment between here and the commit.
+    -- The batch may have waited for the journal's row. Only the moment between here and the commit stays unproved.
     later := gateway.standing_of(p_tenant, p_site, p_credentials, p_digests, p_revisions, p_authored);
     FOREACH n IN ARRAY made LOOP
       IF NOT later.holds[todo[n]] OR (later.authors[todo[n]]).id IS DISTINCT FROM (standing.authors[todo[n]]).id THEN
@@ -172,12 +262,10 @@ BEGIN
   END IF;
   RETURN ('[' || array_to_string(entries, ',') || ']')::json;
 END $$;
-DROP FUNCTION gateway.author_of;
 
--- Ends a command that this epoch works on; false where another has taken it over or ended it. Said twice it is done once,
--- and the second answer is that of the first. A refusal frees the key, but not one that somebody has heard who took the
--- command over: the replica that it was taken from may still perform it. p_attempt: of whoever has reserved it.
-DROP FUNCTION gateway.settle_operation;
+-- Ends a command that this epoch works on. Returns false if another process has taken the command over or ended it. A
+-- repeated call has no second effect and answers like the first. A refusal frees the key, except after a take-over: the
+-- process that lost the command may still perform it. p_attempt: the attempt that reserved the command.
 CREATE FUNCTION gateway.settle_operation(
   p_id text, p_epoch integer, p_attempt uuid, p_outcome json, p_receipts text[]
 ) RETURNS boolean LANGUAGE plpgsql AS $$
@@ -188,7 +276,8 @@ BEGIN
     IF p_epoch = 1 THEN
       DELETE FROM gateway.operation
        WHERE operation_id = p_id AND epoch = p_epoch AND attempt = p_attempt AND status = 'pending';
-      -- Nobody else deletes it: where it is gone, or anew under another attempt, this one has done so before.
+      -- Only this attempt deletes its row. If the row is gone, or belongs to another attempt, an earlier call has
+      -- deleted it.
       RETURN FOUND OR NOT EXISTS (
         SELECT 1 FROM gateway.operation WHERE operation_id = p_id AND coalesce(attempt, p_attempt) = p_attempt);
     END IF;
@@ -196,15 +285,15 @@ BEGIN
   END IF;
   UPDATE gateway.operation
      SET status = CASE WHEN p_outcome IS NULL THEN 'outcome_unknown' ELSE 'acknowledged' END,
-         -- Nothing comes back into a tombstone, however late it is known.
+         -- A tombstone gets no content back, however late the outcome is known.
          outcome = CASE WHEN fingerprint IS NOT NULL THEN p_outcome END,
-         -- Who looks after unknown outcomes asks again, less and less often.
+         -- The upkeep asks for an unknown outcome again, at growing intervals.
          lease_until = CASE WHEN p_outcome IS NULL AND fingerprint IS NOT NULL
                             THEN now() + least(epoch, 60) * interval '10 seconds' END
    WHERE operation_id = p_id AND epoch = p_epoch AND status <> 'acknowledged'
   RETURNING * INTO o;
   IF NOT FOUND THEN
-    -- Only who holds an epoch acknowledges under it.
+    -- Only the holder of an epoch acknowledges under it.
     RETURN EXISTS (SELECT 1 FROM gateway.operation
                     WHERE operation_id = p_id AND epoch = p_epoch AND status = 'acknowledged');
   END IF;
@@ -214,8 +303,20 @@ BEGIN
   RETURN true;
 END $$;
 
--- Erases what has been kept for 24 hours; the row stays. Returns how many were erased.
-CREATE OR REPLACE FUNCTION gateway.erase_outcomes(n integer) RETURNS integer LANGUAGE sql AS $$
+-- Takes over commands of a remote writer whose lease has lapsed, or whose outcome must be asked for again. From then on
+-- only the new epoch can settle them.
+CREATE FUNCTION gateway.take_lapsed(p_lease interval, n integer)
+RETURNS TABLE (operation_id text, epoch integer, tenant bigint, site bigint, operation text) LANGUAGE sql AS $$
+  UPDATE gateway.operation o SET epoch = o.epoch + 1, lease_until = now() + p_lease
+   WHERE o.operation_id IN (
+     SELECT l.operation_id FROM gateway.operation l
+      WHERE l.status <> 'acknowledged' AND l.fingerprint IS NOT NULL AND l.lease_until < now()
+      ORDER BY l.lease_until LIMIT n FOR UPDATE SKIP LOCKED)
+  RETURNING o.operation_id, o.epoch, o.tenant, o.site, o.operation
+$$;
+
+-- Erases what was kept for 24 hours. The rows stay. Returns how many were erased.
+CREATE FUNCTION gateway.erase_outcomes(n integer) RETURNS integer LANGUAGE sql AS $$
   WITH erased AS (
     UPDATE gateway.operation o SET fingerprint = NULL, outcome = NULL, lease_until = NULL, attempt = NULL,
            status = CASE o.status WHEN 'pending' THEN 'outcome_unknown' ELSE o.status END

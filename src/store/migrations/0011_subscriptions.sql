@@ -1,5 +1,5 @@
--- Event subscriptions (contract, Event subscriptions and events; decisions, section 12). They belong to an installation; a
--- credential of it finds those of which it is granted every website. Where a reader stands is in its cursor, not here.
+-- Event subscriptions. A subscription belongs to an installation. A credential of the installation finds it if the
+-- credential is granted every website of it. A reader's position is in its cursor, not here.
 CREATE TABLE gateway.subscription (
   id text PRIMARY KEY CHECK (id ~ '^sub_[a-f0-9]{32}$'),
   installation_id text NOT NULL REFERENCES gateway.installation ON DELETE CASCADE,
@@ -18,8 +18,8 @@ CREATE FUNCTION gateway.families_of(event_types text[]) RETURNS text[] LANGUAGE 
   SELECT ARRAY(SELECT DISTINCT split_part(t, '.', 1) FROM unnest(event_types) AS t)
 $$;
 
--- Behind which the oldest receipt stands that is kept for another hour at least: a reader that begins at the very edge of
--- what is retained would find it gone.
+-- The position before the oldest receipt that is kept for at least another hour. A reader that began at the very edge
+-- of retention would find its first receipt gone.
 CREATE FUNCTION gateway.retained_position(p_tenant bigint, p_site bigint) RETURNS bigint LANGUAGE sql STABLE AS $$
   SELECT coalesce((SELECT j.position - 1 FROM gateway.journal j
                     WHERE j.tenant = p_tenant AND j.site = p_site AND j.recorded_at >= now() - interval '7 days' + interval '1 hour'
@@ -27,8 +27,8 @@ CREATE FUNCTION gateway.retained_position(p_tenant bigint, p_site bigint) RETURN
                   (SELECT h.position FROM gateway.journal_head h WHERE h.tenant = p_tenant AND h.site = p_site), 0)
 $$;
 
--- A subscription as it is told, and the positions that its first pull begins behind if it began now. Paused: pulls are refused
--- because one of its families is held on one of its websites.
+-- A subscription as callers see it, and the positions after which its first pull would begin now. Paused: pulls are
+-- refused because one of its families is held on one of its websites.
 CREATE FUNCTION gateway.subscription_state(s gateway.subscription) RETURNS json LANGUAGE plpgsql STABLE AS $$
 BEGIN
   RETURN json_build_object(
@@ -40,25 +40,25 @@ BEGIN
                     FROM unnest(s.sites) WITH ORDINALITY AS w (site, n)));
 END $$;
 
--- Whether a live credential may read what it names.
+-- Whether a live credential may read the websites that a subscription names.
 CREATE FUNCTION gateway.has_reader(s gateway.subscription) RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT EXISTS (SELECT FROM gateway.credential c
     WHERE c.installation_id = s.installation_id AND c.revoked_at IS NULL AND c.expires_at > now() AND c.sites @> s.sites)
 $$;
 
--- One function a write, each answering {"done": …} or {"refused": code}.
+-- One function for each write. Each answers {"done": …} or {"refused": code}.
 CREATE FUNCTION gateway.create_subscription(p_installation text, p_tenant bigint, p_command jsonb) RETURNS json
 LANGUAGE plpgsql AS $$
 DECLARE
   s gateway.subscription;
 BEGIN
-  -- One at a time for an installation: twenty is its limit, however many ask at once.
+  -- One transaction at a time for an installation, so that calls at the same moment cannot exceed its limit of twenty.
   PERFORM FROM gateway.installation i WHERE i.id = p_installation FOR NO KEY UPDATE;
-  -- The id is the call's own: its statement came twice, and the first time it was done.
+  -- The id belongs to this call. If it exists, the statement came twice, and the first one has done the work.
   SELECT * INTO s FROM gateway.subscription WHERE id = p_command ->> 'id';
   IF s.id IS NULL THEN
     IF (SELECT count(*) FROM gateway.subscription x WHERE x.installation_id = p_installation) >= 20 THEN
-      -- The oldest that no credential can find any more, because it names a website that was taken away, gives up its place.
+      -- The oldest subscription that no live credential may read makes room.
       DELETE FROM gateway.subscription WHERE id = (
         SELECT x.id FROM gateway.subscription x WHERE x.installation_id = p_installation AND NOT gateway.has_reader(x)
          ORDER BY x.updated_at, x.id LIMIT 1);
@@ -72,7 +72,7 @@ BEGIN
   RETURN json_build_object('done', gateway.subscription_state(s));
 END $$;
 
--- The subscription locked for a change, or why it is not to be had: {"refused": code} in `refused`.
+-- Locks the subscription for a change. `refused` is {"refused": code} if that is impossible.
 CREATE FUNCTION gateway.lock_subscription(
   p_installation text, p_granted bigint[], p_command jsonb, OUT s gateway.subscription, OUT refused json
 ) LANGUAGE plpgsql AS $$
@@ -118,8 +118,9 @@ BEGIN
   RETURN json_build_object('done', json_build_object('sites', (l.s).sites::text[]));
 END $$;
 
--- A write of a subscription. With p_id, which is made of its Idempotency-Key, once, by the rules of gateway.write_batch;
--- the row of the ledger is of no website (site 0), so that operation_get does not find it. Without, there is no such row.
+-- A write of a subscription. p_id is made of the Idempotency-Key. With p_id, the write happens once, by the rules of
+-- gateway.write_batch. Its row in the ledger belongs to no website (site 0), so operation_get does not find it. Without
+-- p_id there is no such row.
 CREATE FUNCTION gateway.subscription_once(
   p_digest bytea, p_id text, p_credential text, p_revision integer, p_installation text, p_tenant bigint, p_granted bigint[],
   p_operation text, p_fingerprint bytea, p_command jsonb
@@ -136,7 +137,7 @@ BEGIN
       RETURN CASE
         WHEN o.fingerprint IS NULL OR o.created_at <= now() - interval '24 hours' THEN '{"state": "forgotten"}'
         WHEN o.fingerprint <> p_fingerprint THEN '{"state": "conflict"}'
-        -- A token of the credential may have been given fewer websites than the one that made the answer.
+        -- This token may hold fewer websites than the token that got the answer.
         WHEN NOT p_granted @> ARRAY(SELECT json_array_elements_text(o.outcome -> 'done' -> 'sites')::bigint)
           THEN '{"state": "new", "outcome": {"refused": "not_found"}}'
         ELSE json_build_object('state', 'settled', 'outcome', o.outcome) END;
@@ -152,16 +153,7 @@ BEGIN
       (operation_id, credential_id, revision, tenant, site, operation, status, fingerprint, outcome)
     VALUES (p_id, p_credential, p_revision, p_tenant, 0, p_operation, 'acknowledged', p_fingerprint, answer);
   END IF;
-  -- The installation's row may have been waited for.
+  -- The statement may have waited for the installation's row.
   IF NOT gateway.authority_holds(p_digest, p_revision) THEN RAISE EXCEPTION 'stale authority' USING ERRCODE = 'GW401'; END IF;
   RETURN json_build_object('state', 'new', 'outcome', answer);
 END $$;
-
--- Of the websites that there are: nobody is told of the others.
-CREATE OR REPLACE FUNCTION gateway.watched_families() RETURNS TABLE (tenant bigint, site bigint, family text) LANGUAGE sql STABLE AS $$
-  SELECT DISTINCT w.tenant, w.site, f.family
-    FROM gateway.subscription s
-    JOIN platform.website w ON w.tenant = s.tenant AND w.site = ANY (s.sites)
-    CROSS JOIN unnest(gateway.families_of(s.event_types)) AS f (family)
-   WHERE gateway.has_reader(s)
-$$;

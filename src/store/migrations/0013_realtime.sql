@@ -1,22 +1,23 @@
--- Realtime sessions (contract, Realtime; decisions, section 14). A session belongs to a credential and one of its origins; its
--- socket is opened with a ticket, of which only the digest is here. Whatever replica holds the socket finds all it needs.
+-- Realtime sessions. A session belongs to a credential and one of its origins. A ticket opens its socket; only the
+-- digest of the ticket is stored. Any replica that holds the socket finds all it needs here.
 CREATE TABLE gateway.realtime_session (
   id text PRIMARY KEY CHECK (id ~ '^rts_[a-f0-9]{32}$'),
   credential_id text NOT NULL REFERENCES gateway.credential ON DELETE CASCADE,
-  token_digest bytea NOT NULL CHECK (length(token_digest) = 32), -- whose authority pages are read under
+  token_digest bytea NOT NULL CHECK (length(token_digest) = 32), -- of the token whose authority pages are read under
   origin text NOT NULL,
   sites bigint[] NOT NULL,
   created_at timestamptz NOT NULL DEFAULT now(),
   expires_at timestamptz NOT NULL,
   ticket_digest bytea CHECK (length(ticket_digest) = 32),        -- null: used
   ticket_expires_at timestamptz NOT NULL,
-  epoch integer NOT NULL DEFAULT 0,                              -- raised by each socket: an older one is over
-  held_until timestamptz NOT NULL DEFAULT '-infinity'            -- a replica holds its socket until then, and renews that
+  epoch integer NOT NULL DEFAULT 0,                              -- raised by each new socket, which ends the older one
+  held_until timestamptz NOT NULL DEFAULT '-infinity'            -- until then a replica holds its socket; the replica renews this
 );
 CREATE INDEX realtime_session_credential ON gateway.realtime_session (credential_id);
 CREATE INDEX realtime_session_expires ON gateway.realtime_session (expires_at);
 
--- What a session's client has acknowledged of a subscription: where it goes on after a reconnect, on any replica.
+-- What a session's client has acknowledged of a subscription. After a reconnect, on any replica, the session goes on
+-- from there.
 CREATE TABLE gateway.realtime_ack (
   session_id text NOT NULL REFERENCES gateway.realtime_session ON DELETE CASCADE,
   subscription_id text NOT NULL,
@@ -25,7 +26,8 @@ CREATE TABLE gateway.realtime_ack (
   PRIMARY KEY (session_id, subscription_id)
 ) WITH (fillfactor = 50);
 
--- Token and credential as they are, the origin among those registered; null: the authority is gone.
+-- The credential of a token, when the authority ends, and whether the origin is registered. No row if the authority is
+-- gone.
 CREATE FUNCTION gateway.realtime_authority(p_digest bytea, p_revision integer, p_origin text)
 RETURNS TABLE (credential_id text, until timestamptz, registered boolean) LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -36,8 +38,8 @@ BEGIN
        AND c.revision = p_revision AND c.revoked_at IS NULL AND c.expires_at > clock_timestamp();
 END $$;
 
--- A session and its first ticket. A credential has a hundred at most: one that no socket holds and no ticket opens makes room.
--- Raises GW401 where the authority went.
+-- Makes a session and its first ticket. A credential has at most a hundred sessions. A session that no socket holds and
+-- no ticket opens makes room. Raises GW401 if the authority is gone.
 CREATE FUNCTION gateway.create_realtime_session(
   p_digest bytea, p_revision integer, p_origin text, p_id text, p_sites bigint[], p_ticket bytea
 ) RETURNS json LANGUAGE plpgsql AS $$
@@ -48,7 +50,7 @@ BEGIN
   SELECT * INTO a FROM gateway.realtime_authority(p_digest, p_revision, p_origin);
   IF a.credential_id IS NULL THEN RAISE EXCEPTION 'stale authority' USING ERRCODE = 'GW401'; END IF;
   IF NOT a.registered THEN RETURN '{"refused": "not_permitted"}'; END IF;
-  -- One at a time for a credential: a hundred is its limit, however many ask at once.
+  -- One transaction at a time for a credential, so that calls at the same moment cannot exceed its limit of a hundred.
   PERFORM pg_advisory_xact_lock(hashtextextended('gateway.realtime ' || a.credential_id, 0));
   DELETE FROM gateway.realtime_session x WHERE x.credential_id = a.credential_id AND x.expires_at <= now();
   IF (SELECT count(*) FROM gateway.realtime_session x WHERE x.credential_id = a.credential_id) >= 100 THEN
@@ -62,13 +64,14 @@ BEGIN
   VALUES (p_id, a.credential_id, p_digest, p_origin, p_sites, least(now() + interval '1 hour', a.until), p_ticket,
           least(now() + interval '30 seconds', a.until))
   RETURNING * INTO s;
-  -- The lock may have been waited for.
+  -- The statement may have waited for the lock.
   IF NOT gateway.authority_holds(p_digest, p_revision) THEN RAISE EXCEPTION 'stale authority' USING ERRCODE = 'GW401'; END IF;
   RETURN json_build_object('done', json_build_object(
     'expires_at', floor(extract(epoch FROM s.expires_at) * 1000), 'ticket_expires_at', floor(extract(epoch FROM s.ticket_expires_at) * 1000)));
 END $$;
 
--- A ticket in place of the one before; from now on the session stands on the token that asked for it.
+-- Makes a ticket in place of the previous one. From now on the session has the authority of the token that asked for
+-- it.
 CREATE FUNCTION gateway.create_realtime_ticket(
   p_digest bytea, p_revision integer, p_origin text, p_id text, p_granted bigint[], p_ticket bytea
 ) RETURNS json LANGUAGE plpgsql AS $$
@@ -102,7 +105,8 @@ BEGIN
   RETURN CASE WHEN FOUND THEN '{"done": {}}' ELSE '{"refused": "not_found"}' END;
 END $$;
 
--- Uses a ticket up, once: of those who come with it at the same moment, one finds it. `null`: it is none of this session.
+-- Uses up a ticket. Of several callers who bring it at the same moment, only one succeeds. `null`: it is no ticket of
+-- this session.
 CREATE FUNCTION gateway.use_realtime_ticket(p_id text, p_origin text, p_ticket bytea, p_lease interval) RETURNS json
 LANGUAGE plpgsql AS $$
 DECLARE

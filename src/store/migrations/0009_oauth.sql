@@ -1,45 +1,12 @@
--- OAuth (contract, Authentication; decisions, sections 16 and 17): people who may consent, their sessions, what they
--- consented to, and tokens bound to one interface. Secrets are SHA-256 digests, passwords scrypt.
---
--- Whatever ends a consent or its credential marks the tokens in the same transaction, by triggers, so that it holds by
--- whatever road the end came, and the guard of every call looks at the token and its credential alone.
-
-CREATE TABLE gateway.person (
-  id text PRIMARY KEY CHECK (id ~ '^prs_[a-f0-9]{32}$'),
-  tenant bigint NOT NULL REFERENCES platform.organization ON DELETE CASCADE,
-  email text NOT NULL CHECK (email = lower(email) AND length(email) <= 320),
-  role text NOT NULL CHECK (role IN ('owner', 'admin', 'operator')),
-  password text,                                        -- PHC string; null: signs in at the identity provider only
-  subject text,                                         -- the identity provider's name of the person, from the first sign-in on
-  disabled_at timestamptz,
-  created_at timestamptz NOT NULL DEFAULT now(),
-  UNIQUE (tenant, email)
-);
-CREATE UNIQUE INDEX person_subject ON gateway.person (tenant, subject);
-
-CREATE TABLE gateway.session (
-  digest bytea PRIMARY KEY CHECK (length(digest) = 32),
-  person_id text NOT NULL REFERENCES gateway.person ON DELETE CASCADE,
-  expires_at timestamptz NOT NULL,
-  created_at timestamptz NOT NULL DEFAULT now()
-);
-CREATE INDEX session_person ON gateway.session (person_id);
-CREATE INDEX session_expiry ON gateway.session (expires_at);
-
--- Failed sign-ins of the last minutes, by where they came from and whom they named (by digest).
-CREATE TABLE gateway.sign_in_failure (
-  source text NOT NULL,
-  account bytea NOT NULL CHECK (length(account) = 32),
-  at timestamptz NOT NULL DEFAULT now()
-);
-CREATE INDEX sign_in_failure_source ON gateway.sign_in_failure (source, at);
-CREATE INDEX sign_in_failure_at ON gateway.sign_in_failure (at);
+-- OAuth: what people consented to, and the tokens of it, each bound to one interface. Triggers mark the tokens in the
+-- transaction that ends a consent or its credential, whatever ends it. So the guard of every call looks only at the
+-- token and its credential.
 
 CREATE TABLE gateway.consent (
   id text PRIMARY KEY CHECK (id ~ '^cns_[a-f0-9]{32}$'),
   credential_id text NOT NULL REFERENCES gateway.credential ON DELETE CASCADE,
   person_id text NOT NULL REFERENCES gateway.person ON DELETE CASCADE,
-  -- SHA-256 of the authorization request: one answer to a request, however many tabs show it.
+  -- SHA-256 of the authorization request: a request has one answer, however many tabs show it.
   request bytea NOT NULL UNIQUE CHECK (length(request) = 32),
   audience text NOT NULL CHECK (audience IN ('rest', 'mcp', 'a2a')),
   scopes text[] NOT NULL,
@@ -55,45 +22,40 @@ CREATE TABLE gateway.consent (
   revoked_because text CHECK (revoked_because IN
     ('revoked', 'client', 'code_misused', 'refresh_reused', 'person', 'credential')),
   created_at timestamptz NOT NULL DEFAULT now(),
+  -- The flags and restrictions that the page has shown. A token may do what both its consent and its credential hold
+  -- (src/store/calls/authority.ts), so a credential that is widened later adds nothing.
+  data_access text[] NOT NULL,
+  channel_ids text[],                                   -- null: unrestricted, as in gateway.credential
+  team_ids text[],
+  subsite_ids text[],
   CHECK ((revoked_at IS NULL) = (revoked_because IS NULL))
 );
 CREATE INDEX consent_credential ON gateway.consent (credential_id);
 CREATE INDEX consent_person ON gateway.consent (person_id);
 CREATE INDEX consent_expiry ON gateway.consent (expires_at);
 
+-- A trigger, so that every consent has them, whatever records it. The caller locks the credential's row at the revision
+-- that the page has shown.
+CREATE FUNCTION gateway.consent_given() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  SELECT k.data_access, k.channel_ids, k.team_ids, k.subsite_ids
+    INTO NEW.data_access, NEW.channel_ids, NEW.team_ids, NEW.subsite_ids
+    FROM gateway.credential k WHERE k.id = NEW.credential_id;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER consent_given BEFORE INSERT ON gateway.consent FOR EACH ROW EXECUTE FUNCTION gateway.consent_given();
+
 CREATE TABLE gateway.refresh_token (
   digest bytea PRIMARY KEY CHECK (length(digest) = 32),
   consent_id text NOT NULL REFERENCES gateway.consent ON DELETE CASCADE,
   expires_at timestamptz NOT NULL,
-  used_at timestamptz,                                  -- rotated; whoever shows it again ends the consent
+  used_at timestamptz,                                  -- rotated; to show it again ends the consent
   created_at timestamptz NOT NULL DEFAULT now()
 );
-CREATE INDEX refresh_token_consent ON gateway.refresh_token (consent_id);
+-- For the rate of 60 refreshes a minute of each consent.
+CREATE INDEX refresh_token_consent ON gateway.refresh_token (consent_id, created_at);
 
--- An access token narrows its credential: what it may do is what both hold.
-ALTER TABLE gateway.token
-  DROP CONSTRAINT token_kind_check,
-  ADD COLUMN audience text CHECK (audience IN ('rest', 'mcp', 'a2a')),
-  ADD COLUMN scopes text[],
-  ADD COLUMN sites bigint[],
-  ADD COLUMN consent_id text,
-  ADD CONSTRAINT token_kind_check CHECK (CASE kind
-    WHEN 'installation' THEN audience IS NULL AND scopes IS NULL AND sites IS NULL AND consent_id IS NULL
-    WHEN 'access' THEN audience IS NOT NULL AND scopes IS NOT NULL AND sites IS NOT NULL AND expires_at IS NOT NULL
-    ELSE false END);
-CREATE INDEX token_consent ON gateway.token (consent_id) WHERE consent_id IS NOT NULL;
-CREATE INDEX token_expiry ON gateway.token (expires_at) WHERE kind = 'access';
--- The reference would make every token that is issued share-lock its credential's one row.
-ALTER TABLE gateway.token DROP CONSTRAINT token_credential_id_fkey;
-CREATE FUNCTION gateway.credential_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  DELETE FROM gateway.token t WHERE t.credential_id = OLD.id;
-  RETURN NULL;
-END $$;
-CREATE TRIGGER credential_deleted AFTER DELETE ON gateway.credential FOR EACH ROW
-  EXECUTE FUNCTION gateway.credential_deleted();
-
--- The ends of consent.
+-- The ends of consents.
 CREATE FUNCTION gateway.consent_ended() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE gateway.token t SET revoked_at = now() WHERE t.consent_id = NEW.id AND t.revoked_at IS NULL;
@@ -118,18 +80,10 @@ BEGIN
 END $$;
 CREATE TRIGGER person_ended AFTER UPDATE ON gateway.person FOR EACH ROW
   WHEN (NEW.disabled_at IS NOT NULL OR NEW.role NOT IN ('owner', 'admin')) EXECUTE FUNCTION gateway.person_ended();
--- Who has changed the password wants everybody out who knew the old one.
-CREATE FUNCTION gateway.person_password() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  DELETE FROM gateway.session s WHERE s.person_id = NEW.id;
-  RETURN NULL;
-END $$;
-CREATE TRIGGER person_password AFTER UPDATE ON gateway.person FOR EACH ROW
-  WHEN (NEW.password IS DISTINCT FROM OLD.password) EXECUTE FUNCTION gateway.person_password();
 
--- A credential that was revoked, or rotated, with overlap or without, or given more time after its end: what was derived
--- from it ends at once. The overlap is for the installation token and the secret, with which a client has a new token in
--- one request.
+-- What is derived from a credential ends at once when the credential is revoked, rotated, or given more time after its
+-- end. It also ends when a rotation has an overlap. The overlap is for the installation token and for the secret: with
+-- the old secret a client gets a new token in one request.
 CREATE FUNCTION gateway.credential_ended() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE gateway.consent c SET revoked_at = now(), revoked_because = 'credential'
@@ -140,12 +94,36 @@ BEGIN
 END $$;
 CREATE TRIGGER credential_ended AFTER UPDATE ON gateway.credential FOR EACH ROW
   WHEN (NEW.secret_digest <> OLD.secret_digest OR OLD.revoked_at IS NULL AND NEW.revoked_at IS NOT NULL
-    -- It had expired, and what was derived from it with it: more time does not bring that back.
+    -- The credential had expired, and with it all that was derived from it. More time does not bring that back.
     OR OLD.expires_at <= now() AND NEW.expires_at > now())
   EXECUTE FUNCTION gateway.credential_ended();
 
--- Whether a client, proved at a revision by its current secret or by the one before, is still proved. Held until the
--- commit, so that what is made for the client and the end of its credential come one after the other.
+-- A new consent, or the end of one, changes what may be known about its websites.
+CREATE FUNCTION gateway.consent_captured() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  noted text := coalesce(current_setting('gateway.captured', true), '');
+  consent gateway.consent := CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END;
+  fresh text;
+BEGIN
+  -- If the person or the credential is deleted together with the consent, the other one still names the organization.
+  SELECT string_agg(k.key, '') INTO fresh
+    FROM (SELECT p.tenant FROM gateway.person p WHERE p.id = consent.person_id
+           UNION
+          SELECT a.tenant FROM gateway.credential c JOIN gateway.installation i ON i.id = c.installation_id
+            JOIN gateway.app a ON a.id = i.app_id WHERE c.id = consent.credential_id) o
+   CROSS JOIN (SELECT DISTINCT site FROM unnest(consent.sites) AS site) w
+   CROSS JOIN LATERAL (SELECT o.tenant || '/' || w.site || '/privacy.changed ') AS k (key) WHERE strpos(noted, k.key) = 0;
+  PERFORM gateway.note_captured(noted, fresh);
+  RETURN NULL;
+END $$;
+CREATE TRIGGER capture_given AFTER INSERT ON gateway.consent FOR EACH ROW EXECUTE FUNCTION gateway.consent_captured();
+CREATE TRIGGER capture_ended AFTER UPDATE ON gateway.consent FOR EACH ROW
+  WHEN (OLD.revoked_at IS NULL AND NEW.revoked_at IS NOT NULL) EXECUTE FUNCTION gateway.consent_captured();
+CREATE TRIGGER capture_deleted AFTER DELETE ON gateway.consent FOR EACH ROW
+  WHEN (OLD.revoked_at IS NULL) EXECUTE FUNCTION gateway.consent_captured();
+
+-- The credential of a client that was proved at a revision, by its current secret or by the previous one; null if it is
+-- no longer proved. Locks the row until the commit, so that new tokens and the end of the credential do not interleave.
 CREATE FUNCTION gateway.client_proved(p_credential text, p_revision integer, p_old_secret boolean) RETURNS gateway.credential
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -158,9 +136,10 @@ BEGIN
   RETURN c;
 END $$;
 
--- Exchanges a code (RFC 6749, section 4.1.3). Answers {"refused": code} or {"consent": …, "scopes": …, "sites": …,
--- "expires_at": …}; {"refused": "stale"}: the client has to be proved anew. A code that its client has shown is used up,
--- whatever comes of it; another client's attempt leaves it as it is.
+-- Exchanges a code (RFC 6749, section 4.1.3). Answers {"refused": code} or {"scopes": …, "expires_in": …,
+-- "refresh_expires_in": …}. {"refused": "stale"}: the client must be proved again. "ended": {"consent": id, "because":
+-- as in gateway.consent.revoked_because} names the consent that a misuse has ended. A code is used up once its own
+-- client has shown it, whatever the answer is. An attempt of another client changes nothing.
 CREATE FUNCTION gateway.redeem_code(
   p_credential text, p_revision integer, p_old_secret boolean, p_code bytea, p_redirect_uri text, p_challenge text,
   p_audience text, p_access bytea, p_refresh bytea, p_lifetime interval, p_idle interval
@@ -180,7 +159,7 @@ BEGIN
   IF refused IS NOT NULL THEN
     UPDATE gateway.consent SET code_used_at = coalesce(code_used_at, now()), revoked_at = now(), revoked_because = 'code_misused'
      WHERE id = c.id;
-    RETURN json_build_object('refused', refused);
+    RETURN json_build_object('refused', refused, 'ended', json_build_object('consent', c.id, 'because', 'code_misused'));
   END IF;
   UPDATE gateway.consent SET code_used_at = now() WHERE id = c.id;
   IF c.code_expires_at <= now() OR c.expires_at <= now() THEN RETURN '{"refused": "invalid_grant"}'; END IF;
@@ -189,8 +168,9 @@ BEGIN
   RETURN gateway.give_tokens(c, k, held, p_access, CASE WHEN c.renewable THEN p_refresh END, p_lifetime, p_idle);
 END $$;
 
--- Rotates a refresh token (RFC 6749, section 6; RFC 9700, section 4.14.2). One that was rotated already ends the consent
--- and all its tokens before anybody is answered; another client's attempt changes nothing.
+-- Rotates a refresh token (RFC 6749, section 6; RFC 9700, section 4.14.2). Answers as gateway.redeem_code does. A token
+-- that was rotated before ends the consent and all its tokens before the caller is answered. An attempt of another
+-- client changes nothing. {"refused": "too_many_tokens", "wait": seconds} changes nothing either: the token stays good.
 CREATE FUNCTION gateway.rotate_refresh(
   p_credential text, p_revision integer, p_old_secret boolean, p_token bytea, p_audience text, p_scopes text[],
   p_access bytea, p_refresh bytea, p_lifetime interval, p_idle interval
@@ -200,32 +180,40 @@ DECLARE
   c gateway.consent;
   r gateway.refresh_token;
   held text[];
+  wait integer;
 BEGIN
   IF k.id IS NULL THEN RETURN '{"refused": "stale"}'; END IF;
   SELECT o.* INTO c FROM gateway.refresh_token t JOIN gateway.consent o ON o.id = t.consent_id
    WHERE t.digest = p_token AND o.credential_id = p_credential FOR UPDATE OF o;
   IF c.id IS NULL OR c.revoked_at IS NOT NULL OR c.expires_at <= now() THEN RETURN '{"refused": "invalid_grant"}'; END IF;
-  -- Under the consent's lock: what another has done with the token meanwhile is seen.
+  -- Read under the consent's lock, so that a rotation by another call is seen.
   SELECT * INTO r FROM gateway.refresh_token WHERE digest = p_token;
   IF r.used_at IS NOT NULL THEN
     UPDATE gateway.consent SET revoked_at = now(), revoked_because = 'refresh_reused' WHERE id = c.id;
-    RETURN '{"refused": "invalid_grant"}';
+    RETURN json_build_object('refused', 'invalid_grant', 'ended', json_build_object('consent', c.id, 'because', 'refresh_reused'));
   END IF;
   IF r.expires_at <= now() THEN RETURN '{"refused": "invalid_grant"}'; END IF;
   IF c.audience <> p_audience THEN RETURN '{"refused": "invalid_target"}'; END IF;
   held := gateway.held_scopes(c, k);
   IF NOT held @> coalesce(p_scopes, '{}') OR cardinality(held) = 0 THEN RETURN '{"refused": "invalid_scope"}'; END IF;
+  -- The sixtieth newest token of the last minute, also read under the lock. Tokens more than a minute in the future do
+  -- not count: they are older than a moment when the clock was set back.
+  SELECT greatest(1, ceil(extract(epoch FROM t.created_at + interval '1 minute' - now()))) INTO wait
+    FROM gateway.refresh_token t
+   WHERE t.consent_id = c.id AND t.created_at > now() - interval '1 minute' AND t.created_at < now() + interval '1 minute'
+   ORDER BY t.created_at DESC OFFSET 59 LIMIT 1;
+  IF wait IS NOT NULL THEN RETURN json_build_object('refused', 'too_many_tokens', 'wait', wait); END IF;
   UPDATE gateway.refresh_token SET used_at = now() WHERE digest = p_token;
   RETURN gateway.give_tokens(c, k, coalesce(p_scopes, held), p_access, p_refresh, p_lifetime, p_idle);
 END $$;
 
--- What both a consent and its credential hold.
+-- The scopes that both a consent and its credential hold.
 CREATE FUNCTION gateway.held_scopes(c gateway.consent, k gateway.credential) RETURNS text[] LANGUAGE plpgsql AS $$
 BEGIN
   RETURN ARRAY(SELECT s FROM unnest(c.scopes) AS s WHERE s = ANY (k.scopes));
 END $$;
 
--- The tokens of a consent, none of which outlives it or its credential.
+-- Makes the tokens of a consent. No token outlives the consent or its credential.
 CREATE FUNCTION gateway.give_tokens(
   c gateway.consent, k gateway.credential, p_scopes text[], p_access bytea, p_refresh bytea, p_lifetime interval,
   p_idle interval
@@ -244,4 +232,31 @@ BEGIN
     'scopes', p_scopes,
     'expires_in', floor(extract(epoch FROM access_until - now())),
     'refresh_expires_in', CASE WHEN p_refresh IS NOT NULL THEN floor(extract(epoch FROM refresh_until - now())) END);
+END $$;
+
+-- Sets a person's password, null for none, and ends the person's consents if p_end_consents says so. Returns how many
+-- of the ended consents were active (as src/store/administration/consents.ts counts them), or null if there is no such
+-- person. Changes the person's row first: a consent that is being given is then recorded already, and ended too, or is
+-- never recorded, because its session is gone.
+CREATE FUNCTION gateway.set_password(p_person text, p_password text, p_end_consents boolean) RETURNS integer
+LANGUAGE plpgsql AS $$
+DECLARE
+  active integer := 0;
+BEGIN
+  UPDATE gateway.person SET password = p_password WHERE id = p_person;
+  IF NOT FOUND THEN RETURN NULL; END IF;
+  IF p_end_consents THEN
+    WITH ended AS (
+      UPDATE gateway.consent c SET revoked_at = now(), revoked_because = 'revoked'
+       WHERE c.person_id = p_person AND c.revoked_at IS NULL AND c.expires_at > now() RETURNING c.*
+    )
+    SELECT count(*) INTO active FROM ended c JOIN gateway.credential k ON k.id = c.credential_id
+     WHERE k.expires_at > now()
+       AND CASE WHEN c.code_used_at IS NULL THEN c.code_expires_at > now()
+                ELSE EXISTS (SELECT FROM gateway.token t
+                              WHERE t.consent_id = c.id AND t.revoked_at IS NULL AND t.expires_at > now())
+                  OR EXISTS (SELECT FROM gateway.refresh_token r
+                              WHERE r.consent_id = c.id AND r.used_at IS NULL AND r.expires_at > now()) END;
+  END IF;
+  RETURN active;
 END $$;

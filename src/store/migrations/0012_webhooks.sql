@@ -1,5 +1,5 @@
--- Webhooks (contract, Webhooks; decisions, section 15). An endpoint takes the receipts of one website, under one credential,
--- behind a position of its own; each that it wants becomes a delivery, and deliveries are attempted under leases.
+-- Webhooks. An endpoint takes the receipts of one website, under one credential, from a position of its own. Each
+-- receipt that it wants becomes a delivery. Deliveries are attempted under leases.
 CREATE TABLE gateway.webhook_endpoint (
   id text PRIMARY KEY CHECK (id ~ '^whk_[a-f0-9]{32}$'),
   credential_id text NOT NULL REFERENCES gateway.credential ON DELETE CASCADE,
@@ -9,14 +9,14 @@ CREATE TABLE gateway.webhook_endpoint (
   description text NOT NULL DEFAULT '' CHECK (length(description) <= 240),
   enabled boolean NOT NULL DEFAULT true,
   disabled_because text CHECK (disabled_because IN ('owner', 'gone', 'failing')),
-  secret text NOT NULL,                                -- sealed by the operator's keys (auth/keys.ts), as is the next one
+  secret text NOT NULL,                                -- sealed with the operator's keys (src/auth/keys.ts), like old_secret
   old_secret text,
   old_secret_until timestamptz,
-  position bigint NOT NULL,                            -- of the journal, up to which receipts have become deliveries
-  failing_since timestamptz,                           -- first failed attempt since the last one that was accepted,
-  failed_at timestamptz,                               -- and the last one
-  gap_since timestamptz,                               -- since when receipts were lost to the receiver that it has not been told of
-  losses bigint NOT NULL DEFAULT 0,                    -- how often: who was told of a gap was told of these
+  position bigint NOT NULL,                            -- of the journal; receipts up to it have become deliveries
+  failing_since timestamptz,                           -- the first failed attempt since the last accepted one,
+  failed_at timestamptz,                               -- and the last failed attempt
+  gap_since timestamptz,                               -- since when receipts were lost, of which the receiver does not know
+  losses bigint NOT NULL DEFAULT 0,                    -- how many losses; an accepted attempt has told those of its claim
   created_at timestamptz NOT NULL DEFAULT now(),
   updated_at timestamptz NOT NULL DEFAULT now(),
   CHECK (enabled = (disabled_because IS NULL)),
@@ -26,7 +26,8 @@ CREATE TABLE gateway.webhook_endpoint (
 CREATE INDEX webhook_endpoint_credential ON gateway.webhook_endpoint (credential_id);
 CREATE INDEX webhook_endpoint_website ON gateway.webhook_endpoint (tenant, site);
 
--- What is sent, and the log of it. Times of a receipt are copied: the journal may be trimmed before the last attempt.
+-- What is sent, and the log of it. The times of a receipt are copied, because the journal may be trimmed before the
+-- last attempt.
 CREATE TABLE gateway.webhook_delivery (
   id text PRIMARY KEY DEFAULT 'whd_' || replace(gen_random_uuid()::text, '-', '') CHECK (id ~ '^whd_[a-f0-9]{32}$'),
   endpoint_id text NOT NULL REFERENCES gateway.webhook_endpoint ON DELETE CASCADE,
@@ -37,10 +38,10 @@ CREATE TABLE gateway.webhook_delivery (
   recorded_at timestamptz NOT NULL,
   test boolean NOT NULL DEFAULT false,
   status text NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'delivered', 'failed', 'dropped')),
-  attempts integer NOT NULL DEFAULT 0,                 -- ever begun: an attempt's number here is what fences its outcome
-  attempts_before integer NOT NULL DEFAULT 0,          -- of them before the last replay, or given back without a request
+  attempts integer NOT NULL DEFAULT 0,                 -- ever begun; the number of an attempt fences its outcome
+  attempts_before integer NOT NULL DEFAULT 0,          -- of these, before the last replay, or given back without a request
   replayed boolean NOT NULL DEFAULT false,
-  due_at timestamptz NOT NULL,                         -- of the next attempt; while one is under way, the end of its lease
+  due_at timestamptz NOT NULL,                         -- of the next attempt; during an attempt, the end of its lease
   lease_until timestamptz,
   attempted_at timestamptz,
   response_status integer,
@@ -55,7 +56,7 @@ CREATE INDEX webhook_delivery_due ON gateway.webhook_delivery (endpoint_id, due_
 CREATE INDEX webhook_delivery_log ON gateway.webhook_delivery (endpoint_id, created_at);
 CREATE INDEX webhook_delivery_ended ON gateway.webhook_delivery (ended_at);
 
--- As src/events/receipts.ts makes it: HMAC-SHA256 of website and position, the padded keys given.
+-- The event id that src/events/receipts.ts makes: HMAC-SHA256 of website and position, with the padded keys given.
 CREATE FUNCTION gateway.event_id(p_inner bytea, p_outer bytea, p_tenant bigint, p_site bigint, p_position bigint) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
   SELECT 'evt_' || encode(sha256(p_outer || sha256(p_inner ||
@@ -67,8 +68,8 @@ CREATE FUNCTION gateway.asks_for(p_types text[], p_type text) RETURNS boolean LA
   SELECT p_type = ANY (p_types) OR split_part(p_type, '.', 1) || '.*' = ANY (p_types)
 $$;
 
--- Whether the credential may be told of the website's changes now: as for pulled events, it is usable, unrestricted, and
--- holds the website and both scopes.
+-- Whether the credential may be told of the website's changes now. As for pulled events, it must be usable and
+-- unrestricted, and hold the website and both scopes.
 CREATE FUNCTION gateway.may_be_told(p_credential text, p_tenant bigint, p_site bigint) RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT EXISTS (
     SELECT FROM gateway.credential c
@@ -79,15 +80,28 @@ CREATE FUNCTION gateway.may_be_told(p_credential text, p_tenant bigint, p_site b
        AND c.channel_ids IS NULL AND c.team_ids IS NULL AND c.subsite_ids IS NULL)
 $$;
 
--- Receipts that were recorded at that time or later are lost to the receiver; null: none are. The endpoint's row is locked by
--- the caller.
+-- Families that a subscription or an enabled endpoint names, on websites that exist.
+CREATE FUNCTION gateway.watched_families() RETURNS TABLE (tenant bigint, site bigint, family text) LANGUAGE sql STABLE AS $$
+  SELECT w.tenant, w.site, f.family
+    FROM gateway.subscription s
+    JOIN platform.website w ON w.tenant = s.tenant AND w.site = ANY (s.sites)
+    CROSS JOIN unnest(gateway.families_of(s.event_types)) AS f (family)
+   WHERE gateway.has_reader(s)
+  UNION
+  SELECT e.tenant, e.site, f.family
+    FROM gateway.webhook_endpoint e CROSS JOIN unnest(gateway.families_of(e.event_types)) AS f (family)
+   WHERE e.enabled AND gateway.may_be_told(e.credential_id, e.tenant, e.site)
+$$;
+
+-- Notes that receipts recorded at p_since or later are lost to the receiver; null: none are. The caller locks the
+-- endpoint's row.
 CREATE FUNCTION gateway.lose_webhooks(p_endpoint text, p_since timestamptz) RETURNS void LANGUAGE sql AS $$
   UPDATE gateway.webhook_endpoint SET gap_since = least(gap_since, p_since), losses = losses + 1
    WHERE id = p_endpoint AND p_since IS NOT NULL
 $$;
 
--- Nothing that is queued goes out any more, and with p_rest, nothing that would be queued next. What is under way keeps its
--- lease and has its outcome. The endpoint's row is locked by the caller.
+-- Drops everything that is queued and, with p_rest, everything that would be queued next. An attempt that is under way
+-- keeps its lease and gets its outcome. The caller locks the endpoint's row.
 CREATE FUNCTION gateway.drop_webhook_queue(e gateway.webhook_endpoint, p_rest boolean) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   since timestamptz;
@@ -110,12 +124,13 @@ BEGIN
   SELECT * INTO e FROM gateway.webhook_endpoint x WHERE x.id = p_endpoint AND x.enabled;
   IF NOT FOUND THEN RETURN; END IF;
   PERFORM gateway.drop_webhook_queue(e, true);
-  PERFORM gateway.lose_webhooks(e.id, now()); -- and what will be recorded
+  PERFORM gateway.lose_webhooks(e.id, now()); -- and all that is recorded from now on
   UPDATE gateway.webhook_endpoint SET enabled = false, disabled_because = p_because, updated_at = now() WHERE id = e.id;
 END $$;
 
--- Sets what is not null, all at once. What waits for another website, or when the endpoint is disabled, is dropped; one that is
--- enabled takes what is recorded from now on. Whether it failed is said of its address: another one begins anew.
+-- Sets what is not null, all at once. Drops what is queued if the website changes or the endpoint is disabled. An
+-- endpoint that is enabled takes what is recorded from now on. Failures belong to an address: a new address starts
+-- without any.
 CREATE FUNCTION gateway.update_webhook(
   p_endpoint text, p_credential text, p_tenant bigint, p_site bigint, p_url text, p_types text[], p_description text, p_enabled boolean
 ) RETURNS void LANGUAGE plpgsql AS $$
@@ -144,10 +159,11 @@ BEGIN
    WHERE x.id = e.id;
 END $$;
 
--- Makes deliveries of the receipts behind an endpoint's position, and moves the position past them, in one step. No more
--- than `n` receipts, and none while 1,000 deliveries wait for their first attempt, or 10,000 at all: those of held families
--- and those that failed hold nothing back sooner, and replays never do. The rest is in the journal. The endpoint's row is
--- locked by the caller; how many receipts it was moved past.
+-- Makes deliveries of the receipts after an endpoint's position, and moves the position past them, in one step. Takes
+-- at most `n` receipts, and none while 1,000 deliveries wait for their first attempt, or 10,000 wait at all. Deliveries
+-- of held families and deliveries that failed count only for the 10,000; replays never count. The other receipts stay
+-- in the journal. The caller locks the endpoint's row. Returns how many positions the endpoint was moved, at most the
+-- largest integer: each `gateway restored` leaps by 1,000 million positions.
 CREATE FUNCTION gateway.queue_webhooks(e gateway.webhook_endpoint, p_inner bytea, p_outer bytea, p_first interval, n integer)
 RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
@@ -171,16 +187,17 @@ BEGIN
     FROM gateway.journal j
    WHERE j.tenant = e.tenant AND j.site = e.site AND j.position > after AND j.position <= upto
      AND gateway.asks_for(e.event_types, j.event_type)
-  ON CONFLICT (endpoint_id, event_id) DO NOTHING; -- a replay was there before
+  ON CONFLICT (endpoint_id, event_id) DO NOTHING; -- a replay came first
   UPDATE gateway.webhook_endpoint SET position = upto WHERE id = e.id;
-  -- Where retention was faster, maybe just now, what it took is lost to the receiver. It was recorded after the endpoint was made.
+  -- Receipts that retention has removed, maybe just now, are lost to the receiver. They were recorded after the
+  -- endpoint was made; nothing else is known of their time.
   PERFORM gateway.lose_webhooks(e.id, e.created_at)
      FROM gateway.journal_head x WHERE x.tenant = e.tenant AND x.site = e.site AND x.trimmed > e.position;
-  RETURN upto - e.position;
+  RETURN least(upto - e.position, 2147483647);
 END $$;
 
--- One delivery as its sender needs it; times in Unix milliseconds, `at` is now: receivers compare it with their clock, so that
--- it must not be that of a replica that runs ahead.
+-- One delivery as its sender needs it, with times in Unix milliseconds. `at` is now: receivers compare it with their
+-- clock, so it must not come from a replica whose clock is fast.
 CREATE FUNCTION gateway.webhook_claim(d gateway.webhook_delivery, e gateway.webhook_endpoint) RETURNS json LANGUAGE sql VOLATILE AS $$
   SELECT json_build_object(
     'at', floor(extract(epoch FROM clock_timestamp()) * 1000), 'id', d.id, 'attempt', d.attempts, 'number', d.attempts - d.attempts_before, 'endpoint', e.id, 'url', e.url,
@@ -191,11 +208,12 @@ CREATE FUNCTION gateway.webhook_claim(d gateway.webhook_delivery, e gateway.webh
       'occurred_at', floor(extract(epoch FROM d.occurred_at) * 1000), 'recorded_at', floor(extract(epoch FROM d.recorded_at) * 1000)))
 $$;
 
--- A round of the dispatcher on any replica: drops what may not be told any more, queues new receipts, and leases due
--- deliveries to the caller, at most p_seats, of one endpoint at most p_cap at a time over all replicas (2 while it fails).
--- The last p_reserved seats are for endpoints that have nothing under way, two each: those that hang cannot take them all.
--- An attempt is counted here, before it begins. Endpoints that another replica is at are left to it. A round has a time for
--- each of its works, whatever there is to do: what it has done by then stands, and `more` says that there is more.
+-- A round of the dispatcher on any replica. Drops what may not be told any more, queues new receipts, and leases due
+-- deliveries to the caller: at most p_seats, and of one endpoint at most p_cap at a time over all replicas (2 while it
+-- fails). The last p_reserved seats are for endpoints that have nothing under way, two each, so that slow endpoints
+-- cannot take all. An attempt is counted here, before it begins. Endpoints that another replica has locked are left to
+-- that replica. Each part of a round has a time limit. What it has done by then stands, and `more` says that work is
+-- left.
 CREATE FUNCTION gateway.claim_webhooks(
   p_inner bytea, p_outer bytea, p_seats integer, p_reserved integer, p_cap integer, p_attempts integer, p_first interval, p_lease interval
 ) RETURNS TABLE (claims json, more boolean) LANGUAGE plpgsql
@@ -214,7 +232,7 @@ DECLARE
 BEGIN
   more := false;
   FOR e IN SELECT x.* FROM gateway.webhook_endpoint x
-            -- In this order: of a thousand endpoints most have nothing to do.
+            -- CASE keeps the cheap test first: most of a thousand endpoints have nothing to do.
             WHERE CASE WHEN EXISTS (SELECT FROM gateway.webhook_delivery d WHERE d.endpoint_id = x.id AND d.status = 'pending')
                        THEN NOT gateway.may_be_told(x.credential_id, x.tenant, x.site) ELSE false END
               FOR NO KEY UPDATE SKIP LOCKED LOOP
@@ -223,8 +241,8 @@ BEGIN
     EXIT WHEN more;
   END LOOP;
   began := clock_timestamp();
-  -- Those that fail come after the others, then those that are far behind, and else at random, so that with few seats or little
-  -- time left nobody is always last.
+  -- Endpoints that fail come last, and endpoints that are far behind before them. The order is otherwise random, so
+  -- that no endpoint is always last when seats or time are short.
   FOR e IN SELECT x.* FROM gateway.webhook_endpoint x
              LEFT JOIN gateway.journal_head h ON h.tenant = x.tenant AND h.site = x.site
             WHERE x.enabled AND CASE WHEN h.position > x.position
@@ -242,9 +260,9 @@ BEGIN
       progress := progress OR moved > 0;
       more := more OR moved >= 200;
     ELSE
-      more := more OR progress; -- where nothing could be queued for all of that time, the next round is soon enough
+      more := more OR progress; -- if nothing was queued in all of that time, the next round is soon enough
     END IF;
-    -- The last attempt's process is lost, or the test's, which is attempted once.
+    -- These have had their last attempt, and its process is lost. A test has one attempt only.
     WITH lost AS (
       UPDATE gateway.webhook_delivery d SET status = 'failed', error = 'interrupted', ended_at = now(), lease_until = NULL
        WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.due_at <= now()
@@ -257,7 +275,7 @@ BEGIN
     free := least(CASE WHEN e.failing_since IS NULL THEN p_cap ELSE 2 END - under_way,
                   greatest(seats - p_reserved, CASE WHEN under_way = 0 AND e.failing_since IS NULL THEN least(seats, 2) END));
     CONTINUE WHEN free <= 0;
-    SELECT * INTO e FROM gateway.webhook_endpoint x WHERE x.id = e.id; -- with the gap that may just have been found
+    SELECT * INTO e FROM gateway.webhook_endpoint x WHERE x.id = e.id; -- gap_since may be new
     WITH due AS (
       SELECT d.id FROM gateway.webhook_delivery d
        WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.due_at <= now() AND (d.tenant, d.site) = (e.tenant, e.site)
@@ -277,10 +295,11 @@ BEGIN
   RETURN NEXT;
 END $$;
 
--- Outcomes of attempts: [{id, endpoint, url, attempt, delivered, unused, wait, gone, status, error, losses}], `wait` in seconds
--- until the next attempt, null where there is none. An outcome whose attempt is not the last one begun changes nothing, and
--- one of another address than the endpoint's says nothing of the endpoint. An unused attempt was none, and is given back.
--- Returns how many were taken, and the ids of those that are left because somebody holds their endpoint: nobody is waited for.
+-- Outcomes of attempts: [{id, endpoint, url, attempt, delivered, unused, wait, gone, status, error, losses}]. `wait` is
+-- the time to the next attempt in seconds, null if there is none. An outcome of an older attempt than the last one
+-- changes nothing. An outcome of another address than the endpoint's says nothing about the endpoint. An unused attempt
+-- made no request and is given back. Returns how many outcomes were taken, and the ids of those that are left because
+-- their endpoint is locked: this waits for nobody.
 CREATE FUNCTION gateway.settle_webhooks(p_results jsonb, p_patience interval) RETURNS TABLE (taken integer, later text[]) LANGUAGE plpgsql
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
@@ -288,9 +307,9 @@ DECLARE
   held text[];
   tired boolean;
 BEGIN
-  -- An outcome that a crash of the server takes away is found again by another attempt.
+  -- If a crash of the server loses an outcome, another attempt finds it again.
   PERFORM set_config('synchronous_commit', 'off', true);
-  -- Endpoints before deliveries, as everybody does.
+  -- Lock endpoints before deliveries, as every statement does.
   SELECT array_agg(l.id) INTO held FROM (
     SELECT x.id FROM gateway.webhook_endpoint x
      WHERE x.id = ANY (ARRAY(SELECT r ->> 'endpoint' FROM jsonb_array_elements(p_results) AS r)) FOR NO KEY UPDATE SKIP LOCKED) l;
@@ -301,7 +320,7 @@ BEGIN
     WITH result AS (
       SELECT r.*, d.recorded_at, d.test, r.delivered AND r.url = x.url AS reached,
              NOT r.delivered AND NOT r.unused AND r.url = x.url AS failed,
-             -- A replay that came meanwhile asks for attempts of its own.
+             -- A replay that came meanwhile gets attempts of its own.
              CASE WHEN r.attempt <= d.attempts_before THEN 0 ELSE coalesce(r.wait, 0) END AS pause,
              CASE WHEN r.delivered THEN 'delivered' WHEN d.status = 'dropped' THEN 'dropped'
                   WHEN r.wait IS NOT NULL OR r.attempt <= d.attempts_before THEN 'pending' ELSE 'failed' END AS outcome
@@ -309,7 +328,7 @@ BEGIN
           id text, endpoint text, url text, attempt integer, delivered boolean, unused boolean, wait double precision, gone boolean,
           status integer, error text, losses bigint)
         JOIN gateway.webhook_endpoint x ON x.id = r.endpoint
-        JOIN gateway.webhook_delivery d ON d.id = r.id AND d.attempts = r.attempt -- by its id alone: not by all of the endpoint's
+        JOIN gateway.webhook_delivery d ON d.id = r.id AND d.attempts = r.attempt -- by id alone, not through all deliveries of the endpoint
        WHERE x.id = ANY (held) AND d.status IN ('pending', 'dropped') AND (NOT r.unused OR d.lease_until IS NOT NULL)
     ), settled AS (
       UPDATE gateway.webhook_delivery d
@@ -325,11 +344,11 @@ BEGIN
   LOOP
     taken := taken + e.n;
     PERFORM gateway.lose_webhooks(e.id, e.lost);
-    -- Three days without a delivery are no failure: another attempt has failed within one, or this was the last.
+    -- Three days without a delivery are no failure. An attempt must have failed within a day, or a delivery for good.
     tired := e.failed AND NOT e.reached AND EXISTS (
       SELECT FROM gateway.webhook_endpoint x WHERE x.id = e.id AND x.failing_since <= now() - p_patience
          AND (e.lost IS NOT NULL OR x.failed_at > now() - interval '1 day'));
-    -- Only what changes: a healthy endpoint's row stays as it is.
+    -- Only rows that change: the row of a healthy endpoint stays as it is.
     UPDATE gateway.webhook_endpoint x
        SET failing_since = CASE WHEN NOT e.reached THEN coalesce(x.failing_since, now()) END,
            failed_at = CASE WHEN NOT e.reached THEN now() END,
@@ -343,8 +362,9 @@ BEGIN
   RETURN NEXT;
 END $$;
 
--- Queues receipts again, or for the first time: one by its id, or those recorded in a span of time that the endpoint asks
--- for, the oldest n of the last seven days. What waits already, or is under way, is left to it.
+-- Queues receipts again, or for the first time: one by its id, or those that were recorded in a span of time. Of a span
+-- it takes the oldest n of the last seven days that the endpoint asks for. Leaves deliveries alone that wait or are
+-- under way.
 CREATE FUNCTION gateway.replay_webhooks(
   p_endpoint text, p_inner bytea, p_outer bytea, p_event text, p_since timestamptz, p_until timestamptz, n integer
 ) RETURNS TABLE (refused text, receipts integer, queued integer) LANGUAGE plpgsql AS $$
@@ -352,13 +372,17 @@ DECLARE
   e gateway.webhook_endpoint;
   place bigint;
 BEGIN
-  -- Before anything is locked: who is not in the log is looked for in all of the journal.
+  -- Before any lock, because an event that is not in the log is searched in the whole journal of the website. The
+  -- website is read first: a join made the event id of every receipt of all websites when the planner held the journal
+  -- for small.
   IF p_event IS NOT NULL THEN
     SELECT d.position INTO place FROM gateway.webhook_delivery d
      WHERE d.endpoint_id = p_endpoint AND d.event_id = p_event AND NOT d.test;
     IF NOT FOUND THEN
-      SELECT j.position INTO place FROM gateway.webhook_endpoint x JOIN gateway.journal j ON j.tenant = x.tenant AND j.site = x.site
-       WHERE x.id = p_endpoint AND gateway.event_id(p_inner, p_outer, j.tenant, j.site, j.position) = p_event LIMIT 1;
+      SELECT * INTO e FROM gateway.webhook_endpoint x WHERE x.id = p_endpoint;
+      SELECT j.position INTO place FROM gateway.journal j
+       WHERE j.tenant = e.tenant AND j.site = e.site
+         AND gateway.event_id(p_inner, p_outer, j.tenant, j.site, j.position) = p_event LIMIT 1;
     END IF;
   END IF;
   SELECT * INTO e FROM gateway.webhook_endpoint x WHERE x.id = p_endpoint FOR NO KEY UPDATE;
@@ -378,23 +402,10 @@ BEGIN
       SELECT e.id, r.event_id, r.tenant, r.site, r.position, r.event_type, r.occurred_at, r.recorded_at, now(), true FROM receipt r
       ON CONFLICT (endpoint_id, event_id) DO UPDATE
         SET status = 'pending', attempts_before = d.attempts, replayed = true, ended_at = NULL, response_status = NULL, error = NULL,
-            due_at = greatest(now(), d.lease_until) -- an attempt may be under way that was dropped
+            due_at = greatest(now(), d.lease_until) -- an attempt that was dropped may be under way
         WHERE d.status <> 'pending'
       RETURNING 1
     ) SELECT (SELECT count(*) FROM receipt), (SELECT count(*) FROM put) INTO receipts, queued;
   END IF;
   RETURN NEXT;
 END $$;
-
--- Of the websites that there are, families that a subscription or an enabled endpoint names.
-CREATE OR REPLACE FUNCTION gateway.watched_families() RETURNS TABLE (tenant bigint, site bigint, family text) LANGUAGE sql STABLE AS $$
-  SELECT w.tenant, w.site, f.family
-    FROM gateway.subscription s
-    JOIN platform.website w ON w.tenant = s.tenant AND w.site = ANY (s.sites)
-    CROSS JOIN unnest(gateway.families_of(s.event_types)) AS f (family)
-   WHERE gateway.has_reader(s)
-  UNION
-  SELECT e.tenant, e.site, f.family
-    FROM gateway.webhook_endpoint e CROSS JOIN unnest(gateway.families_of(e.event_types)) AS f (family)
-   WHERE e.enabled AND gateway.may_be_told(e.credential_id, e.tenant, e.site)
-$$;

@@ -1,0 +1,280 @@
+-- The tasks of A2A. One row is one task. It lives for 15 minutes, or until its sender's token or credential ends, and
+-- is then deleted. Arguments may hold customer text and are not stored: the process that accepted a task keeps them in
+-- memory and holds the task under a lease. No other process can take over a task whose lease has lapsed; it can only
+-- end it. So the task's state is fence enough, and there is no epoch.
+CREATE TABLE gateway.task (
+  id text PRIMARY KEY CHECK (id ~ '^task_[a-f0-9]{32}$'),
+  installation_id text NOT NULL,
+  credential_id text NOT NULL,
+  message bytea NOT NULL UNIQUE CHECK (length(message) = 32), -- HMAC of credential and messageId
+  fingerprint bytea NOT NULL CHECK (length(fingerprint) = 32), -- HMAC of skill and arguments
+  -- SHA-256 of what the sender might see and do. A caller with other grants does not get the artifact.
+  grants bytea NOT NULL CHECK (length(grants) = 32),
+  context_id text NOT NULL CHECK (context_id ~ '^[ -~]{1,128}$'),
+  skill text NOT NULL,
+  website_id text,
+  state text NOT NULL CHECK (state IN ('submitted', 'working', 'completed', 'failed', 'canceled')),
+  state_at timestamptz NOT NULL,
+  failure text,                                        -- a code, never a message
+  artifact json CHECK (octet_length(artifact::text) <= 131072), -- json keeps the order of members, as in REST
+  owner text NOT NULL,                                 -- the process that has the arguments
+  -- The failure of a task whose process is lost. A task that writes may have written.
+  lost_as text NOT NULL CHECK (lost_as IN ('interrupted', 'outcome_unknown')),
+  lease_until timestamptz,                             -- null: ended
+  created_at timestamptz NOT NULL,
+  expires_at timestamptz NOT NULL,
+  CHECK ((failure IS NOT NULL) = (state = 'failed')),
+  CHECK ((artifact IS NOT NULL) = (state = 'completed')),
+  CHECK ((lease_until IS NOT NULL) = (state IN ('submitted', 'working')))
+);
+CREATE INDEX task_installation ON gateway.task (installation_id, expires_at);
+CREATE INDEX task_expiry ON gateway.task (expires_at);
+CREATE INDEX task_lease ON gateway.task (lease_until) WHERE lease_until IS NOT NULL;
+
+-- Whatever makes a change: an ended task stays ended, and a running task does not wait again.
+CREATE FUNCTION gateway.task_ended() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'task % is %', OLD.id, OLD.state;
+END $$;
+CREATE TRIGGER task_ended BEFORE UPDATE ON gateway.task FOR EACH ROW
+  WHEN (OLD.lease_until IS NULL OR OLD.state = 'working' AND NEW.state = 'submitted')
+  EXECUTE FUNCTION gateway.task_ended();
+
+-- One transaction at a time for an installation, over all replicas. What it counts stays true until its commit.
+CREATE FUNCTION gateway.lock_tasks(p_installation text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtextextended('task ' || p_installation, 0));
+END $$;
+
+-- Accepts a task, once for each message. Verdicts: new (also if this very id was accepted before), known (the same
+-- message), conflict (the same message with other arguments), full (p_most unexpired tasks; retry_after: seconds to the
+-- next expiry) or stale (the authority must be proved again). The task starts at once if p_start says that its process
+-- has a place and no other task of the installation goes first.
+CREATE FUNCTION gateway.accept_task(
+  p_digest bytea, p_revision integer, p_id text, p_installation text, p_credential text, p_message bytea,
+  p_fingerprint bytea, p_grants bytea, p_context text, p_skill text, p_website text, p_owner text,
+  p_lost_as text, p_lifetime interval, p_lease interval, p_most integer, p_running integer, p_start boolean
+) RETURNS TABLE (verdict text, retry_after integer, task gateway.task) LANGUAGE plpgsql AS $$
+DECLARE
+  moment timestamptz;
+  last timestamptz;
+  held integer;
+  ahead integer;
+  next timestamptz;
+BEGIN
+  -- A caller who waits gets the result only after end_task has committed. That commit is flushed, with all that was
+  -- written before. A crash of the store before that loses a task without a result. Its message then makes another
+  -- task.
+  IF p_start THEN PERFORM set_config('synchronous_commit', 'off', true); END IF;
+  PERFORM gateway.lock_tasks(p_installation);
+  moment := date_trunc('milliseconds', clock_timestamp());
+  SELECT least(moment + p_lifetime, t.expires_at, c.expires_at) INTO last
+    FROM gateway.token t JOIN gateway.credential c ON c.id = t.credential_id
+   WHERE t.digest = p_digest AND t.revoked_at IS NULL AND c.revision = p_revision AND c.revoked_at IS NULL;
+  IF last IS NULL OR last <= moment THEN
+    verdict := 'stale';
+    RETURN NEXT;
+    RETURN;
+  END IF;
+  DELETE FROM gateway.task k WHERE k.message = p_message AND k.expires_at <= moment;
+  SELECT * INTO task FROM gateway.task k WHERE k.message = p_message;
+  IF task.id IS NOT NULL THEN
+    verdict := CASE WHEN task.id = p_id THEN 'new' WHEN task.fingerprint = p_fingerprint THEN 'known'
+                    ELSE 'conflict' END;
+    RETURN NEXT;
+    RETURN;
+  END IF;
+  -- Waiting tasks that a process still holds go first.
+  SELECT count(*), count(*) FILTER (WHERE k.state = 'working' OR k.state = 'submitted' AND k.lease_until > moment),
+         min(k.expires_at)
+    INTO held, ahead, next
+    FROM gateway.task k WHERE k.installation_id = p_installation AND k.expires_at > moment;
+  IF held >= p_most THEN
+    verdict := 'full';
+    retry_after := greatest(1, ceil(extract(epoch FROM next - moment)));
+    RETURN NEXT;
+    RETURN;
+  END IF;
+  -- A task that starts in this statement was submitted too, but nobody could have seen that state.
+  INSERT INTO gateway.task
+    (id, installation_id, credential_id, message, fingerprint, grants, context_id, skill, website_id, state, state_at, owner,
+     lost_as, lease_until, created_at, expires_at)
+  VALUES (p_id, p_installation, p_credential, p_message, p_fingerprint, p_grants, p_context, p_skill, p_website,
+          CASE WHEN p_start AND ahead < p_running THEN 'working' ELSE 'submitted' END, moment, p_owner,
+          p_lost_as, moment + p_lease, moment, last)
+  RETURNING * INTO task;
+  verdict := 'new';
+  RETURN NEXT;
+END $$;
+
+-- Starts waiting tasks of one process, at most p_seats, within the installation's places. The oldest tasks of all
+-- replicas go first, without those whose replica let them lapse.
+CREATE FUNCTION gateway.start_tasks(
+  p_installation text, p_owner text, p_lease interval, p_running integer, p_seats integer
+) RETURNS SETOF gateway.task LANGUAGE plpgsql AS $$
+DECLARE
+  moment timestamptz;
+BEGIN
+  PERFORM gateway.lock_tasks(p_installation);
+  moment := date_trunc('milliseconds', clock_timestamp());
+  RETURN QUERY
+    UPDATE gateway.task k SET state = 'working', state_at = moment, lease_until = moment + p_lease
+     WHERE k.state = 'submitted' AND k.id IN (
+       SELECT f.id FROM (
+         SELECT w.id, w.owner, w.created_at FROM gateway.task w
+          WHERE w.installation_id = p_installation AND w.state = 'submitted' AND w.expires_at > moment AND w.lease_until > moment
+          ORDER BY w.created_at, w.id
+          LIMIT greatest(0, p_running - (SELECT count(*) FROM gateway.task r WHERE r.installation_id = p_installation
+                                            AND r.state = 'working' AND r.expires_at > moment))) f
+        WHERE f.owner = p_owner ORDER BY f.created_at, f.id LIMIT p_seats)
+    RETURNING k.*;
+END $$;
+
+-- Publishes the artifact of a task, or ends it with a failure's code, under the authority of this moment. Returns the
+-- task as it is then. A task that has ended before, or has expired, does not change.
+CREATE FUNCTION gateway.end_task(p_id text, p_digest bytea, p_revision integer, p_artifact json, p_failure text)
+RETURNS gateway.task LANGUAGE plpgsql AS $$
+DECLARE
+  task gateway.task;
+  reason text;
+BEGIN
+  SELECT * INTO task FROM gateway.task k WHERE k.id = p_id FOR UPDATE;
+  IF task.lease_until IS NULL OR task.expires_at <= clock_timestamp() THEN RETURN task; END IF;
+  -- After the lock of the row, because the statement may have waited for it.
+  reason := coalesce(gateway.authority_lost(p_digest, p_revision), p_failure);
+  UPDATE gateway.task k
+     SET state = CASE WHEN reason IS NULL THEN 'completed' ELSE 'failed' END, failure = reason,
+         artifact = CASE WHEN reason IS NULL THEN p_artifact END,
+         state_at = date_trunc('milliseconds', clock_timestamp()), lease_until = NULL
+   WHERE k.id = p_id AND k.state IN ('submitted', 'working')
+  RETURNING * INTO task;
+  RETURN task;
+END $$;
+
+-- Tasks that are accepted, or end, at about the same time go in together: one statement, one transaction and one flush
+-- of the WAL for all of them (group commit). A batch waits for nobody. It leaves a task whose rows or lock are held, or
+-- that cannot simply pass, to the statement for one task. That statement has an answer for each case. So no batch is
+-- part of a deadlock, and no task waits for the rows of another. Both functions look up by keys, whatever the tables
+-- held when they were planned.
+
+-- Accepts the new tasks among these, as accept_task does; of two with the same message, the first. Returns only those.
+CREATE FUNCTION gateway.accept_tasks(
+  p_ids text[], p_digests bytea[], p_revisions integer[], p_installations text[], p_credentials text[],
+  p_messages bytea[], p_fingerprints bytea[], p_grants bytea[], p_contexts text[], p_skills text[], p_websites text[],
+  p_lost_as text[], p_starts boolean[], p_owner text, p_lifetime interval, p_lease interval, p_most integer,
+  p_running integer
+) RETURNS SETOF gateway.task LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
+DECLARE
+  free text[];
+  moment timestamptz;
+BEGIN
+  -- As in accept_task. If a caller can see one of them before it has ended, all are flushed.
+  IF true = ALL (p_starts) THEN PERFORM set_config('synchronous_commit', 'off', true); END IF;
+  free := ARRAY(SELECT i.id FROM (SELECT DISTINCT u.id FROM unnest(p_installations) AS u (id)) i
+                 WHERE pg_try_advisory_xact_lock(hashtextextended('task ' || i.id, 0)));
+  moment := date_trunc('milliseconds', clock_timestamp());
+  RETURN QUERY
+    INSERT INTO gateway.task
+      (id, installation_id, credential_id, message, fingerprint, grants, context_id, skill, website_id, state, state_at, owner,
+       lost_as, lease_until, created_at, expires_at)
+    SELECT g.id, g.installation, g.credential, g.message, g.fingerprint, g.grants, g.context, g.skill, g.website,
+           CASE WHEN g.start AND c.ahead + g.nth <= p_running THEN 'working' ELSE 'submitted' END, moment, p_owner,
+           g.lost_as, moment + p_lease, moment, g.last
+      FROM (SELECT u.*, row_number() OVER (PARTITION BY u.installation ORDER BY u.n) AS nth,
+                   -- One look-up each. As conditions of a join, they made the join scan all tasks.
+                   (SELECT least(moment + p_lifetime, t.expires_at, k.expires_at)
+                      FROM gateway.token t JOIN gateway.credential k ON k.id = t.credential_id
+                     WHERE t.digest = u.digest AND t.revoked_at IS NULL AND k.revision = u.revision AND k.revoked_at IS NULL) AS last,
+                   (SELECT o.id FROM gateway.task o WHERE o.message = u.message) AS other
+              FROM unnest(p_ids, p_digests, p_revisions, p_installations, p_credentials, p_messages, p_fingerprints, p_grants,
+                          p_contexts, p_skills, p_websites, p_lost_as, p_starts) WITH ORDINALITY
+                     AS u (id, digest, revision, installation, credential, message, fingerprint, grants, context, skill,
+                           website, lost_as, start, n)
+             WHERE u.installation = ANY (free) AND array_position(p_messages, u.message) = u.n) g
+     -- Without IS TRUE, a plan that was made while there was no task scanned all unexpired tasks.
+     CROSS JOIN LATERAL (
+       SELECT count(*) AS held,
+              count(*) FILTER (WHERE o.state = 'working' OR o.state = 'submitted' AND o.lease_until > moment) AS ahead
+         FROM gateway.task o WHERE o.installation_id = g.installation AND (o.expires_at > moment) IS TRUE) c
+     -- Earlier tasks of the batch count as if all of them were accepted.
+     WHERE g.last > moment AND g.other IS NULL AND c.held + g.nth <= p_most
+    RETURNING *;
+END $$;
+
+-- Ends those tasks that have not ended and whose senders' authority holds, as end_task does. Returns only those.
+CREATE FUNCTION gateway.end_tasks(
+  p_ids text[], p_digests bytea[], p_revisions integer[], p_artifacts json, p_failures text[]
+) RETURNS TABLE (id text, context_id text, skill text, website_id text, state text, state_at timestamptz,
+                 expires_at timestamptz, failure text, grants bytea)
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
+#variable_conflict use_column
+BEGIN
+  -- A locked row is read as it is at that moment, and stays so until the commit.
+  RETURN QUERY
+    WITH credential AS MATERIALIZED (
+      SELECT c.id, c.revision, c.expires_at FROM gateway.credential c
+       WHERE c.revoked_at IS NULL
+         AND c.id = ANY (ARRAY(SELECT o.credential_id FROM gateway.token o WHERE o.digest = ANY (p_digests)))
+         FOR SHARE SKIP LOCKED),
+    token AS MATERIALIZED (
+      SELECT t.digest, t.credential_id, t.expires_at FROM gateway.token t
+       WHERE t.revoked_at IS NULL AND t.digest = ANY (p_digests)
+         FOR SHARE SKIP LOCKED),
+    task AS MATERIALIZED (
+      SELECT k.id FROM gateway.task k
+       WHERE k.id = ANY (p_ids) AND k.lease_until IS NOT NULL AND k.expires_at > clock_timestamp()
+         FOR UPDATE SKIP LOCKED)
+    UPDATE gateway.task k
+       SET state = CASE WHEN u.failure IS NULL THEN 'completed' ELSE 'failed' END, failure = u.failure,
+           artifact = CASE WHEN u.failure IS NULL THEN u.artifact END,
+           state_at = date_trunc('milliseconds', clock_timestamp()), lease_until = NULL
+      FROM ROWS FROM (unnest(p_ids), unnest(p_digests), unnest(p_revisions), json_array_elements(p_artifacts),
+                      unnest(p_failures)) AS u (id, digest, revision, artifact, failure)
+      JOIN task ON task.id = u.id
+      JOIN token t ON t.digest = u.digest
+      JOIN credential c ON c.id = t.credential_id AND c.revision = u.revision
+     WHERE k.id = task.id AND k.state IN ('submitted', 'working') AND least(c.expires_at, t.expires_at) > clock_timestamp()
+    RETURNING k.id, k.context_id, k.skill, k.website_id, k.state, k.state_at, k.expires_at, k.failure, k.grants;
+END $$;
+
+-- Cancels a task that has not ended, under an authority that holds. task is null if there is no such task. A
+-- cancellation wins only if it commits before the result.
+CREATE FUNCTION gateway.cancel_task(p_id text, p_credential text, p_digest bytea, p_revision integer)
+RETURNS TABLE (proved boolean, canceled boolean, task gateway.task) LANGUAGE plpgsql AS $$
+BEGIN
+  proved := gateway.authority_lost(p_digest, p_revision) IS NULL;
+  IF NOT proved THEN
+    RETURN NEXT;
+    RETURN;
+  END IF;
+  UPDATE gateway.task k SET state = 'canceled', state_at = date_trunc('milliseconds', clock_timestamp()), lease_until = NULL
+   WHERE k.id = p_id AND k.credential_id = p_credential AND k.state IN ('submitted', 'working')
+     AND k.expires_at > clock_timestamp()
+  RETURNING * INTO task;
+  canceled := FOUND;
+  IF NOT canceled THEN
+    SELECT * INTO task FROM gateway.task k
+     WHERE k.id = p_id AND k.credential_id = p_credential AND k.expires_at > clock_timestamp();
+  END IF;
+  RETURN NEXT;
+END $$;
+
+-- Ends tasks whose lease has lapsed, because their process is lost. Returns how many.
+CREATE FUNCTION gateway.interrupt_tasks(n integer) RETURNS integer LANGUAGE sql AS $$
+  WITH ended AS (
+    UPDATE gateway.task k
+       SET state = 'failed', failure = k.lost_as, state_at = date_trunc('milliseconds', clock_timestamp()), lease_until = NULL
+     WHERE k.state IN ('submitted', 'working') AND k.id IN (
+       SELECT l.id FROM gateway.task l WHERE l.lease_until < now() ORDER BY l.lease_until LIMIT n FOR UPDATE SKIP LOCKED)
+    RETURNING 1)
+  SELECT count(*)::integer FROM ended
+$$;
+
+-- Deletes expired tasks. Returns how many.
+CREATE FUNCTION gateway.delete_tasks(n integer) RETURNS integer LANGUAGE sql AS $$
+  WITH deleted AS (
+    DELETE FROM gateway.task k WHERE k.id IN (
+      SELECT l.id FROM gateway.task l WHERE l.expires_at <= now() ORDER BY l.expires_at LIMIT n FOR UPDATE SKIP LOCKED)
+    RETURNING 1)
+  SELECT count(*)::integer FROM deleted
+$$;
