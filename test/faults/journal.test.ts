@@ -208,7 +208,7 @@ it.each<[string, Plan, string]>([
         await replaced(
           sql,
           'gateway.append_receipts',
-          / LOOP\n +-- Later[\s\S]*?END LOOP;/,
+          /^ {2}LOOP$[\s\S]*?END LOOP;/m,
           " SELECT setval('public.positions', nextval('public.positions') + n - 1) INTO last; tell := false;",
         );
       },

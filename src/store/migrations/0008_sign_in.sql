@@ -50,8 +50,8 @@ CREATE INDEX sign_in_place_seen ON gateway.sign_in_place (seen_at);
 CREATE FUNCTION gateway.sign_in_place(p_source text, p_account bytea) RETURNS bytea LANGUAGE sql IMMUTABLE
 RETURN sha256(p_account || convert_to(p_source, 'UTF8'));
 
--- Admits an attempt to sign in and records it as failed until it succeeds, or returns how many seconds to wait. It
--- counts before the password is checked: of fifty attempts at once, no more get through than of fifty in turn. Three
+-- Admits an attempt to sign in and records it as failed until it succeeds, or returns how many seconds to wait.
+-- Counts before the password is checked: of fifty attempts at once, no more get through than of fifty in turn. Three
 -- windows count: the account at the source, the source, and 50 failures of the account over all sources. A source where
 -- the account has signed in within 30 days passes the third window. So nobody can lock a person out of their usual
 -- places. `recorded` tells the attempt from the others of its source, because the source's lock admits one at a time.

@@ -82,8 +82,8 @@ CREATE TRIGGER person_ended AFTER UPDATE ON gateway.person FOR EACH ROW
   WHEN (NEW.disabled_at IS NOT NULL OR NEW.role NOT IN ('owner', 'admin')) EXECUTE FUNCTION gateway.person_ended();
 
 -- What is derived from a credential ends at once when the credential is revoked, rotated, or given more time after its
--- end. It also ends when a rotation has an overlap. The overlap is for the installation token and for the secret: with
--- the old secret a client gets a new token in one request.
+-- end. A rotation with overlap ends it too: the overlap is only for the installation token and the secret. With the old
+-- secret a client gets a new token in one request.
 CREATE FUNCTION gateway.credential_ended() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE gateway.consent c SET revoked_at = now(), revoked_because = 'credential'
@@ -197,7 +197,7 @@ BEGIN
   held := gateway.held_scopes(c, k);
   IF NOT held @> coalesce(p_scopes, '{}') OR cardinality(held) = 0 THEN RETURN '{"refused": "invalid_scope"}'; END IF;
   -- The sixtieth newest token of the last minute, also read under the lock. Tokens more than a minute in the future do
-  -- not count: they are older than a moment when the clock was set back.
+  -- not count: they were made before the clock was set back.
   SELECT greatest(1, ceil(extract(epoch FROM t.created_at + interval '1 minute' - now()))) INTO wait
     FROM gateway.refresh_token t
    WHERE t.consent_id = c.id AND t.created_at > now() - interval '1 minute' AND t.created_at < now() + interval '1 minute'
