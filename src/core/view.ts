@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { IdKind, WebsiteKey } from './ids.ts';
 import { type Grants, holds, type Requirement, type Restriction } from './scopes.ts';
 import { type Fragment, raw } from './sql.ts';
+import { type Writer, writtenBy } from './texts.ts';
 
 /**
  * One member of a view: its schema, the SQL that reads it, and the authority that may see it. A view is the public
@@ -122,18 +123,27 @@ export const column = (expression: string | Expression, schema: z.ZodType, optio
 export const count = (expression: string | Expression, description: string, options?: Options): Field =>
   field(z.int().min(0).describe(description), [expression], ([value]) => Number(value), options);
 
+interface TextOptions extends Options {
+  readonly writer: Writer;
+}
+
 /** Text of at most `max` UTF-16 code units. Longer text is cut, never inside a surrogate pair. */
-export const text = (expression: string | Expression, max: number, description: string, options?: Options): Field =>
-  field(z.string().max(max).describe(description), [expression], ([value]) => clip(value, max), options);
+export const text = (expression: string | Expression, max: number, description: string, options: TextOptions): Field =>
+  field(
+    writtenBy(options.writer, z.string().max(max)).describe(description),
+    [expression],
+    ([value]) => clip(value, max),
+    options,
+  );
 
 export const nullableText = (
   expression: string | Expression,
   max: number,
   description: string,
-  options?: Options,
+  options: TextOptions,
 ): Field =>
   field(
-    z.string().max(max).nullable().describe(description),
+    writtenBy(options.writer, z.string().max(max)).nullable().describe(description),
     [expression],
     ([value]) => (value === null ? null : clip(value, max)),
     options,
