@@ -49,7 +49,7 @@ export interface Projection<Name extends string = string> {
   readonly '~view'?: Name;
 }
 
-export interface ViewDeclaration<Name extends string> {
+export interface ViewDeclaration<Name extends string, Parent extends string = string> {
   readonly name: Name;
   readonly table: `platform.${string}`;
   readonly alias: string;
@@ -63,17 +63,21 @@ export interface ViewDeclaration<Name extends string> {
    */
   readonly reachable?: (caller: Caller) => Fragment;
   /** Rows that belong to a record of another view. The key is the name of that view; `id` is the record's native id. */
-  readonly within?: Readonly<Record<string, (id: string, website: WebsiteKey) => Fragment>>;
+  readonly within?: Readonly<Record<Parent, (id: string, website: WebsiteKey) => Fragment>>;
   /** The column of a long text. The bytes of this text limit a page too. Select it only through `weighedText`. */
   readonly weight?: string;
   readonly fields: Readonly<Record<string, Field>>;
 }
 
-export interface View<Name extends string = string> extends ViewDeclaration<Name> {
+/** `Parent`: names of the views that a record can be read within. */
+export interface View<Name extends string = string, Parent extends string = string>
+  extends ViewDeclaration<Name, Parent> {
   readonly schema: z.ZodType<Projection<Name>, Projection<Name>>;
 }
 
-export function defineView<Name extends string>(declaration: ViewDeclaration<Name>): View<Name> {
+export function defineView<Name extends string, Parent extends string = never>(
+  declaration: ViewDeclaration<Name, Parent>,
+): View<Name, Parent> {
   const shape: Record<string, z.ZodType> = {};
   for (const [name, field] of Object.entries(declaration.fields)) {
     if (!field.needs) shape[name] = field.schema;
