@@ -166,6 +166,7 @@ describe('files', () => {
         'a transaction, reserved connection or COPY through the driver',
       ],
       [/process\.env/, 'reads the environment', /src\/(config|store\/embedded\/|surfaces\/docs\/clients)/],
+      [/\bFILL_IN\b.*/, 'is still to be filled in'],
       [/\bTODO\b|\bFIXME\b|ts-ignore|ts-expect-error|\bas any\b/, 'unfinished or unchecked'],
       [/catch\s*(\(\w+\))?\s*\{\s*\}/, 'swallows an error'],
       [/z\.toJSONSchema/, 'converts schemas', /src\/core\/json-schema|src\/sources\/files\/records/],
