@@ -567,7 +567,9 @@ describe('descriptors', () => {
       ['description', 'inputSchema', 'outputSchema', 'annotations'].map((one) => `${one} ${share(one)}`).join(', '),
     );
     console.info(each.map(([name, tokens]: readonly [string, number]) => `${name} ${tokens}`).join(', '));
-    expect(total).toBeLessThanOrEqual(12_000);
+    expect(total, 'shorten descriptions: the list of the tools has a budget of 12,000 tokens').toBeLessThanOrEqual(
+      12_000,
+    );
     expect(total).toBeGreaterThan(4_000);
   });
 

@@ -333,21 +333,29 @@ describe('together', () => {
   const all = [...texts.values()].flatMap(spans);
 
   it('name every tool, scope, skill and prompt', () => {
-    expect([...Object.keys(TOOLS), ...SCOPES, ...SKILLS, ...PROMPTS].filter((name) => !all.includes(name))).toEqual([]);
+    const missing = [...Object.keys(TOOLS), ...SCOPES, ...SKILLS, ...PROMPTS].filter((name) => !all.includes(name));
+    expect(missing, 'name each of these in a guide of resources/guides').toEqual([]);
   });
 
   it('pair every tool with its REST operation', () => {
     const paired = [...texts.values()].flatMap((text) =>
       [...prose(text).matchAll(/`\w+ \/api\/v1\/[^`]+`,\s+tool\s+`([^`]+)`/g)].map((match) => match[1]),
     );
-    expect(Object.keys(TOOLS).filter((name) => !paired.includes(name))).toEqual([]);
+    expect(
+      Object.keys(TOOLS).filter((name) => !paired.includes(name)),
+      'a guide says of each: `METHOD /api/v1/…`, tool `NAME`',
+    ).toEqual([]);
   });
 
   it('show a call of every tool that is served, but for three', () => {
     const shown = new Set([...texts.values()].flatMap((text) => examples(text).map(({ name }) => name)));
     const silent = registry.tools.map(({ name }) => name).filter((name) => !shown.has(name));
     // Two take what teams takes, which stands beside them; the third takes an id that only the answer to a write gives.
-    expect(silent.sort()).toEqual(['channels', 'operation_get', 'operators']);
+    expect(silent.sort(), 'a guide shows a call of each other tool').toEqual([
+      'channels',
+      'operation_get',
+      'operators',
+    ]);
   });
 
   it('keep arguments by hand only for tools that are not served', () => {
