@@ -16,10 +16,10 @@ const calls = (read: Reads) => [
   read.page(NoteView, { limit: 1, within: [contact] }),
   read.page(FileView, { limit: 1, within: [conversation, message] }),
   read.one(MessageView, '', { within: [conversation] }),
-  // @ts-expect-error ConversationView does not say how conversations belong to a contact
-  read.page(ConversationView, { limit: 1, within: [contact] }),
-  // @ts-expect-error ConversationView does not say how a conversation belongs to a contact
-  read.one(ConversationView, '', { within: [contact] }),
+  // @ts-expect-error NoteView does not say how notes belong to a message
+  read.page(NoteView, { limit: 1, within: [message] }),
+  // @ts-expect-error MessageView does not say how a message belongs to another message
+  read.one(MessageView, '', { within: [message] }),
   // @ts-expect-error OperatorView names no parent at all
   read.page(OperatorView, { limit: 1, within: [contact] }),
   // @ts-expect-error MessageView does not say how messages belong to a contact
