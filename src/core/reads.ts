@@ -6,16 +6,28 @@ import type { Projection, View } from './view.ts';
  * A record that the rows must belong to. If it is missing or outside the authority, the whole read fails with
  * `not_found`.
  */
-export interface Within {
-  readonly view: View;
+export interface Within<Name extends string = string, Parent extends string = string> {
+  readonly view: View<Name, Parent>;
   /** Public id. */
   readonly id: string;
   readonly where?: readonly Fragment[];
 }
 
-export interface PageRequest {
-  readonly within?: readonly Within[];
+/**
+ * The record that the rows belong to, or that record after the record that it belongs to itself. A view that does not
+ * say how its records belong to the other view (`within` of the view) does not compile.
+ */
+type Chain<Parent extends string, Grand extends string> =
+  | readonly [Within<Parent>]
+  | readonly [Within<Grand>, Within<Parent, Grand>];
+
+interface Selection<Parent extends string, Grand extends string> {
+  readonly within?: Chain<Parent, Grand>;
   readonly where?: readonly Fragment[];
+}
+
+export interface PageRequest<Parent extends string = string, Grand extends string = string>
+  extends Selection<Parent, Grand> {
   readonly cursor?: string | undefined;
   readonly limit: number;
   /** Absent: the order of the view. */
@@ -50,12 +62,15 @@ export interface FileBytes {
  * call again.
  */
 export interface Reads extends SubscriptionReads {
-  one<Name extends string>(
-    view: View<Name>,
+  one<Name extends string, Parent extends string, Grand extends string>(
+    view: View<Name, Parent>,
     id: string,
-    options?: { within?: readonly Within[]; where?: readonly Fragment[] },
+    options?: Selection<NoInfer<Parent>, Grand>,
   ): Promise<Projection<Name>>;
-  page<Name extends string>(view: View<Name>, request: PageRequest): Promise<Page<Name>>;
+  page<Name extends string, Parent extends string, Grand extends string>(
+    view: View<Name, Parent>,
+    request: PageRequest<NoInfer<Parent>, Grand>,
+  ): Promise<Page<Name>>;
   /** Reads at most `length` bytes from `offset`. */
   fileBytes(file: string, options: { includeInternal: boolean; offset: number; length: number }): Promise<FileBytes>;
   /** Granted websites, by id. */

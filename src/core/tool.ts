@@ -5,6 +5,7 @@ import type { FailureCode } from './failures.ts';
 import { type IdKind, idKind, WebsiteId } from './ids.ts';
 import type { FileBytes, Reads } from './reads.ts';
 import type { DataAccess, Requirement, Scope } from './scopes.ts';
+import { ServiceText, textsOf } from './texts.ts';
 import type { Writes } from './writes.ts';
 
 export type { GatewayFacts, OperationFacts } from './facts.ts';
@@ -86,8 +87,6 @@ interface Declaration<P extends Shape, Q extends Shape> {
   readonly input: { readonly path?: P; readonly query?: Q };
   /** Failure codes in addition to the codes of every operation (400, 401, 404, 429, 500, 503). */
   readonly errors?: readonly FailureCode[];
-  /** Members whose text visitors or operators wrote: JSON pointers, in which `*` stands for any index. */
-  readonly untrusted?: readonly string[];
 }
 
 /** What a REST response says about its body in headers. */
@@ -172,6 +171,7 @@ export interface Tool {
   readonly input: z.ZodObject;
   readonly output: z.ZodType;
   readonly errors: readonly FailureCode[];
+  /** JSON pointers to the texts that outsiders write, derived from `output`. `*` stands for any index. */
   readonly untrusted: readonly string[];
   readonly paged: PageRule | undefined;
   readonly revision: ((body: unknown) => number) | undefined;
@@ -236,7 +236,7 @@ export function defineTool<P extends Shape, Q extends Shape, D extends Shape, C 
     input: z.strictObject(Object.assign({}, ...places.map(([, shape]) => shape))),
     output,
     errors: declaration.errors ?? [],
-    untrusted: declaration.untrusted ?? [],
+    untrusted: textsOf(output).flatMap(({ pointer, writer }) => (writer === 'outsiders' ? [pointer] : [])),
     paged: page,
     // The casts are sound: both functions receive only what `handle` has returned.
     revision: declaration.revision as Tool['revision'],
@@ -282,7 +282,7 @@ export const ofWebsite = {
 export const data = <S extends Shape>(shape: S) =>
   z.strictObject({ data: z.strictObject(shape).describe('The answer.') });
 
-export const NextCursor = z.string().nullable().describe('Cursor of the next page; null at the end.');
+export const NextCursor = ServiceText.nullable().describe('Cursor of the next page; null at the end.');
 
 export const coverage = <T extends string>(value: T) => z.literal(value).describe('What the records were read from.');
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { IdKind, WebsiteKey } from './ids.ts';
 import { type Grants, holds, type Requirement, type Restriction } from './scopes.ts';
 import { type Fragment, raw } from './sql.ts';
+import { type Writer, writtenBy } from './texts.ts';
 
 /**
  * One member of a view: its schema, the SQL that reads it, and the authority that may see it. A view is the public
@@ -48,7 +49,7 @@ export interface Projection<Name extends string = string> {
   readonly '~view'?: Name;
 }
 
-export interface ViewDeclaration<Name extends string> {
+export interface ViewDeclaration<Name extends string, Parent extends string = string> {
   readonly name: Name;
   readonly table: `platform.${string}`;
   readonly alias: string;
@@ -62,17 +63,21 @@ export interface ViewDeclaration<Name extends string> {
    */
   readonly reachable?: (caller: Caller) => Fragment;
   /** Rows that belong to a record of another view. The key is the name of that view; `id` is the record's native id. */
-  readonly within?: Readonly<Record<string, (id: string, website: WebsiteKey) => Fragment>>;
+  readonly within?: Readonly<Record<Parent, (id: string, website: WebsiteKey) => Fragment>>;
   /** The column of a long text. The bytes of this text limit a page too. Select it only through `weighedText`. */
   readonly weight?: string;
   readonly fields: Readonly<Record<string, Field>>;
 }
 
-export interface View<Name extends string = string> extends ViewDeclaration<Name> {
+/** `Parent`: names of the views that a record can be read within. */
+export interface View<Name extends string = string, Parent extends string = string>
+  extends ViewDeclaration<Name, Parent> {
   readonly schema: z.ZodType<Projection<Name>, Projection<Name>>;
 }
 
-export function defineView<Name extends string>(declaration: ViewDeclaration<Name>): View<Name> {
+export function defineView<Name extends string, Parent extends string = never>(
+  declaration: ViewDeclaration<Name, Parent>,
+): View<Name, Parent> {
   const shape: Record<string, z.ZodType> = {};
   for (const [name, field] of Object.entries(declaration.fields)) {
     if (!field.needs) shape[name] = field.schema;
@@ -122,18 +127,27 @@ export const column = (expression: string | Expression, schema: z.ZodType, optio
 export const count = (expression: string | Expression, description: string, options?: Options): Field =>
   field(z.int().min(0).describe(description), [expression], ([value]) => Number(value), options);
 
+interface TextOptions extends Options {
+  readonly writer: Writer;
+}
+
 /** Text of at most `max` UTF-16 code units. Longer text is cut, never inside a surrogate pair. */
-export const text = (expression: string | Expression, max: number, description: string, options?: Options): Field =>
-  field(z.string().max(max).describe(description), [expression], ([value]) => clip(value, max), options);
+export const text = (expression: string | Expression, max: number, description: string, options: TextOptions): Field =>
+  field(
+    writtenBy(options.writer, z.string().max(max)).describe(description),
+    [expression],
+    ([value]) => clip(value, max),
+    options,
+  );
 
 export const nullableText = (
   expression: string | Expression,
   max: number,
   description: string,
-  options?: Options,
+  options: TextOptions,
 ): Field =>
   field(
-    z.string().max(max).nullable().describe(description),
+    writtenBy(options.writer, z.string().max(max)).nullable().describe(description),
     [expression],
     ([value]) => (value === null ? null : clip(value, max)),
     options,

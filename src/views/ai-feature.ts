@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AiFeatureId } from '../core/ids.ts';
 import { raw } from '../core/sql.ts';
+import { ServiceText } from '../core/texts.ts';
 import * as f from '../core/view.ts';
 
 export const AI_TYPES = [
@@ -58,7 +59,7 @@ export const AiFeatureView = f.defineView({
   name: 'AiFeature',
   fields: {
     id: f.ownId('a', AiFeatureId),
-    name: f.text('a.name', 200, 'Name of the feature.'),
+    name: f.text('a.name', 200, 'Name of the feature.', { writer: 'service' }),
     type: f.column('a.type', Type),
     enabled: f.column('a.enabled', z.boolean().describe('Whether the feature is in use.')),
     version: f.column('a.active_version', Version),
@@ -101,13 +102,13 @@ export const AiFeatureMatchView = f.defineView({
   name: 'AiFeatureMatch',
   fields: {
     path: f.derived(
-      z.string().max(200).describe('Settings path of the feature, for config_get and config_plan.'),
+      ServiceText.max(200).describe('Settings path of the feature, for config_get and config_plan.'),
       ['a.id'],
       ([id], { website }) => {
         return `/ai/features/${AiFeatureId.format(website, String(id))}`;
       },
     ),
-    label: f.text('a.name', 200, 'Name of the feature.'),
+    label: f.text('a.name', 200, 'Name of the feature.', { writer: 'service' }),
     type: f.column('a.type', Type),
     version: f.column('a.active_version', Version),
   },

@@ -20,8 +20,8 @@ export const OperatorView = f.defineView({
   id: OperatorId,
   fields: {
     id: f.ownId('o', OperatorId),
-    name: f.text('o.name', 120, 'Display name.'),
-    email: f.nullableText('o.email', 320, 'E-mail address; null if none is stored.'),
+    name: f.text('o.name', 120, 'Display name.', { writer: 'outsiders' }),
+    email: f.nullableText('o.email', 320, 'E-mail address; null if none is stored.', { writer: 'outsiders' }),
     role: f.column('o.role', z.enum(['owner', 'admin', 'operator', 'bot']).describe('Role of the operator.')),
     enabled: f.column('o.enabled', Enabled),
     team_ids: f.derived(
@@ -45,9 +45,9 @@ export const DispositionView = f.defineView({
   alias: 'd',
   id: DispositionId,
   fields: {
-    value: f.text('d.value', 200, 'Value that conversation_disposition_set takes.'),
-    label: f.text('d.label', LABEL, 'Label that operators see.'),
-    group: f.nullableText('d.group_name', 120, 'Group of the disposition; null if it has none.'),
+    value: f.text('d.value', 200, 'Value that conversation_disposition_set takes.', { writer: 'service' }),
+    label: f.text('d.label', LABEL, 'Label that operators see.', { writer: 'service' }),
+    group: f.nullableText('d.group_name', 120, 'Group of the disposition; null if it has none.', { writer: 'service' }),
     enabled: f.column('d.enabled', Enabled),
     position: f.column('d.position', z.int().describe('Sort order in the group, lowest first.')),
   },
@@ -64,11 +64,13 @@ export const SavedResponseView = f.defineView({
   weight: 'sr.content',
   fields: {
     id: f.derived(PlainId, ['sr.id'], ([id]) => String(id)),
-    label: f.text('sr.label', LABEL, 'Label that operators see.'),
-    content: f.text(content, CONTENT, 'Text of the saved response.'),
+    label: f.text('sr.label', LABEL, 'Label that operators see.', { writer: 'outsiders' }),
+    content: f.text(content, CONTENT, 'Text of the saved response.', { writer: 'outsiders' }),
     content_truncated: f.truncated(content, CONTENT),
-    category_name: f.text('sr.category_name', LABEL, 'Category of the saved response.'),
-    shortcut: f.nullableText('sr.shortcut', 120, 'Shortcut that operators type for it; null if there is none.'),
+    category_name: f.text('sr.category_name', LABEL, 'Category of the saved response.', { writer: 'outsiders' }),
+    shortcut: f.nullableText('sr.shortcut', 120, 'Shortcut that operators type for it; null if there is none.', {
+      writer: 'outsiders',
+    }),
     platform_id: f.column(
       'sr.platform_id',
       z
@@ -88,8 +90,8 @@ export const SavedLinkView = f.defineView({
   visible: raw(`sl.scope = 'global' AND sl.kind = 'static'`),
   fields: {
     id: f.derived(PlainId, ['sl.id'], ([id]) => String(id)),
-    label: f.text('sl.label', LABEL, 'Label that operators see.'),
-    url: f.text('sl.url', 2048, 'Target of the link, an http or https URL.'),
+    label: f.text('sl.label', LABEL, 'Label that operators see.', { writer: 'service' }),
+    url: f.text('sl.url', 2048, 'Target of the link, an http or https URL.', { writer: 'service' }),
   },
 });
 
@@ -100,13 +102,15 @@ export const OfferView = f.defineView({
   id: OfferId,
   fields: {
     id: f.ownId('of', OfferId),
-    name: f.text('of.name', LABEL, 'Name of the offer.'),
+    name: f.text('of.name', LABEL, 'Name of the offer.', { writer: 'service' }),
     type: f.column(
       'of.type',
       z.enum(['banner', 'popup', 'proactive_chat', 'link', 'other']).describe('Kind of offer.'),
     ),
     status: f.column('of.status', z.enum(['draft', 'active', 'paused', 'ended']).describe('Status of the offer.')),
-    url: f.nullableText('of.url', 2048, 'Target of the offer, an http or https URL; null if there is none.'),
+    url: f.nullableText('of.url', 2048, 'Target of the offer, an http or https URL; null if there is none.', {
+      writer: 'service',
+    }),
     starts_at: f.nullableTime('of.starts_at', 'When the offer starts; null if no start is set.'),
     ends_at: f.nullableTime('of.ends_at', 'When the offer ends; null if no end is set.'),
   },
@@ -120,7 +124,7 @@ export const ChannelView = f.defineView({
   reachable: ({ permits }) => permits('channel_ids', 'ch.id'),
   fields: {
     id: f.ownId('ch', ChannelId),
-    name: f.nullableText('ch.name', LABEL, 'Name of the channel; null if it has none.'),
+    name: f.nullableText('ch.name', LABEL, 'Name of the channel; null if it has none.', { writer: 'service' }),
   },
 });
 
@@ -132,7 +136,7 @@ export const TeamView = f.defineView({
   reachable: ({ permits }) => permits('team_ids', 't.id'),
   fields: {
     id: f.ownId('t', TeamId),
-    name: f.nullableText('t.name', LABEL, 'Name of the team; null if it has none.'),
+    name: f.nullableText('t.name', LABEL, 'Name of the team; null if it has none.', { writer: 'service' }),
     enabled: f.column('t.enabled', Enabled),
   },
 });

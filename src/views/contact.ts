@@ -5,6 +5,8 @@ import { type Fragment, join, likeLiteral, raw, sql } from '../core/sql.ts';
 import * as f from '../core/view.ts';
 
 const pii = { needs: PII };
+const told = { needs: PII, writer: 'outsiders' } as const;
+const normal = { needs: PII, writer: 'service' } as const;
 
 /** Without access to personal data a contact has exactly `id`, `blocked` and `access`. */
 export const ContactView = f.defineView({
@@ -30,26 +32,27 @@ export const ContactView = f.defineView({
     id: f.ownId('ct', ContactId),
     blocked: f.column('ct.blocked', z.boolean().describe('Whether operators blocked the contact.')),
     access: f.access({ pii: PII }),
-    name: f.nullableText('ct.name', 240, 'Full name; null if none is stored.', pii),
-    first_name: f.nullableText('ct.first_name', 120, 'Given name; null if none is stored.', pii),
-    last_name: f.nullableText('ct.last_name', 120, 'Family name; null if none is stored.', pii),
-    email: f.nullableText('ct.email', 320, 'Primary e-mail address; null if none is stored.', pii),
-    mobile: f.nullableText('ct.mobile', 40, 'Mobile number as stored; null if there is none.', pii),
-    mobile_e164: f.nullableText('ct.mobile_e164', 16, 'Mobile number in E.164; null if mobile cannot be parsed.', pii),
-    phone: f.nullableText('ct.phone', 40, 'Phone number as stored; null if there is none.', pii),
-    phone_e164: f.nullableText('ct.phone_e164', 16, 'Phone number in E.164; null if phone cannot be parsed.', pii),
-    company: f.nullableText('ct.company', 240, 'Name of the company; null if none is stored.', pii),
-    language: f.nullableText('ct.language', 35, 'Language as a BCP 47 tag; null if unknown.', pii),
-    country: f.nullableText('ct.country', 2, 'Country as an ISO 3166-1 alpha-2 code; null if unknown.', pii),
-    time_zone: f.nullableText('ct.time_zone', 64, 'IANA time zone; null if unknown.', pii),
+    name: f.nullableText('ct.name', 240, 'Full name; null if none is stored.', told),
+    first_name: f.nullableText('ct.first_name', 120, 'Given name; null if none is stored.', told),
+    last_name: f.nullableText('ct.last_name', 120, 'Family name; null if none is stored.', told),
+    email: f.nullableText('ct.email', 320, 'Primary e-mail address; null if none is stored.', told),
+    mobile: f.nullableText('ct.mobile', 40, 'Mobile number as stored; null if there is none.', told),
+    mobile_e164: f.nullableText(
+      'ct.mobile_e164',
+      16,
+      'Mobile number in E.164; null if mobile cannot be parsed.',
+      normal,
+    ),
+    phone: f.nullableText('ct.phone', 40, 'Phone number as stored; null if there is none.', told),
+    phone_e164: f.nullableText('ct.phone_e164', 16, 'Phone number in E.164; null if phone cannot be parsed.', normal),
+    company: f.nullableText('ct.company', 240, 'Name of the company; null if none is stored.', told),
+    language: f.nullableText('ct.language', 35, 'Language as a BCP 47 tag; null if unknown.', normal),
+    country: f.nullableText('ct.country', 2, 'Country as an ISO 3166-1 alpha-2 code; null if unknown.', normal),
+    time_zone: f.nullableText('ct.time_zone', 64, 'IANA time zone; null if unknown.', normal),
     created_at: f.nullableTime('ct.created_at', 'When the contact was created; null if unknown.', pii),
     updated_at: f.nullableTime('ct.updated_at', 'When the contact last changed; null if unknown.', pii),
   },
 });
-
-/** JSON pointers below `pointer` to the members that outsiders wrote, for `untrusted` of a tool. */
-export const contactTexts = (pointer: string): string[] =>
-  ['name', 'first_name', 'last_name', 'email', 'mobile', 'phone', 'company'].map((member) => `${pointer}/${member}`);
 
 export const SEARCH_FIELDS = ['name', 'email', 'mobile', 'phone'] as const;
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ChannelId, ConversationId, native, OperatorId, SubsiteId, TeamId, VisitorId, WebsiteId } from '../core/ids.ts';
 import { both, DIRECTORY, MSG, PII } from '../core/scopes.ts';
 import { type Fragment, likeLiteral, sql } from '../core/sql.ts';
+import { writtenBy } from '../core/texts.ts';
 import * as f from '../core/view.ts';
 
 export const STATUSES = ['unassigned', 'assigned', 'pending', 'snoozed', 'closed', 'missed', 'spam'] as const;
@@ -21,6 +22,7 @@ export const PLATFORMS = [
 
 const SUBJECT = 500;
 const content = { needs: both(MSG, PII) };
+const told = { ...content, writer: 'outsiders' } as const;
 
 export const ConversationView = f.defineView({
   name: 'Conversation',
@@ -37,8 +39,13 @@ export const ConversationView = f.defineView({
     channel_id: f.reference('c.channel_id', ChannelId),
     team_id: f.reference('c.team_id', TeamId),
     subsite_id: f.reference('c.subsite_id', SubsiteId),
-    disposition: f.nullableText('c.disposition', 200, 'Value of the disposition; null if none was set.'),
-    language: f.nullableText('c.language', 35, 'Language as a BCP 47 tag; null if unknown.', { needs: PII }),
+    disposition: f.nullableText('c.disposition', 200, 'Value of the disposition; null if none was set.', {
+      writer: 'service',
+    }),
+    language: f.nullableText('c.language', 35, 'Language as a BCP 47 tag; null if unknown.', {
+      needs: PII,
+      writer: 'service',
+    }),
     ai: f.derived(
       z
         .strictObject({
@@ -65,7 +72,7 @@ export const ConversationView = f.defineView({
     rating: f.derived(
       z
         .strictObject({
-          label: z.string().max(120).describe('Label of the rating.'),
+          label: writtenBy('outsiders', z.string().max(120)).describe('Label of the rating.'),
           score: z.int().nullable().describe('Score of the rating; null if it has only a label.'),
         })
         .nullable()
@@ -75,7 +82,7 @@ export const ConversationView = f.defineView({
       { needs: MSG },
     ),
     operator_id: f.reference('c.operator_id', OperatorId, { needs: both(DIRECTORY, PII) }),
-    subject: f.nullableText(f.longText('c.subject', SUBJECT), SUBJECT, 'Subject line; null if there is none.', content),
+    subject: f.nullableText(f.longText('c.subject', SUBJECT), SUBJECT, 'Subject line; null if there is none.', told),
     subject_truncated: f.truncated(f.longText('c.subject', SUBJECT), SUBJECT, content),
     access: f.access({ pii: PII, message_content: MSG }),
   },

@@ -31,8 +31,8 @@ export const FileView = f.defineView({
     website_id: f.websiteId(WebsiteId),
     conversation_id: f.owner('f.conversation_id', ConversationId),
     message_id: f.owner('f.message_id', MessageId),
-    name: f.text('f.name', 255, 'File name, without a path.'),
-    media_type: f.text('f.media_type', 127, 'Media type as the sender declared it.'),
+    name: f.text('f.name', 255, 'File name, without a path.', { writer: 'outsiders' }),
+    media_type: f.text('f.media_type', 127, 'Media type as the sender declared it.', { writer: 'outsiders' }),
     size: f.count('f.size', 'Size of the content in bytes.'),
     version: f.column(
       'f.version',

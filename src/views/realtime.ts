@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { RealtimeSessionId } from '../core/ids.ts';
 import { HEARTBEAT, MAX_ATTACHED, PROTOCOL, type RealtimeSession, type RealtimeTicket } from '../core/realtime.ts';
+import { ServiceText } from '../core/texts.ts';
 
 const ticket = {
-  ticket: z.string().describe('Ticket that opens the socket once, sent as the subprotocol ticket.TICKET.'),
+  ticket: ServiceText.describe('Ticket that opens the socket once, sent as the subprotocol ticket.TICKET.'),
   ticket_expires_at: z.int().describe('When the ticket expires, in Unix milliseconds.'),
-  socket_url: z.string().describe('URL of the socket.'),
+  socket_url: ServiceText.describe('URL of the socket.'),
 };
 
 /** The result of realtime_ticket_create. */

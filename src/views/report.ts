@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { WebsiteId } from '../core/ids.ts';
+import { ServiceText, type Writer, writtenBy } from '../core/texts.ts';
 import { type Projection, Time } from '../core/view.ts';
 
 export const RANGES = ['today', 'last-7-days', 'last-month', 'date'] as const;
@@ -13,12 +14,14 @@ const contentCount = (description: string) =>
   z.int().min(0).nullable().describe(`${description} Null if message content is not granted.`);
 const mean = (description: string) =>
   z.number().nullable().describe(`${description} Null if there is nothing to measure.`);
-const Pairs = z.array(z.tuple([z.string().max(LABEL), z.int().min(0)])).max(LABELS);
-const series = (description: string) => Pairs.describe(`${description} Pairs of label and count.`);
+const pairs = (writer: Writer) =>
+  z.array(z.tuple([writtenBy(writer, z.string().max(LABEL)), z.int().min(0)])).max(LABELS);
+const series = (description: string) => pairs('service').describe(`${description} Pairs of label and count.`);
 const ranked = (description: string) => series(`${description} Most frequent first.`);
-const granted = (description: string) =>
-  Pairs.nullable().describe(`${description} Most frequent first. Pairs of label and count.`);
-const content = (description: string) => granted(`${description} Null if message content is not granted.`);
+const granted = (description: string, writer: Writer) =>
+  pairs(writer).nullable().describe(`${description} Most frequent first. Pairs of label and count.`);
+const content = (description: string, writer: Writer = 'outsiders') =>
+  granted(`${description} Null if message content is not granted.`, writer);
 const Day = z.iso.date();
 
 const meta = z.strictObject({
@@ -28,8 +31,8 @@ const meta = z.strictObject({
   range: z.enum(RANGES).optional().describe('Range of the report.'),
   start: Day.describe('First local day, YYYY-MM-DD.'),
   end: Day.describe('Last local day, included, YYYY-MM-DD.'),
-  time_zone: z.string().describe('IANA time zone of the website.'),
-  bucket_time_zone: z.string().describe('IANA time zone in which the days and hours of this report are counted.'),
+  time_zone: ServiceText.describe('IANA time zone of the website.'),
+  bucket_time_zone: ServiceText.describe('IANA time zone in which the days and hours of this report are counted.'),
   generated_at: Time.describe(
     'When the report was computed; later records may be missing. RFC 3339, UTC, milliseconds.',
   ),
@@ -49,7 +52,7 @@ const meta = z.strictObject({
   withheld: z
     .array(
       z.strictObject({
-        path: z.string().describe('Path of the null inside data: member names and array indexes joined by dots.'),
+        path: ServiceText.describe('Path of the null inside data: member names and array indexes joined by dots.'),
         reason: z
           .enum(['message_content', 'pii', 'directory', 'no_data'])
           .describe('Grant that is missing, or no_data.'),
@@ -57,7 +60,7 @@ const meta = z.strictObject({
     )
     .describe('Reason of every null in this answer.'),
   website: z
-    .strictObject({ id: WebsiteId, name: z.string().max(240).describe('Name of the website.') })
+    .strictObject({ id: WebsiteId, name: ServiceText.max(240).describe('Name of the website.') })
     .describe('Website of the report.'),
 });
 
@@ -98,10 +101,13 @@ const summary = z.strictObject({
       volume_hourly: series('Conversations by local hour of creation, 00 to 23, zeros included.'),
       platform: ranked('Conversations by platform.'),
       topics: content('AI results by topic.'),
-      language: granted('Conversations by language tag. Null if personal data is not granted.'),
-      sentiment: content('AI results by sentiment: negative (below -0.25), neutral, positive (above 0.25).'),
+      language: granted('Conversations by language tag. Null if personal data is not granted.', 'service'),
+      sentiment: content('AI results by sentiment: negative (below -0.25), neutral, positive (above 0.25).', 'service'),
       resolution: content('AI results by resolution.'),
-      operators: granted('Conversations by operator name. Null if the directory or personal data is not granted.'),
+      operators: granted(
+        'Conversations by operator name. Null if the directory or personal data is not granted.',
+        'outsiders',
+      ),
     })
     .describe('Series of counts by label.'),
   metrics: metrics.describe('Counts and means; times in seconds.'),
@@ -110,7 +116,7 @@ const summary = z.strictObject({
   duration_by_platform: z
     .array(
       z.strictObject({
-        platform: z.string().max(LABEL).describe('Name of the platform.'),
+        platform: ServiceText.max(LABEL).describe('Name of the platform.'),
         conversation_count: count('Number of conversations on the platform.'),
         sample_count: count('Those with at least one public message.'),
         average_seconds: mean('Mean duration of the sample, in seconds.'),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { EVENT_TYPE, type Subscription, type SubscriptionDefinition } from '../core/events.ts';
 import { SubscriptionId, WebsiteId } from '../core/ids.ts';
+import { ServiceText } from '../core/texts.ts';
 
 const unique = <S extends z.ZodType<string>>(members: S, max: number) =>
   z
@@ -45,7 +46,7 @@ export const SubscriptionView: z.ZodType<Subscription, Subscription> = z
   })
   .describe('A subscription.');
 
-export const EventCursor = z.string().max(12_000).describe('Opaque cursor; pass it unchanged.');
+export const EventCursor = ServiceText.max(12_000).describe('Opaque cursor; pass it unchanged.');
 
 /** The result of create and replace. */
 export const subscribed = z.strictObject({

@@ -44,7 +44,10 @@ export const VisitorView = f.defineView({
       ([ids], { website }) => (Array.isArray(ids) ? ids.map((id) => ContactId.format(website, String(id))) : []),
       { needs: both(needs('contact_read'), PII) },
     ),
-    nickname: f.nullableText('v.nickname', 120, 'Nickname; null if none is stored.', { needs: PII }),
+    nickname: f.nullableText('v.nickname', 120, 'Nickname; null if none is stored.', {
+      needs: PII,
+      writer: 'outsiders',
+    }),
     access: f.access({ pii: PII }),
   },
 });

@@ -51,6 +51,8 @@ const NOT_HERE: readonly (readonly [command: RegExp, reason: string])[] = [
   [/^npx vitest run /, 'is a part of this suite'],
   [/^npm run dev$/, 'runs until it is stopped: test/process/dev.test.ts'],
   [/^npm run (check|generate)\b/, 'is the CI itself: .ci/run'],
+  [/^npm run new\b/, 'writes into the checkout: test/laws/new.test.ts'],
+  [/^npx (tsc|biome) /, 'is the CI itself: .ci/run'],
   [/^npm run bench\b/, 'takes minutes of both cores'],
   [/^node dist\/test\/(faults|bench)\//, 'takes minutes of both cores'],
   [

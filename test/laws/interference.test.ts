@@ -17,29 +17,7 @@ let world: World;
 let answers = 0;
 const WEB = webId(1, 1);
 
-/** Prefix of the ids that a list's cursors are made of; '' where they are bare numbers. */
-const CURSORS: Readonly<Record<string, string>> = {
-  conversations_list: 'cnv',
-  conversation_contacts: 'ctc',
-  conversation_messages: 'msg',
-  conversation_message_attachments: 'fil',
-  visitor_conversations: 'cnv',
-  visitor_notes: '',
-  contacts_list: 'ctc',
-  contact_visitors: 'vis',
-  contact_notes: '',
-  operators: 'opr',
-  dispositions: 'dsp',
-  saved_responses: '',
-  saved_links: '',
-  offers: 'ofr',
-  channels: 'chn',
-  teams: 'tem',
-  ai_features_list: 'aif',
-  config_get: 'aif',
-  config_search: 'aif',
-};
-const LISTS = OPERATIONS.filter(({ tool, variant }) => tool in CURSORS && variant !== 'of an item');
+const LISTS = OPERATIONS.filter(({ cursor }) => cursor !== undefined);
 
 const adding = (path: string, query: string): string => `${path}${path.includes('?') ? '&' : '?'}${query}`;
 
@@ -121,7 +99,7 @@ async function transcript(token: string): Promise<Map<string, string>> {
         cursor = answer.status === 200 ? answer.body.data.next_cursor : null;
       } while (cursor !== null);
     }
-    const prefix = CURSORS[operation.tool] ?? '';
+    const { cursor: prefix = '' } = operation;
     for (const id of [1, 2, 3, 5, 8, 77]) {
       const path = adding(pathOf(operation, WEB), `cursor=${prefix === '' ? id : `${prefix}_1_1_${id}`}`);
       said.set(path, await ask(path, token));
@@ -254,7 +232,7 @@ describe('TN-04 CU-03 cursors', () => {
     const { token } = await gateway.issue({ websites: [WEB, webId(1, 2)] });
     let tried = 0;
     for (const operation of LISTS) {
-      const prefix = CURSORS[operation.tool];
+      const { cursor: prefix } = operation;
       if (prefix === '' || operation.variant === 'updated_asc') continue;
       const bodies = new Set<string>();
       for (const tail of ['1_2_1', '1_2_77', '2_1_1', '2_2_3', '1_9_1', '9_1_1', '0_1_1', `1_1_${'9'.repeat(19)}`]) {

@@ -3,10 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { packageRoot } from '../../src/config/package.ts';
 import { jsonSchema } from '../../src/core/json-schema.ts';
 import { SCOPES } from '../../src/core/scopes.ts';
+import { textsOf } from '../../src/core/texts.ts';
 import { loadTools } from '../../src/gateway/load.ts';
 import { generated } from '../../src/process/generate.ts';
 import { CONTRACT, CONTRACT_REALTIME } from '../support/contract.ts';
 
+/** Where the contract's operations are written by hand. */
+const LIST = 'test/support/authority/expected.ts or expected-writes.ts';
 const registry = await loadTools();
 const files = (await readdir(new URL('tools/', packageRoot), { recursive: true })).filter((name) =>
   name.endsWith('.ts'),
@@ -43,50 +46,48 @@ function undescribed(node: Node, path: string): string[] {
 
 describe('every tool', () => {
   it('is one of the contract’s operations, and every one of them is served', () => {
-    expect(registry.tools.map((tool) => tool.name).sort()).toEqual(Object.keys(CONTRACT).sort());
-    expect(registry.tools.length).toBe(45);
+    const served = registry.tools.map(({ name }) => name).sort();
+    expect(served, `tools/ on the left, ${LIST} on the right`).toEqual(Object.keys(CONTRACT).sort());
   });
 
   it.each(registry.tools.map((tool) => [tool.name, tool] as const))(
     '%s is declared as the contract says',
     (name, tool) => {
-      const contract = CONTRACT[name];
+      const { outsiders, configured: _, ...contract } = CONTRACT[name] ?? expect.fail(`${name} is not in ${LIST}`);
+      const { required, when, parameters } = tool;
       expect({
-        path: tool.path,
-        scopes: [...tool.required.scopes].sort(),
-        dataAccess: [...tool.required.dataAccess].sort(),
-        unrestricted: tool.restrictions === 'refused',
         method: tool.method,
+        path: tool.path,
+        scopes: [...required.scopes].sort(),
+        dataAccess: [...required.dataAccess].sort(),
+        unrestricted: tool.restrictions === 'refused',
+        consent: tool.consent,
         author: tool.author,
         key: tool.idempotency,
         revision: tool.ifMatch,
         status: tool.status,
-        consent: tool.consent,
-        body: tool.parameters.flatMap((one) => (one.in === 'body' ? [one.name] : [])).sort(),
-      }).toEqual({
-        path: contract?.path,
-        scopes: [...(contract?.scopes ?? [])].sort(),
-        dataAccess: [...(contract?.dataAccess ?? [])].sort(),
-        unrestricted: contract?.unrestricted ?? false,
-        method: contract?.write ? (contract.write.method ?? 'POST') : 'GET',
-        author: contract?.write?.author ?? false,
-        key: contract?.write ? (contract.write.key ?? 'required') : 'none',
-        revision: contract?.write?.revision ?? false,
-        status: contract?.write?.status ?? 200,
-        consent: contract?.noConsent ? 'refused' : 'none',
-        body: contract?.write?.body ?? [],
-      });
-      expect(
-        tool.when
-          .map(({ given, is, scopes, dataAccess }) => [given, is, [...scopes].sort(), [...dataAccess].sort()])
+        body: parameters.flatMap((one) => (one.in === 'body' ? [one.name] : [])).sort(),
+        when: when
+          .map(({ given, is, ...needed }) => [given, is, [...needed.scopes].sort(), [...needed.dataAccess].sort()])
           .sort(),
-      ).toEqual((contract?.when ?? []).sort());
+      }).toEqual(contract);
+      expect([...tool.untrusted].sort(), `${name}: texts that outsiders write`).toEqual([...outsiders].sort());
+    },
+  );
+
+  it.each(registry.operations.map((tool) => [tool.name, tool] as const))(
+    '%s says who writes its texts',
+    (name, tool) => {
+      const silent = textsOf(tool.output).filter(({ writer }) => writer === undefined);
+      expect(
+        silent.map(({ pointer }) => pointer),
+        `${name}: say who writes these texts, with writtenBy('outsiders' or 'service', …) of src/core/texts.ts`,
+      ).toEqual([]);
     },
   );
 
   it('of those without an MCP tool, there are the four of the realtime socket', () => {
     const others = registry.operations.filter(({ name }) => !registry.get(name));
-    expect(registry.operations.length).toBe(49);
     expect(
       Object.fromEntries(others.map(({ name, method, path, status, body }) => [name, { method, path, status, body }])),
     ).toEqual(CONTRACT_REALTIME);
@@ -116,15 +117,15 @@ describe('every tool', () => {
   });
 
   it.each(registry.tools.map((tool) => [tool.name, tool] as const))('%s describes itself and its input', (_, tool) => {
-    expect(tool.title.length).toBeGreaterThan(5);
-    expect(tool.summary.length).toBeGreaterThan(20);
-    expect(tool.summary.length).toBeLessThanOrEqual(140);
+    expect(tool.title.length, `${tool.name}: a title of 6 characters or more`).toBeGreaterThan(5);
+    expect(tool.summary.length, `${tool.name}: a summary of 21 to 140 characters`).toBeGreaterThan(20);
+    expect(tool.summary.length, `${tool.name}: a summary of 21 to 140 characters`).toBeLessThanOrEqual(140);
     for (const scope of tool.required.scopes) expect(SCOPES).toContain(scope);
     const input = jsonSchema(tool.input, 'input') as Node;
     expect(input.type).toBe('object');
     expect(input.additionalProperties).toBe(false);
     for (const [property, schema] of Object.entries(input.properties ?? {})) {
-      expect(schema.description, `${tool.name}.${property}`).toBeTruthy();
+      expect(schema.description, `${tool.name}: describe the parameter ${property}`).toBeTruthy();
     }
   });
 
@@ -134,7 +135,7 @@ describe('every tool', () => {
     expect(JSON.stringify(output).length).toBeGreaterThan(150);
     expect(JSON.stringify(output)).not.toContain('"$ref":"#"');
     expect(Object.keys(output.properties ?? {}).length).toBeGreaterThan(0);
-    expect(undescribed(output, name)).toEqual([]);
+    expect(undescribed(output, name), `${name}: describe these members of the output`).toEqual([]);
   });
 });
 
@@ -156,6 +157,22 @@ describe('files', () => {
       const text = await readFile(new URL(`${folder}/${name}`, packageRoot), 'utf8');
       expect(text.split('\n').length, `${folder}/${name}`).toBeLessThanOrEqual(ceiling);
     }
+  });
+
+  it('hold no FILL_IN of a skeleton', async () => {
+    const left: string[] = [];
+    let read = 0;
+    for (const folder of ['tools', 'test/tools', 'test/auth']) {
+      const names = await readdir(new URL(`${folder}/`, packageRoot), { recursive: true });
+      for (const name of names.filter((one) => one.endsWith('.ts'))) {
+        const lines = (await readFile(new URL(`${folder}/${name}`, packageRoot), 'utf8')).split('\n');
+        for (const [i, line] of lines.entries())
+          if (line.includes('FILL_IN')) left.push(`${folder}/${name}:${i + 1} ${line.trim()}`);
+        read++;
+      }
+    }
+    expect(left, 'replace each FILL_IN; docs/adding-an-operation.md says with what').toEqual([]);
+    expect(read).toBeGreaterThan(Object.keys(CONTRACT).length);
   });
 
   it('do what the rules of the house forbid nowhere', async () => {
@@ -195,7 +212,7 @@ describe('files', () => {
 
   it('are what `npm run generate` writes', async () => {
     const all = generated(registry);
-    expect(all.size).toBeGreaterThan(45);
+    expect(all.size).toBeGreaterThan(Object.keys(CONTRACT).length);
     for (const [path, text] of all) {
       const committed = await readFile(new URL(path, packageRoot), 'utf8').catch(() => '(missing)');
       expect(committed === text, `${path} differs: npm run generate`).toBe(true);

@@ -1,163 +1,91 @@
-/** The contract's operations, written by hand from its endpoint tables: apart from the declarations that they judge. */
+import { type Flag, OPERATIONS, type Operation, type Scope } from './authority/expected.ts';
+import { SUBSCRIPTION_WRITES, WRITES } from './authority/expected-writes.ts';
+
+type Condition = readonly [given: string, is: true | undefined, scopes: Scope[], dataAccess: Flag[]];
+
+/** What the contract says of an operation as a whole: the cases of the list, put together. */
 export interface ContractOperation {
+  readonly method: string;
   readonly path: string;
-  readonly scopes: readonly string[];
-  readonly dataAccess?: readonly string[];
-  readonly unrestricted?: true;
-  /** Of a write: whether it needs a mapped native author, and the members of its body. */
-  readonly write?: {
-    readonly author: boolean;
-    readonly body: readonly string[];
-    /** POST and a key that is required, where nothing else is said. */
-    readonly method?: 'PATCH' | 'DELETE';
-    readonly key?: 'optional';
-    /** Status of a success; 200 where nothing else is said. */
-    readonly status?: 201 | 204;
-    /** Header If-Match. */
-    readonly revision?: true;
-  };
-  /** No token of a person's consent. */
-  readonly noConsent?: true;
-  readonly when?: [given: string, is: boolean | undefined, scopes: string[], dataAccess: string[]][];
+  readonly scopes: readonly Scope[];
+  readonly dataAccess: readonly Flag[];
+  readonly unrestricted: boolean;
+  /** none: any credential; refused: no token of a person's consent. */
+  readonly consent: 'none' | 'refused';
+  readonly author: boolean;
+  readonly key: 'required' | 'optional' | 'none';
+  /** Header If-Match. */
+  readonly revision: boolean;
+  /** Status of a success. */
+  readonly status: number;
+  /** Members of the body. */
+  readonly body: readonly string[];
+  readonly when: readonly Condition[];
+  readonly outsiders: readonly string[];
+  readonly configured: readonly string[];
 }
 
-const INTERNAL: ContractOperation['when'] = [['include_internal', true, ['internal_notes_read'], ['internal_notes']]];
-const MESSAGES = {
-  scopes: ['conversation_read', 'message_content_read', 'contact_read_pii'],
-  dataAccess: ['message_content', 'pii'],
-  when: INTERNAL,
-};
-const FILES = { ...MESSAGES, scopes: ['file_read', ...MESSAGES.scopes] };
-const ALL_FLAGS = ['message_content', 'pii', 'internal_notes'];
-
-/** "All need scopes website_read and event_read, an unrestricted credential that is not a human-consent OAuth token." */
-const EVENTS = { scopes: ['website_read', 'event_read'], unrestricted: true, noConsent: true } as const;
-const SUBSCRIPTION = ['delivery', 'event_types', 'payload_mode', 'start', 'website_ids'];
-
-export const CONTRACT_READS: Readonly<Record<string, ContractOperation>> = {
-  operation_get: { path: '/api/v1/operations/{operation_id}', scopes: [] },
-  websites_list: { path: '/api/v1/websites', scopes: ['website_read'] },
-  capabilities_list: { path: '/api/v1/capabilities', scopes: [] },
-  health: { path: '/api/v1/health', scopes: ['health_read'] },
-  gateway_context: { path: '/api/v1/context', scopes: [] },
-  guide_read: { path: '/api/v1/guides/{guide}', scopes: [] },
-  conversations_list: {
-    path: '/api/v1/conversations',
-    scopes: ['conversation_read'],
-    when: [
-      ['contact_id', undefined, ['contact_read', 'contact_read_pii'], []],
-      ['operator_id', undefined, ['contact_read_pii', 'directory_read'], ['pii']],
-      ['query', undefined, ['contact_read_pii', 'message_content_read'], ['message_content', 'pii']],
-    ],
-  },
-  conversation: { path: '/api/v1/conversations/{conversation_id}', scopes: ['conversation_read'] },
-  conversation_contacts: {
-    path: '/api/v1/conversations/{conversation_id}/contacts',
-    scopes: ['conversation_read', 'contact_read', 'contact_read_pii'],
-    dataAccess: ['pii'],
-  },
-  conversation_message: { path: '/api/v1/conversations/{conversation_id}/messages/{message_id}', ...MESSAGES },
-  conversation_messages: { path: '/api/v1/conversations/{conversation_id}/messages', ...MESSAGES },
-  visitor: { path: '/api/v1/dashboard/visitors/{visitor_id}', scopes: ['conversation_read'], unrestricted: true },
-  visitor_conversations: {
-    path: '/api/v1/dashboard/visitors/{visitor_id}/conversations',
-    scopes: ['conversation_read'],
-  },
-  visitor_notes: {
-    path: '/api/v1/visitors/{visitor_id}/notes',
-    scopes: ['conversation_read', 'visitor_notes_read', 'contact_read_pii'],
-    dataAccess: ALL_FLAGS,
-    unrestricted: true,
-  },
-  contacts_list: {
-    path: '/api/v1/contacts',
-    scopes: ['contact_read'],
-    unrestricted: true,
-    when: [['query', undefined, ['contact_read_pii'], ['pii']]],
-  },
-  contact_get: { path: '/api/v1/contacts/{contact_id}', scopes: ['contact_read'], unrestricted: true },
-  contact_visitors: {
-    path: '/api/v1/contacts/{contact_id}/visitors',
-    scopes: ['contact_read', 'contact_read_pii', 'conversation_read'],
-    dataAccess: ['pii'],
-  },
-  contact_notes: {
-    path: '/api/v1/contacts/{contact_id}/notes',
-    scopes: ['contact_read', 'contact_read_pii', 'conversation_read', 'visitor_notes_read'],
-    dataAccess: ALL_FLAGS,
-    unrestricted: true,
-  },
-  file_content: { path: '/api/v1/files/{file_id}/content', ...FILES },
-  file_get: { path: '/api/v1/files/{file_id}', ...FILES },
-  conversation_message_attachments: {
-    path: '/api/v1/conversations/{conversation_id}/messages/{message_id}/attachments',
-    ...FILES,
-  },
-  operators: { path: '/api/v1/operators', scopes: ['directory_read', 'contact_read_pii'], dataAccess: ['pii'] },
-  dispositions: { path: '/api/v1/dispositions', scopes: ['conversation_read'] },
-  saved_responses: { path: '/api/v1/saved_responses', scopes: ['conversation_read'] },
-  saved_links: { path: '/api/v1/saved_links', scopes: ['conversation_read'] },
-  offers: { path: '/api/v1/offers', scopes: ['conversation_read'] },
-  channels: { path: '/api/v1/channels', scopes: ['live_read'] },
-  teams: { path: '/api/v1/teams', scopes: ['live_read'] },
-  ai_conversation_summary: {
-    path: '/api/v1/analytics/ai-conversations/summary',
-    scopes: ['reports_read', 'conversation_read'],
-  },
-  ai_features_list: { path: '/api/v1/ai/features', scopes: ['ai_features_read'], unrestricted: true },
-  ai_feature_get: { path: '/api/v1/ai/features/{feature_id}', scopes: ['ai_features_read'] },
-  config_catalog: { path: '/api/v1/settings/catalog', scopes: ['config_read'] },
-  config_schema: { path: '/api/v1/settings/schema', scopes: ['config_read'] },
-  config_get: { path: '/api/v1/settings/item', scopes: ['config_read'], unrestricted: true },
-  config_search: { path: '/api/v1/settings/search', scopes: ['config_read'] },
-  subscriptions_list: { path: '/api/v1/subscriptions', ...EVENTS },
-  subscription_get: { path: '/api/v1/subscriptions/{subscription_id}', ...EVENTS },
-  events_pull: { path: '/api/v1/events', ...EVENTS },
+/** The name of a path's parameter, by the prefix of the id in the path of a case. */
+const PARAMETERS: Readonly<Record<string, string>> = {
+  receipt: 'operation_id',
+  cnv: 'conversation_id',
+  msg: 'message_id',
+  vis: 'visitor_id',
+  ctc: 'contact_id',
+  fil: 'file_id',
+  aif: 'feature_id',
+  sub: 'subscription_id',
 };
 
-export const CONTRACT_WRITES: Readonly<Record<string, ContractOperation>> = {
-  conversation_disposition_set: {
-    path: '/api/v1/conversations/{conversation_id}/disposition',
-    scopes: ['conversation_read', 'conversation_update'],
-    write: { author: true, body: ['disposition'] },
-  },
-  visitor_note_add: {
-    path: '/api/v1/visitors/{visitor_id}/notes',
-    scopes: ['conversation_read', 'visitor_notes_write', 'message_content_read', 'contact_read_pii'],
-    dataAccess: ALL_FLAGS,
-    unrestricted: true,
-    write: { author: true, body: ['text'] },
-  },
-  ai_feature_execute: {
-    path: '/api/v1/ai/features/{feature_id}/execute',
-    scopes: ['ai_features_read', 'ai_execute'],
-    unrestricted: true,
-    write: { author: false, body: ['context', 'expected_version'] },
-  },
-  config_plan: {
-    path: '/api/v1/settings/plans',
-    scopes: ['config_read', 'config_plan'],
-    unrestricted: true,
-    write: { author: false, body: ['changes', 'expected_version', 'path'] },
-  },
-  subscription_create: {
-    path: '/api/v1/subscriptions',
-    ...EVENTS,
-    write: { author: false, body: SUBSCRIPTION, key: 'optional', status: 201 },
-  },
-  subscription_replace: {
-    path: '/api/v1/subscriptions/{subscription_id}',
-    ...EVENTS,
-    write: { author: false, body: SUBSCRIPTION, method: 'PATCH', key: 'optional', revision: true },
-  },
-  subscription_delete: {
-    path: '/api/v1/subscriptions/{subscription_id}',
-    ...EVENTS,
-    write: { author: false, body: [], method: 'DELETE', key: 'optional', status: 204, revision: true },
-  },
-};
+function template({ path, template: given }: Operation): string {
+  const named = path.replace(/\?.*/, '').replace(/\{(\w+)(:\d+)?\}/g, (_, kind) => `{${PARAMETERS[kind] ?? kind}}`);
+  return `/api/v1${given ?? named}`;
+}
 
-export const CONTRACT: Readonly<Record<string, ContractOperation>> = { ...CONTRACT_READS, ...CONTRACT_WRITES };
+type Case = Operation & Partial<Pick<ContractOperation, 'method' | 'author' | 'key' | 'revision' | 'status' | 'body'>>;
+
+const WEB = 'web_1_1';
+const CASES: readonly Case[] = [
+  ...OPERATIONS,
+  ...WRITES.map(
+    ({ body, ...one }): Case => ({
+      ...{ ...one, method: 'POST', key: 'required', body: Object.keys(body(WEB)).sort() },
+    }),
+  ),
+  ...SUBSCRIPTION_WRITES.map(
+    ({ body, ...one }): Case => ({
+      ...{ ...one, key: 'optional', body: Object.keys(body?.(WEB) ?? {}).sort() },
+    }),
+  ),
+];
+
+function whole(cases: readonly Case[]): [string, ContractOperation] {
+  const [first] = cases;
+  if (first === undefined) throw new Error('an operation without a case');
+  const { tool, method = 'GET', scopes, flags, author = false, key = 'none', revision = false, status = 200 } = first;
+  const conditions = cases.flatMap(({ given }) => (given ? [given] : []));
+  return [
+    tool,
+    {
+      ...{ method, path: template(first), scopes: [...scopes].sort(), dataAccess: [...flags].sort() },
+      ...{ unrestricted: first.unrestricted ?? false, consent: first.noConsent ? 'refused' : 'none' },
+      ...{ author, key, revision, status, body: first.body ?? [] },
+      when: conditions
+        .filter(({ parameter }, i) => conditions.findIndex((one) => one.parameter === parameter) === i)
+        .map((one): Condition => [one.parameter, one.is, [...one.scopes].sort(), [...one.flags].sort()])
+        .sort(),
+      outsiders: cases.flatMap((one) => one.outsiders ?? []),
+      configured: cases.flatMap((one) => one.configured ?? []),
+    },
+  ];
+}
+
+const NAMES = [...new Set(CASES.map(({ tool }) => tool))];
+
+/** The contract's operations by name. Nothing here is written twice: test/support/authority/expected.ts has the list. */
+export const CONTRACT: Readonly<Record<string, ContractOperation>> = Object.fromEntries(
+  NAMES.map((name) => whole(CASES.filter(({ tool }) => tool === name))),
+);
 
 /** The contract's realtime operations: "All four need website_read and event_read and have no MCP tool." */
 export const CONTRACT_REALTIME: Readonly<

@@ -4,6 +4,7 @@ import { lexer, type Token, walkTokens } from 'marked';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeCursor } from '../../src/events/cursors.ts';
 import { loadPrompts, loadResources, loadTools } from '../../src/gateway/load.ts';
+import { CONTRACT, CONTRACT_REALTIME } from '../support/contract.ts';
 import type { Grant, Issued } from '../support/credentials.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { KEYS } from '../support/keys.ts';
@@ -24,62 +25,15 @@ const GUIDES = [
   'event_recovery',
 ] as const;
 
-/** The 45 tools and the REST operation of each, relative to /api/v1. */
-const TOOLS: Readonly<Record<string, string>> = {
-  operation_get: 'GET /operations/{operation_id}',
-  websites_list: 'GET /websites',
-  capabilities_list: 'GET /capabilities',
-  health: 'GET /health',
-  gateway_context: 'GET /context',
-  guide_read: 'GET /guides/{guide}',
-  conversations_list: 'GET /conversations',
-  conversation: 'GET /conversations/{conversation_id}',
-  conversation_contacts: 'GET /conversations/{conversation_id}/contacts',
-  conversation_message: 'GET /conversations/{conversation_id}/messages/{message_id}',
-  conversation_messages: 'GET /conversations/{conversation_id}/messages',
-  conversation_disposition_set: 'POST /conversations/{conversation_id}/disposition',
-  visitor: 'GET /dashboard/visitors/{visitor_id}',
-  visitor_conversations: 'GET /dashboard/visitors/{visitor_id}/conversations',
-  visitor_notes: 'GET /visitors/{visitor_id}/notes',
-  visitor_note_add: 'POST /visitors/{visitor_id}/notes',
-  contacts_list: 'GET /contacts',
-  contact_get: 'GET /contacts/{contact_id}',
-  contact_visitors: 'GET /contacts/{contact_id}/visitors',
-  contact_notes: 'GET /contacts/{contact_id}/notes',
-  file_content: 'GET /files/{file_id}/content',
-  file_get: 'GET /files/{file_id}',
-  conversation_message_attachments: 'GET /conversations/{conversation_id}/messages/{message_id}/attachments',
-  operators: 'GET /operators',
-  dispositions: 'GET /dispositions',
-  saved_responses: 'GET /saved_responses',
-  saved_links: 'GET /saved_links',
-  offers: 'GET /offers',
-  channels: 'GET /channels',
-  teams: 'GET /teams',
-  ai_conversation_summary: 'GET /analytics/ai-conversations/summary',
-  ai_features_list: 'GET /ai/features',
-  ai_feature_get: 'GET /ai/features/{feature_id}',
-  ai_feature_execute: 'POST /ai/features/{feature_id}/execute',
-  config_catalog: 'GET /settings/catalog',
-  config_schema: 'GET /settings/schema',
-  config_get: 'GET /settings/item',
-  config_search: 'GET /settings/search',
-  config_plan: 'POST /settings/plans',
-  subscriptions_list: 'GET /subscriptions',
-  subscription_create: 'POST /subscriptions',
-  subscription_get: 'GET /subscriptions/{subscription_id}',
-  subscription_replace: 'PATCH /subscriptions/{subscription_id}',
-  subscription_delete: 'DELETE /subscriptions/{subscription_id}',
-  events_pull: 'GET /events',
-};
+const routeOf = ({ method, path }: { readonly method: string; readonly path: string }): string =>
+  `${method} ${path.slice('/api/v1'.length)}`;
 
-const WITHOUT_TOOL = [
-  'GET /openapi.json',
-  'POST /realtime/sessions',
-  'POST /realtime/sessions/{session_id}/tickets',
-  'DELETE /realtime/sessions/{session_id}',
-  'GET /realtime/sessions/{session_id}/socket',
-];
+/** The contract's tools and the REST operation of each, relative to /api/v1. */
+const TOOLS: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries(CONTRACT).map(([name, operation]) => [name, routeOf(operation)]),
+);
+
+const WITHOUT_TOOL = ['GET /openapi.json', ...Object.values(CONTRACT_REALTIME).map(routeOf)];
 const ROUTES = [...Object.values(TOOLS), ...WITHOUT_TOOL];
 
 /** The closed table of error codes, by status. */
@@ -233,8 +187,7 @@ const known = new Set([
 ]);
 
 it('the lists of this test have the sizes of the specification', () => {
-  expect(Object.keys(TOOLS)).toHaveLength(45);
-  expect(new Set(ROUTES).size).toBe(50);
+  expect(new Set(ROUTES).size).toBe(ROUTES.length);
   expect(SCOPES).toHaveLength(19);
   expect(new Set(codes).size).toBe(42);
 });
@@ -380,21 +333,29 @@ describe('together', () => {
   const all = [...texts.values()].flatMap(spans);
 
   it('name every tool, scope, skill and prompt', () => {
-    expect([...Object.keys(TOOLS), ...SCOPES, ...SKILLS, ...PROMPTS].filter((name) => !all.includes(name))).toEqual([]);
+    const missing = [...Object.keys(TOOLS), ...SCOPES, ...SKILLS, ...PROMPTS].filter((name) => !all.includes(name));
+    expect(missing, 'name each of these in a guide of resources/guides').toEqual([]);
   });
 
   it('pair every tool with its REST operation', () => {
     const paired = [...texts.values()].flatMap((text) =>
       [...prose(text).matchAll(/`\w+ \/api\/v1\/[^`]+`,\s+tool\s+`([^`]+)`/g)].map((match) => match[1]),
     );
-    expect(Object.keys(TOOLS).filter((name) => !paired.includes(name))).toEqual([]);
+    expect(
+      Object.keys(TOOLS).filter((name) => !paired.includes(name)),
+      'a guide says of each: `METHOD /api/v1/…`, tool `NAME`',
+    ).toEqual([]);
   });
 
   it('show a call of every tool that is served, but for three', () => {
     const shown = new Set([...texts.values()].flatMap((text) => examples(text).map(({ name }) => name)));
     const silent = registry.tools.map(({ name }) => name).filter((name) => !shown.has(name));
     // Two take what teams takes, which stands beside them; the third takes an id that only the answer to a write gives.
-    expect(silent.sort()).toEqual(['channels', 'operation_get', 'operators']);
+    expect(silent.sort(), 'a guide shows a call of each other tool').toEqual([
+      'channels',
+      'operation_get',
+      'operators',
+    ]);
   });
 
   it('keep arguments by hand only for tools that are not served', () => {

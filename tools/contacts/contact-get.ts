@@ -1,6 +1,6 @@
 import { ContactId } from '../../src/core/ids.ts';
 import { data, defineTool, ofWebsite } from '../../src/core/tool.ts';
-import { ContactView, contactTexts } from '../../src/views/contact.ts';
+import { ContactView } from '../../src/views/contact.ts';
 
 export default defineTool({
   name: 'contact_get',
@@ -13,7 +13,6 @@ export default defineTool({
   restrictions: 'refused',
   input: { path: { contact_id: ContactId.schema }, query: ofWebsite },
   output: data({ contact: ContactView.schema.describe('The contact.') }),
-  untrusted: contactTexts('/data/contact'),
   async handle({ input, read }) {
     return { data: { contact: await read.one(ContactView, input.contact_id) } };
   },

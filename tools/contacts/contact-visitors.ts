@@ -21,7 +21,6 @@ export default defineTool({
     next_cursor: NextCursor,
     coverage: coverage('persisted_contact_visitors'),
   }),
-  untrusted: ['/data/visitors/*/nickname'],
   async handle({ input, read }) {
     const { rows, next_cursor } = await read.page(VisitorView, {
       within: [{ view: ContactView, id: input.contact_id }],

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ContactId } from '../../src/core/ids.ts';
 import { PII } from '../../src/core/scopes.ts';
 import { coverage, data, defineTool, inWebsite, listOf, NextCursor } from '../../src/core/tool.ts';
-import { ContactView, contactTexts, SEARCH_FIELDS, searchContacts } from '../../src/views/contact.ts';
+import { ContactView, SEARCH_FIELDS, searchContacts } from '../../src/views/contact.ts';
 
 export default defineTool({
   name: 'contacts_list',
@@ -36,7 +36,6 @@ export default defineTool({
     next_cursor: NextCursor,
     coverage: coverage('stored_primary_contacts'),
   }),
-  untrusted: contactTexts('/data/data/*'),
   async handle({ input, read }) {
     const { query, query_field, query_match, cursor, limit } = input;
     const where = query === undefined ? [] : [searchContacts(query, query_field, query_match)];

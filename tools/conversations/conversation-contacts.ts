@@ -1,6 +1,6 @@
 import { ContactId, ConversationId } from '../../src/core/ids.ts';
 import { coverage, data, defineTool, listOf, NextCursor, ofWebsite } from '../../src/core/tool.ts';
-import { ContactView, contactTexts } from '../../src/views/contact.ts';
+import { ContactView } from '../../src/views/contact.ts';
 import { ConversationView } from '../../src/views/conversation.ts';
 
 export default defineTool({
@@ -21,7 +21,6 @@ export default defineTool({
     next_cursor: NextCursor,
     coverage: coverage('persisted_conversation_contacts'),
   }),
-  untrusted: contactTexts('/data/contacts/*'),
   async handle({ input, read }) {
     const { rows, next_cursor } = await read.page(ContactView, {
       within: [{ view: ConversationView, id: input.conversation_id }],

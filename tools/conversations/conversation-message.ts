@@ -20,7 +20,6 @@ export default defineTool({
     query: { ...ofWebsite, include_internal: IncludeInternal },
   },
   output: data({ message: MessageView.schema.describe('The message.'), coverage: coverage('persisted_messages') }),
-  untrusted: ['/data/message/text', '/data/message/author/name'],
   async handle({ input, read }) {
     const message = await read.one(MessageView, input.message_id, {
       within: [{ view: ConversationView, id: input.conversation_id }],

@@ -32,7 +32,6 @@ export default defineTool({
     include_internal: z.boolean().describe('Whether the request asked for internal messages.'),
     coverage: coverage('persisted_messages'),
   }),
-  untrusted: ['/data/messages/*/text', '/data/messages/*/author/name'],
   async handle({ input, read }) {
     const { conversation_id, include_internal, cursor, limit, order } = input;
     const { rows, next_cursor } = await read.page(MessageView, {

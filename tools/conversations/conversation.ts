@@ -16,7 +16,6 @@ export default defineTool({
     conversation: ConversationView.schema.describe('The conversation.'),
     coverage: coverage('persisted_conversations'),
   }),
-  untrusted: ['/data/conversation/subject', '/data/conversation/rating/label'],
   async handle({ input, read }) {
     const conversation = await read.one(ConversationView, input.conversation_id);
     return { data: { conversation, coverage: 'persisted_conversations' } };

@@ -60,7 +60,6 @@ export default defineTool({
     next_cursor: NextCursor,
     coverage: coverage('persisted_conversations'),
   }),
-  untrusted: ['/data/conversations/*/subject', '/data/conversations/*/rating/label'],
   async handle({ input, read }) {
     const { rows, next_cursor } = await read.page(ConversationView, {
       where: byConversation(input),

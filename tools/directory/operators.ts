@@ -19,7 +19,6 @@ export default defineTool({
     next_cursor: NextCursor,
     coverage: coverage('persisted_operators'),
   }),
-  untrusted: ['/data/operators/*/name', '/data/operators/*/email'],
   async handle({ input, read }) {
     const { rows, next_cursor } = await read.page(OperatorView, { cursor: input.cursor, limit: input.limit });
     return { data: { operators: rows, next_cursor, coverage: 'persisted_operators' } };

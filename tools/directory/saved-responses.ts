@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { sql } from '../../src/core/sql.ts';
+import { ServiceText } from '../../src/core/texts.ts';
 import { coverage, data, defineTool, inWebsite, listOf, NextCursor } from '../../src/core/tool.ts';
 import { canonicalLanguage, PlainId, SavedResponseView } from '../../src/views/catalogue.ts';
 
@@ -21,7 +22,7 @@ export default defineTool({
   input: { query: { ...inWebsite, language: Language.default('en').describe('BCP 47 tag, matched exactly.') } },
   output: data({
     // A canonical tag can be longer than the requested one: sh becomes sr-Latn.
-    language: z.string().max(64).describe('Requested language in its canonical form.'),
+    language: ServiceText.max(64).describe('Requested language in its canonical form.'),
     scope: z
       .literal('website_global')
       .describe('Always website_global: only entries for all operators of the website.'),
@@ -29,7 +30,6 @@ export default defineTool({
     next_cursor: NextCursor,
     coverage: coverage('website_global_saved_responses'),
   }),
-  untrusted: ['content', 'label', 'category_name', 'shortcut'].map((member) => `/data/saved_responses/*/${member}`),
   async handle({ input, read }) {
     const language = canonicalLanguage(input.language);
     const { rows, next_cursor } = await read.page(SavedResponseView, {

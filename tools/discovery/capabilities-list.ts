@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { WebsiteId } from '../../src/core/ids.ts';
+import { ServiceText } from '../../src/core/texts.ts';
 import { coverage, data, defineTool, inWebsite } from '../../src/core/tool.ts';
 
 export default defineTool({
@@ -17,12 +18,12 @@ export default defineTool({
     operations: z
       .array(
         z.strictObject({
-          operation: z.string().describe('Tool name.'),
-          method: z.string().describe('HTTP method.'),
-          path: z.string().describe('Path template over REST.'),
+          operation: ServiceText.describe('Tool name.'),
+          method: ServiceText.describe('HTTP method.'),
+          path: ServiceText.describe('Path template over REST.'),
           kind: z.enum(['read', 'write']).describe('Whether the operation reads or writes.'),
-          scopes: z.array(z.string()).describe('Scopes that every call needs.'),
-          data_access: z.array(z.string()).describe('Data-access flags that every call needs.'),
+          scopes: z.array(ServiceText).describe('Scopes that every call needs.'),
+          data_access: z.array(ServiceText).describe('Data-access flags that every call needs.'),
           unrestricted_required: z.boolean().describe('Whether restricted credentials are refused.'),
           author_required: z
             .boolean()

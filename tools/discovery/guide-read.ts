@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Failure } from '../../src/core/failures.ts';
 import { GUIDE_NAMES } from '../../src/core/guides.ts';
+import { ServiceText } from '../../src/core/texts.ts';
 import { defineTool } from '../../src/core/tool.ts';
 
 const GuideName = z.enum(GUIDE_NAMES).describe('Name of a guide, from gateway_context.');
@@ -18,7 +19,7 @@ export default defineTool({
   output: z.strictObject({
     guide: GuideName,
     mime_type: z.literal('text/markdown').describe('Media type of content.'),
-    content: z.string().max(65_536).describe('Text of the guide in CommonMark.'),
+    content: ServiceText.max(65_536).describe('Text of the guide in CommonMark.'),
     coverage: z.literal('current_installation_guidance').describe('Guides that this installation may read.'),
   }),
   async handle({ input, gateway }) {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { WebsiteId } from '../../src/core/ids.ts';
+import { ServiceText } from '../../src/core/texts.ts';
 import { defineTool } from '../../src/core/tool.ts';
 
 export default defineTool({
@@ -17,8 +18,8 @@ export default defineTool({
       .array(
         z.strictObject({
           website_id: WebsiteId,
-          name: z.string().max(240).describe('Name of the website.'),
-          time_zone: z.string().describe('IANA time zone of the website, the default for reports.'),
+          name: ServiceText.max(240).describe('Name of the website.'),
+          time_zone: ServiceText.describe('IANA time zone of the website, the default for reports.'),
           environment: z.enum(['live', 'test']).describe('Environment of the credential.'),
         }),
       )

@@ -28,7 +28,6 @@ export default defineTool({
     next_cursor: NextCursor,
     coverage: coverage('persisted_message_attachments'),
   }),
-  untrusted: ['/data/attachments/*/name', '/data/attachments/*/media_type'],
   async handle({ input, read }) {
     const { conversation_id, message_id, include_internal, cursor, limit } = input;
     const { rows, next_cursor } = await read.page(FileView, {

@@ -17,7 +17,6 @@ export default defineTool({
   when: [{ given: 'include_internal', is: true, ...INT }],
   input: { path: { file_id: FileId.schema }, query: { ...ofWebsite, include_internal: IncludeInternal } },
   output: data({ file: FileView.schema.describe('The file.'), coverage: coverage('persisted_files') }),
-  untrusted: ['/data/file/name', '/data/file/media_type'],
   async handle({ input, read }) {
     const where = input.include_internal ? [] : [publicFilesOnly];
     return { data: { file: await read.one(FileView, input.file_id, { where }), coverage: 'persisted_files' } };

@@ -23,13 +23,6 @@ export default defineTool({
     },
   },
   output: z.strictObject({ data: ReportSchema.describe('The report.') }),
-  untrusted: [
-    '/data/summary/series/topics/*/0',
-    '/data/summary/series/resolution/*/0',
-    '/data/summary/series/operators/*/0',
-    '/data/summary/ratings/*/0',
-    '/data/summary/outcomes/*/0',
-  ],
   async handle({ input: { range, start, end, timezone }, read }) {
     return { data: await read.report({ range, start, end, timezone }) };
   },

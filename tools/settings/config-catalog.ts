@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ServiceText } from '../../src/core/texts.ts';
 import { coverage, data, defineTool, inWebsite } from '../../src/core/tool.ts';
 import { AI_TYPES } from '../../src/views/ai-feature.ts';
 import { AREA, PLATFORM_NUMBERS } from '../../src/views/settings.ts';
@@ -17,12 +18,12 @@ export default defineTool({
     areas: z
       .array(
         z.strictObject({
-          path: z.string().describe('Path for config_get and config_schema.'),
-          title: z.string().describe('Name of the area.'),
-          description: z.string().describe('Contents of the area.'),
-          item_path: z.string().describe('Path template of one item.'),
+          path: ServiceText.describe('Path for config_get and config_schema.'),
+          title: ServiceText.describe('Name of the area.'),
+          description: ServiceText.describe('Contents of the area.'),
+          item_path: ServiceText.describe('Path template of one item.'),
           readable: z.boolean().describe('Whether config_get can read the area.'),
-          plannable_fields: z.array(z.string()).describe('Fields that config_plan takes.'),
+          plannable_fields: z.array(ServiceText).describe('Fields that config_plan takes.'),
           types: z.array(z.enum(AI_TYPES)).describe('Types of the items in the area.'),
         }),
       )
@@ -31,7 +32,7 @@ export default defineTool({
       .array(
         z.strictObject({
           id: z.int().describe('Value of platform_id.'),
-          name: z.string().describe('Name of the platform.'),
+          name: ServiceText.describe('Name of the platform.'),
         }),
       )
       .describe('Meaning of platform_id in saved responses.'),

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { Failure } from '../../src/core/failures.ts';
+import { writtenBy } from '../../src/core/texts.ts';
 import { data, defineTool, inWebsite } from '../../src/core/tool.ts';
 import { ExpectedVersion } from '../../src/views/ai-feature.ts';
 import { itemOf, PlanChanges, SettingsPath } from '../../src/views/settings.ts';
 
-const Value = z.union([z.string(), z.boolean()]);
+const Value = z.union([writtenBy('outsiders', z.string()), z.boolean()]);
 
 export default defineTool({
   name: 'config_plan',
@@ -47,7 +48,6 @@ export default defineTool({
       })
       .describe('The preview.'),
   }),
-  untrusted: ['/data/preview/changes/*/from', '/data/preview/changes/*/to'],
   async handle({ input: { website_id, path, expected_version, changes }, write }) {
     const feature = itemOf(path, website_id);
     if (feature === undefined) {

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { jsonSchema } from '../../src/core/json-schema.ts';
+import { writtenBy } from '../../src/core/texts.ts';
 import { coverage, data, defineTool, inWebsite } from '../../src/core/tool.ts';
 import { AiFeatureView } from '../../src/views/ai-feature.ts';
 import { itemOf, PlanChanges, SettingsPath } from '../../src/views/settings.ts';
 
 const DRAFT = 'https://json-schema.org/draft/2020-12/schema';
-const Schema = z.record(z.string(), z.unknown());
+const Schema = writtenBy('service', z.record(z.string(), z.unknown()));
 
 export default defineTool({
   name: 'config_schema',

@@ -20,7 +20,6 @@ export default defineTool({
     next_cursor: NextCursor,
     coverage: coverage('persisted_visitor_conversations'),
   }),
-  untrusted: ['/data/conversations/*/subject', '/data/conversations/*/rating/label'],
   async handle({ input, read }) {
     const { rows, next_cursor } = await read.page(ConversationView, {
       within: [{ view: VisitorView, id: input.visitor_id }],

@@ -29,7 +29,6 @@ export default defineTool({
     visitor_id: VisitorId.schema,
     note: NoteAddedSchema.describe('The note as stored.'),
   }),
-  untrusted: ['/data/note/text', '/data/note/author'],
   async handle({ input: { visitor_id, text }, write }) {
     const { note_id, author, created_at } = await write.addNote({ visitor: visitor_id, text });
     const note = { id: String(note_id), note_id, text, title: null, author: clip(author, 120), created_at };

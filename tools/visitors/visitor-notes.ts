@@ -21,7 +21,6 @@ export default defineTool({
     next_cursor: NextCursor,
     coverage: coverage('persisted_visitor_notes'),
   }),
-  untrusted: ['/data/notes/*/text', '/data/notes/*/title', '/data/notes/*/author'],
   async handle({ input, read }) {
     const { rows, next_cursor } = await read.page(NoteView, {
       within: [{ view: VisitorView, id: input.visitor_id }],

@@ -13,7 +13,6 @@ export default defineTool({
   restrictions: 'refused',
   input: { path: { visitor_id: VisitorId.schema }, query: ofWebsite },
   output: data({ visitor: VisitorView.schema.describe('The visitor.'), coverage: coverage('persisted_visitors') }),
-  untrusted: ['/data/visitor/nickname'],
   async handle({ input, read }) {
     return { data: { visitor: await read.one(VisitorView, input.visitor_id), coverage: 'persisted_visitors' } };
   },

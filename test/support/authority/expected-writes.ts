@@ -1,4 +1,4 @@
-import { ALL_FLAGS, events, type Operation, SUBSCRIPTION } from './expected.ts';
+import { ALL_FLAGS, at, events, type Operation, SUBSCRIPTION } from './expected.ts';
 
 /**
  * The four reviewed writes, as expected.ts tells of the reads: by hand from contract.md (endpoint tables, Common rules 5
@@ -37,6 +37,8 @@ export const WRITES: readonly Write[] = [
       data: plain('success', 'visitor_id', 'note'),
       'data.note': plain('id', 'note_id', 'text', 'title', 'author', 'created_at'),
     },
+    // A note that is added has no title.
+    outsiders: at('/data/note', 'text', 'author'),
   },
   {
     tool: 'conversation_disposition_set',
@@ -94,6 +96,7 @@ export const WRITES: readonly Write[] = [
       'data.preview': plain('path', 'version', 'changes', 'approval_required', 'apply_available', 'status'),
       'data.preview.changes.*': plain('field', 'from', 'to'),
     },
+    outsiders: at('/data/preview/changes/*', 'from', 'to'),
   },
 ];
 

@@ -1,8 +1,10 @@
 import { cursorOf, subscriptionId } from './planted.ts';
 
 /**
- * What each read may be called with and what it then shows: written by hand from contract.md (endpoint tables, Scopes)
- * and decisions.md (sections 2 to 11 and 18). Nothing here comes from the declarations that it judges.
+ * The list of the reads; expected-writes.ts has the writes. Each operation is here once: what it may be called with, and
+ * what it then shows. Every other list and total of the tests is derived from the two. Both are written by hand from
+ * contract.md (endpoint tables, Scopes) and decisions.md (sections 2 to 11 and 18). Nothing comes from the declarations
+ * that they judge.
  */
 export const ALL_SCOPES = [
   'website_read',
@@ -134,18 +136,30 @@ const directory =
   (restricted) =>
     restricted?.dimension === dimension ? [2, 1].filter((id) => restricted.ids.includes(id)) : [2, 1];
 
+/** Rows of one table that an answer shows, and for each column what it needs on top of the operation's grants. */
+type Shown = readonly [table: string, rows: readonly number[], columns: Readonly<Record<string, readonly Need[]>>];
+
 export interface Operation {
   /** Its name in the contract, and what tells several cases of one operation apart. */
   readonly tool: string;
   readonly variant?: string;
+  /** The path with the names of its parameters, where the ids in `path` do not tell them. */
+  readonly template?: string;
   /** Under /api/v1; `{web}` and `{xyz:1}` stand for the website's id and ids of its records. */
   readonly path: string;
   readonly scopes: readonly Scope[];
   readonly flags: readonly Flag[];
-  /** What a parameter of this case asks for on top. */
-  readonly given?: { readonly scopes: readonly Scope[]; readonly flags: readonly Flag[] };
+  /** What a parameter of this case asks for on top; with `is`, only its value `true` does. */
+  readonly given?: {
+    readonly parameter: string;
+    readonly is?: true;
+    readonly scopes: readonly Scope[];
+    readonly flags: readonly Flag[];
+  };
   /** The contract says: unrestricted policy. */
   readonly unrestricted?: true;
+  /** The contract says: no human-consent OAuth token. */
+  readonly noConsent?: true;
   /** required: a website_id parameter; optional: addressed by a resource's id; none: not about one website. */
   readonly website: 'required' | 'optional' | 'none';
   /** The object at each pointer has exactly the members that the grants allow. */
@@ -158,7 +172,55 @@ export interface Operation {
   readonly hidden?: { readonly scopes: readonly Scope[]; readonly unrestricted: true };
   /** Members that are null, never absent, without the grant. */
   readonly nulls?: Members;
+  /** Of a list: prefix of the ids that its cursors are made of; '' where they are bare numbers. */
+  readonly cursor?: string;
+  /** The stored texts that the answer shows; absent: none. */
+  readonly shows?: readonly Shown[];
+  /** Texts of the operation that visitors, contacts, operators or bots wrote: JSON pointers, `*` for any index. */
+  readonly outsiders?: readonly string[];
+  /** Names that administrators give in the settings of the service: labels, not what somebody said. */
+  readonly configured?: readonly string[];
 }
+
+const columns = (needs: readonly Need[], ...names: string[]) => Object.fromEntries(names.map((name) => [name, needs]));
+const stored = {
+  conversation: (...rows: number[]): Shown => [
+    'conversation',
+    rows,
+    { disposition: [], language: PII, rating_label: MSG, subject: [...MSG, ...PII] },
+  ],
+  contact: (...rows: number[]): Shown => [
+    'contact',
+    rows,
+    columns(
+      PII,
+      ...['name', 'first_name', 'last_name', 'email', 'mobile', 'mobile_e164', 'phone', 'phone_e164', 'company'],
+      ...['language', 'time_zone'],
+    ),
+  ],
+  message: (...rows: number[]): Shown => ['message', rows, columns([], 'text', 'language')],
+  nickname: (...rows: number[]): Shown => ['visitor', rows, { nickname: PII }],
+  staff: (needs: readonly Need[], ...rows: number[]): Shown => ['operator', rows, { name: needs }],
+  note: (...rows: number[]): Shown => ['note', rows, columns([], 'title', 'text')],
+  file: (...rows: number[]): Shown => ['file', rows, columns([], 'name', 'media_type')],
+  feature: (...rows: number[]): Shown => ['ai_feature', rows, { name: [] }],
+};
+// The text of message 5 was redacted; its language is shown.
+const publicMessages: readonly Shown[] = [
+  stored.message(1, 2, 3, 6),
+  ['message', [5], { language: [] }],
+  stored.nickname(1),
+];
+
+export const at = (pointer: string, ...names: string[]): string[] => names.map((name) => `${pointer}/${name}`);
+const said = {
+  contact: (pointer: string) => at(pointer, 'name', 'first_name', 'last_name', 'email', 'mobile', 'phone', 'company'),
+  conversation: (pointer: string) => at(pointer, 'subject', 'rating/label'),
+  message: (pointer: string) => at(pointer, 'text', 'author/name'),
+  note: (pointer: string) => at(pointer, 'text', 'title', 'author'),
+  // A media type is as its sender declared it; its quoted parameters hold whole sentences.
+  file: (pointer: string) => at(pointer, 'name', 'media_type'),
+};
 
 const none = { scopes: [], flags: [] } as const;
 const one = (...scopes: Scope[]) => ({ scopes, flags: [] }) as const;
@@ -169,7 +231,12 @@ const messages = {
   ofConversation: true,
 } as const;
 const files = { ...messages, scopes: ['file_read', ...messages.scopes] } as const;
-const INTERNAL = { scopes: ['internal_notes_read'], flags: ['internal_notes'] } as const;
+const INTERNAL = {
+  parameter: 'include_internal',
+  is: true,
+  scopes: ['internal_notes_read'],
+  flags: ['internal_notes'],
+} as const;
 const notes = {
   scopes: ['conversation_read', 'visitor_notes_read', 'contact_read_pii'],
   flags: ALL_FLAGS,
@@ -207,6 +274,7 @@ const guide = (name: string): Operation => ({
   tool: 'guide_read',
   variant: name,
   path: `/guides/${name}`,
+  template: '/guides/{guide}',
   // A guide that is not given is not there: no `not_permitted` (decisions, section 18).
   ...none,
   website: 'none',
@@ -214,7 +282,12 @@ const guide = (name: string): Operation => ({
 });
 
 /** "All need scopes website_read and event_read, an unrestricted credential" (contract, Event subscriptions and events). */
-export const events = { ...one('website_read', 'event_read'), unrestricted: true, website: 'none' } as const;
+export const events = {
+  ...one('website_read', 'event_read'),
+  unrestricted: true,
+  noConsent: true,
+  website: 'none',
+} as const;
 export const SUBSCRIPTION = plain(
   ...['subscription_id', 'revision', 'status', 'website_ids', 'event_types', 'payload_mode', 'delivery', 'start'],
   ...['created_at', 'updated_at'],
@@ -239,6 +312,8 @@ export const OPERATIONS: readonly Operation[] = [
     ...one('website_read'),
     website: 'none',
     members: { '': plain('websites'), 'websites.*': plain('website_id', 'name', 'time_zone', 'environment') },
+    shows: [['website', [1], { name: [] }]],
+    configured: ['/websites/*/name'],
   },
   {
     tool: 'capabilities_list',
@@ -283,39 +358,57 @@ export const OPERATIONS: readonly Operation[] = [
     ...conversations,
     path: '/conversations?website_id={web}',
     list: ['data.conversations', 'id', through([5, 3, 2, 1], [3, 1])],
+    cursor: 'cnv',
+    shows: [stored.conversation(1, 2, 3, 5)],
+    outsiders: said.conversation('/data/conversations/*'),
+    configured: ['/data/conversations/*/disposition'],
   },
   {
     ...conversations,
     variant: 'updated_asc',
     path: '/conversations?website_id={web}&order=updated_asc',
     list: ['data.conversations', 'id', through([1, 2, 3, 5], [1, 3])],
+    cursor: 'cnv',
+    shows: [stored.conversation(1, 2, 3, 5)],
   },
   {
     ...conversations,
     variant: 'by channel, team and subsite',
     path: '/conversations?website_id={web}&channel_id={chn:2}&team_id={tem:2}&subsite_id={sst:2}',
     list: ['data.conversations', 'id', through([2], [])],
+    cursor: 'cnv',
+    shows: [stored.conversation(2)],
   },
   {
     ...conversations,
     variant: 'contact_id',
     path: '/conversations?website_id={web}&contact_id={ctc:1}',
-    given: { scopes: ['contact_read', 'contact_read_pii'], flags: [] },
+    given: { parameter: 'contact_id', scopes: ['contact_read', 'contact_read_pii'], flags: [] },
     list: ['data.conversations', 'id', through([5, 1], [1])],
+    cursor: 'cnv',
+    shows: [stored.conversation(1, 5)],
   },
   {
     ...conversations,
     variant: 'query',
     path: '/conversations?website_id={web}&query=Zq',
-    given: { scopes: ['message_content_read', 'contact_read_pii'], flags: ['message_content', 'pii'] },
+    given: {
+      parameter: 'query',
+      scopes: ['message_content_read', 'contact_read_pii'],
+      flags: ['message_content', 'pii'],
+    },
     list: ['data.conversations', 'id', through([5, 3, 2, 1], [3, 1])],
+    cursor: 'cnv',
+    shows: [stored.conversation(1, 2, 3, 5)],
   },
   {
     ...conversations,
     variant: 'operator_id',
     path: '/conversations?website_id={web}&operator_id={opr:2}',
-    given: { scopes: ['directory_read', 'contact_read_pii'], flags: ['pii'] },
+    given: { parameter: 'operator_id', scopes: ['directory_read', 'contact_read_pii'], flags: ['pii'] },
     list: ['data.conversations', 'id', through([2], [])],
+    cursor: 'cnv',
+    shows: [stored.conversation(2)],
   },
   {
     tool: 'conversation',
@@ -329,6 +422,9 @@ export const OPERATIONS: readonly Operation[] = [
       'data.conversation': CONVERSATION,
       'data.conversation.access': plain('pii', 'message_content'),
     },
+    shows: [stored.conversation(1)],
+    outsiders: said.conversation('/data/conversation'),
+    configured: ['/data/conversation/disposition'],
   },
   {
     tool: 'conversation_contacts',
@@ -343,6 +439,9 @@ export const OPERATIONS: readonly Operation[] = [
       'data.contacts.*': CONTACT,
     },
     list: ['data.contacts', 'id', always(1)],
+    cursor: 'ctc',
+    shows: [stored.contact(1)],
+    outsiders: said.contact('/data/contacts/*'),
   },
   {
     tool: 'conversation_message',
@@ -355,6 +454,8 @@ export const OPERATIONS: readonly Operation[] = [
       'data.message': MESSAGE,
       'data.message.author': STAFF,
     },
+    shows: [stored.message(2), stored.staff(DIRECTORY, 1)],
+    outsiders: said.message('/data/message'),
   },
   {
     tool: 'conversation_message',
@@ -362,6 +463,7 @@ export const OPERATIONS: readonly Operation[] = [
     path: '/conversations/{cnv:1}/messages/{msg:1}',
     ...messages,
     members: { 'data.message': MESSAGE, 'data.message.author': plain('type', 'id', 'name') },
+    shows: [stored.message(1), stored.nickname(1)],
   },
   {
     tool: 'conversation_message',
@@ -370,6 +472,7 @@ export const OPERATIONS: readonly Operation[] = [
     ...messages,
     given: INTERNAL,
     members: { 'data.message': MESSAGE, 'data.message.author': STAFF },
+    shows: [stored.message(4), stored.staff(DIRECTORY, 1)],
   },
   {
     tool: 'conversation_messages',
@@ -377,6 +480,9 @@ export const OPERATIONS: readonly Operation[] = [
     ...messages,
     members: messagesPage,
     list: ['data.messages', 'id', always(6, 5, 3, 2, 1)],
+    cursor: 'msg',
+    shows: [...publicMessages, stored.staff(DIRECTORY, 1, 2)],
+    outsiders: said.message('/data/messages/*'),
   },
   {
     tool: 'conversation_messages',
@@ -386,6 +492,8 @@ export const OPERATIONS: readonly Operation[] = [
     given: INTERNAL,
     members: messagesPage,
     list: ['data.messages', 'id', always(1, 2, 3, 4, 5, 6)],
+    cursor: 'msg',
+    shows: [...publicMessages, stored.message(4), stored.staff(DIRECTORY, 1, 2)],
   },
   {
     tool: 'visitor',
@@ -399,6 +507,8 @@ export const OPERATIONS: readonly Operation[] = [
       'data.visitor': VISITOR,
       'data.visitor.access': plain('pii'),
     },
+    shows: [stored.nickname(1)],
+    outsiders: ['/data/visitor/nickname'],
   },
   {
     tool: 'visitor_conversations',
@@ -412,6 +522,10 @@ export const OPERATIONS: readonly Operation[] = [
       'data.conversations.*': CONVERSATION,
     },
     list: ['data.conversations', 'id', through([2, 1], [1])],
+    cursor: 'cnv',
+    shows: [stored.conversation(1, 2)],
+    outsiders: said.conversation('/data/conversations/*'),
+    configured: ['/data/conversations/*/disposition'],
   },
   {
     tool: 'visitor_notes',
@@ -423,18 +537,26 @@ export const OPERATIONS: readonly Operation[] = [
       'data.notes.*': NOTE,
     },
     list: ['data.notes', 'id', always(2, 1)],
+    cursor: '',
+    shows: [stored.note(1, 2), stored.staff([], 1, 2)],
+    outsiders: said.note('/data/notes/*'),
   },
   {
     ...contacts,
     path: '/contacts?website_id={web}',
     list: ['data.data', 'id', always(2, 1)],
+    cursor: 'ctc',
+    shows: [stored.contact(1, 2)],
+    outsiders: said.contact('/data/data/*'),
   },
   {
     ...contacts,
     variant: 'query',
     path: '/contacts?website_id={web}&query=Zq',
-    given: { scopes: ['contact_read_pii'], flags: ['pii'] },
+    given: { parameter: 'query', scopes: ['contact_read_pii'], flags: ['pii'] },
     list: ['data.data', 'id', always(2, 1)],
+    cursor: 'ctc',
+    shows: [stored.contact(1, 2)],
   },
   {
     tool: 'contact_get',
@@ -448,6 +570,8 @@ export const OPERATIONS: readonly Operation[] = [
       'data.contact': CONTACT,
       'data.contact.access': plain('pii'),
     },
+    shows: [stored.contact(1)],
+    outsiders: said.contact('/data/contact'),
   },
   {
     tool: 'contact_visitors',
@@ -463,6 +587,9 @@ export const OPERATIONS: readonly Operation[] = [
     },
     // Visitors 1 and 2 have conversations in the first place, visitor 4 only one in none.
     list: ['data.visitors', 'id', through([4, 2, 1], [2, 1])],
+    cursor: 'vis',
+    shows: [stored.nickname(1, 2, 4)],
+    outsiders: ['/data/visitors/*/nickname'],
   },
   {
     tool: 'contact_notes',
@@ -475,12 +602,17 @@ export const OPERATIONS: readonly Operation[] = [
       'data.notes.*': NOTE,
     },
     list: ['data.notes', 'id', always(2, 1)],
+    cursor: '',
+    shows: [stored.note(1, 2), stored.staff([], 1, 2)],
+    outsiders: said.note('/data/notes/*'),
   },
   {
     tool: 'file_get',
     path: '/files/{fil:1}',
     ...files,
     members: { '': plain('data'), data: plain('file', 'coverage'), 'data.file': FILE },
+    shows: [stored.file(1)],
+    outsiders: said.file('/data/file'),
   },
   {
     tool: 'file_get',
@@ -489,12 +621,15 @@ export const OPERATIONS: readonly Operation[] = [
     ...files,
     given: INTERNAL,
     members: { 'data.file': FILE },
+    shows: [stored.file(2)],
   },
   {
     tool: 'file_content',
     path: '/files/{fil:1}/content',
     ...files,
     members: { '': plain('data'), data: chunk },
+    shows: [['file_chunk', [1], { bytes: [] }]],
+    outsiders: ['/data/content'],
   },
   {
     tool: 'file_content',
@@ -503,6 +638,7 @@ export const OPERATIONS: readonly Operation[] = [
     ...files,
     given: INTERNAL,
     members: { data: chunk },
+    shows: [['file_chunk', [2], { bytes: [] }]],
   },
   {
     tool: 'conversation_message_attachments',
@@ -510,6 +646,9 @@ export const OPERATIONS: readonly Operation[] = [
     ...files,
     members: attachments,
     list: ['data.attachments', 'id', always(1)],
+    cursor: 'fil',
+    shows: [stored.file(1)],
+    outsiders: said.file('/data/attachments/*'),
   },
   {
     tool: 'conversation_message_attachments',
@@ -519,6 +658,8 @@ export const OPERATIONS: readonly Operation[] = [
     given: INTERNAL,
     members: attachments,
     list: ['data.attachments', 'id', always(2)],
+    cursor: 'fil',
+    shows: [stored.file(2)],
   },
   {
     tool: 'operators',
@@ -532,6 +673,9 @@ export const OPERATIONS: readonly Operation[] = [
       'data.operators.*': plain('id', 'name', 'email', 'role', 'enabled', 'team_ids'),
     },
     list: ['data.operators', 'id', always(3, 2, 1)],
+    cursor: 'opr',
+    shows: [stored.staff([], 1, 2, 3), ['operator', [1, 2], { email: [] }]],
+    outsiders: at('/data/operators/*', 'name', 'email'),
   },
   {
     tool: 'dispositions',
@@ -543,6 +687,12 @@ export const OPERATIONS: readonly Operation[] = [
       data: page('dispositions'),
       'data.dispositions.*': plain('value', 'label', 'group', 'enabled', 'position'),
     },
+    cursor: 'dsp',
+    shows: [
+      ['disposition', [1, 2], columns([], 'value', 'label')],
+      ['disposition', [1], { group_name: [] }],
+    ],
+    configured: at('/data/dispositions/*', 'value', 'label', 'group'),
   },
   {
     tool: 'saved_responses',
@@ -557,6 +707,9 @@ export const OPERATIONS: readonly Operation[] = [
       ),
     },
     list: ['data.saved_responses', 'id', always(1)],
+    cursor: '',
+    shows: [['saved_response', [1], columns([], 'label', 'content', 'category_name', 'shortcut')]],
+    outsiders: at('/data/saved_responses/*', 'label', 'content', 'category_name', 'shortcut'),
   },
   {
     tool: 'saved_links',
@@ -569,6 +722,9 @@ export const OPERATIONS: readonly Operation[] = [
       'data.saved_links.*': plain('id', 'label', 'url'),
     },
     list: ['data.saved_links', 'id', always(1)],
+    cursor: '',
+    shows: [['saved_link', [1], columns([], 'label', 'url')]],
+    configured: at('/data/saved_links/*', 'label', 'url'),
   },
   {
     tool: 'offers',
@@ -581,6 +737,9 @@ export const OPERATIONS: readonly Operation[] = [
       'data.offers.*': plain('id', 'name', 'type', 'status', 'url', 'starts_at', 'ends_at'),
     },
     list: ['data.offers', 'id', always(2, 1)],
+    cursor: 'ofr',
+    shows: [['offer', [1, 2], columns([], 'name', 'url')]],
+    configured: at('/data/offers/*', 'name', 'url'),
   },
   {
     tool: 'channels',
@@ -589,6 +748,9 @@ export const OPERATIONS: readonly Operation[] = [
     website: 'required',
     members: { '': plain('data'), data: page('channels'), 'data.channels.*': plain('id', 'name') },
     list: ['data.channels', 'id', directory('channel_ids')],
+    cursor: 'chn',
+    shows: [['channel', [1, 2], { name: [] }]],
+    configured: ['/data/channels/*/name'],
   },
   {
     tool: 'teams',
@@ -597,6 +759,9 @@ export const OPERATIONS: readonly Operation[] = [
     website: 'required',
     members: { '': plain('data'), data: page('teams'), 'data.teams.*': plain('id', 'name', 'enabled') },
     list: ['data.teams', 'id', directory('team_ids')],
+    cursor: 'tem',
+    shows: [['team', [1, 2], { name: [] }]],
+    configured: ['/data/teams/*/name'],
   },
   {
     tool: 'ai_conversation_summary',
@@ -631,6 +796,17 @@ export const OPERATIONS: readonly Operation[] = [
       'data.summary.ratings': MSG,
       'data.summary.outcomes': MSG,
     },
+    shows: [
+      ['website', [1], { name: [] }],
+      ['conversation', [1, 2], { language: PII, rating_label: MSG }],
+      ['ai_result', [1, 2], columns(MSG, 'topics', 'resolution', 'outcome')],
+      stored.staff([...DIRECTORY, ...PII], 1, 2),
+    ],
+    outsiders: [
+      ...at('/data/summary/series', 'topics/*/0', 'resolution/*/0', 'operators/*/0'),
+      ...at('/data/summary', 'ratings/*/0', 'outcomes/*/0'),
+    ],
+    configured: ['/data/meta/website/name'],
   },
   {
     tool: 'ai_features_list',
@@ -646,6 +822,9 @@ export const OPERATIONS: readonly Operation[] = [
       'data.features.1.application_execution': plain('available', 'reason'),
     },
     list: ['data.features', 'id', always(1, 3)],
+    cursor: 'aif',
+    shows: [stored.feature(1, 3)],
+    configured: ['/data/features/*/name'],
   },
   {
     tool: 'ai_feature_get',
@@ -653,6 +832,8 @@ export const OPERATIONS: readonly Operation[] = [
     ...one('ai_features_read'),
     website: 'optional',
     members: { '': plain('data'), data: plain('feature', 'coverage'), 'data.feature': FEATURE },
+    shows: [stored.feature(1)],
+    configured: ['/data/feature/name'],
   },
   {
     tool: 'config_catalog',
@@ -688,6 +869,9 @@ export const OPERATIONS: readonly Operation[] = [
       'data.items.*': FEATURE,
     },
     list: ['data.items', 'id', always(1, 3)],
+    cursor: 'aif',
+    shows: [stored.feature(1, 3)],
+    configured: ['/data/items/*/name', '/data/item/name'],
   },
   {
     tool: 'config_get',
@@ -697,6 +881,7 @@ export const OPERATIONS: readonly Operation[] = [
     unrestricted: true,
     website: 'required',
     members: { data: plain('path', 'item', 'coverage'), 'data.item': FEATURE },
+    shows: [stored.feature(1)],
   },
   {
     tool: 'config_search',
@@ -709,6 +894,9 @@ export const OPERATIONS: readonly Operation[] = [
       'data.matches.*': plain('path', 'label', 'type', 'version'),
     },
     list: ['data.matches', 'path', always(1, 3)],
+    cursor: 'aif',
+    shows: [stored.feature(1, 3)],
+    configured: ['/data/matches/*/label'],
   },
   {
     tool: 'subscriptions_list',

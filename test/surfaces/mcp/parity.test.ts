@@ -18,6 +18,7 @@ import {
 import { WRITES, type Write } from '../../support/authority/expected-writes.ts';
 import { CANARY, plantReceipt, receiptId, World, webId } from '../../support/authority/world.ts';
 import { addDispositions } from '../../support/authority/writes.ts';
+import { CONTRACT } from '../../support/contract.ts';
 import type { Issued } from '../../support/credentials.ts';
 import { type Answer, openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { argumentsOf, rpc } from '../../support/surfaces/mcp.ts';
@@ -739,59 +740,6 @@ describe('MC-12 one write on both surfaces', () => {
 });
 
 describe('MC-12 what people wrote is data', () => {
-  const contact = (at: string): string[] =>
-    ['name', 'first_name', 'last_name', 'email', 'mobile', 'phone', 'company'].map((name) => `${at}/${name}`);
-  const conversation = (at: string): string[] => [`${at}/subject`, `${at}/rating/label`];
-  const message = (at: string): string[] => [`${at}/text`, `${at}/author/name`];
-  const note = (at: string): string[] => [`${at}/text`, `${at}/title`, `${at}/author`];
-  // A media type is as its sender declared it; its quoted parameters hold whole sentences.
-  const file = (at: string): string[] => [`${at}/name`, `${at}/media_type`];
-  const entry = (at: string, ...names: string[]): string[] => names.map((name) => `${at}/${name}`);
-
-  /** Members that hold text as a visitor, a contact, an operator or a bot wrote it. By hand, from the contract. */
-  const WRITTEN: Readonly<Record<string, readonly string[]>> = {
-    ai_conversation_summary: [
-      ...entry('/data/summary/series', 'topics/*/0', 'resolution/*/0', 'operators/*/0'),
-      ...entry('/data/summary', 'ratings/*/0', 'outcomes/*/0'),
-    ],
-    contact_get: contact('/data/contact'),
-    contact_notes: note('/data/notes/*'),
-    contact_visitors: ['/data/visitors/*/nickname'],
-    contacts_list: contact('/data/data/*'),
-    conversation: conversation('/data/conversation'),
-    conversation_contacts: contact('/data/contacts/*'),
-    conversation_message: message('/data/message'),
-    conversation_message_attachments: file('/data/attachments/*'),
-    conversation_messages: message('/data/messages/*'),
-    conversations_list: conversation('/data/conversations/*'),
-    file_content: ['/data/content'],
-    file_get: file('/data/file'),
-    operators: entry('/data/operators/*', 'name', 'email'),
-    saved_responses: entry('/data/saved_responses/*', 'label', 'content', 'category_name', 'shortcut'),
-    visitor: ['/data/visitor/nickname'],
-    visitor_conversations: conversation('/data/conversations/*'),
-    // A note that is added has no title.
-    visitor_note_add: entry('/data/note', 'text', 'author'),
-    visitor_notes: note('/data/notes/*'),
-  };
-  /** Names that administrators give in the settings of the service itself: labels, not what somebody said. */
-  const CONFIGURED: Readonly<Record<string, readonly string[]>> = {
-    ai_conversation_summary: ['/data/meta/website/name'],
-    ai_feature_get: ['/data/feature/name'],
-    ai_features_list: ['/data/features/*/name'],
-    channels: ['/data/channels/*/name'],
-    config_get: ['/data/items/*/name', '/data/item/name'],
-    config_plan: entry('/data/preview/changes/*', 'from', 'to'),
-    config_search: ['/data/matches/*/label'],
-    conversation: ['/data/conversation/disposition'],
-    conversations_list: ['/data/conversations/*/disposition'],
-    dispositions: entry('/data/dispositions/*', 'value', 'label', 'group'),
-    offers: entry('/data/offers/*', 'name', 'url'),
-    saved_links: entry('/data/saved_links/*', 'label', 'url'),
-    teams: ['/data/teams/*/name'],
-    visitor_conversations: ['/data/conversations/*/disposition'],
-    websites_list: ['/websites/*/name'],
-  };
   /** Tags and numbers that the import holds to a narrow alphabet; only this world plants text in them. */
   const TAG = /\/(language|time_zone|bucket_time_zone|mobile_e164|phone_e164)$|\/series\/language\/\*\/0$/;
 
@@ -853,33 +801,25 @@ describe('MC-12 what people wrote is data', () => {
         pointers++;
       }
     }
-    expect(pointers).toBeGreaterThan(15);
+    expect(pointers).toBe(Object.values(CONTRACT).flatMap(({ outsiders }) => outsiders).length);
   });
 
-  it('MC-12 untrusted pointers: the lists here name every member that holds planted text', async () => {
+  it('MC-12 untrusted pointers: the contract’s list names every member that holds planted text', async () => {
     const canary = new RegExp(CANARY.source);
     const planted = (text: string): boolean => canary.test(text) || canary.test(Buffer.from(text, 'base64').toString());
     const named = new Set<string>();
     for (const [tool, members] of await readAll(small)) {
-      const known = new Set([...(WRITTEN[tool] ?? []), ...(CONFIGURED[tool] ?? [])]);
+      const known = new Set([...(CONTRACT[tool]?.outsiders ?? []), ...(CONTRACT[tool]?.configured ?? [])]);
       for (const [pointer, texts] of members) {
         if (!texts.some(planted) || TAG.test(pointer)) continue;
         expect(known.has(pointer), `${tool} ${pointer}`).toBe(true);
         named.add(`${tool} ${pointer}`);
       }
     }
-    const listed = [WRITTEN, CONFIGURED].flatMap((list) =>
-      Object.entries(list).flatMap(([tool, pointers]) => pointers.map((pointer) => `${tool} ${pointer}`)),
+    const listed = Object.entries(CONTRACT).flatMap(([tool, { outsiders, configured }]) =>
+      [...outsiders, ...configured].map((pointer) => `${tool} ${pointer}`),
     );
     expect([...named].sort()).toEqual(listed.sort());
-  });
-
-  it('MC-12 untrusted pointers: every tool names all that people wrote', () => {
-    const declared = small.corridor.registry.tools.flatMap(({ name, untrusted }) =>
-      untrusted.map((pointer) => `${name} ${pointer}`),
-    );
-    const written = Object.entries(WRITTEN).flatMap(([tool, all]) => all.map((pointer) => `${tool} ${pointer}`));
-    expect(written.filter((one) => !declared.includes(one))).toEqual([]);
   });
 
   const TEXTS: Readonly<Record<string, readonly string[]>> = {
@@ -927,8 +867,9 @@ describe('MC-12 what people wrote is data', () => {
         }
         // `readAll` compares with REST, whose body is JSON of the same value, and looks at every protocol member.
         const found = await readAll(own, injection);
-        for (const [tool, pointers] of Object.entries(WRITTEN)) {
-          for (const pointer of pointers.filter((one) => !/topics|\/content$/.test(one))) {
+        for (const [tool, { outsiders }] of Object.entries(CONTRACT)) {
+          // A preview says the text in words of its own.
+          for (const pointer of outsiders.filter((one) => !/topics|\/content$|\/preview\//.test(one))) {
             expect(found.get(tool)?.get(pointer), `${tool} ${pointer}`).toContain(injection);
           }
         }
