@@ -2,18 +2,21 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { watch } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { packageRoot } from '../config/package.ts';
 import { Rounds } from '../core/rounds.ts';
 
 /**
  * `npm run dev`: after each change it compiles and starts `gateway serve` again, with the demo data and a debugger port.
+ * `-- --inspect 127.0.0.1:9230` chooses the debugger's address.
+ *
  * The compiler's own watch mode is not used, because it missed every change after the first one (22 November 2026).
  */
 
 const WATCHED = ['src', 'tools', 'skills', 'prompts', 'resources', 'llms'];
 /** Milliseconds after a change before the build, because an editor may write several files. */
 const QUIET = 150;
-const INSPECT = process.env['DEV_INSPECT'] ?? '127.0.0.1:9229';
+const { values } = parseArgs({ options: { inspect: { type: 'string', default: '127.0.0.1:9229' } } });
 
 const root = fileURLToPath(packageRoot);
 const say = (text: string): boolean => process.stdout.write(`dev: ${text}\n`);
@@ -36,7 +39,12 @@ const rounds = new Rounds({
     if (code !== 0) say('it does not compile; the server of before goes on');
     if (code !== 0 || stop.aborted) return;
     await end();
-    server = run(process.execPath, [`--inspect=${INSPECT}`, '--enable-source-maps', 'dist/src/main.js', 'serve']);
+    server = run(process.execPath, [
+      `--inspect=${values.inspect}`,
+      '--enable-source-maps',
+      'dist/src/main.js',
+      'serve',
+    ]);
   },
   onError: (error) => say(String(error)),
 });
@@ -60,5 +68,5 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       .then(() => process.exit(0));
   });
 }
-say(`debugger at ${INSPECT} (chrome://inspect, or "attach" in an editor); Ctrl-C ends it`);
+say(`debugger at ${values.inspect} (chrome://inspect, or "attach" in an editor); Ctrl-C ends it`);
 rounds.wake();

@@ -37,7 +37,7 @@ beforeAll(async () => {
   // The compiler's configuration names the folder, and an empty one is an error.
   writeFileSync(join(checkout, 'test/empty.ts'), 'export {};\n');
   port = await freePort();
-  child = spawn('npm', ['run', 'dev'], {
+  child = spawn('npm', ['run', 'dev', '--', '--inspect', '127.0.0.1:0'], {
     cwd: checkout,
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true, // a group of its own, as a shell gives it to a command
@@ -46,7 +46,6 @@ beforeAll(async () => {
       HOME: checkout,
       DATABASE_URL: `postgres://postgres@${encodeURIComponent(database.host)}:${database.port}/${database.name}`,
       PORT: String(port),
-      DEV_INSPECT: '127.0.0.1:0',
     },
   });
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text) => (printed += String(text)));
