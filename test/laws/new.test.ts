@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { packageRoot } from '../../src/config/package.ts';
 import { newTool } from '../new.ts';
 
-const NAME = 'contacts/contact-conversations';
+const NAME = 'contacts/of-this-test';
 let folder: string;
 let root: URL;
 
@@ -15,15 +15,39 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'gateway-new-'));
   root = pathToFileURL(`${folder}/`);
   const ours = fileURLToPath(packageRoot);
-  for (const name of ['tools', 'test/auth', 'test/tools', 'tsconfig.json', 'biome.json'])
+  for (const name of ['src', 'tools', 'test/auth', 'test/tools', 'tsconfig.json', 'biome.json'])
     cpSync(join(ours, name), join(folder, name), { recursive: true });
-  for (const name of ['src', 'node_modules', 'package.json', 'test/support', 'test/events', 'test/surfaces'])
+  for (const name of ['node_modules', 'package.json', 'test/support', 'test/events', 'test/surfaces'])
     symlinkSync(join(ours, name), join(folder, name));
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const run = (command: string, ...args: string[]) =>
   spawnSync(join(folder, 'node_modules/.bin', command), args, { cwd: folder, encoding: 'utf8' });
+
+/** What the compiler says of these files. */
+function compiled(files: readonly string[]): string {
+  // That file declares what the tests are given.
+  const include = [...files, 'test/support/postgres.ts'];
+  writeFileSync(join(folder, 'new.json'), JSON.stringify({ extends: './tsconfig.json', include }));
+  const { status, stdout } = run('tsc', '-p', 'new.json', '--noEmit', '--incremental', 'false', '--preserveSymlinks');
+  return `${status} ${stdout}`;
+}
+
+/** The compiler, the formatter and the linter have nothing to say of these files. */
+function accepted(files: readonly string[]): void {
+  expect(compiled(files)).toBe('0 ');
+  const judged = run('biome', 'check', '--error-on-warnings', ...files);
+  expect(judged.status, judged.stderr).toBe(0);
+  expect(judged.stdout).toContain(`Checked ${files.length} files`);
+}
+
+function edit(file: string, change: (text: string) => string): void {
+  const before = readFileSync(new URL(file, root), 'utf8');
+  const after = change(before);
+  expect(after, file).not.toBe(before);
+  writeFileSync(new URL(file, root), after);
+}
 
 describe('npm run new -- tool', () => {
   it.each([
@@ -41,14 +65,21 @@ describe('npm run new -- tool', () => {
     const files = newTool(NAME, root);
     expect(files).toHaveLength(3);
     for (const file of files) expect(readFileSync(new URL(file, root), 'utf8')).toContain('FILL_IN');
-    // That file declares what the tests are given.
-    const include = [...files, 'test/support/postgres.ts'];
-    writeFileSync(join(folder, 'new.json'), JSON.stringify({ extends: './tsconfig.json', include }));
-    const compiled = run('tsc', '-p', 'new.json', '--noEmit', '--incremental', 'false', '--preserveSymlinks');
-    expect([compiled.status, compiled.stdout]).toEqual([0, '']);
-    const judged = run('biome', 'check', '--error-on-warnings', ...files);
-    expect(judged.status, judged.stderr).toBe(0);
-    expect(judged.stdout).toContain('Checked 3 files');
+    accepted(files);
     expect(() => newTool(NAME, root)).toThrow('is there already');
   }, 60_000);
 });
+
+it('the example of docs/adding-an-operation.md compiles, and needs the link that it adds', () => {
+  const text = readFileSync(new URL('docs/adding-an-operation.md', packageRoot), 'utf8');
+  const blocks = [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, block = '']) => block);
+  const [declaration = '', link = '', row = '', own = ''] = blocks;
+  expect(blocks).toHaveLength(4);
+  const [tool = '', test = '', list = ''] = newTool('contacts/contact-conversations', root);
+  edit(tool, () => declaration);
+  edit(test, (skeleton) => `${skeleton.slice(0, skeleton.indexOf("it('"))}${own}`);
+  edit(list, (rows) => rows.replace(/ {2}\{\n {4}tool: 'contact_conversations',.*?\n {2}\},\n/s, row));
+  expect(compiled([tool, test, list])).toContain(`'"Contact"' is not assignable to type '"Visitor"'`);
+  edit('src/views/conversation.ts', (view) => view.replace(/ {2}within: .*\n/, link));
+  accepted([tool, test, list, 'src/views/conversation.ts']);
+}, 60_000);
