@@ -50,7 +50,7 @@ export interface WriteContext<I, W> {
   readonly perform: Perform<W>;
 }
 
-/** The context that the corridor gives every handler. `write` is `undefined` for reads, `perform` without a `Write`. */
+/** The context that the corridor gives every handler. `write` is `undefined` for reads, `perform` without `performs`. */
 export interface CallContext<I> extends ReadContext<I> {
   readonly write: Writes | undefined;
   readonly perform: Perform<Write> | undefined;
@@ -124,8 +124,8 @@ export interface WriteDeclaration<P extends Shape, Q extends Shape, D extends Sh
   extends Declaration<P, Q>,
     Described<B> {
   readonly effect: 'write';
-  /** What `perform` performs. Absent: the operation writes to the gateway's own records, through `write`. */
-  readonly write?: W;
+  /** The write of `perform`. Absent: the operation writes to the gateway's own records, through `write`. */
+  readonly performs?: W;
   readonly rest: `${'POST' | 'PATCH' | 'DELETE'} /api/v1/${string}`;
   readonly input: { readonly path?: P; readonly query?: Q; readonly body?: D };
   /** required: the write is made in the name of the native author that is mapped to the credential. */
@@ -157,7 +157,7 @@ export interface Tool {
   readonly method: string;
   readonly path: string;
   readonly effect: 'read' | 'write';
-  readonly write: Write | undefined;
+  readonly performs: Write | undefined;
   readonly tag: Tag;
   readonly required: Requirement;
   readonly restrictions: 'refused' | 'applied' | 'none';
@@ -225,7 +225,7 @@ export function defineTool<P extends Shape, Q extends Shape, D extends Shape, C 
     method,
     path,
     effect,
-    write: write?.write,
+    performs: write?.performs,
     tag,
     required: { scopes: declaration.scopes, dataAccess: declaration.dataAccess ?? [] },
     restrictions,

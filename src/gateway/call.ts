@@ -194,6 +194,7 @@ export class Corridor {
   /** Runs the call once with one authority. Throws only StaleAuthority: a statement has refused the authority. */
   async #attempt(call: Call, caller: Caller, charge: () => Promise<void>): Promise<RunResult> {
     const { tool } = call;
+    const { performs } = tool;
     const { authority } = caller;
     let operation: OperationState | undefined;
     try {
@@ -213,7 +214,6 @@ export class Corridor {
         operation = entered;
       };
       const { ledger, subscriptions, realtime } = this.#options;
-      const performs = tool.write;
       // Object.assign, because it takes 0.5 µs here and an object spread takes 8 µs (measured). A spread of objects of
       // closures also leaves hidden classes and tables in the old generation.
       const context: CallContext<unknown> = {

@@ -10,7 +10,7 @@ export default defineTool({
   summary: 'Run a language_detection feature on the supplied text. No other data is read.',
   rest: 'POST /api/v1/ai/features/{feature_id}/execute',
   effect: 'write',
-  write: RunDetection,
+  performs: RunDetection,
   tag: 'AI features',
   scopes: ['ai_features_read', 'ai_execute'],
   restrictions: 'refused',

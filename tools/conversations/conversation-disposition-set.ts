@@ -10,7 +10,7 @@ export default defineTool({
   summary: 'Set one of the website’s dispositions on a conversation. The status does not change.',
   rest: 'POST /api/v1/conversations/{conversation_id}/disposition',
   effect: 'write',
-  write: SetDisposition,
+  performs: SetDisposition,
   tag: 'Conversations',
   scopes: ['conversation_read', 'conversation_update'],
   restrictions: 'applied',

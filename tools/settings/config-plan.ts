@@ -13,7 +13,7 @@ export default defineTool({
   summary: 'Preview a change to one AI feature. Nothing is changed, and a preview cannot be applied.',
   rest: 'POST /api/v1/settings/plans',
   effect: 'write',
-  write: PlanChange,
+  performs: PlanChange,
   tag: 'Configuration',
   scopes: ['config_read', 'config_plan'],
   restrictions: 'refused',

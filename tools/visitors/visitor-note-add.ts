@@ -12,7 +12,7 @@ export default defineTool({
   summary: 'Add an internal note to a visitor in the name of the mapped operator.',
   rest: 'POST /api/v1/visitors/{visitor_id}/notes',
   effect: 'write',
-  write: AddNote,
+  performs: AddNote,
   tag: 'Visitors',
   scopes: ['conversation_read', 'visitor_notes_write', 'message_content_read', 'contact_read_pii'],
   dataAccess: ['message_content', 'pii', 'internal_notes'],

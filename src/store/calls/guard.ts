@@ -6,20 +6,15 @@ import { type Database, sqlState } from '../driver/postgres.ts';
 /** A token and a revision of its credential. They stand for an authority, because they decide what it may do. */
 type Identity = Pick<Authority, 'digest' | 'revision'>;
 
-let prove: (identity: Identity) => Proof;
-
 /**
  * The proof that an authority held at the snapshot of a statement. Only this file can make a proof, and it makes one
  * only from the answer of a statement that it has built with a guard.
  */
-export class Proof {
-  static {
-    prove = (identity) => new Proof(identity);
-  }
+class Proof {
   readonly #digest: Uint8Array;
   readonly #revision: number;
 
-  private constructor({ digest, revision }: Identity) {
+  constructor({ digest, revision }: Identity) {
     this.#digest = digest;
     this.#revision = revision;
   }
@@ -28,6 +23,8 @@ export class Proof {
     return this.#revision === revision && Buffer.compare(this.#digest, digest) === 0;
   }
 }
+
+export type { Proof };
 
 /** What a statement has answered under a proof. A refusal is an answer too, so that it comes with its proof. */
 export interface Proved<T> {
@@ -85,7 +82,7 @@ export async function guarded<R extends object>(
   const guard = runFor(appId, sql`(SELECT coalesce(${holds(digest, revision)}, false) AS ok OFFSET 0) guard`);
   const rows = await rowsOf<R & { ok: boolean }>(db, how, sql`SELECT guard.ok, ${columns} FROM ${guard} ${joins}`);
   if (rows[0]?.ok !== true) throw new StaleAuthority();
-  return { proof: prove(authority), rows };
+  return { proof: new Proof(authority), rows };
 }
 
 /** Bytes as an element of a bytea[]. */
@@ -109,7 +106,7 @@ export async function guardedBatch<R extends object>(
   const statement = sql`SELECT to_json(guard.oks) AS oks, ${columns} FROM ${guard} ${joins}`;
   const rows = await rowsOf<R & { oks: readonly boolean[] }>(db, 'query', statement);
   const oks = rows[0]?.oks ?? [];
-  return { proofs: authorities.map((one, i) => (oks[i] === true ? prove(one) : undefined)), rows };
+  return { proofs: authorities.map((one, i) => (oks[i] === true ? new Proof(one) : undefined)), rows };
 }
 
 /** Whether a token that exists can be used, or why not. */
@@ -134,5 +131,5 @@ export async function lookUp<R extends object>(
   const [row] = await db.read<R & { revision: number; state: TokenState }>(
     turn === undefined ? statement : runFor(turn, statement),
   );
-  return row && { row, proof: row.state === 'valid' ? prove({ digest, revision: row.revision }) : undefined };
+  return row && { row, proof: row.state === 'valid' ? new Proof({ digest, revision: row.revision }) : undefined };
 }

@@ -18,9 +18,11 @@ export function openReads(
   slow: Database,
   replica?: Pick<Replica, 'read'>,
 ): Omit<Reads, keyof SubscriptionReads> {
+  const { authority, website } = access;
   return {
     one: (view, id, options) => caller.take(readOne(access, view, id, options)),
-    page: (view, request) => caller.take(readPage(request.search ? { ...access, db: slow } : access, view, request)),
+    page: (view, request) =>
+      caller.take(readPage(request.search ? { authority, website, db: slow } : access, view, request)),
     fileBytes: (file, options) => caller.take(readFileBytes(access, file, options)),
     websites: () => caller.take(readWebsites(access)),
     operation: (id) => caller.take(readOperation(access, id)),
