@@ -127,7 +127,9 @@ export async function lookUp<R extends object>(
     SELECT CASE WHEN t.revoked_at IS NOT NULL OR c.revoked_at IS NOT NULL THEN 'revoked'
                 WHEN t.expires_at <= now() OR c.expires_at <= now() THEN 'expired' ELSE 'valid' END AS state,
            c.revision, ${columns}
-      FROM gateway.token t JOIN gateway.credential c ON c.id = t.credential_id ${joins} WHERE t.digest = ${digest}`;
+      FROM gateway.token t
+      JOIN gateway.credential c ON c.id = t.credential_id ${joins}
+     WHERE t.digest = ${digest}`;
   const [row] = await db.read<R & { revision: number; state: TokenState }>(
     turn === undefined ? statement : runFor(turn, statement),
   );
