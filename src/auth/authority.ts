@@ -1,6 +1,7 @@
 import type { Authority, Resource } from '../core/authority.ts';
 import { Failure } from '../core/failures.ts';
 import { loadAuthority } from '../store/calls/authority.ts';
+import type { Proof } from '../store/calls/guard.ts';
 import { type Database, StoreUnreachable } from '../store/driver/postgres.ts';
 import { networkOf } from './network.ts';
 import { digestOf, isBearer } from './tokens.ts';
@@ -12,18 +13,19 @@ import { digestOf, isBearer } from './tokens.ts';
  */
 export interface Authorities {
   /**
-   * Returns the cached authority of a bearer, or a fresh one. Throws a 401 if the token is not usable on the resource.
+   * Returns the cached authority of a bearer without a proof, or a fresh one with its proof. Throws a 401 if the token is
+   * not usable on the resource.
    */
   resolve(
     bearer: string | undefined,
     resource: Resource,
     from?: string,
-  ): Promise<{ authority: Authority; fresh: boolean }>;
+  ): Promise<{ authority: Authority; proof?: Proof }>;
   /**
    * Reads the authority from the store. `from`: address of the caller. While the app is unknown, the statement waits in
    * the queue of the caller's network.
    */
-  fresh(bearer: string, resource: Resource, from?: string): Promise<Authority>;
+  fresh(bearer: string, resource: Resource, from?: string): Promise<{ authority: Authority; proof: Proof }>;
 }
 
 /** Authorities in each of the two generations of the cache. */
@@ -42,14 +44,14 @@ export function openAuthorities(db: Database): Authorities {
     remembered.set(key, authority);
   };
 
-  const fresh = async (bearer: string, resource: Resource, from?: string): Promise<Authority> => {
+  const fresh: Authorities['fresh'] = async (bearer, resource, from) => {
     const digest = digestOf(bearer);
     const key = digest.toString('base64');
     const kept = remembered.get(key) ?? before.get(key);
     const found = await loadAuthority(db, digest, kept, from && networkOf(from)).catch((cause: unknown) => {
       throw cause instanceof StoreUnreachable ? new Failure('authority_unavailable', { cause, retryAfter: 1 }) : cause;
     });
-    if (found?.state !== 'valid') {
+    if (!found?.proof) {
       remembered.delete(key);
       before.delete(key);
       if (!found) throw new Failure('unauthenticated');
@@ -57,7 +59,7 @@ export function openAuthorities(db: Database): Authorities {
       throw new Failure(found.state === 'expired' ? 'token_expired' : 'token_revoked', { credential });
     }
     remember(key, found.authority);
-    return bound(found.authority, resource);
+    return { authority: bound(found.authority, resource), proof: found.proof };
   };
 
   return {
@@ -66,9 +68,9 @@ export function openAuthorities(db: Database): Authorities {
       const key = digestOf(bearer).toString('base64');
       const kept = remembered.get(key);
       const authority = kept ?? before.get(key);
-      if (!authority) return { authority: await fresh(bearer, resource, from), fresh: true };
+      if (!authority) return fresh(bearer, resource, from);
       if (!kept) remember(key, authority);
-      return { authority: bound(authority, resource), fresh: false };
+      return { authority: bound(authority, resource) };
     },
     fresh,
   };

@@ -6,7 +6,7 @@ import { type IdKind, idKind, WebsiteId } from './ids.ts';
 import type { FileBytes, Reads } from './reads.ts';
 import type { DataAccess, Requirement, Scope } from './scopes.ts';
 import { ServiceText, textsOf } from './texts.ts';
-import type { Writes } from './writes.ts';
+import type { Perform, Write, Writes } from './writes.ts';
 
 export type { GatewayFacts, OperationFacts } from './facts.ts';
 
@@ -44,15 +44,17 @@ export interface ReadContext<I> {
   readonly gateway: GatewayFacts;
 }
 
-export interface WriteContext<I> {
+export interface WriteContext<I, W> {
   readonly input: I;
   readonly authority: Authority;
   readonly write: Writes;
+  readonly perform: Perform<W>;
 }
 
-/** The context that the corridor gives every handler. `write` is `undefined` for reads. */
+/** The context that the corridor gives every handler. `write` is `undefined` for reads, `perform` without `performs`. */
 export interface CallContext<I> extends ReadContext<I> {
   readonly write: Writes | undefined;
+  readonly perform: Perform<Write> | undefined;
 }
 
 /** A request for raw bytes. `range` holds the numbers of the Range header, both inclusive. Absent: the first chunk. */
@@ -114,13 +116,15 @@ export interface ReadDeclaration<P extends Shape, Q extends Shape, C extends Pag
 }
 
 /**
- * A reviewed write: its effect happens once for each Idempotency-Key. `handle` asks `write` for one command and builds
- * the body from the result. `handle` runs again for each replay, and must then build the same body.
+ * A reviewed write: its effect happens once for each Idempotency-Key. `handle` asks `perform` or `write` for one command
+ * and builds the body from the result. `handle` runs again for each replay, and must then build the same body.
  */
-export interface WriteDeclaration<P extends Shape, Q extends Shape, D extends Shape, B>
+export interface WriteDeclaration<P extends Shape, Q extends Shape, D extends Shape, B, W>
   extends Declaration<P, Q>,
     Described<B> {
   readonly effect: 'write';
+  /** The write of `perform`. Absent: the operation writes to the gateway's own records, through `write`. */
+  readonly performs?: W;
   readonly rest: `${'POST' | 'PATCH' | 'DELETE'} /api/v1/${string}`;
   readonly input: { readonly path?: P; readonly query?: Q; readonly body?: D };
   /** required: the write is made in the name of the native author that is mapped to the credential. */
@@ -136,7 +140,7 @@ export interface WriteDeclaration<P extends Shape, Q extends Shape, D extends Sh
   /** Event types that the change records in the journal. */
   readonly emits: readonly string[];
   readonly output: z.ZodType<unknown, B>;
-  handle(context: WriteContext<Input<P> & Input<Q> & Input<D>>): Promise<B>;
+  handle(context: WriteContext<Input<P> & Input<Q> & Input<D>, W>): Promise<B>;
 }
 
 export interface PageRule {
@@ -152,6 +156,7 @@ export interface Tool {
   readonly method: string;
   readonly path: string;
   readonly effect: 'read' | 'write';
+  readonly performs: Write | undefined;
   readonly tag: Tag;
   readonly required: Requirement;
   readonly restrictions: 'refused' | 'applied' | 'none';
@@ -193,11 +198,15 @@ export interface Parameter {
 export function defineTool<P extends Shape, Q extends Shape, C extends PageRule | undefined, B>(
   declaration: ReadDeclaration<P, Q, C, B>,
 ): Tool;
-export function defineTool<P extends Shape, Q extends Shape, D extends Shape, B>(
-  declaration: WriteDeclaration<P, Q, D, B>,
-): Tool;
+export function defineTool<
+  P extends Shape,
+  Q extends Shape,
+  D extends Shape,
+  B,
+  W extends Write | undefined = undefined,
+>(declaration: WriteDeclaration<P, Q, D, B, W>): Tool;
 export function defineTool<P extends Shape, Q extends Shape, D extends Shape, C extends PageRule | undefined, B>(
-  declaration: ReadDeclaration<P, Q, C, B> | WriteDeclaration<P, Q, D, B>,
+  declaration: ReadDeclaration<P, Q, C, B> | WriteDeclaration<P, Q, D, B, Write | undefined>,
 ): Tool {
   const write = declaration.effect === 'write' ? declaration : undefined;
   const read = declaration.effect === 'read' ? declaration : undefined;
@@ -216,6 +225,7 @@ export function defineTool<P extends Shape, Q extends Shape, D extends Shape, C 
     method,
     path,
     effect,
+    performs: write?.performs,
     tag,
     required: { scopes: declaration.scopes, dataAccess: declaration.dataAccess ?? [] },
     restrictions,

@@ -1,70 +1,46 @@
+import type { z } from 'zod';
 import type { SubscriptionWrites } from './events.ts';
 import type { FailureCode } from './failures.ts';
 import type { RealtimeWrites } from './realtime.ts';
+import type { View } from './view.ts';
+
+type Members = Readonly<Record<string, unknown>>;
 
 /**
- * The writes that a handler may ask for: one command for each call. The effect, the journal entry and the receipt are
- * one atomic unit under the Idempotency-Key of the call. A repeated call gets the answer of the first call. Author,
- * website and restrictions come from the call; a handler cannot pass them. A refused command throws a Failure.
+ * A write to the records of a website, declared once in a module of src/writes. The effect, the journal entry and the
+ * receipt are one atomic unit under the Idempotency-Key of the call. Author, website and restrictions come from the
+ * call, so a command cannot name them.
  */
-export interface Writes extends SubscriptionWrites, RealtimeWrites {
-  /** Adds a note in the name of the mapped author. */
-  addNote(note: { visitor: string; text: string }): Promise<NoteAdded>;
-  setDisposition(change: { conversation: string; disposition: string }): Promise<void>;
-  /** Runs a language-detection feature on a text and records the run. The text is not stored. */
-  detectLanguage(run: {
-    feature: string;
-    expectedVersion: number;
-    text: string;
-    /** The answer if the language of the text cannot be detected. */
-    fallback: string | null;
-  }): Promise<LanguageDetected>;
-  /** Previews a change of a feature. It changes nothing. */
-  planChanges(plan: { feature: string; expectedVersion: number; changes: FeatureChanges }): Promise<PlanPreview>;
+export interface Write<C extends Members = Members, R = unknown> {
+  /** Name of the tool, of the operation in its receipts, and of the command's case in gateway.write_batch. */
+  readonly name: string;
+  /** The member with the public id of the record that the command is about. The caller must be able to see it. */
+  readonly about: readonly [member: string, view: View];
+  /** What a handler gives to `perform`. */
+  readonly command: z.ZodType<C>;
+  /** What the writer answers. A handler gets the output of this schema. */
+  readonly result: z.ZodType<R>;
+  /** The function of the platform's own writer. gateway.write_batch calls it. */
+  readonly writer: `platform.${string}`;
 }
 
-export interface NoteAdded {
-  readonly note_id: number;
-  readonly author: string;
-  /** RFC 3339, UTC. */
-  readonly created_at: string;
-}
+export const defineWrite = <C extends Members, R>(
+  write: Write<C, R> & { readonly about: readonly [member: keyof C & string, view: View] },
+): Write<C, R> => write;
 
-export interface LanguageDetected {
-  readonly version: number;
-  readonly language: string | null;
-}
+/** Performs the command of a call, once. A repeated call gets the result of the first. Throws a Failure if refused. */
+export type Perform<W> = W extends Write<infer C, infer R> ? (command: C) => Promise<R> : never;
 
-export interface FeatureChanges {
-  readonly name?: string | undefined;
-  readonly enabled?: boolean | undefined;
-}
+/** Writes to the gateway's own records. */
+export interface Writes extends SubscriptionWrites, RealtimeWrites {}
 
-export interface PlanPreview {
-  readonly version: number;
-  readonly changes: readonly {
-    readonly field: string;
-    readonly from: string | boolean;
-    readonly to: string | boolean;
-  }[];
+/**
+ * A command as a writer receives it: the members of its schema. The record that the command is about has its native id,
+ * on the website of the call.
+ */
+export interface Command extends Members {
+  readonly operation: string;
 }
-
-/** A command as the ledger and a native writer receive it. Its ids are native ids of the call's website. */
-export type Command =
-  | { readonly operation: 'visitor_note_add'; readonly visitor: string; readonly text: string }
-  | { readonly operation: 'conversation_disposition_set'; readonly conversation: string; readonly disposition: string }
-  | {
-      readonly operation: 'ai_feature_execute';
-      readonly feature: string;
-      readonly expected_version: number;
-      readonly language: string | null;
-    }
-  | {
-      readonly operation: 'config_plan';
-      readonly feature: string;
-      readonly expected_version: number;
-      readonly changes: FeatureChanges;
-    };
 
 /**
  * How a command ended. `rejected`: the state of the native data does not allow it; this outcome is stored and replayed.

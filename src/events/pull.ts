@@ -1,6 +1,6 @@
 import { type EventPage, type PullRequest, wanting } from '../core/events.ts';
 import { Failure } from '../core/failures.ts';
-import type { ReadSession } from '../store/calls/read.ts';
+import type { Access, Proved } from '../store/calls/guard.ts';
 import { type Scan, scanJournals } from '../store/events/pull.ts';
 import { type CursorKeys, type CursorState, readCursor, writeCursor } from './cursors.ts';
 import { merge } from './merge.ts';
@@ -8,7 +8,7 @@ import { receiptOf } from './receipts.ts';
 
 /** The authority and the keys for pages. */
 export interface PullContext {
-  readonly session: Pick<ReadSession, 'db' | 'authority' | 'verified'>;
+  readonly access: Access;
   readonly keys: CursorKeys;
   /** The store's own key, from which event ids are made (store/calls/ledger.ts, ledgerKey). */
   readonly eventKey: () => Promise<Uint8Array>;
@@ -24,31 +24,35 @@ const invalid = (): Failure =>
  * Reads one page of receipts behind a cursor, in one guarded statement. The pull operation and the socket both use it.
  * The caller has checked that the authority may pull events at all.
  *
- * Throws `invalid_cursor` when the cursor does not belong to this subscription, credential and environment. Throws
- * `not_found`, `subscription_corrupt`, `revision_changed`, `replay_expired`, `event_family_paused` (nothing is
- * consumed), `journal_unavailable`, or StaleAuthority.
+ * Throws `invalid_cursor` when the cursor does not belong to this subscription, credential and environment, or
+ * StaleAuthority. Refusals: `not_found`, `subscription_corrupt`, `revision_changed`, `replay_expired`,
+ * `event_family_paused` (nothing is consumed), `journal_unavailable`.
  */
-export async function pullPage(context: PullContext, { subscription, after, limit }: PullRequest): Promise<EventPage> {
-  const { session, keys } = context;
-  const { authority } = session;
+export async function pullPage(
+  { access, keys, eventKey }: PullContext,
+  { subscription, after, limit }: PullRequest,
+): Promise<Proved<EventPage>> {
+  const { authority } = access;
   const state = readCursor(keys, after);
   const own =
     state?.subscription === subscription &&
     state.credential === authority.credentialId &&
     state.environment === authority.environment;
   if (!state || !own) throw invalid();
-  const [scan, eventKey] = await Promise.all([
-    scanJournals(session, subscription, state.positions),
-    context.eventKey(),
+  const [{ proof, answer: scan }, key] = await Promise.all([
+    scanJournals(access, subscription, state.positions),
+    eventKey(),
   ]);
-  refuse(scan, state);
+  if (scan instanceof Failure) return { proof, answer: scan };
+  const refused = refusalOf(scan, state);
+  if (refused) return { proof, answer: refused };
 
   const scanned = scan.websites.map(({ website, rows }) => ({ website, rows, after: positionOf(state, website) }));
   const { taken, positions } = merge(scanned, wanting(scan.eventTypes), limit);
-  return {
+  const answer = {
     subscription_id: subscription,
     revision: scan.revision,
-    events: taken.map(({ website, row }) => receiptOf(eventKey, website, row)),
+    events: taken.map(({ website, row }) => receiptOf(key, website, row)),
     next_cursor: writeCursor(keys, { ...state, positions }),
     has_more: scan.websites.some(({ website, head }) => head > (positions.get(website) ?? head)),
     retention: scan.websites.map(({ website, trimmed }) => ({
@@ -58,29 +62,31 @@ export async function pullPage(context: PullContext, { subscription, after, limi
     })),
     coverage: scan.websites.map(({ website, reported }) => ({
       website_id: website,
-      coverage: reported ? 'stored_events_only' : 'unreported',
+      coverage: reported ? ('stored_events_only' as const) : ('unreported' as const),
     })),
   };
+  return { proof, answer };
 }
 
 const positionOf = (state: CursorState, website: string): number => state.positions.get(website) ?? 0;
 
-function refuse(scan: Scan, state: CursorState): void {
-  if (scan.revision !== state.revision) throw new Failure('revision_changed');
-  if (scan.websites.length !== state.positions.size) throw invalid();
+function refusalOf(scan: Scan, state: CursorState): Failure | undefined {
+  if (scan.revision !== state.revision) return new Failure('revision_changed');
+  if (scan.websites.length !== state.positions.size) return invalid();
   for (const { website, head, trimmed } of scan.websites) {
     const position = state.positions.get(website);
-    if (position === undefined) throw invalid();
+    if (position === undefined) return invalid();
     // A position ahead of the journal means that the store was restored to an earlier state. The reader has then taken
     // receipts that no longer exist.
-    if (position < trimmed || position > head) throw new Failure('replay_expired');
+    if (position < trimmed || position > head) return new Failure('replay_expired');
   }
   // A paused family withholds the whole page, and the cursor stays valid.
-  if (scan.paused) throw new Failure('event_family_paused', { retryAfter: PAUSED_RETRY });
+  if (scan.paused) return new Failure('event_family_paused', { retryAfter: PAUSED_RETRY });
   for (const { website, rows, head } of scan.websites) {
     const position = positionOf(state, website);
     // Positions have no gaps. A missing receipt is an error: it must not be skipped silently.
     const whole = rows.every((row, i) => row.position === position + i + 1);
-    if (!whole || (head > position && rows.length === 0)) throw new Failure('journal_unavailable', { retryAfter: 1 });
+    if (!whole || (head > position && rows.length === 0)) return new Failure('journal_unavailable', { retryAfter: 1 });
   }
+  return undefined;
 }

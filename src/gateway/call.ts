@@ -4,8 +4,8 @@ import { Failure } from '../core/failures.ts';
 import type { FileBytes } from '../core/reads.ts';
 import { holds, type Requirement } from '../core/scopes.ts';
 import type { CallContext, GatewayFacts, Tool } from '../core/tool.ts';
-import { type Session, StaleAuthority } from '../store/calls/guard.ts';
-import { SessionOn } from '../store/calls/read.ts';
+import { Caller } from '../store/calls/caller.ts';
+import { StaleAuthority } from '../store/calls/guard.ts';
 import { openReads } from '../store/calls/reads.ts';
 import { type Database, isUnavailable } from '../store/driver/postgres.ts';
 import type { Replica } from '../store/open/replica.ts';
@@ -19,7 +19,7 @@ import { factsOf, lacking, mayCall, type Registry } from './registry.ts';
 import type { Subscriptions } from './subscriptions.ts';
 import type { Ledger, OperationState } from './writes.ts';
 
-export type { Session } from '../store/calls/guard.ts';
+export { Caller } from '../store/calls/caller.ts';
 export type { Call, Outcome, Source } from './contract.ts';
 
 export interface Admission {
@@ -76,7 +76,7 @@ export class Corridor {
 
   /** For a request that calls no operation: proves the bearer and charges one unit. Throws a Failure to refuse. */
   async admit(bearer: string | undefined, resource: Resource, source?: Source): Promise<Admission> {
-    const authority = await this.run(bearer, resource, async (session) => session.authority, source);
+    const authority = await this.run(bearer, resource, async (caller) => caller.authority, source);
     return { authority, quota: this.quotaOf(authority) };
   }
 
@@ -87,18 +87,18 @@ export class Corridor {
   run<T>(
     bearer: string | undefined,
     resource: Resource,
-    work: (session: Session) => Promise<T>,
+    work: (caller: Caller) => Promise<T>,
     source?: Source,
   ): Promise<T> {
-    return this.#proved({ bearer, resource, cost: 1, source }, async (session, charge) => {
+    return this.#proved({ bearer, resource, cost: 1, source }, async (caller, charge) => {
       await charge();
-      return work(session);
+      return work(caller);
     });
   }
 
   /** Reads the authority from the store and charges nothing, for work that was admitted before. */
-  prove(bearer: string, resource: Resource): Promise<Authority> {
-    return this.#options.authorities.fresh(bearer, resource);
+  async prove(bearer: string, resource: Resource): Promise<Authority> {
+    return (await this.#options.authorities.fresh(bearer, resource)).authority;
   }
 
   /** Charges what an admitted request costs in addition to its one unit. Returns the charged units, for `refund`. */
@@ -134,9 +134,9 @@ export class Corridor {
     let authority: Authority | undefined;
     try {
       const { bearer, resource, cost = call.tool.cost, source } = call;
-      const ran = await this.#proved({ bearer, resource, cost, source }, (session, charge) => {
-        authority = session.authority;
-        return this.#attempt(call, session, charge);
+      const ran = await this.#proved({ bearer, resource, cost, source }, (caller, charge) => {
+        authority = caller.authority;
+        return this.#attempt(call, caller, charge);
       });
       return authority ? Object.assign(ran, { authority, quota: this.quotaOf(authority) }) : ran;
     } catch (error) {
@@ -148,8 +148,8 @@ export class Corridor {
 
   /**
    * The only code that decides whether an authority is trusted. A result of `work`, and an error too, counts only with
-   * a proof: a statement of `work` has proved the authority, or this method does. If the authority has changed, `work`
-   * runs again with the new one. A 401 refunds the charge.
+   * a proof of the authority that `work` ran under: the caller holds a proof, or a fresh look-up gives one. If the
+   * authority has changed, `work` runs again with the new one. A 401 refunds the charge.
    */
   async #proved<T>(
     {
@@ -158,31 +158,29 @@ export class Corridor {
       cost,
       source,
     }: { bearer: string | undefined; resource: Resource; cost: number; source: Source | undefined },
-    work: (session: Session, charge: () => Promise<void>) => Promise<T>,
+    work: (caller: Caller, charge: () => Promise<void>) => Promise<T>,
   ): Promise<T> {
     const { authorities, quota } = this.#options;
     let paid: { readonly app: string; readonly units: number } | undefined;
     try {
-      let { authority, fresh } = await authorities.resolve(bearer, resource, source?.from);
+      let known = await authorities.resolve(bearer, resource, source?.from);
       for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-        const { appId, revision, credentialId } = authority;
-        const session: Session = { authority, verified: fresh };
+        const { appId } = known.authority;
+        const caller = new Caller(known.authority, known.proof);
         const charge = async (): Promise<void> => {
           source?.room(appId);
           paid ??= { app: appId, units: await quota.charge(appId, cost) };
         };
-        const [ran] = await Promise.allSettled([work(session, charge)]);
+        const [ran] = await Promise.allSettled([work(caller, charge)]);
         const stale = ran.status === 'rejected' && ran.reason instanceof StaleAuthority;
         // This error reveals nothing, so it needs no proof. A proof would wait for the unavailable store once more.
         if (ran.status === 'rejected' && isStoreUnavailable(ran.reason)) throw ran.reason;
-        let proved = !stale && session.verified;
-        if (!proved) {
+        if (stale || !caller.proved) {
           // No statement has proved the cached authority, or a statement has refused it.
-          authority = await authorities.fresh(bearer ?? '', resource);
-          fresh = true;
-          proved = !stale && authority.revision === revision && authority.credentialId === credentialId;
+          const fresh = await authorities.fresh(bearer ?? '', resource);
+          known = fresh;
+          if (stale || !fresh.proof.proves(caller.authority)) continue;
         }
-        if (!proved) continue;
         if (ran.status === 'rejected') throw ran.reason;
         return ran.value;
       }
@@ -194,9 +192,10 @@ export class Corridor {
   }
 
   /** Runs the call once with one authority. Throws only StaleAuthority: a statement has refused the authority. */
-  async #attempt(call: Call, state: Session, charge: () => Promise<void>): Promise<RunResult> {
+  async #attempt(call: Call, caller: Caller, charge: () => Promise<void>): Promise<RunResult> {
     const { tool } = call;
-    const { authority } = state;
+    const { performs } = tool;
+    const { authority } = caller;
     let operation: OperationState | undefined;
     try {
       // Charge first: a refused request of a valid token costs too, so that refusals cannot be repeated without limit.
@@ -209,8 +208,8 @@ export class Corridor {
         if (applies && !holds(authority, condition)) throw notPermitted(tool, authority, condition);
       }
       const website = websiteOf(tool, input, authority);
-      const session = new SessionOn(state, this.#options.db, website);
-      const write = { session, tool, key: keyOf(call), ifMatch: ifMatchOf(call), origin: originOf(call), input };
+      const access = { authority, website, db: this.#options.db };
+      const write = { caller, access, tool, key: keyOf(call), ifMatch: ifMatchOf(call), origin: originOf(call), input };
       const report = (entered: OperationState): void => {
         operation = entered;
       };
@@ -221,14 +220,15 @@ export class Corridor {
         input,
         authority,
         read: Object.assign(
-          openReads(session, this.#options.slow, this.#options.replica),
-          subscriptions.reads(session),
+          openReads(caller, access, this.#options.slow, this.#options.replica),
+          subscriptions.reads(caller, access),
         ),
         gateway: this.facts(authority),
         write:
           tool.effect === 'write'
-            ? Object.assign(ledger.writes(write, report), subscriptions.writes(write, report), realtime.writes(write))
+            ? Object.assign(subscriptions.writes(write, report), realtime.writes(write))
             : undefined,
+        perform: performs && ((command) => ledger.perform(write, performs, command, report)),
       };
       if (call.bytes && tool.bytes) return { bytes: await tool.bytes(context, call.bytes) };
       const body = await tool.handle(context);

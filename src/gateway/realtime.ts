@@ -16,7 +16,7 @@ export class RealtimeSessions {
     this.#base = baseUrl.replace(/^http/, 'ws');
   }
 
-  writes({ session, origin = '' }: WriteCall): RealtimeWrites {
+  writes({ caller, access, origin = '' }: WriteCall): RealtimeWrites {
     const ticketOf = (id: string, { ticket, expires }: { ticket: string; expires: number }): RealtimeTicket => ({
       ticket,
       ticket_expires_at: expires,
@@ -24,7 +24,7 @@ export class RealtimeSessions {
     });
     return {
       createSession: async (websites) => {
-        const { websites: granted } = session.authority;
+        const { websites: granted } = caller.authority;
         const sites = (websites ?? [...granted.keys()]).map((id) => {
           const website = granted.get(id);
           if (!website) throw new Failure('not_found', { outside: true });
@@ -32,7 +32,7 @@ export class RealtimeSessions {
         });
         const id = `rts_${randomBytes(16).toString('hex')}`;
         const { ticket, digest } = newTicket();
-        const done = await createSession(session, { id, origin, sites, ticket: digest });
+        const done = await caller.take(createSession(access, { id, origin, sites, ticket: digest }));
         return {
           session_id: id,
           ...ticketOf(id, { ticket, expires: done.ticket_expires_at }),
@@ -44,10 +44,12 @@ export class RealtimeSessions {
       },
       createTicket: async (id) => {
         const { ticket, digest } = newTicket();
-        const done = await createTicket(session, { id, origin, ticket: digest });
+        const done = await caller.take(createTicket(access, { id, origin, ticket: digest }));
         return ticketOf(id, { ticket, expires: done.ticket_expires_at });
       },
-      closeSession: (id) => closeSession(session, { id, origin }),
+      closeSession: async (id) => {
+        await caller.take(closeSession(access, { id, origin }));
+      },
     };
   }
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { Authority } from '../core/authority.ts';
 import type {
   Subscribed,
   Subscription,
@@ -9,7 +10,8 @@ import type {
 import { Failure } from '../core/failures.ts';
 import { type CursorKeys, writeCursor } from '../events/cursors.ts';
 import { pullPage } from '../events/pull.ts';
-import type { ReadSession } from '../store/calls/read.ts';
+import type { Caller } from '../store/calls/caller.ts';
+import type { Access } from '../store/calls/guard.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import {
   readSubscription,
@@ -38,28 +40,35 @@ export class Subscriptions {
     this.#secret = secret;
   }
 
-  reads(session: ReadSession): SubscriptionReads {
+  reads(caller: Caller, access: Access): SubscriptionReads {
+    const { authority } = access;
     return {
-      subscriptions: async () => (await readSubscriptions(session)).map((one) => subscriptionOf(session, one)),
-      subscription: async (id) => subscriptionOf(session, await readSubscription(session, id)),
-      pull: (request) => pullPage({ session, keys: this.#keys, eventKey: this.#secret }, request),
+      subscriptions: async () =>
+        (await caller.take(readSubscriptions(access))).map((one) => subscriptionOf(authority, one)),
+      subscription: async (id) => subscriptionOf(authority, await caller.take(readSubscription(access, id))),
+      pull: (request) => caller.take(pullPage({ access, keys: this.#keys, eventKey: this.#secret }, request)),
     };
   }
 
   /** The writes of one call. If the call has a key, `state` receives the ledger's answer. */
   writes(call: WriteCall, state: (operation: OperationState) => void): SubscriptionWrites {
-    const { session } = call;
+    const { authority } = call.caller;
     const run = async (command: SubscriptionCommand): Promise<unknown> => this.#run(call, command, state);
     const revision = call.ifMatch ?? 0; // the operations that use it require If-Match
     return {
       createSubscription: async (definition) => {
         const id = `sub_${randomBytes(16).toString('hex')}`;
-        const done = await run({ operation: 'subscription_create', id, ...storedForm(session, definition) });
-        return this.#subscribed(session, done);
+        const done = await run({ operation: 'subscription_create', id, ...storedForm(authority, definition) });
+        return this.#subscribed(authority, done);
       },
       replaceSubscription: async (id, definition) => {
-        const done = await run({ operation: 'subscription_replace', id, revision, ...storedForm(session, definition) });
-        return this.#subscribed(session, done);
+        const done = await run({
+          operation: 'subscription_replace',
+          id,
+          revision,
+          ...storedForm(authority, definition),
+        });
+        return this.#subscribed(authority, done);
       },
       deleteSubscription: async (id) => {
         await run({ operation: 'subscription_delete', id, revision });
@@ -72,10 +81,12 @@ export class Subscriptions {
     command: SubscriptionCommand,
     state: (operation: OperationState) => void,
   ): Promise<unknown> {
-    const { session, key } = call;
-    const [first] = session.authority.websites.values();
+    const { caller, key } = call;
+    const { authority } = caller;
+    const [first] = authority.websites.values();
     const place = key === undefined ? undefined : placeOf(await this.#secret(), call, key);
-    const entry = await writeSubscription(this.#writer, session, first?.tenant ?? '0', command, place);
+    const access = { authority, db: this.#writer };
+    const entry = await caller.take(writeSubscription(access, first?.tenant ?? '0', command, place));
     if (!('outcome' in entry)) {
       if (place) state({ id: place.operationId, replayed: false });
       throw new Failure(entry.state === 'conflict' ? 'idempotency_conflict' : 'outcome_unknown');
@@ -87,11 +98,12 @@ export class Subscriptions {
   }
 
   /** The result with its first cursor. A replay has the same cursor, because the ledger stores the first positions. */
-  #subscribed(session: ReadSession, done: unknown): Subscribed {
+  #subscribed(authority: Authority, done: unknown): Subscribed {
     const row = storedSubscription(done);
-    const subscription = subscriptionOf(session, row);
+    if (row instanceof Failure) throw row;
+    const subscription = subscriptionOf(authority, row);
     const positions = new Map(subscription.website_ids.map((id, i) => [id, row.positions[i] ?? 0]));
-    const { credentialId: credential, environment } = session.authority;
+    const { credentialId: credential, environment } = authority;
     return {
       subscription,
       cursor: writeCursor(this.#keys, {
@@ -107,7 +119,7 @@ export class Subscriptions {
 
 /** The definition with native website numbers. Throws `not_found` for a website that is not granted. */
 function storedForm(
-  { authority }: ReadSession,
+  authority: Authority,
   { website_ids, event_types, start }: SubscriptionDefinition,
 ): StoredDefinition {
   const sites = website_ids.map((id) => {
@@ -118,7 +130,7 @@ function storedForm(
   return { sites, event_types, start };
 }
 
-function subscriptionOf({ authority }: ReadSession, row: StoredSubscription): Subscription {
+function subscriptionOf(authority: Authority, row: StoredSubscription): Subscription {
   const ids = new Map([...authority.websites.values()].map(({ id, site }) => [site, id]));
   return {
     subscription_id: row.id,

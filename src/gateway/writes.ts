@@ -1,22 +1,16 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { stringify } from 'safe-stable-stringify';
-import { z } from 'zod';
 import { isRestricted } from '../core/authority.ts';
-import type { SubscriptionWrites } from '../core/events.ts';
 import { Failure } from '../core/failures.ts';
 import { native } from '../core/ids.ts';
 import { Lanes } from '../core/lanes.ts';
-import type { Within } from '../core/reads.ts';
-import type { RealtimeWrites } from '../core/realtime.ts';
 import type { Tool } from '../core/tool.ts';
-import { rfc3339 } from '../core/view.ts';
-import type { Command, Ending, RemoteCommand, RemoteWriter, Writes } from '../core/writes.ts';
+import type { Ending, RemoteCommand, RemoteWriter, Write } from '../core/writes.ts';
+import type { Caller } from '../store/calls/caller.ts';
+import type { Proved } from '../store/calls/guard.ts';
 import { type Entry, enter, type Keyed, type Kind, LEASE, settle } from '../store/calls/ledger.ts';
-import type { ReadSession } from '../store/calls/read.ts';
+import type { WebsiteAccess } from '../store/calls/read.ts';
 import type { Database } from '../store/driver/postgres.ts';
-import { AiFeatureView } from '../views/ai-feature.ts';
-import { ConversationView } from '../views/conversation.ts';
-import { VisitorView } from '../views/visitor.ts';
 
 /** The command of a call, as the surface reports it. */
 export interface OperationState {
@@ -26,7 +20,8 @@ export interface OperationState {
 }
 
 export interface WriteCall {
-  readonly session: ReadSession;
+  readonly caller: Caller;
+  readonly access: WebsiteAccess;
   readonly tool: Tool;
   /** The Idempotency-Key. `undefined`: the operation takes none, or the caller left out an optional one. */
   readonly key: string | undefined;
@@ -36,14 +31,6 @@ export interface WriteCall {
   readonly origin: string | undefined;
   readonly input: Readonly<Record<string, unknown>>;
 }
-
-const NoteDone = z.object({ note_id: z.int(), author: z.string(), created_at: z.string() });
-const LanguageDone = z.object({ version: z.int(), language: z.string().nullable() });
-const Value = z.union([z.string(), z.boolean()]);
-const PlanDone = z.object({
-  version: z.int(),
-  changes: z.array(z.object({ field: z.string(), from: Value, to: Value })),
-});
 
 /**
  * Milliseconds that a command waits in a lane without progress. Its statement has the rest of 3 s (store/open/open.ts).
@@ -58,7 +45,7 @@ const PATIENCE = 1_000;
 export class Ledger {
   readonly #db: Database;
   readonly #remote: RemoteWriter | undefined;
-  readonly #lanes: Lanes<{ readonly kind: Kind; readonly keyed: Keyed }, Entry>;
+  readonly #lanes: Lanes<{ readonly kind: Kind; readonly keyed: Keyed }, Proved<Entry>>;
   readonly #secret: () => Promise<Uint8Array>;
 
   /**
@@ -80,66 +67,30 @@ export class Ledger {
     });
   }
 
-  /** The writes of one call. `state` receives the operation as soon as the ledger has answered. */
-  writes(
+  /** Performs the command of one call. `state` receives the operation as soon as the ledger has answered. */
+  async perform<C extends Readonly<Record<string, unknown>>, R>(
     call: WriteCall,
+    { name, about, command: schema, result }: Write<C, R>,
+    given: C,
     state: (operation: OperationState) => void,
-  ): Omit<Writes, keyof SubscriptionWrites | keyof RealtimeWrites> {
-    const run = (command: Command, about: Within): Promise<Readonly<Record<string, unknown>>> =>
-      this.#run(call, command, about, state);
-    return {
-      addNote: async ({ visitor, text }) => {
-        const command = { operation: 'visitor_note_add', visitor: native(visitor), text } as const;
-        const done = NoteDone.parse(await run(command, { view: VisitorView, id: visitor }));
-        return { ...done, created_at: rfc3339(done.created_at) };
-      },
-      setDisposition: async ({ conversation, disposition }) => {
-        const id = native(conversation);
-        const command = { operation: 'conversation_disposition_set', conversation: id, disposition } as const;
-        await run(command, { view: ConversationView, id: conversation });
-      },
-      detectLanguage: async ({ feature, expectedVersion: expected_version, text, fallback }) => {
-        // Load the model at the first call: loading takes 0.4 s (measured), and most processes never need it.
-        const { detectLanguage } = await import('../native/language.ts');
-        const language = detectLanguage(text) ?? fallback;
-        const command = {
-          operation: 'ai_feature_execute',
-          feature: native(feature),
-          expected_version,
-          language,
-        } as const;
-        return LanguageDone.parse(await run(command, { view: AiFeatureView, id: feature }));
-      },
-      planChanges: async ({ feature, expectedVersion: expected_version, changes }) => {
-        const command = { operation: 'config_plan', feature: native(feature), expected_version, changes } as const;
-        return PlanDone.parse(await run(command, { view: AiFeatureView, id: feature }));
-      },
-    };
-  }
-
-  async #run(
-    call: WriteCall,
-    command: Command,
-    about: Within,
-    state: (operation: OperationState) => void,
-  ): Promise<Readonly<Record<string, unknown>>> {
-    const { session, tool, key } = call;
+  ): Promise<R> {
+    const { caller, access, tool, key } = call;
     if (key === undefined) throw new Error(`${tool.name} writes to the ledger, so it must require an Idempotency-Key`);
     const { operationId, fingerprint } = placeOf(await this.#secret(), call, key);
     // A command without an author only computes, so it never runs in another system.
     const remote = tool.author ? this.#remote : undefined;
-    const { authority, website } = session;
-    const keyed = { session, operationId, attempt: randomUUID(), fingerprint, command, about };
-    const kind = {
-      operation: command.operation,
-      authored: tool.author,
-      receipts: tool.emits,
-      remote: remote !== undefined,
-    };
+    const { authority, website } = access;
+    const [member, view] = about;
+    const members = schema.parse(given);
+    const id = String(members[member]);
+    const command = { ...members, operation: name, [member]: native(id) };
+    const keyed = { by: access, operationId, attempt: randomUUID(), fingerprint, command, about: { view, id } };
+    const kind = { operation: name, authored: tool.author, receipts: tool.emits, remote: remote !== undefined };
     // A batch checks once what its callers may see. Therefore each restricted credential has a lane of its own.
     const own = isRestricted(authority) ? ` ${authority.credentialId} ${authority.revision}` : '';
-    const lane = `${website.id} ${command.operation}${own}`;
-    let entry = await this.#lanes.add({ lane, group: website.id, app: authority.appId }, { kind, keyed });
+    const lane = `${website.id} ${name}${own}`;
+    const place = { lane, group: website.id, app: authority.appId };
+    let entry = await caller.take(this.#lanes.add(place, { kind, keyed }));
     if (entry.state === 'reserved' && remote) {
       const work = { operationId, website: website.id, author: entry.author, command };
       const { epoch } = entry;
@@ -148,7 +99,7 @@ export class Ledger {
     // A refused command is not stored, so there is no operation to report.
     const refused = entry.state === 'new' && 'refused' in entry.outcome;
     if (!refused) state({ id: operationId, replayed: entry.state === 'settled' });
-    return doneOf(entry);
+    return result.parse(doneOf(entry));
   }
 
   /** Performs a remote command and settles it under the epoch that this replica holds. */
@@ -175,8 +126,8 @@ export class Ledger {
  * The key of a call in the ledger. Calls with the same operation id are one command if their fingerprints are equal.
  */
 export function placeOf(secret: Uint8Array, call: WriteCall, key: string): Pick<Keyed, 'operationId' | 'fingerprint'> {
-  const { session, tool, input } = call;
-  const { credentialId, revision } = session.authority;
+  const { caller, tool, input } = call;
+  const { credentialId, revision } = caller.authority;
   return {
     // None of the three parts contains a space, so the text is unambiguous.
     operationId: `op_${hmac(secret, `${credentialId} ${tool.name} ${key}`).toString('hex')}`,

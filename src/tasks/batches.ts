@@ -1,6 +1,6 @@
 import type { Authority } from '../core/authority.ts';
 import { Lanes } from '../core/lanes.ts';
-import type { Session } from '../store/calls/guard.ts';
+import type { Proved } from '../store/calls/guard.ts';
 import { type Database, isUnavailable, mayRepeat } from '../store/driver/postgres.ts';
 import { type Acceptance, acceptTasks, type Ending, endTasks } from '../store/tasks/batches.ts';
 import { type Accepted, type Accepting, acceptTask, endTask, type RunEnd, type TaskRow } from '../store/tasks/tasks.ts';
@@ -35,7 +35,7 @@ export interface BatchesOptions {
  */
 export class Batches {
   readonly #db: Database;
-  readonly #acceptances: Lanes<Acceptance, Accepted | Alone>;
+  readonly #acceptances: Lanes<Acceptance, Proved<Accepted> | Alone>;
   readonly #ends: Lanes<Ending, TaskRow | Alone>;
 
   constructor({ db, batches, onError }: BatchesOptions) {
@@ -66,9 +66,9 @@ export class Batches {
   }
 
   /** Same as acceptTask. */
-  async accept(session: Session, task: Accepting): Promise<Accepted> {
-    const accepted = await this.#acceptances.add({ ...LANE, app: session.authority.appId }, { session, task });
-    return accepted === 'alone' ? acceptTask(this.#db, session, task) : accepted;
+  async accept(authority: Authority, task: Accepting): Promise<Proved<Accepted>> {
+    const accepted = await this.#acceptances.add({ ...LANE, app: authority.appId }, { authority, task });
+    return accepted === 'alone' ? acceptTask({ db: this.#db, authority }, task) : accepted;
   }
 
   /** Same as endTask. */

@@ -4,7 +4,7 @@ import type { Authority } from '../core/authority.ts';
 import { Failure } from '../core/failures.ts';
 import { idKind, parseId } from '../core/ids.ts';
 import type { Skill } from '../core/skill.ts';
-import { asFailure, type Corridor, type Session } from '../gateway/call.ts';
+import { asFailure, Caller, type Corridor } from '../gateway/call.ts';
 import { StaleAuthority } from '../store/calls/guard.ts';
 import { openLedgerKey } from '../store/calls/ledger.ts';
 import type { Database } from '../store/driver/postgres.ts';
@@ -54,7 +54,7 @@ export interface NewTask {
   /** The id of the sending request. The calls of the run are logged under it. */
   readonly requestId: string;
   readonly bearer: string;
-  readonly session: Session;
+  readonly caller: Caller;
   readonly messageId: string;
   readonly contextId: string | undefined;
   readonly skill: Skill;
@@ -79,7 +79,7 @@ export class MessageIdConflict extends Error {
 }
 
 /**
- * The A2A task ledger. Every statement proves the session that it gets. Methods throw only a Failure,
+ * The A2A task ledger. The caller keeps the proof of every statement. Methods throw only a Failure,
  * MessageIdConflict, or StaleAuthority when the loaded authority is outdated.
  */
 export interface Tasks {
@@ -89,11 +89,11 @@ export interface Tasks {
    */
   send(request: NewTask): Promise<Task>;
   /** The credential's unexpired task. */
-  get(session: Session, id: string): Promise<Task | undefined>;
+  get(caller: Caller, id: string): Promise<Task | undefined>;
   /** The credential's unexpired tasks, the latest state first. Throws `invalid_cursor` for a foreign page token. */
-  list(session: Session, query: TaskQuery): Promise<TaskPage>;
+  list(caller: Caller, query: TaskQuery): Promise<TaskPage>;
   /** `canceled` is false when the task had ended before. */
-  cancel(session: Session, id: string): Promise<{ task: Task; canceled: boolean } | undefined>;
+  cancel(caller: Caller, id: string): Promise<{ task: Task; canceled: boolean } | undefined>;
   /** Accepts nothing more and ends all waits. Running tasks have three seconds; the rest ends as lost. */
   stop(): Promise<void>;
 }
@@ -129,8 +129,8 @@ export function openTasks(options: TasksOptions): Tasks {
 
   /** `paid`: units in addition to the admission. */
   const accept = async (request: NewTask): Promise<{ accepted: Accepted; paid: number }> => {
-    const { id, requestId, session, skill, input, bearer, wait } = request;
-    const { authority } = session;
+    const { id, requestId, caller, skill, input, bearer, wait } = request;
+    const { authority } = caller;
     const key = await secret();
     const message = hmac(key, `message ${authority.credentialId} ${request.messageId}`);
     const fingerprint = hmac(key, stringify({ skill: skill.name, input }) ?? '');
@@ -140,7 +140,7 @@ export function openTasks(options: TasksOptions): Tasks {
       paid = await corridor.charge(authority, COST);
     } catch (error) {
       // A repeated message needs no memory and no quota.
-      const found = await findTask(db, session, { message, fingerprint });
+      const found = await caller.take(findTask({ db, authority }, { message, fingerprint }));
       if (!found) throw error;
       return { accepted: found, paid: 0 };
     }
@@ -151,18 +151,20 @@ export function openTasks(options: TasksOptions): Tasks {
       const idempotencyKey = `a2a-${message.toString('hex')}`;
       const work = { id, requestId, bearer, authority, skill, input, idempotencyKey, starts };
       accepted = await runner.accept(work, () =>
-        batches.accept(session, {
-          id,
-          message,
-          fingerprint,
-          grants: grantsOf(authority),
-          contextId: request.contextId ?? `ctx_${randomHex()}`,
-          skill: skill.name,
-          websiteId: websiteOf(skill, input),
-          owner,
-          lostAs: writes(skill) ? 'outcome_unknown' : 'interrupted',
-          start: starts,
-        }),
+        caller.take(
+          batches.accept(authority, {
+            id,
+            message,
+            fingerprint,
+            grants: grantsOf(authority),
+            contextId: request.contextId ?? `ctx_${randomHex()}`,
+            skill: skill.name,
+            websiteId: websiteOf(skill, input),
+            owner,
+            lostAs: writes(skill) ? 'outcome_unknown' : 'interrupted',
+            start: starts,
+          }),
+        ),
       );
     } finally {
       if (accepted?.verdict !== 'new') corridor.refund(authority, paid);
@@ -174,8 +176,8 @@ export function openTasks(options: TasksOptions): Tasks {
     tools.some((name) => corridor.registry.get(name)?.idempotency === 'required');
 
   /** Waits until a task has ended, on any replica. Returns it as the current authority of its caller may see it. */
-  const ended = async ({ bearer, session, signal }: NewTask, first: TaskRow): Promise<Task> => {
-    if (!isOpen(first.state)) return viewOf(first, session.authority);
+  const ended = async ({ bearer, caller, signal }: NewTask, first: TaskRow): Promise<Task> => {
+    if (!isOpen(first.state)) return viewOf(first, caller.authority);
     let end: Ended;
     const here = runner.ended(first.id)?.then((value) => {
       end = value;
@@ -186,23 +188,23 @@ export function openTasks(options: TasksOptions): Tasks {
     elsewhere.leave();
     // The statement that stores the result proves the token with which the task was accepted. So a caller with the same
     // token needs no further proof; any other token does.
-    if (end?.row.state === 'completed' && Buffer.compare(end.authority.digest, session.authority.digest) === 0) {
+    if (end?.row.state === 'completed' && Buffer.compare(end.authority.digest, caller.authority.digest) === 0) {
       return viewOf(end.row, end.authority, end.body);
     }
     const authority = await corridor.prove(bearer, 'a2a');
     if (end) return viewOf(end.row, authority, end.body);
-    const row = await readTask(db, { authority, verified: true }, first.id);
+    const row = await new Caller(authority).take(readTask({ db, authority }, first.id));
     if (!row) throw new Failure('service_unavailable', { retryAfter: 1 });
     return viewOf(row, authority);
   };
 
-  const list = async (session: Session, query: TaskQuery): Promise<TaskPage> => {
-    const { authority } = session;
+  const list = async (caller: Caller, query: TaskQuery): Promise<TaskPage> => {
+    const { authority } = caller;
     const { contextId, states, statusAfter, pageToken } = query;
     const key = await secret();
     const name = JSON.stringify([authority.credentialId, contextId, states, statusAfter]);
     const after = pageToken === undefined ? undefined : pageStartOf(key, name, pageToken);
-    const { tasks, more, total } = await listTasks(db, session, query, after);
+    const { tasks, more, total } = await caller.take(listTasks({ db, authority }, query, after));
     const last = more ? tasks.at(-1) : undefined;
     return {
       tasks: tasks.map((row) => viewOf(row, authority)),
@@ -218,7 +220,7 @@ export function openTasks(options: TasksOptions): Tasks {
         const { accepted, paid } = await accept(request);
         if (accepted.verdict === 'conflict') throw new MessageIdConflict('the messageId was used for another task');
         if (accepted.verdict === 'full') throw new Failure('task_limit', { retryAfter: accepted.retryAfter });
-        const { authority } = request.session;
+        const { authority } = request.caller;
         if (!request.wait) return viewOf(accepted.task, authority);
         return ended(request, accepted.task).catch((error: unknown) => {
           // A call without a valid authority costs nothing.
@@ -226,17 +228,19 @@ export function openTasks(options: TasksOptions): Tasks {
           throw error;
         });
       }),
-    get: (session, id) =>
+    get: (caller, id) =>
       failing(async () => {
-        const row = await readTask(db, session, askable(id));
-        return row && viewOf(row, session.authority);
+        const { authority } = caller;
+        const row = await caller.take(readTask({ db, authority }, askable(id)));
+        return row && viewOf(row, authority);
       }),
-    list: (session, query) => failing(() => list(session, query)),
-    cancel: (session, id) =>
+    list: (caller, query) => failing(() => list(caller, query)),
+    cancel: (caller, id) =>
       failing(async () => {
-        const found = await cancelTask(db, session, askable(id));
+        const { authority } = caller;
+        const found = await caller.take(cancelTask({ db, authority }, askable(id)));
         if (found) runner.drop(id);
-        return found && { task: viewOf(found.task, session.authority), canceled: found.canceled };
+        return found && { task: viewOf(found.task, authority), canceled: found.canceled };
       }),
     async stop() {
       stopping = true;

@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import type { Authority } from '../../src/core/authority.ts';
 import type { Skill } from '../../src/core/skill.ts';
 import { compile } from '../../src/core/sql.ts';
-import type { Corridor, Session } from '../../src/gateway/call.ts';
+import type { Caller, Corridor } from '../../src/gateway/call.ts';
 import { loadSkills, loadTools } from '../../src/gateway/load.ts';
 import { openGateway } from '../../src/gateway/open.ts';
 import { type Database, openDatabase } from '../../src/store/driver/postgres.ts';
@@ -40,7 +40,7 @@ export interface World {
   skill(name: string): Skill;
   issue(grant?: Grant): Promise<Issued>;
   /** Runs work for one unit under an authority that is proved, as the surface does. */
-  run<T>(replica: Replica, token: string, work: (session: Session) => Promise<T>): Promise<T>;
+  run<T>(replica: Replica, token: string, work: (caller: Caller) => Promise<T>): Promise<T>;
   send(replica: Replica, token: string, sending?: Sending): Promise<Task>;
   authority(replica: Replica, token: string): Promise<Authority>;
   get(replica: Replica, token: string, id: string): Promise<Task | undefined>;
@@ -189,12 +189,12 @@ export async function openWorld(): Promise<World> {
     async send(replica, token, sending = {}) {
       const { messageId = newMessage(), contextId, input = { contact_id: CONTACT }, wait = true } = sending;
       const id = newTaskId();
-      return run(replica, token, (session) =>
+      return run(replica, token, (caller) =>
         replica.tasks.send({
           id,
           requestId: 'req_test',
           bearer: token,
-          session,
+          caller,
           messageId,
           contextId,
           skill: sending.skill ?? PROBE,
@@ -204,8 +204,8 @@ export async function openWorld(): Promise<World> {
         }),
       );
     },
-    get: (replica, token, id) => run(replica, token, (session) => replica.tasks.get(session, id)),
-    cancel: (replica, token, id) => run(replica, token, (session) => replica.tasks.cancel(session, id)),
+    get: (replica, token, id) => run(replica, token, (caller) => replica.tasks.get(caller, id)),
+    cancel: (replica, token, id) => run(replica, token, (caller) => replica.tasks.cancel(caller, id)),
     row: async (id) =>
       (await sql<Row[]>`SELECT state, failure, artifact, lease_until, state_at FROM gateway.task WHERE id = ${id}`)[0],
     moves: async (id) =>

@@ -3,9 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Authority } from '../../src/core/authority.ts';
 import { Failure } from '../../src/core/failures.ts';
 import { compile } from '../../src/core/sql.ts';
+import { Caller } from '../../src/store/calls/caller.ts';
 import { StaleAuthority } from '../../src/store/calls/guard.ts';
 import { openReads } from '../../src/store/calls/reads.ts';
-import { reportStatement } from '../../src/store/calls/report-sql.ts';
+import { reportJoin } from '../../src/store/calls/report-sql.ts';
 import tool from '../../tools/reporting/ai-conversation-summary.ts';
 import { expectedReport } from '../support/report/oracle.ts';
 import { EVERYTHING, openReports, type Reports, SCOPES, ZONES } from '../support/report/report.ts';
@@ -188,7 +189,7 @@ describe('what may not be seen', () => {
     const website = store.full.websites.get(site(1)) ?? expect.fail('not granted');
     const text = (grants: Partial<Authority>) =>
       compile(
-        reportStatement(
+        reportJoin(
           { ...store.full, scopes: new Set(), dataAccess: new Set(), ...grants },
           website,
           { range: 'today' },
@@ -208,9 +209,10 @@ describe('what may not be seen', () => {
   it('is not read under a stale authority', async () => {
     const stale = { ...store.full, revision: store.full.revision + 1 };
     const website = store.full.websites.get(site(1)) ?? expect.fail('not granted');
-    const session = { db: store.db, authority: stale, website, verified: false };
-    await expect(openReads(session, store.db).report({})).rejects.toBeInstanceOf(StaleAuthority);
-    expect(session.verified).toBe(false);
+    const caller = new Caller(stale);
+    const read = openReads(caller, { db: store.db, authority: stale, website }, store.db);
+    await expect(read.report({})).rejects.toBeInstanceOf(StaleAuthority);
+    expect(caller.proved).toBe(false);
   });
 });
 

@@ -2,13 +2,15 @@ import { z } from 'zod';
 import { AiFeatureId } from '../../src/core/ids.ts';
 import { data, defineTool, ofWebsite } from '../../src/core/tool.ts';
 import { DetectionContext, ExpectedVersion, LanguageCode } from '../../src/views/ai-feature.ts';
+import { languageOf, RunDetection } from '../../src/writes/ai-feature-execute.ts';
 
 export default defineTool({
-  name: 'ai_feature_execute',
+  name: RunDetection.name,
   title: 'Detect the language of a text',
   summary: 'Run a language_detection feature on the supplied text. No other data is read.',
   rest: 'POST /api/v1/ai/features/{feature_id}/execute',
   effect: 'write',
+  performs: RunDetection,
   tag: 'AI features',
   scopes: ['ai_features_read', 'ai_execute'],
   restrictions: 'refused',
@@ -36,13 +38,9 @@ export default defineTool({
       })
       .describe('Result of the feature.'),
   }),
-  async handle({ input: { feature_id, expected_version, context }, write }) {
-    const { version, language } = await write.detectLanguage({
-      feature: feature_id,
-      expectedVersion: expected_version,
-      text: context.text,
-      fallback: context.default_language ?? null,
-    });
+  async handle({ input: { feature_id, expected_version, context }, perform }) {
+    const detected = (await languageOf(context.text)) ?? context.default_language ?? null;
+    const { version, language } = await perform({ feature: feature_id, expected_version, language: detected });
     return { data: { feature_id, version, type: 'language_detection' as const, output: { language } } };
   },
 });

@@ -2,13 +2,15 @@ import { z } from 'zod';
 import { ConversationId } from '../../src/core/ids.ts';
 import { data, defineTool, ofWebsite } from '../../src/core/tool.ts';
 import { trimmed, writtenText } from '../../src/views/written.ts';
+import { SetDisposition } from '../../src/writes/conversation-disposition-set.ts';
 
 export default defineTool({
-  name: 'conversation_disposition_set',
+  name: SetDisposition.name,
   title: 'Set a disposition',
   summary: 'Set one of the website’s dispositions on a conversation. The status does not change.',
   rest: 'POST /api/v1/conversations/{conversation_id}/disposition',
   effect: 'write',
+  performs: SetDisposition,
   tag: 'Conversations',
   scopes: ['conversation_read', 'conversation_update'],
   restrictions: 'applied',
@@ -22,8 +24,8 @@ export default defineTool({
     body: { disposition: writtenText(200).describe('Value of an enabled disposition; outer spaces are ignored.') },
   },
   output: data({ success: z.literal(true).describe('Always true: the disposition is set.') }),
-  async handle({ input: { conversation_id, disposition }, write }) {
-    await write.setDisposition({ conversation: conversation_id, disposition: trimmed(disposition) });
+  async handle({ input: { conversation_id, disposition }, perform }) {
+    await perform({ conversation: conversation_id, disposition: trimmed(disposition) });
     return { data: { success: true as const } };
   },
 });

@@ -2,6 +2,10 @@ import { z } from 'zod';
 import { Failure } from '../../src/core/failures.ts';
 import { OperationId, WebsiteId } from '../../src/core/ids.ts';
 import { coverage, data, defineTool } from '../../src/core/tool.ts';
+import { RunDetection } from '../../src/writes/ai-feature-execute.ts';
+import { PlanChange } from '../../src/writes/config-plan.ts';
+import { SetDisposition } from '../../src/writes/conversation-disposition-set.ts';
+import { AddNote } from '../../src/writes/visitor-note-add.ts';
 
 export default defineTool({
   name: 'operation_get',
@@ -20,7 +24,7 @@ export default defineTool({
     operation_id: OperationId,
     website_id: WebsiteId,
     operation: z
-      .enum(['visitor_note_add', 'conversation_disposition_set', 'ai_feature_execute', 'config_plan'])
+      .enum([AddNote.name, SetDisposition.name, RunDetection.name, PlanChange.name])
       .describe('Name of the write.'),
     status: z
       .enum(['pending', 'acknowledged', 'outcome_unknown'])

@@ -4,15 +4,17 @@ import { writtenBy } from '../../src/core/texts.ts';
 import { data, defineTool, inWebsite } from '../../src/core/tool.ts';
 import { ExpectedVersion } from '../../src/views/ai-feature.ts';
 import { itemOf, PlanChanges, SettingsPath } from '../../src/views/settings.ts';
+import { PlanChange } from '../../src/writes/config-plan.ts';
 
 const Value = z.union([writtenBy('outsiders', z.string()), z.boolean()]);
 
 export default defineTool({
-  name: 'config_plan',
+  name: PlanChange.name,
   title: 'Preview a configuration change',
   summary: 'Preview a change to one AI feature. Nothing is changed, and a preview cannot be applied.',
   rest: 'POST /api/v1/settings/plans',
   effect: 'write',
+  performs: PlanChange,
   tag: 'Configuration',
   scopes: ['config_read', 'config_plan'],
   restrictions: 'refused',
@@ -48,16 +50,15 @@ export default defineTool({
       })
       .describe('The preview.'),
   }),
-  async handle({ input: { website_id, path, expected_version, changes }, write }) {
+  async handle({ input: { website_id, path, expected_version, changes }, perform }) {
     const feature = itemOf(path, website_id);
     if (feature === undefined) {
       throw new Failure('invalid_parameter', { errors: [{ pointer: '/path', code: 'invalid_parameter' }] });
     }
-    const plan = await write.planChanges({ feature, expectedVersion: expected_version, changes });
+    const plan = await perform({ feature, expected_version, changes });
     const preview = {
       path,
-      version: plan.version,
-      changes: plan.changes.map(({ field, ...values }) => ({ field: Field.parse(field), ...values })),
+      ...plan,
       approval_required: true as const,
       apply_available: false as const,
       status: 'preview_only' as const,
@@ -65,5 +66,3 @@ export default defineTool({
     return { data: { preview } };
   },
 });
-
-const Field = z.enum(['name', 'enabled']);

@@ -4,13 +4,15 @@ import { data, defineTool, ofWebsite } from '../../src/core/tool.ts';
 import { clip } from '../../src/core/view.ts';
 import { NoteAddedSchema } from '../../src/views/note.ts';
 import { writtenText } from '../../src/views/written.ts';
+import { AddNote } from '../../src/writes/visitor-note-add.ts';
 
 export default defineTool({
-  name: 'visitor_note_add',
+  name: AddNote.name,
   title: 'Add a visitor note',
   summary: 'Add an internal note to a visitor in the name of the mapped operator.',
   rest: 'POST /api/v1/visitors/{visitor_id}/notes',
   effect: 'write',
+  performs: AddNote,
   tag: 'Visitors',
   scopes: ['conversation_read', 'visitor_notes_write', 'message_content_read', 'contact_read_pii'],
   dataAccess: ['message_content', 'pii', 'internal_notes'],
@@ -29,8 +31,8 @@ export default defineTool({
     visitor_id: VisitorId.schema,
     note: NoteAddedSchema.describe('The note as stored.'),
   }),
-  async handle({ input: { visitor_id, text }, write }) {
-    const { note_id, author, created_at } = await write.addNote({ visitor: visitor_id, text });
+  async handle({ input: { visitor_id, text }, perform }) {
+    const { note_id, author, created_at } = await perform({ visitor: visitor_id, text });
     const note = { id: String(note_id), note_id, text, title: null, author: clip(author, 120), created_at };
     return { data: { success: true as const, visitor_id, note } };
   },

@@ -2,6 +2,7 @@ import type { Authority } from '../../core/authority.ts';
 import type { EventPage } from '../../core/events.ts';
 import { Failure } from '../../core/failures.ts';
 import { Lanes } from '../../core/lanes.ts';
+import { Caller } from '../../store/calls/caller.ts';
 import { StaleAuthority } from '../../store/calls/guard.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import { type Ack, type HeldSession, readAck, storeAcks } from '../../store/events/realtime.ts';
@@ -168,9 +169,10 @@ export class Pages {
     authority: Authority,
     { session, subscription, after }: HeldSession & { subscription: string; after: string | undefined },
   ): Promise<{ revision: number; cursor: string }> {
-    const row = await readSubscription({ db: this.#db, authority, verified: false }, subscription);
+    const access = { db: this.#db, authority };
+    const row = await new Caller(authority).take(readSubscription(access, subscription));
     const { revision } = row;
-    const kept = after ?? (await readAck({ db: this.#db, authority }, session, subscription, revision));
+    const kept = after ?? (await readAck(access, session, subscription, revision));
     if (after !== undefined && readCursor(this.keys, after) === undefined) throw new Failure('invalid_cursor');
     const ids = new Map([...authority.websites.values()].map(({ id, site }) => [site, id]));
     const { credentialId: credential, environment } = authority;
@@ -209,8 +211,8 @@ export class Pages {
   }
 
   #pull(authority: Authority, { subscription, after }: Page): Promise<EventPage> {
-    const session = { db: this.#db, authority, verified: false };
-    return pullPage({ session, keys: this.keys, eventKey: this.#eventKey }, { subscription, after, limit: PAGE });
+    const context = { access: { db: this.#db, authority }, keys: this.keys, eventKey: this.#eventKey };
+    return new Caller(authority).take(pullPage(context, { subscription, after, limit: PAGE }));
   }
 
   /**

@@ -2,11 +2,9 @@ import { createHash } from 'node:crypto';
 import type { Authority, Resource } from '../../core/authority.ts';
 import { websiteKey } from '../../core/ids.ts';
 import type { DataAccess, Scope } from '../../core/scopes.ts';
-import { runFor, sql } from '../../core/sql.ts';
+import { sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
-
-/** Whether a known token can be used, or why not. */
-export type TokenState = 'valid' | 'expired' | 'revoked';
+import { lookUp, type Proof, type TokenState } from './guard.ts';
 
 interface AuthorityRow {
   state: TokenState;
@@ -37,19 +35,18 @@ interface AuthorityRow {
 const madeOf = new WeakMap<Authority, string>();
 
 /**
- * The current authority of a token's digest; `null` when no token has that digest. One statement. When the row has not
- * changed since `before`, returns that very object, because derived data is cached with it (store/calls/projection.ts).
+ * The current authority of a token's digest; `null` when no token has that digest. One statement. `proof` is present
+ * when the state is `valid`. When the row has not changed since `before`, returns that very object, because derived
+ * data is cached with it (store/calls/projection.ts).
  */
 export async function loadAuthority(
   db: Database,
   digest: Uint8Array,
   before?: Authority,
   network?: string,
-): Promise<{ state: TokenState; authority: Authority } | null> {
-  const statement = sql`
-    SELECT CASE WHEN t.revoked_at IS NOT NULL OR c.revoked_at IS NOT NULL THEN 'revoked'
-                WHEN t.expires_at <= now() OR c.expires_at <= now() THEN 'expired' ELSE 'valid' END AS state,
-           c.id, c.revision, c.environment, o.public_id AS organization_id, a.id AS app_id, i.id AS installation_id,
+): Promise<{ state: TokenState; authority: Authority; proof: Proof | undefined } | null> {
+  const columns = sql`
+           c.id, c.environment, o.public_id AS organization_id, a.id AS app_id, i.id AS installation_id,
            a.tenant, c.data_access, c.channel_ids, c.team_ids, c.subsite_ids, t.audience, t.consent_id,
            n.data_access AS given_data_access, n.channel_ids AS given_channel_ids, n.team_ids AS given_team_ids,
            n.subsite_ids AS given_subsite_ids,
@@ -57,23 +54,21 @@ export async function loadAuthority(
            -- A scope that the token was given but its credential has since lost does not count.
            ARRAY(SELECT s FROM unnest(c.scopes) AS s WHERE t.scopes IS NULL OR s = ANY(t.scopes)) AS scopes,
            ARRAY(SELECT w.site FROM platform.website w WHERE w.tenant = a.tenant AND w.site = ANY(c.sites)
-                    AND (t.sites IS NULL OR w.site = ANY(t.sites)) ORDER BY w.site) AS sites
-      FROM gateway.token t
-      JOIN gateway.credential c ON c.id = t.credential_id
+                    AND (t.sites IS NULL OR w.site = ANY(t.sites)) ORDER BY w.site) AS sites`;
+  const joins = sql`
       JOIN gateway.installation i ON i.id = c.installation_id
       JOIN gateway.app a ON a.id = i.app_id
       JOIN platform.organization o ON o.tenant = a.tenant
-      LEFT JOIN gateway.consent n ON n.id = t.consent_id
-     WHERE t.digest = ${digest}`;
+      LEFT JOIN gateway.consent n ON n.id = t.consent_id`;
   // An unknown token is looked up in the turn of the caller's network.
-  const turn = before?.appId ?? network;
-  const [row] = await db.read<AuthorityRow>(turn === undefined ? statement : runFor(turn, statement));
-  if (!row) return null;
+  const found = await lookUp<AuthorityRow>(db, digest, { columns, joins, turn: before?.appId ?? network });
+  if (!found) return null;
+  const { row, proof } = found;
   const made = createHash('sha256').update(JSON.stringify(row)).digest('base64');
-  if (before && madeOf.get(before) === made) return { state: row.state, authority: before };
+  if (before && madeOf.get(before) === made) return { state: row.state, authority: before, proof };
   const authority = authorityOf(row, digest);
   madeOf.set(authority, made);
-  return { state: row.state, authority };
+  return { state: row.state, authority, proof };
 }
 
 /** The intersection of two restrictions. null permits everything, an empty list nothing. */

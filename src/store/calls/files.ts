@@ -3,9 +3,9 @@ import { parseId } from '../../core/ids.ts';
 import type { FileBytes } from '../../core/reads.ts';
 import { sql } from '../../core/sql.ts';
 import { CHUNK_SIZE } from '../../views/file.ts';
-import { guard } from './guard.ts';
+import { guarded, type Proved } from './guard.ts';
 import { callerOf } from './projection.ts';
-import { guarded, type ReadSession } from './read.ts';
+import type { WebsiteAccess } from './read.ts';
 
 interface Row {
   native: string | null;
@@ -19,34 +19,34 @@ interface Row {
 
 /** Bytes of a file whose message and conversation the caller may see. Reads at most two stored chunks. */
 export async function readFileBytes(
-  session: ReadSession,
+  access: WebsiteAccess,
   file: string,
   { includeInternal, offset, length }: { includeInternal: boolean; offset: number; length: number },
-): Promise<FileBytes> {
-  const { authority, website } = session;
+): Promise<Proved<FileBytes>> {
+  const { website } = access;
   const native = parseId(file)?.native;
   if (native === undefined) throw new Failure('not_found');
   const first = Math.min(Math.floor(offset / CHUNK_SIZE), 2 ** 31 - 1);
   const last = Math.min(Math.floor((offset + Math.max(length, 1) - 1) / CHUNK_SIZE), 2 ** 31 - 1);
-  const rows = await guarded<Row>(
-    session,
-    sql`f.id AS native, f.name, f.size, f.version, f.sha256, b.chunk, b.bytes FROM ${guard(authority)}
-    LEFT JOIN LATERAL (
+  const { proof, rows } = await guarded<Row>(
+    access,
+    sql`f.id AS native, f.name, f.size, f.version, f.sha256, b.chunk, b.bytes`,
+    sql`LEFT JOIN LATERAL (
       SELECT f.id, f.name, f.size, f.version, f.sha256 FROM platform.file f
         JOIN platform.message m ON m.tenant = f.tenant AND m.site = f.site AND m.id = f.message_id
         JOIN platform.conversation c ON c.tenant = f.tenant AND c.site = f.site AND c.id = f.conversation_id
        WHERE guard.ok AND f.tenant = ${website.tenant} AND f.site = ${website.site} AND f.id = ${native}
-         AND (${includeInternal} OR m.visibility = 'public') AND ${callerOf({ authority, website }).allowed('c')}
+         AND (${includeInternal} OR m.visibility = 'public') AND ${callerOf(access).allowed('c')}
     ) f ON true
     LEFT JOIN platform.file_chunk b ON b.tenant = ${website.tenant} AND b.site = ${website.site} AND b.file_id = f.id
       AND b.chunk BETWEEN ${first} AND ${last}
     ORDER BY b.chunk`,
   );
   const [row] = rows;
-  if (!row?.native) throw new Failure('not_found');
+  if (!row?.native) return { proof, answer: new Failure('not_found') };
   const stored = Buffer.concat(rows.flatMap(({ bytes }) => (bytes ? [bytes] : [])));
   const start = offset - first * CHUNK_SIZE;
-  return {
+  const answer = {
     bytes: stored.subarray(start, start + length),
     offset,
     size: Number(row.size),
@@ -54,4 +54,5 @@ export async function readFileBytes(
     sha256: row.sha256,
     name: row.name,
   };
+  return { proof, answer };
 }

@@ -1,36 +1,137 @@
 import type { Authority } from '../../core/authority.ts';
-import { type Fragment, runFor, sql } from '../../core/sql.ts';
+import type { Failure } from '../../core/failures.ts';
+import { empty, type Fragment, runFor, sql } from '../../core/sql.ts';
+import { type Database, sqlState } from '../driver/postgres.ts';
 
-/** Whether the authority that a statement was built for still holds at its snapshot: true or null. */
-export const proof = (digest: Uint8Array | Fragment, revision: number | Fragment): Fragment => sql`(
-  SELECT true FROM gateway.token t JOIN gateway.credential c ON c.id = t.credential_id
-   WHERE t.digest = ${digest} AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())
-     AND c.revision = ${revision} AND c.revoked_at IS NULL AND c.expires_at > now())`;
+/** A token and a revision of its credential. They stand for an authority, because they decide what it may do. */
+type Identity = Pick<Authority, 'digest' | 'revision'>;
 
 /**
- * One row with `ok`: the proof of one authority. Data and proof travel in one round trip. An authority that was read
- * before is only a guess. The guard of the statement that uses it proves it (two primary-key look-ups, 0.02 ms). The
- * guard also names the app that the statement runs for, so that no reader of data can forget it.
+ * The proof that an authority held at the snapshot of a statement. Only this file can make a proof, and it makes one
+ * only from the answer of a statement that it has built with a guard.
  */
-export const guard = (authority: Authority): Fragment =>
-  runFor(
-    authority.appId,
-    sql`(SELECT coalesce(${proof(authority.digest, authority.revision)}, false) AS ok OFFSET 0) guard`,
-  );
+class Proof {
+  readonly #digest: Uint8Array;
+  readonly #revision: number;
 
-/** How a statement is proved: `guard`, one row with `ok`; and `now`, the moment that counts as now. */
+  constructor({ digest, revision }: Identity) {
+    this.#digest = digest;
+    this.#revision = revision;
+  }
+
+  proves({ digest, revision }: Authority): boolean {
+    return this.#revision === revision && Buffer.compare(this.#digest, digest) === 0;
+  }
+}
+
+export type { Proof };
+
+/** What a statement has answered under a proof. A refusal is an answer too, so that it comes with its proof. */
+export interface Proved<T> {
+  readonly proof: Proof;
+  readonly answer: T | Failure;
+}
+
+/** The authority that a statement is built for, and the connections that it runs on. */
+export interface Access {
+  readonly authority: Authority;
+  readonly db: Database;
+}
+
+/** How a statement on a replica is guarded: `guard`, one row with `ok`; and `now`, the moment that counts as now. */
 export interface Standing {
   readonly guard: Fragment;
   readonly now: Fragment;
 }
 
-/** An authority that is a guess until a statement has proved it. `verified` says whether one has. */
-export interface Session {
-  readonly authority: Authority;
-  verified: boolean;
-}
-
 /** The authority of a statement no longer holds. The corridor reads it again and repeats the call. */
 export class StaleAuthority extends Error {
   override readonly name = 'StaleAuthority';
+}
+
+/** Whether a token and a revision still hold at the snapshot of a statement: true or null. */
+const holds = (digest: Uint8Array | Fragment, revision: number | Fragment): Fragment => sql`(
+  SELECT true FROM gateway.token t JOIN gateway.credential c ON c.id = t.credential_id
+   WHERE t.digest = ${digest} AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())
+     AND c.revision = ${revision} AND c.revoked_at IS NULL AND c.expires_at > now())`;
+
+/** The SQLSTATE by which a function of the store reports that an authority ended while the function waited. */
+const STALE = 'GW401';
+
+async function rowsOf<R extends object>(db: Database, how: 'read' | 'query', statement: Fragment): Promise<R[]> {
+  try {
+    return await db[how]<R>(statement);
+  } catch (error) {
+    throw sqlState(error) === STALE ? new StaleAuthority() : error;
+  }
+}
+
+/**
+ * Runs `SELECT columns FROM guard joins`. `guard` is one row with `ok`: whether the authority holds. Throws
+ * StaleAuthority when it does not hold. Data and proof travel in one round trip. An authority that was read before is
+ * only a guess, and the guard proves it (two primary-key look-ups, 0.02 ms). The guard also names the app that the
+ * statement runs for. `how` is `query` for a statement that changes something.
+ */
+export async function guarded<R extends object>(
+  { authority, db }: Access,
+  columns: Fragment,
+  joins: Fragment = empty,
+  how: 'read' | 'query' = 'read',
+): Promise<{ readonly proof: Proof; readonly rows: readonly R[] }> {
+  const { appId, digest, revision } = authority;
+  const guard = runFor(appId, sql`(SELECT coalesce(${holds(digest, revision)}, false) AS ok OFFSET 0) guard`);
+  const rows = await rowsOf<R & { ok: boolean }>(db, how, sql`SELECT guard.ok, ${columns} FROM ${guard} ${joins}`);
+  if (rows[0]?.ok !== true) throw new StaleAuthority();
+  return { proof: new Proof(authority), rows };
+}
+
+/** Bytes as an element of a bytea[]. */
+export const hex = (bytes: Uint8Array): string => `\\x${Buffer.from(bytes).toString('hex')}`;
+
+/**
+ * Like `guarded`, for a statement that changes something for several authorities. `guard` is one row with the lists
+ * `digests`, `revisions` and `oks`. Gives the proofs in order; `undefined` stands for an authority that does not hold.
+ */
+export async function guardedBatch<R extends object>(
+  db: Database,
+  authorities: readonly Authority[],
+  columns: Fragment,
+  joins: Fragment,
+): Promise<{ readonly proofs: readonly (Proof | undefined)[]; readonly rows: readonly R[] }> {
+  const guard = sql`(
+    SELECT g.*, (SELECT array_agg(coalesce(${holds(sql`k.digest`, sql`k.revision`)}, false) ORDER BY k.n)
+                   FROM unnest(g.digests, g.revisions) WITH ORDINALITY AS k (digest, revision, n)) AS oks
+      FROM (SELECT ${authorities.map(({ digest }) => hex(digest))}::bytea[] AS digests,
+                   ${authorities.map(({ revision }) => revision)}::integer[] AS revisions) g OFFSET 0) guard`;
+  const statement = sql`SELECT to_json(guard.oks) AS oks, ${columns} FROM ${guard} ${joins}`;
+  const rows = await rowsOf<R & { oks: readonly boolean[] }>(db, 'query', statement);
+  const oks = rows[0]?.oks ?? [];
+  return { proofs: authorities.map((one, i) => (oks[i] === true ? new Proof(one) : undefined)), rows };
+}
+
+/** Whether a token that exists can be used, or why not. */
+export type TokenState = 'valid' | 'expired' | 'revoked';
+
+/**
+ * Reads a token `t` and its credential `c` anew, with `columns` of them and of `joins`. The proof is that of the
+ * revision in the row. `undefined`: no token has the digest. `turn`: the app or network that the statement runs for.
+ */
+export async function lookUp<R extends object>(
+  db: Database,
+  digest: Uint8Array,
+  { columns, joins, turn }: { columns: Fragment; joins: Fragment; turn: string | undefined },
+): Promise<
+  { readonly row: R & { revision: number; state: TokenState }; readonly proof: Proof | undefined } | undefined
+> {
+  const statement = sql`
+    SELECT CASE WHEN t.revoked_at IS NOT NULL OR c.revoked_at IS NOT NULL THEN 'revoked'
+                WHEN t.expires_at <= now() OR c.expires_at <= now() THEN 'expired' ELSE 'valid' END AS state,
+           c.revision, ${columns}
+      FROM gateway.token t
+      JOIN gateway.credential c ON c.id = t.credential_id ${joins}
+     WHERE t.digest = ${digest}`;
+  const [row] = await db.read<R & { revision: number; state: TokenState }>(
+    turn === undefined ? statement : runFor(turn, statement),
+  );
+  return row && { row, proof: row.state === 'valid' ? new Proof({ digest, revision: row.revision }) : undefined };
 }

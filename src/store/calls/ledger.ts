@@ -2,12 +2,13 @@ import type { Within } from '../../core/reads.ts';
 import { sql } from '../../core/sql.ts';
 import type { Command, Ending } from '../../core/writes.ts';
 import { type Database, isUnavailable, mayRepeat, sqlState } from '../driver/postgres.ts';
-import { proof, StaleAuthority } from './guard.ts';
-import { nativeId, type ReadSession, visible } from './read.ts';
+import { guardedBatch, hex, type Proved, StaleAuthority } from './guard.ts';
+import type { Reader } from './projection.ts';
+import { nativeId, visible } from './read.ts';
 
 /** A command with its idempotency key: what the ledger needs to perform it once and to recognize it again. */
 export interface Keyed {
-  readonly session: ReadSession;
+  readonly by: Reader;
   readonly operationId: string;
   /** A random UUID of this call. By it a repeated statement recognizes its own earlier effect. */
   readonly attempt: string;
@@ -20,7 +21,7 @@ export interface Keyed {
 
 /** What all commands of a batch have in common, besides their website and what their callers may see of it. */
 export interface Kind {
-  readonly operation: Command['operation'];
+  readonly operation: string;
   /** Whether the command is performed in the name of a mapped author. */
   readonly authored: boolean;
   /** Event types of the receipts that the change appends to the journal. */
@@ -46,8 +47,6 @@ export const LEASE = 10_000;
 /** Deadlock and serialization failure: PostgreSQL has undone the whole statement (check F-21). */
 const UNDONE = /^(40P01|40001)$/;
 const ATTEMPTS = 3;
-/** The code that write_batch raises when an authority ends while it waits. */
-const STALE = 'GW401';
 
 /** Repeats a statement when that cannot do anything twice: its reply was lost, or all of it was undone. */
 async function repeated<T>(run: () => Promise<T>): Promise<T> {
@@ -61,52 +60,50 @@ async function repeated<T>(run: () => Promise<T>): Promise<T> {
   }
 }
 
-const hex = (bytes: Uint8Array): string => `\\x${Buffer.from(bytes).toString('hex')}`;
-
 /**
  * Enters commands of one kind on one website, from callers who may see the same data of it. When the platform itself
  * performs them, authority, reservation, effect, journal entry and outcome of all commands are this one statement.
  * After a lost reply the same statement is sent again: it finds its outcomes, or does what the first did not. An error
  * in one command undoes all; then each is entered by itself. Answers in order, with an Error for a refused command.
  */
-export async function enter(db: Database, kind: Kind, batch: readonly Keyed[]): Promise<(Entry | Error)[]> {
+export async function enter(db: Database, kind: Kind, batch: readonly Keyed[]): Promise<(Proved<Entry> | Error)[]> {
   const [first] = batch;
   if (!first) return [];
   const { operation, authored, receipts, remote } = kind;
-  const { website } = first.session;
-  const authorities = batch.map(({ session }) => session.authority);
+  const { website } = first.by;
+  const authorities = batch.map(({ by }) => by.authority);
   const { view } = first.about;
-  const statement = sql`
-    SELECT gateway.write_batch(${website.tenant}, ${website.site}, ${operation}, ${authored}, ${receipts}::text[],
+  const columns = sql`
+           gateway.write_batch(${website.tenant}, ${website.site}, ${operation}, ${authored}, ${receipts}::text[],
              ${remote ? LEASE : null}::integer * interval '1 millisecond',
-             b.ids, b.attempts, b.credentials, b.digests, b.revisions, b.fingerprints, s.seen, b.commands) AS entries
-      FROM (SELECT ${batch.map((one) => one.operationId)}::text[] AS ids,
+             b.ids, b.attempts, b.credentials, guard.digests, guard.revisions, b.fingerprints, s.seen, b.commands) AS entries`;
+  const joins = sql`
+     CROSS JOIN (SELECT ${batch.map((one) => one.operationId)}::text[] AS ids,
                    ${batch.map((one) => one.attempt)}::uuid[] AS attempts,
                    ${authorities.map((one) => one.credentialId)}::text[] AS credentials,
-                   ${authorities.map((one) => hex(one.digest))}::bytea[] AS digests,
-                   ${authorities.map((one) => one.revision)}::integer[] AS revisions,
                    ${batch.map((one) => hex(one.fingerprint))}::bytea[] AS fingerprints,
                    ${batch.map(({ command }) => JSON.stringify(command))}::text[]::jsonb[] AS commands,
-                   ${batch.map(({ session, about }) => nativeId(session, about.view, about.id))}::bigint[] AS abouts) b
+                   ${batch.map(({ by, about }) => nativeId(by, about.view, about.id))}::bigint[] AS abouts) b
      CROSS JOIN LATERAL (
-       SELECT array_agg(CASE WHEN ${proof(sql`k.digest`, sql`k.revision`)}
-                             THEN coalesce(${visible(first.session, view, sql`k.about`)}, false) END ORDER BY k.n) AS seen
-         FROM unnest(b.digests, b.revisions, b.abouts) WITH ORDINALITY AS k (digest, revision, about, n)) s`;
+       SELECT array_agg(CASE WHEN k.ok THEN coalesce(${visible(first.by, view, sql`k.about`)}, false) END
+                        ORDER BY k.n) AS seen
+         FROM unnest(guard.oks, b.abouts) WITH ORDINALITY AS k (ok, about, n)) s`;
   try {
-    const [row] = await repeated(() => db.query<{ entries: (Entry | Undecided)[] }>(statement));
-    const entries = row?.entries ?? [];
+    const { proofs, rows } = await repeated(() =>
+      guardedBatch<{ entries: (Entry | Undecided)[] }>(db, authorities, columns, joins),
+    );
+    const entries = rows[0]?.entries ?? [];
     const again = batch.filter((_, i) => entries[i]?.state === 'again');
     const later = (await enter(db, kind, again)).values();
-    return batch.map(({ session }, i) => {
-      const entry = entries[i];
+    return batch.map((_, i) => {
+      const [entry, proof] = [entries[i], proofs[i]];
       if (entry?.state === 'again') return later.next().value ?? new StaleAuthority();
-      if (entry === undefined || entry.state === 'stale') return new StaleAuthority();
-      session.verified = true;
-      return entry as Entry; // the undecided states are handled above
+      if (entry === undefined || entry.state === 'stale' || !proof) return new StaleAuthority();
+      return { proof, answer: entry as Entry }; // the undecided states are handled above
     });
   } catch (error) {
     if (batch.length > 1 && !isUnavailable(error)) {
-      const alone: (Entry | Error)[] = [];
+      const alone: (Proved<Entry> | Error)[] = [];
       for (const one of batch) {
         const last = alone.at(-1);
         // When the store is unavailable, the others fail at once and do not wait for the same error.
@@ -115,8 +112,7 @@ export async function enter(db: Database, kind: Kind, batch: readonly Keyed[]): 
       }
       return alone;
     }
-    const refusal = sqlState(error) === STALE ? new StaleAuthority() : error;
-    return batch.map(() => (refusal instanceof Error ? refusal : new Error(String(refusal))));
+    return batch.map(() => (error instanceof Error ? error : new Error(String(error))));
   }
 }
 

@@ -1,18 +1,20 @@
 import { Failure } from '../../core/failures.ts';
 import type { Receipt } from '../../core/reads.ts';
 import { sql } from '../../core/sql.ts';
-import { guard } from './guard.ts';
-import { guarded, type ReadSession } from './read.ts';
+import { guarded, type Proved } from './guard.ts';
+import type { WebsiteAccess } from './read.ts';
 
 /** A receipt of this credential and revision on the call's website. Any other is not found. */
-export async function readOperation(session: ReadSession, operationId: string): Promise<Receipt> {
-  const { authority, website } = session;
-  const [row] = await guarded<{ operation: string | null; status: Receipt['status'] }>(
-    session,
-    sql`o.operation, o.status FROM ${guard(authority)} LEFT JOIN gateway.operation o
+export async function readOperation(access: WebsiteAccess, operationId: string): Promise<Proved<Receipt>> {
+  const { authority, website } = access;
+  const { proof, rows } = await guarded<{ operation: string | null; status: Receipt['status'] }>(
+    access,
+    sql`o.operation, o.status`,
+    sql`LEFT JOIN gateway.operation o
       ON guard.ok AND o.operation_id = ${operationId} AND o.credential_id = ${authority.credentialId}
      AND o.revision = ${authority.revision} AND o.tenant = ${website.tenant} AND o.site = ${website.site}`,
   );
-  if (!row?.operation) throw new Failure('not_found');
-  return { operation: row.operation, status: row.status };
+  const [row] = rows;
+  if (!row?.operation) return { proof, answer: new Failure('not_found') };
+  return { proof, answer: { operation: row.operation, status: row.status } };
 }

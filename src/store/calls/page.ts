@@ -2,10 +2,10 @@ import { Failure } from '../../core/failures.ts';
 import type { Page, PageRequest } from '../../core/reads.ts';
 import { type Fragment, empty as NOTHING, raw, sql } from '../../core/sql.ts';
 import type { Projection, View } from '../../core/view.ts';
-import { guard } from './guard.ts';
+import { guarded, type Proof, type Proved } from './guard.ts';
 import { type Keyset, keyset } from './keyset.ts';
 import { projectionOf, type Row } from './projection.ts';
-import { exists, guarded, linkTo, type ReadSession, scope } from './read.ts';
+import { exists, linkTo, scope, type WebsiteAccess } from './read.ts';
 
 /** Stored bytes of long text after which a page ends. */
 const PAGE_BYTES = 524_288;
@@ -21,27 +21,25 @@ export const SEARCHED = 10_000;
  * Its cursor then continues from there.
  */
 export async function readPage<Name extends string>(
-  session: ReadSession,
+  access: WebsiteAccess,
   view: View<Name>,
   request: PageRequest,
-): Promise<Page<Name>> {
-  const order = keyset(session.website, view, request);
-  const { limit } = request;
-  if (request.search) {
-    const found = await readRows(session, view, request, order, searching(view, order, enough(limit), request.search));
-    const rows = found.rows.filter((row) => row['matches'] === true);
-    // A search that found too few continues after the last row that it examined.
-    const last = rows.length > limit ? rows[limit - 1] : found.rows.at(-1);
-    const more = rows.length > limit || last?.['place'] === String(SEARCHED);
-    return { rows: rows.slice(0, limit).map(found.build), next_cursor: last && more ? order.cursor(last) : null };
-  }
-  let found = await readRows(session, view, request, order, plain(view, enough(limit)));
-  if (view.weight !== undefined && found.rows.some((row) => row['long'] === true))
-    found = await readRows(session, view, request, order, weighing(view, order, enough(limit), view.weight));
-  const rows = found.rows.slice(0, limit);
-  const last = rows.at(-1);
-  const more = found.rows.length > limit || last?.['more'] === true;
-  return { rows: rows.map(found.build), next_cursor: last && more ? order.cursor(last) : null };
+): Promise<Proved<Page<Name>>> {
+  const order = keyset(access.website, view, request);
+  const { limit, search } = request;
+  const read = (finding: Finding): Promise<Found<Name>> => readRows(access, view, request, order, finding);
+  const size = enough(limit);
+  let found = await read(search ? searching(view, order, size, search) : plain(view, size));
+  if (!search && view.weight !== undefined && found.rows.some((row) => row['long'] === true))
+    found = await read(weighing(view, order, size, view.weight));
+  const { proof, present, rows, build } = found;
+  if (!present) return { proof, answer: new Failure('not_found') };
+  const shown = search ? rows.filter((row) => row['matches'] === true) : rows;
+  const page = shown.slice(0, limit);
+  // A search that found too few continues after the last row that it examined.
+  const last = search && shown.length <= limit ? rows.at(-1) : page.at(-1);
+  const more = shown.length > limit || (search ? last?.['place'] === String(SEARCHED) : last?.['more'] === true);
+  return { proof, answer: { rows: page.map(build), next_cursor: last && more ? order.cursor(last) : null } };
 }
 
 /** How the rows of a page are found. */
@@ -54,32 +52,40 @@ interface Finding {
   readonly longest?: number;
 }
 
+interface Found<Name extends string> {
+  readonly proof: Proof;
+  /** Whether the record exists that the rows belong to. */
+  readonly present: boolean;
+  readonly rows: readonly Row[];
+  readonly build: (row: Row) => Projection<Name>;
+}
+
 async function readRows<Name extends string>(
-  session: ReadSession,
+  access: WebsiteAccess,
   view: View<Name>,
   request: PageRequest,
   order: Keyset,
   { beside, from, longest }: Finding,
-): Promise<{ rows: Row[]; build: (row: Row) => Projection<Name> }> {
-  const { select, build } = projectionOf(session, view, longest);
+): Promise<Found<Name>> {
+  const { select, build } = projectionOf(access, view, longest);
   const { alias } = view;
   const owner = request.within?.at(-1);
   const conditions = [
     ...(request.where ?? []),
-    ...(owner ? [linkTo(session, view, owner)] : []),
+    ...(owner ? [linkTo(access, view, owner)] : []),
     ...(order.after ? [order.after] : []),
   ];
   const source = sql`FROM ${raw(`${view.table} ${alias}`)}
-       WHERE p.found AND ${scope(session, view, conditions)} ORDER BY ${order.by}`;
-  const rows = await guarded<Row>(
-    session,
-    sql`p.found, d.* FROM ${guard(session.authority)}
-    LEFT JOIN LATERAL (SELECT true AS found WHERE guard.ok AND ${exists(session, request.within ?? [])}) p ON true
+       WHERE p.found AND ${scope(access, view, conditions)} ORDER BY ${order.by}`;
+  const { proof, rows } = await guarded<Row>(
+    access,
+    sql`p.found, d.*`,
+    sql`LEFT JOIN LATERAL (SELECT true AS found WHERE guard.ok AND ${exists(access, request.within ?? [])}) p ON true
     LEFT JOIN LATERAL (
       SELECT ${raw(alias)}.id AS native, ${order.key}${beside}, ${select} ${from(source)}) d ON true`,
   );
-  if (rows[0]?.['found'] !== true) throw new Failure('not_found');
-  return { rows: rows[0]['native'] === null ? [] : rows, build };
+  const present = rows[0]?.['found'] === true;
+  return { proof, present, rows: rows[0]?.['native'] === null ? [] : rows, build };
 }
 
 /** The next rows without long texts, and whether a row has one. */

@@ -18,7 +18,7 @@ export function permitted(authority: Authority, website: WebsiteKey, dimension: 
   return ids?.flatMap((id) => (id?.website === website.id ? [id.native] : []));
 }
 
-/** What an expression of a view may ask about the session's caller, and the longest text to read. */
+/** What an expression of a view may ask about its caller, and the longest text to read. */
 export function callerOf({ authority, website }: Reader, longest?: number): Caller {
   const permits = (dimension: Restriction, column: string): Fragment => {
     const ids = permitted(authority, website, dimension);

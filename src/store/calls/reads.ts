@@ -2,28 +2,31 @@ import type { SubscriptionReads } from '../../core/events.ts';
 import type { Reads } from '../../core/reads.ts';
 import type { Database } from '../driver/postgres.ts';
 import type { Replica } from '../open/replica.ts';
+import type { Caller } from './caller.ts';
 import { readFileBytes } from './files.ts';
 import { readHealth } from './health.ts';
 import { readOperation } from './operations.ts';
 import { readPage } from './page.ts';
-import { type ReadSession, readOne, SessionOn } from './read.ts';
+import { readOne, type WebsiteAccess } from './read.ts';
 import { readReport } from './report.ts';
 import { readWebsites } from './websites.ts';
 
-/** Binds every read to one call's authority and website. Slow reads use `slow`; reads that may be old use `replica`. */
+/** The reads of one call. The caller keeps their proofs. Slow reads use `slow`; reads that may be old use `replica`. */
 export function openReads(
-  session: ReadSession,
+  caller: Caller,
+  access: WebsiteAccess,
   slow: Database,
   replica?: Pick<Replica, 'read'>,
 ): Omit<Reads, keyof SubscriptionReads> {
+  const { authority, website } = access;
   return {
-    one: (view, id, options) => readOne(session, view, id, options),
+    one: (view, id, options) => caller.take(readOne(access, view, id, options)),
     page: (view, request) =>
-      readPage(request.search ? new SessionOn(session, slow, session.website) : session, view, request),
-    fileBytes: (file, options) => readFileBytes(session, file, options),
-    websites: () => readWebsites(session),
-    operation: (id) => readOperation(session, id),
-    health: () => readHealth(session),
-    report: (range) => readReport(session, slow, range, replica),
+      caller.take(readPage(request.search ? { authority, website, db: slow } : access, view, request)),
+    fileBytes: (file, options) => caller.take(readFileBytes(access, file, options)),
+    websites: () => caller.take(readWebsites(access)),
+    operation: (id) => caller.take(readOperation(access, id)),
+    health: () => caller.take(readHealth(access)),
+    report: (range) => caller.take(readReport(access, slow, range, replica)),
   };
 }

@@ -1,15 +1,15 @@
 import { Failure } from '../../core/failures.ts';
 import type { ReportRange, ReportReading } from '../../core/reads.ts';
 import { DIRECTORY, type Grants, holds, MSG, PII, type Requirement } from '../../core/scopes.ts';
-import { sql } from '../../core/sql.ts';
+import { runFor, sql } from '../../core/sql.ts';
 import { clip } from '../../core/view.ts';
 import { LABEL, LABELS, type Report } from '../../views/report.ts';
 import { periodOf, refuse, zoneOf } from '../../views/report-range.ts';
 import { type Database, sqlState } from '../driver/postgres.ts';
 import { type Replica, written } from '../open/replica.ts';
-import { guard } from './guard.ts';
-import { guarded, type ReadSession } from './read.ts';
-import { reportStatement, seenBy } from './report-sql.ts';
+import { guarded, type Proof, type Proved } from './guard.ts';
+import type { WebsiteAccess } from './read.ts';
+import { reportJoin, seenBy } from './report-sql.ts';
 
 type Pairs = [label: string, count: number][];
 type Metrics = Report['summary']['metrics'];
@@ -57,41 +57,38 @@ interface Row {
  * all that was read. So nobody gets more than the credential grants at that moment, though the rows may be 10 s old.
  */
 export async function readReport(
-  session: ReadSession,
+  access: WebsiteAccess,
   slow: Database,
   range: ReportRange,
   replica?: Pick<Replica, 'read'>,
-): Promise<ReportReading> {
-  const { authority, website } = session;
+): Promise<Proved<ReportReading>> {
+  const { authority, website } = access;
   const period = periodOf(range);
   const timezone = range.timezone === undefined ? undefined : zoneOf(range.timezone);
-  const read = async (): Promise<Row | undefined> => {
-    const lagging = await replica?.read<Row>((standing) =>
-      reportStatement(authority, website, period, timezone, standing),
+  const read = async (): Promise<{ readonly proof: Proof; readonly row: Row | undefined }> => {
+    const lagging = await replica?.read<Row>(({ guard, now }) =>
+      // The guard of a replica does not name the app.
+      runFor(authority.appId, sql`r.* FROM ${guard} ${reportJoin(authority, website, period, timezone, now)}`),
     );
     // The replica may not know a new website yet, so the primary answers for it.
     if (lagging && lagging.name !== null) {
-      const [told] = await guarded<{ written: boolean | null }>(
-        session,
-        sql`${written(lagging)} AS written FROM ${guard(authority)}`,
-      );
-      if (told?.written) return lagging;
+      const { proof, rows } = await guarded<{ written: boolean | null }>(access, sql`${written(lagging)} AS written`);
+      if (rows[0]?.written) return { proof, row: lagging };
     }
-    const proof = { db: slow, authority, verified: false };
-    const [row] = await guarded<Row>(proof, reportStatement(authority, website, period, timezone));
-    session.verified = proof.verified;
-    return row;
+    const whole = reportJoin(authority, website, period, timezone);
+    const { proof, rows } = await guarded<Row>({ authority, db: slow }, sql`r.*`, whole);
+    return { proof, row: rows[0] };
   };
-  const row = await read().catch((error: unknown) => {
+  const { proof, row } = await read().catch((error: unknown) => {
     // The zone is unknown to PostgreSQL, which decides. A caller can override an unknown zone of the website.
     if (sqlState(error) !== '22023') throw error;
     return refuse([{ parameter: 'timezone', code: timezone === undefined ? 'missing' : 'invalid_parameter' }]);
   });
-  if (!row || row.name === null) throw new Failure('not_found');
+  if (!row || row.name === null) return { proof, answer: new Failure('not_found') };
   const { summary, truncated } = summarize(row);
   const seen = seenBy(authority);
   const { restrictions } = authority;
-  return {
+  const report: Report = {
     meta: {
       coverage: 'ai_evidenced_conversations',
       range: period.range,
@@ -118,7 +115,8 @@ export async function readReport(
     },
     headline: row.headline,
     summary,
-  } satisfies Report;
+  };
+  return { proof, answer: report };
 }
 
 function summarize(row: Row): { summary: Report['summary']; truncated: boolean } {

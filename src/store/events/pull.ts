@@ -1,8 +1,7 @@
 import { EVENT_TYPE } from '../../core/events.ts';
 import { Failure } from '../../core/failures.ts';
 import { sql } from '../../core/sql.ts';
-import { guard } from '../calls/guard.ts';
-import { guarded, type ReadSession } from '../calls/read.ts';
+import { type Access, guarded, type Proved } from '../calls/guard.ts';
 import { visible } from './subscriptions.ts';
 
 /** A stored receipt. Times are Unix milliseconds. */
@@ -55,17 +54,17 @@ interface ScanRow {
  * is a range of the primary key.
  */
 export async function scanJournals(
-  session: Pick<ReadSession, 'db' | 'authority' | 'verified'>,
+  access: Access,
   subscription: string,
   positions: ReadonlyMap<string, number>,
-): Promise<Scan> {
-  const { authority } = session;
+): Promise<Proved<Scan>> {
+  const { authority } = access;
   const known = [...positions].flatMap(([id, position]) => {
     const website = authority.websites.get(id);
     return website ? [{ site: website.site, position }] : [];
   });
-  const [row] = await guarded<ScanRow>(
-    session,
+  const { proof, rows } = await guarded<ScanRow>(
+    access,
     sql`s.present, s.revision, s.event_types, s.paused,
       (SELECT json_agg(json_build_array(w.site::text, coalesce(h.position, 0), coalesce(h.trimmed, 0),
                                         coalesce(h.last_at ?| s.families, false)) ORDER BY w.n)
@@ -82,8 +81,8 @@ export async function scanJournals(
           SELECT e.position, e.event_type, e.occurred_at, e.recorded_at FROM gateway.journal e
            WHERE e.tenant = s.tenant AND e.site = news.site
              AND e.position > news.position AND e.position <= news.position + news.share
-           ORDER BY e.position LIMIT ${SCANNED}::integer) j) AS found
-      FROM ${guard(authority)} LEFT JOIN LATERAL (
+           ORDER BY e.position LIMIT ${SCANNED}::integer) j) AS found`,
+    sql`LEFT JOIN LATERAL (
         SELECT true AS present, s.tenant, s.sites, s.revision, s.event_types, f.families,
                EXISTS (SELECT FROM gateway.family_hold x
                         WHERE x.tenant = s.tenant AND x.site = ANY (s.sites) AND x.family = ANY (f.families)) AS paused
@@ -92,16 +91,18 @@ export async function scanJournals(
          WHERE guard.ok AND s.id = ${subscription} AND ${visible(authority)}
       ) s ON true`,
   );
-  if (row?.present !== true) throw new Failure('not_found');
-  if (!row.event_types.every((type) => EVENT_TYPE.test(type))) throw new Failure('subscription_corrupt');
-  const rows = new Map<string, JournalRow[]>();
+  const [row] = rows;
+  if (row?.present !== true) return { proof, answer: new Failure('not_found') };
+  if (!row.event_types.every((type) => EVENT_TYPE.test(type)))
+    return { proof, answer: new Failure('subscription_corrupt') };
+  const found = new Map<string, JournalRow[]>();
   for (const [site, position, eventType, occurredAt, recordedAt] of row.found ?? []) {
-    const before = rows.get(site) ?? [];
+    const before = found.get(site) ?? [];
     before.push({ position, eventType, occurredAt, recordedAt });
-    rows.set(site, before);
+    found.set(site, before);
   }
   const ids = new Map([...authority.websites.values()].map(({ id, site }) => [site, id]));
-  return {
+  const answer = {
     revision: row.revision,
     eventTypes: row.event_types,
     paused: row.paused,
@@ -110,7 +111,8 @@ export async function scanJournals(
       head,
       trimmed,
       reported,
-      rows: rows.get(site) ?? [],
+      rows: found.get(site) ?? [],
     })),
   };
+  return { proof, answer };
 }

@@ -1,29 +1,22 @@
 import { Failure, type FailureCode } from '../../core/failures.ts';
 import { type Fragment, runFor, sql } from '../../core/sql.ts';
-import { StaleAuthority } from '../calls/guard.ts';
-import type { ReadSession } from '../calls/read.ts';
-import { type Database, mayRepeat, sqlState } from '../driver/postgres.ts';
+import { type Access, guarded, type Proved, StaleAuthority } from '../calls/guard.ts';
+import { type Database, mayRepeat } from '../driver/postgres.ts';
 
 /** Realtime sessions, their tickets and their acknowledged cursors (0013_realtime.sql). */
 
-type Caller = Pick<ReadSession, 'db' | 'authority' | 'verified'>;
 type Answer<Done> = { readonly done: Done } | { readonly refused: FailureCode };
 
-/** The SQLSTATE by which a function reports that the authority has ended. */
-const STALE = 'GW401';
-
-/** Calls a function that proves the authority itself. Throws the Failure of a refusal, or StaleAuthority. */
-async function write<Done>(session: Caller, call: Fragment): Promise<Done> {
+/** Calls a function that changes a session. The function proves the authority again after each wait. */
+async function write<Done>(access: Access, call: Fragment): Promise<Proved<Done>> {
+  const columns = sql`CASE WHEN guard.ok THEN ${call} END AS answer`;
   for (let attempt = 1; ; attempt++) {
     try {
-      const statement = runFor(session.authority.appId, sql`SELECT ${call} AS answer`);
-      const [row] = await session.db.query<{ answer: Answer<Done> }>(statement);
-      session.verified = true;
-      if (!row) throw new StaleAuthority();
-      if ('refused' in row.answer) throw new Failure(row.answer.refused);
-      return row.answer.done;
+      const { proof, rows } = await guarded<{ answer: Answer<Done> | null }>(access, columns, undefined, 'query');
+      const answer = rows[0]?.answer;
+      if (!answer) throw new StaleAuthority();
+      return { proof, answer: 'refused' in answer ? new Failure(answer.refused) : answer.done };
     } catch (error) {
-      if (sqlState(error) === STALE) throw new StaleAuthority();
       // An attempt with a lost answer leaves a session that nobody knows, or a ticket that the next one replaces.
       if (attempt > 1 || !mayRepeat(error)) throw error;
     }
@@ -38,37 +31,37 @@ export interface NewSession {
   readonly ticket: Uint8Array;
 }
 
-/** Times are Unix milliseconds. Throws `not_permitted` for an origin that is not registered, or `inventory_limit`. */
+/** Times are Unix milliseconds. Refusals: `not_permitted` for an origin that is not registered, or `inventory_limit`. */
 export const createSession = (
-  session: Caller,
+  access: Access,
   { id, origin, sites, ticket }: NewSession,
-): Promise<{ expires_at: number; ticket_expires_at: number }> => {
-  const { digest, revision } = session.authority;
+): Promise<Proved<{ expires_at: number; ticket_expires_at: number }>> => {
+  const { digest, revision } = access.authority;
   return write(
-    session,
+    access,
     sql`gateway.create_realtime_session(${digest}, ${revision}, ${origin}, ${id}, ${sites}::bigint[], ${ticket})`,
   );
 };
 
-/** Throws `not_permitted` for the origin, `not_found` for a session of another credential, origin or websites. */
+/** Refusals: `not_permitted` for the origin, `not_found` for a session of another credential, origin or websites. */
 export const createTicket = (
-  session: Caller,
+  access: Access,
   { id, origin, ticket }: Omit<NewSession, 'sites'>,
-): Promise<{ ticket_expires_at: number }> => {
-  const { digest, revision, websites } = session.authority;
+): Promise<Proved<{ ticket_expires_at: number }>> => {
+  const { digest, revision, websites } = access.authority;
   const granted = [...websites.values()].map(({ site }) => site);
   return write(
-    session,
+    access,
     sql`gateway.create_realtime_ticket(${digest}, ${revision}, ${origin}, ${id}, ${granted}::bigint[], ${ticket})`,
   );
 };
 
-export const closeSession = async (
-  session: Caller,
+export const closeSession = (
+  access: Access,
   { id, origin }: Pick<NewSession, 'id' | 'origin'>,
-): Promise<void> => {
-  const { digest, revision } = session.authority;
-  await write(session, sql`gateway.close_realtime_session(${digest}, ${revision}, ${origin}, ${id})`);
+): Promise<Proved<unknown>> => {
+  const { digest, revision } = access.authority;
+  return write(access, sql`gateway.close_realtime_session(${digest}, ${revision}, ${origin}, ${id})`);
 };
 
 /** A ticket as the upgrade request carries it. */
@@ -197,7 +190,7 @@ export async function storeAcks(db: Database, acks: readonly Ack[]): Promise<Rea
 
 /** The cursor last acknowledged in the session for that revision of a subscription. */
 export async function readAck(
-  { db, authority }: Pick<Caller, 'db' | 'authority'>,
+  { db, authority }: Access,
   session: string,
   subscription: string,
   revision: number,

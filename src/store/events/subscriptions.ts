@@ -4,11 +4,8 @@ import { EVENT_TYPE } from '../../core/events.ts';
 import { Failure } from '../../core/failures.ts';
 import { type Fragment, sql } from '../../core/sql.ts';
 import type { Ending } from '../../core/writes.ts';
-import { guard, StaleAuthority } from '../calls/guard.ts';
-import { guarded, type ReadSession } from '../calls/read.ts';
-import { type Database, mayRepeat, sqlState } from '../driver/postgres.ts';
-
-type Session = Pick<ReadSession, 'db' | 'authority' | 'verified'>;
+import { type Access, guarded, type Proof, type Proved, StaleAuthority } from '../calls/guard.ts';
+import { mayRepeat, sqlState } from '../driver/postgres.ts';
 
 /**
  * gateway.subscription_state: a subscription and, in the order of its sites, the positions that its `start` means now.
@@ -27,11 +24,10 @@ const Stored = z.object({
 });
 export type StoredSubscription = z.output<typeof Stored>;
 
-/** Parses the state of gateway.subscription_state. Throws `subscription_corrupt` when it is invalid. */
-export function storedSubscription(state: unknown): StoredSubscription {
+/** Parses the state of gateway.subscription_state. `subscription_corrupt` when it is invalid. */
+export function storedSubscription(state: unknown): StoredSubscription | Failure {
   const { data, error } = Stored.safeParse(state);
-  if (data) return data;
-  throw new Failure('subscription_corrupt', { cause: error });
+  return data ?? new Failure('subscription_corrupt', { cause: error });
 }
 
 const sitesOf = (authority: Authority): string[] => [...authority.websites.values()].map(({ site }) => site);
@@ -40,24 +36,31 @@ const sitesOf = (authority: Authority): string[] => [...authority.websites.value
 export const visible = (authority: Authority): Fragment =>
   sql`s.installation_id = ${authority.installationId} AND s.sites <@ ${sitesOf(authority)}::bigint[]`;
 
-const states = async (session: Session, condition: Fragment): Promise<StoredSubscription[]> => {
-  const rows = await guarded<{ state: unknown }>(
-    session,
-    sql`d.state FROM ${guard(session.authority)} LEFT JOIN LATERAL (
+async function states(
+  access: Access,
+  condition: Fragment,
+): Promise<{ readonly proof: Proof; readonly found: (StoredSubscription | Failure)[] }> {
+  const { proof, rows } = await guarded<{ state: unknown }>(
+    access,
+    sql`d.state`,
+    sql`LEFT JOIN LATERAL (
       SELECT gateway.subscription_state(s) AS state, s.created_at, s.id FROM gateway.subscription s
-       WHERE guard.ok AND ${visible(session.authority)} AND ${condition}
+       WHERE guard.ok AND ${visible(access.authority)} AND ${condition}
     ) d ON true ORDER BY d.created_at, d.id`,
   );
-  return rows.flatMap(({ state }) => (state === null ? [] : [storedSubscription(state)]));
-};
+  return { proof, found: rows.flatMap(({ state }) => (state === null ? [] : [storedSubscription(state)])) };
+}
 
 /** The caller's subscriptions, in order of creation. */
-export const readSubscriptions = (session: Session): Promise<StoredSubscription[]> => states(session, sql`true`);
+export async function readSubscriptions(access: Access): Promise<Proved<StoredSubscription[]>> {
+  const { proof, found } = await states(access, sql`true`);
+  const corrupt = found.find((one) => one instanceof Failure);
+  return { proof, answer: corrupt ?? found.filter((one): one is StoredSubscription => !(one instanceof Failure)) };
+}
 
-export async function readSubscription(session: Session, id: string): Promise<StoredSubscription> {
-  const [state] = await states(session, sql`s.id = ${id}`);
-  if (!state) throw new Failure('not_found');
-  return state;
+export async function readSubscription(access: Access, id: string): Promise<Proved<StoredSubscription>> {
+  const { proof, found } = await states(access, sql`s.id = ${id}`);
+  return { proof, answer: found[0] ?? new Failure('not_found') };
 }
 
 /** A write of a subscription as the store performs it. */
@@ -86,36 +89,31 @@ export type SubscriptionEntry =
 
 const UNDONE = /^(40P01|40001)$/;
 const ATTEMPTS = 3;
-const STALE = 'GW401';
 
 /**
  * Performs a write, under its idempotency key if it has one. After a lost reply the write is repeated if it cannot take
  * effect twice. This holds under a key, and for a creation, whose id this call has made.
  */
 export async function writeSubscription(
-  db: Database,
-  session: Session,
+  access: Access,
   tenant: string,
   command: SubscriptionCommand,
   place: Place | undefined,
-): Promise<SubscriptionEntry> {
-  const { authority } = session;
-  const statement = sql`
-    SELECT guard.ok, CASE WHEN guard.ok THEN gateway.subscription_once(
-      ${authority.digest}, ${place?.operationId ?? null}::text, ${authority.credentialId}, ${authority.revision},
-      ${authority.installationId}, ${tenant}, ${sitesOf(authority)}::bigint[], ${command.operation},
-      ${place?.fingerprint ?? null}::bytea, ${JSON.stringify(command)}::text::jsonb) END AS entry
-    FROM ${guard(authority)}`;
+): Promise<Proved<SubscriptionEntry>> {
+  const { digest, credentialId, revision, installationId } = access.authority;
+  const columns = sql`CASE WHEN guard.ok THEN gateway.subscription_once(
+      ${digest}, ${place?.operationId ?? null}::text, ${credentialId}, ${revision},
+      ${installationId}, ${tenant}, ${sitesOf(access.authority)}::bigint[], ${command.operation},
+      ${place?.fingerprint ?? null}::bytea, ${JSON.stringify(command)}::text::jsonb) END AS entry`;
   const repeatable = place !== undefined || command.operation === 'subscription_create';
   for (let attempt = 1; ; attempt++) {
     try {
-      const [row] = await db.query<{ ok: boolean; entry: SubscriptionEntry | null }>(statement);
-      if (row?.ok !== true || !row.entry) throw new StaleAuthority();
-      session.verified = true;
+      const { proof, rows } = await guarded<{ entry: SubscriptionEntry | null }>(access, columns, undefined, 'query');
+      const entry = rows[0]?.entry;
+      if (!entry) throw new StaleAuthority();
       // A repeated attempt finds the effect of this very call, which is no replay.
-      return attempt > 1 && row.entry.state === 'settled' ? { ...row.entry, state: 'new' } : row.entry;
+      return { proof, answer: attempt > 1 && entry.state === 'settled' ? { ...entry, state: 'new' } : entry };
     } catch (error) {
-      if (sqlState(error) === STALE) throw new StaleAuthority();
       const may = (repeatable && mayRepeat(error)) || UNDONE.test(sqlState(error));
       if (!may || attempt === ATTEMPTS) throw error;
     }

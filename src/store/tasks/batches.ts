@@ -1,6 +1,6 @@
 import type { Authority } from '../../core/authority.ts';
 import { sql } from '../../core/sql.ts';
-import type { Session } from '../calls/guard.ts';
+import { guardedBatch, hex, type Proved } from '../calls/guard.ts';
 import type { Database } from '../driver/postgres.ts';
 import {
   type Accepted,
@@ -15,7 +15,7 @@ import {
 } from './tasks.ts';
 
 export interface Acceptance {
-  readonly session: Session;
+  readonly authority: Authority;
   readonly task: Accepting;
 }
 
@@ -25,22 +25,22 @@ export interface Ending {
   readonly end: RunEnd;
 }
 
-const hex = (bytes: Uint8Array): string => `\\x${Buffer.from(bytes).toString('hex')}`;
-
 /**
  * Accepts new tasks of one owner in one statement, which waits for no lock. Answers in order; `undefined` leaves it to
- * acceptTask to say what the task is. An accepted task proves its authority.
+ * acceptTask to say what the task is.
  */
-export async function acceptTasks(db: Database, batch: readonly Acceptance[]): Promise<(Accepted | undefined)[]> {
+export async function acceptTasks(
+  db: Database,
+  batch: readonly Acceptance[],
+): Promise<(Proved<Accepted> | undefined)[]> {
   const [first] = batch;
   if (!first) return [];
-  const authorities = batch.map(({ session }) => session.authority);
+  const authorities = batch.map(({ authority }) => authority);
   const tasks = batch.map(({ task }) => task);
-  const rows = await db.query<TaskRow>(sql`
-    SELECT ${columns('a')} FROM gateway.accept_tasks(
+  const joins = sql`LEFT JOIN LATERAL gateway.accept_tasks(
       ${tasks.map((one) => one.id)}::text[],
-      ${authorities.map((one) => hex(one.digest))}::bytea[],
-      ${authorities.map((one) => one.revision)}::integer[],
+      guard.digests,
+      guard.revisions,
       ${authorities.map((one) => one.installationId)}::text[],
       ${authorities.map((one) => one.credentialId)}::text[],
       ${tasks.map((one) => hex(one.message))}::bytea[],
@@ -51,13 +51,12 @@ export async function acceptTasks(db: Database, batch: readonly Acceptance[]): P
       ${tasks.map((one) => one.websiteId)}::text[],
       ${tasks.map((one) => one.lostAs)}::text[],
       ${tasks.map((one) => String(one.start))}::boolean[],
-      ${first.task.owner}, ${lifetime}, ${lease}, ${UNEXPIRED}, ${RUNNING}) a`);
+      ${first.task.owner}, ${lifetime}, ${lease}, ${UNEXPIRED}, ${RUNNING}) a ON true`;
+  const { proofs, rows } = await guardedBatch<TaskRow>(db, authorities, columns('a'), joins);
   const accepted = new Map(rows.map((row) => [row.id, row]));
-  return batch.map(({ session, task: { id } }) => {
-    const task = accepted.get(id);
-    if (!task) return undefined;
-    session.verified = true;
-    return { verdict: 'new', task };
+  return batch.map(({ task: { id } }, i) => {
+    const [task, proof] = [accepted.get(id), proofs[i]];
+    return task && proof && { proof, answer: { verdict: 'new', task } };
   });
 }
 

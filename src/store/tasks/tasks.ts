@@ -1,7 +1,6 @@
 import type { Authority } from '../../core/authority.ts';
 import { empty, type Fragment, join, raw, runFor, sql } from '../../core/sql.ts';
-import { guard, type Session, StaleAuthority } from '../calls/guard.ts';
-import { guarded } from '../calls/read.ts';
+import { type Access, guarded, type Proof, type Proved, StaleAuthority } from '../calls/guard.ts';
 import { type Database, mayRepeat } from '../driver/postgres.ts';
 
 export type TaskState = 'submitted' | 'working' | 'completed' | 'failed' | 'canceled';
@@ -67,25 +66,21 @@ export const columns = (row: string, artifact: Fragment = raw('NULL::json')): Fr
  * Accepts a task once per message. Every verdict proves the authority. After a lost reply the statement is repeated:
  * the same id is still new.
  */
-export async function acceptTask(db: Database, session: Session, task: Accepting): Promise<Accepted> {
-  const { authority } = session;
-  const statement = sql`
-    SELECT a.verdict, a.retry_after AS "retryAfter", ${columns('(a.task)', raw('(a.task).artifact'))}
-      FROM gateway.accept_task(
+export async function acceptTask(access: Access, task: Accepting): Promise<Proved<Accepted>> {
+  const { authority } = access;
+  const answered = sql`a.verdict, a.retry_after AS "retryAfter", ${columns('(a.task)', raw('(a.task).artifact'))}`;
+  const joins = sql`CROSS JOIN LATERAL gateway.accept_task(
         ${authority.digest}, ${authority.revision}, ${task.id}, ${authority.installationId}, ${authority.credentialId},
         ${task.message}, ${task.fingerprint}, ${task.grants}, ${task.contextId}, ${task.skill}, ${task.websiteId},
         ${task.owner}, ${task.lostAs}, ${lifetime}, ${lease}, ${UNEXPIRED}, ${RUNNING},
         ${task.start}) a`;
-  const [row] = await repeated(() =>
-    db.query<TaskRow & { verdict: Accepted['verdict'] | 'stale'; retryAfter: number | null }>(
-      runFor(authority.appId, statement),
-    ),
-  );
+  type Row = TaskRow & { verdict: Accepted['verdict'] | 'stale'; retryAfter: number | null };
+  const { proof, rows } = await repeated(() => guarded<Row>(access, answered, joins, 'query'));
+  const [row] = rows;
   if (!row) throw new Error('accept_task gave no verdict');
   if (row.verdict === 'stale') throw new StaleAuthority();
-  session.verified = true;
-  if (row.verdict === 'full') return { verdict: 'full', retryAfter: row.retryAfter ?? 1 };
-  return { verdict: row.verdict, task: row };
+  if (row.verdict === 'full') return { proof, answer: { verdict: 'full', retryAfter: row.retryAfter ?? 1 } };
+  return { proof, answer: { verdict: row.verdict, task: row } };
 }
 
 /** Starts at most `seats` waiting tasks of `owner`, within the installation's limit of running tasks. */
@@ -118,48 +113,43 @@ export async function endTask(
 
 /** Cancels by one conditional update. `undefined` when the credential has no unexpired task with the id. */
 export async function cancelTask(
-  db: Database,
-  session: Session,
+  access: Access,
   id: string,
-): Promise<{ canceled: boolean; task: TaskRow } | undefined> {
-  const { appId, digest, revision, credentialId } = session.authority;
-  const statement = sql`
-    SELECT c.proved, c.canceled, ${columns('(c.task)', raw('(c.task).artifact'))}
-      FROM gateway.cancel_task(${id}, ${credentialId}, ${digest}, ${revision}) c`;
+): Promise<Proved<{ canceled: boolean; task: TaskRow } | undefined>> {
+  const { digest, revision, credentialId } = access.authority;
+  const answered = sql`c.proved, c.canceled, ${columns('(c.task)', raw('(c.task).artifact'))}`;
+  const joins = sql`CROSS JOIN LATERAL gateway.cancel_task(${id}, ${credentialId}, ${digest}, ${revision}) c`;
   let attempts = 0;
-  const [row] = await repeated(() => {
+  const { proof, rows } = await repeated(() => {
     attempts++;
-    return db.query<TaskRow & { proved: boolean; canceled: boolean }>(runFor(appId, statement));
+    return guarded<TaskRow & { proved: boolean; canceled: boolean }>(access, answered, joins, 'query');
   });
+  const [row] = rows;
+  // The function proves the authority again, after it has waited for the task.
   if (row?.proved !== true) throw new StaleAuthority();
-  session.verified = true;
-  if (row.id === null) return undefined;
+  if (row.id === null) return { proof, answer: undefined };
   // When the first reply was lost, it was this call that canceled the task.
-  return { canceled: row.canceled || (attempts > 1 && row.state === 'canceled'), task: row };
+  return { proof, answer: { canceled: row.canceled || (attempts > 1 && row.state === 'canceled'), task: row } };
 }
 
 const own = (authority: Authority): Fragment =>
   sql`t.installation_id = ${authority.installationId} AND t.credential_id = ${authority.credentialId} AND t.expires_at > now()`;
 
-/** The rows of a select, proved by the session's authority. A select without rows gives one row of nulls. */
-async function proving<R extends object>(db: Database, session: Session, select: Fragment): Promise<R[]> {
-  const proof = { db, authority: session.authority, verified: false };
-  const rows = await guarded<R>(
-    proof,
-    sql`d.* FROM ${guard(session.authority)} LEFT JOIN LATERAL (${select}) d ON true`,
-  );
-  session.verified = true;
-  return rows;
-}
+/** The rows of a select behind the guard. A select without rows gives one row of nulls. */
+const selected = <R extends object>(
+  access: Access,
+  select: Fragment,
+): Promise<{ readonly proof: Proof; readonly rows: readonly R[] }> =>
+  guarded<R>(access, sql`d.*`, sql`LEFT JOIN LATERAL (${select}) d ON true`);
 
-export async function readTask(db: Database, session: Session, id: string): Promise<TaskRow | undefined> {
-  const [row] = await proving<TaskRow>(
-    db,
-    session,
+export async function readTask(access: Access, id: string): Promise<Proved<TaskRow | undefined>> {
+  const { proof, rows } = await selected<TaskRow>(
+    access,
     sql`SELECT ${columns('t', raw('t.artifact'))} FROM gateway.task t
-         WHERE guard.ok AND t.id = ${id} AND ${own(session.authority)}`,
+         WHERE guard.ok AND t.id = ${id} AND ${own(access.authority)}`,
   );
-  return row?.id === null ? undefined : row;
+  const [row] = rows;
+  return { proof, answer: row?.id === null ? undefined : row };
 }
 
 export interface TaskQuery {
@@ -184,14 +174,13 @@ export interface TaskPageStart {
  * With artifacts a page ends early once it has a mebibyte of them.
  */
 export async function listTasks(
-  db: Database,
-  session: Session,
+  access: Access,
   { contextId, states, statusAfter, pageSize, artifacts }: Omit<TaskQuery, 'pageToken'>,
   after: TaskPageStart | undefined,
-): Promise<{ tasks: TaskRow[]; more: boolean; total: number }> {
+): Promise<Proved<{ tasks: TaskRow[]; more: boolean; total: number }>> {
   const wanted = join(
     [
-      own(session.authority),
+      own(access.authority),
       ...(contextId === undefined ? [] : [sql`t.context_id = ${contextId}`]),
       ...(states === undefined ? [] : [sql`t.state = ANY(${states}::text[])`]),
       ...(statusAfter === undefined ? [] : [sql`t.state_at >= ${statusAfter}`]),
@@ -200,9 +189,8 @@ export async function listTasks(
   );
   const place = after ? sql` AND (t.state_at, t.id) < (${new Date(after.at)}, ${after.id})` : empty;
   const size = raw(artifacts ? 'coalesce(octet_length(t.artifact::text), 0)' : '0');
-  const rows = await proving<TaskRow & { total: number; fits: boolean }>(
-    db,
-    session,
+  const { proof, rows } = await selected<TaskRow & { total: number; fits: boolean }>(
+    access,
     sql`SELECT n.total, p.before < ${PAGE_BYTES} AS fits,
                ${columns('p', raw(artifacts ? `CASE WHEN p.before < ${PAGE_BYTES} THEN p.artifact END` : 'NULL::json'))}
           FROM (SELECT count(*)::integer AS total FROM gateway.task t WHERE guard.ok AND ${wanted}) n
@@ -215,22 +203,22 @@ export async function listTasks(
   // An empty page has one row of nulls from the outer join.
   const found = rows.filter(({ id }) => id !== null);
   const tasks = found.slice(0, pageSize).filter(({ fits }) => fits);
-  return { tasks, more: found.length > tasks.length, total: rows[0]?.total ?? 0 };
+  return { proof, answer: { tasks, more: found.length > tasks.length, total: rows[0]?.total ?? 0 } };
 }
 
 /** What an unexpired task of the message is; `undefined` when the message is new. */
 export async function findTask(
-  db: Database,
-  session: Session,
+  access: Access,
   { message, fingerprint }: Pick<Accepting, 'message' | 'fingerprint'>,
-): Promise<Extract<Accepted, { task: TaskRow }> | undefined> {
-  const [row] = await proving<TaskRow & { same: boolean }>(
-    db,
-    session,
+): Promise<Proved<Extract<Accepted, { task: TaskRow }> | undefined>> {
+  const { proof, rows } = await selected<TaskRow & { same: boolean }>(
+    access,
     sql`SELECT t.fingerprint = ${fingerprint} AS same, ${columns('t', raw('t.artifact'))} FROM gateway.task t
          WHERE guard.ok AND t.message = ${message} AND t.expires_at > now()`,
   );
-  return row === undefined || row.id === null ? undefined : { verdict: row.same ? 'known' : 'conflict', task: row };
+  const [row] = rows;
+  if (row === undefined || row.id === null) return { proof, answer: undefined };
+  return { proof, answer: { verdict: row.same ? 'known' : 'conflict', task: row } };
 }
 
 /**

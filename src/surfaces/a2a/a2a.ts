@@ -89,8 +89,8 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
         const result = await corridor.run(
           bearer,
           'a2a',
-          async (session) => {
-            authority = session.authority;
+          async (caller) => {
+            authority = caller.authority;
             if ('problem' in read) throw read.problem;
             const { id, method, params } = read.message;
             if (!speaks(version)) throw new VersionNotSupportedError('Only A2A version 1.0 is served here.');
@@ -102,7 +102,7 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
               record.does = 'write';
             }
             const unit = Math.ceil(60 / (corridor.quotaOf(authority)?.perMinute ?? 60));
-            const exchange: Exchange = { bearer, session, taskId, unit, signal: gone.signal, requestId };
+            const exchange: Exchange = { bearer, caller, taskId, unit, signal: gone.signal, requestId };
             const rpc = new JsonRpcTransportHandler(requestHandler(services, exchange));
             const outcome = await rpc.handle({ jsonrpc: '2.0', id, method, params: given }, new ServerCallContext());
             if (exchange.skill !== undefined) record.operation = exchange.skill;

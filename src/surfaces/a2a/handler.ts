@@ -7,7 +7,7 @@ import {
 } from '@a2a-js/sdk/errors';
 import type { A2ARequestHandler } from '@a2a-js/sdk/server';
 import { Failure } from '../../core/failures.ts';
-import type { Session } from '../../gateway/call.ts';
+import type { Caller } from '../../gateway/call.ts';
 import { argumentsOf, permit, type Skills } from '../../gateway/skills.ts';
 import { MessageIdConflict, type Tasks } from '../../tasks/tasks.ts';
 import { invalidArguments, invalidSkill, workOf } from './params.ts';
@@ -23,10 +23,10 @@ export interface Services {
   readonly skills: Skills;
 }
 
-/** One request to `/a2a` under one authority. The store may not have confirmed the authority yet. */
+/** One request to `/a2a`. The authority of the caller may not be proved yet. */
 export interface Exchange {
   readonly bearer: string;
-  readonly session: Session;
+  readonly caller: Caller;
   /** Id of the task that the request may start. It stays the same if the authority has to be loaded again. */
   readonly taskId: string;
   readonly requestId: string;
@@ -54,7 +54,7 @@ const unsupported = (): never => {
  * it, a result on another replica would override a cancel, and a repeated message would start a second task.
  */
 export function requestHandler({ tasks, skills }: Services, exchange: Exchange): A2ARequestHandler {
-  const { session, bearer, taskId, requestId, signal } = exchange;
+  const { caller, bearer, taskId, requestId, signal } = exchange;
   const answering =
     <P, R>(work: (params: P) => Promise<R>) =>
     async (params: P): Promise<R> => {
@@ -73,11 +73,11 @@ export function requestHandler({ tasks, skills }: Services, exchange: Exchange):
       const offered = skills.get(work.skill);
       if (!offered) throw invalidSkill();
       exchange.skill = work.skill;
-      permit(offered, session.authority);
+      permit(offered, caller.authority);
       const input = given(() => argumentsOf(offered, work.arguments));
       // A task takes one message. Only the owner of a task learns that it exists.
       if (message.taskId !== '') {
-        throw (await tasks.get(session, message.taskId))
+        throw (await tasks.get(caller, message.taskId))
           ? new UnsupportedOperationError('A task takes no further messages.')
           : new TaskNotFoundError();
       }
@@ -86,7 +86,7 @@ export function requestHandler({ tasks, skills }: Services, exchange: Exchange):
           id: taskId,
           requestId,
           bearer,
-          session,
+          caller,
           messageId: message.messageId,
           contextId: message.contextId === '' ? undefined : message.contextId,
           skill: offered.skill,
@@ -101,14 +101,14 @@ export function requestHandler({ tasks, skills }: Services, exchange: Exchange):
     }),
 
     getTask: answering(async ({ id }) => {
-      const task = await tasks.get(session, id);
+      const task = await tasks.get(caller, id);
       if (!task) throw new TaskNotFoundError();
       return wireTask(task);
     }),
 
     cancelTask: answering(async ({ id }) => {
       if (TASK.test(id)) exchange.canceled = id;
-      const found = await tasks.cancel(session, id);
+      const found = await tasks.cancel(caller, id);
       if (!found) throw new TaskNotFoundError();
       if (!found.canceled) throw new TaskNotCancelableError();
       return wireTask(found.task);
@@ -116,7 +116,7 @@ export function requestHandler({ tasks, skills }: Services, exchange: Exchange):
 
     listTasks: answering(async ({ contextId, status, pageSize = PAGE, pageToken, statusTimestampAfter, ...wanted }) => {
       const page = await tasks
-        .list(session, {
+        .list(caller, {
           contextId: contextId === '' ? undefined : contextId,
           states: statesOf(status),
           statusAfter: statusTimestampAfter === undefined ? undefined : moment(statusTimestampAfter),

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openAuthorities } from '../../../src/auth/authority.ts';
 import type { Authority } from '../../../src/core/authority.ts';
 import { compile } from '../../../src/core/sql.ts';
-import { type Entry, enter, type Keyed, type Kind, settle } from '../../../src/store/calls/ledger.ts';
+import { enter, type Keyed, type Kind, settle } from '../../../src/store/calls/ledger.ts';
 import { type Database, openDatabase, StoreUnreachable } from '../../../src/store/driver/postgres.ts';
 import { VisitorView } from '../../../src/views/visitor.ts';
 import type { Issued } from '../../support/credentials.ts';
@@ -56,8 +56,8 @@ beforeEach(async () => {
   authority = await authorityOf(writer);
 });
 
-const authorityOf = (one: Issued): Promise<Authority> =>
-  openAuthorities(world.gateway.database.db).fresh(one.token, 'rest');
+const authorityOf = async (one: Issued): Promise<Authority> =>
+  (await openAuthorities(world.gateway.database.db).fresh(one.token, 'rest')).authority;
 
 const KIND: Kind = { operation: 'visitor_note_add', authored: true, receipts: ['visitor.changed'], remote: false };
 
@@ -65,7 +65,7 @@ function keyed(text: string, options: { by?: Authority; like?: Keyed; visitor?: 
   const { by = authority, like, visitor = '4' } = options;
   const website = by.websites.get('web_1_1') ?? expect.fail('no website');
   return {
-    session: { db, authority: by, website, verified: false },
+    by: { authority: by, website },
     operationId: like?.operationId ?? `op_${randomBytes(32).toString('hex')}`,
     attempt: randomUUID(),
     fingerprint: Buffer.alloc(32, text),
@@ -74,11 +74,18 @@ function keyed(text: string, options: { by?: Authority; like?: Keyed; visitor?: 
   };
 }
 
-const said = (entries: readonly (Entry | Error)[]): string[] =>
+type Entered = Awaited<ReturnType<typeof enter>>;
+
+const said = (entries: Entered): string[] =>
   entries.map((entry) => {
     if (entry instanceof Error) return entry.name;
-    return 'outcome' in entry ? `${entry.state} ${Object.keys(entry.outcome).join()}` : entry.state;
+    const { answer } = entry;
+    if (answer instanceof Error) return answer.name;
+    return 'outcome' in answer ? `${answer.state} ${Object.keys(answer.outcome).join()}` : answer.state;
   });
+
+const outcomes = (entries: Entered) =>
+  entries.flatMap((one) => ('answer' in one && 'outcome' in one.answer ? [one.answer.outcome] : []));
 
 /** Holds the journal of the first website while `meanwhile` runs. */
 async function holding(meanwhile: () => Promise<unknown>): Promise<void> {
@@ -153,21 +160,23 @@ describe('one batch', () => {
   it('an authority that goes while the journal is waited for fails alone', async () => {
     const other = await world.writer();
     const batch = [keyed('Stays 1'), keyed('Goes', { by: await authorityOf(other) }), keyed('Stays 2')];
-    let entries: Promise<(Entry | Error)[]> | undefined;
+    let entries: Promise<Entered> | undefined;
     await holding(async () => {
       entries = enter(db, KIND, batch);
       await pause(300);
       await sql`UPDATE gateway.token SET revoked_at = now() WHERE credential_id = ${other.credential}`;
     });
-    expect(said((await entries) ?? [])).toEqual(['new done', 'StaleAuthority', 'new done']);
+    const entered = (await entries) ?? [];
+    expect(said(entered)).toEqual(['new done', 'StaleAuthority', 'new done']);
     expect([await world.notes('Stays 1'), await world.notes('Goes'), await world.notes('Stays 2')]).toEqual([1, 0, 1]);
-    expect(batch.map(({ session }) => session.verified)).toEqual([true, false, true]);
+    const proved = entered.map((one, i) => 'proof' in one && one.proof.proves(batch[i]?.by.authority ?? authority));
+    expect(proved).toEqual([true, false, true]);
   });
 
   it('an author that goes while the journal is waited for fails alone', async () => {
     const other = await world.writer();
     const batch = [keyed('Has an author'), keyed('Lost its author', { by: await authorityOf(other) })];
-    let entries: Promise<(Entry | Error)[]> | undefined;
+    let entries: Promise<Entered> | undefined;
     await holding(async () => {
       entries = enter(db, KIND, batch);
       await pause(300);
@@ -195,7 +204,7 @@ describe('one batch', () => {
     const batch = [keyed('a'), keyed('b', { visitor: '999999' }), keyed('c'), keyed('d')];
     const entries = await enter(db, KIND, batch);
     expect(said(entries)).toEqual(['new done', 'new refused', 'new done', 'new done']);
-    const ids = entries.flatMap((entry) => ('outcome' in entry && 'done' in entry.outcome ? [entry.outcome.done] : []));
+    const ids = outcomes(entries).flatMap((outcome) => ('done' in outcome ? [outcome.done] : []));
     const numbers = ids.map(({ note_id }) => Number(note_id));
     expect(numbers).toEqual([0, 1, 2].map((n) => (numbers[0] ?? 0) + n));
     expect((await world.journal()).length).toBe(journal + 3);
@@ -208,13 +217,13 @@ describe('two batches with the same keys in another order', () => {
   it('never wait for each other', async () => {
     const [a, m, b] = [keyed('a'), keyed('m'), keyed('b')];
     const before = await deadlocks();
-    let both: Promise<(Entry | Error)[][]> | undefined;
+    let both: Promise<Entered[]> | undefined;
     await sql.begin(async (transaction) => {
       await transaction`SELECT pg_advisory_xact_lock(hashtextextended(${m.operationId}, 0))`;
       // The second batch repeats the commands of the first, as another replica's callers would.
-      const copy = ({ command: { operation }, ...one }: Keyed, text: string): Keyed => ({
+      const copy = (one: Keyed, text: string): Keyed => ({
         ...one,
-        command: { operation: operation as 'visitor_note_add', visitor: '4', text },
+        command: { ...one.command, visitor: '4', text },
         attempt: randomUUID(),
       });
       both = Promise.all([enter(db, KIND, [a, m, b]), enter(db, KIND, [copy(b, 'b'), copy(m, 'm'), copy(a, 'a')])]);
@@ -271,13 +280,13 @@ describe('a reply that is lost', () => {
     const mine = keyed('Settled');
     const remote = { ...KIND, remote: true };
     const [entry] = await enter(db, remote, [mine]);
-    expect(entry).toMatchObject({ state: 'reserved', epoch: 1 });
+    expect(entry).toMatchObject({ answer: { state: 'reserved', epoch: 1 } });
     const journal = (await world.journal()).length;
     const held = { operationId: mine.operationId, epoch: 1, attempt: mine.attempt, receipts: KIND.receipts };
     expect(await settle(losing('settle_operation'), held, outcome)).toBe(true);
     expect((await world.journal()).length).toBe(journal + receipts);
     const [next] = await enter(db, remote, [{ ...mine, attempt: randomUUID() }]);
-    expect(next).toMatchObject({ state: after });
+    expect(next).toMatchObject({ answer: { state: after } });
     // A late one of the first attempt does not touch what the next has reserved.
     if (after === 'reserved') {
       expect(await settle(db, held, outcome)).toBe(true);

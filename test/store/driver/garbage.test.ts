@@ -74,9 +74,9 @@ it('an authority that is read anew is the same object until something has change
   const authorities = openAuthorities(database.db);
   const { token, credential } = await issue(database.sql, 1);
   const { authority } = await authorities.resolve(token, 'rest');
-  expect(await authorities.fresh(token, 'mcp')).toBe(authority);
+  expect((await authorities.fresh(token, 'mcp')).authority).toBe(authority);
   await database.sql`UPDATE gateway.credential SET scopes = array_remove(scopes, 'contact_read') WHERE id = ${credential}`;
-  const changed = await authorities.fresh(token, 'rest');
+  const { authority: changed } = await authorities.fresh(token, 'rest');
   expect(authority.scopes.has('contact_read')).toBe(true);
   expect(changed.scopes.has('contact_read')).toBe(false);
   expect((await authorities.resolve(token, 'rest')).authority).toBe(changed);

@@ -4,6 +4,7 @@ import type { Authority } from '../../../src/core/authority.ts';
 import type { DataAccess, Scope } from '../../../src/core/scopes.ts';
 import { sql } from '../../../src/core/sql.ts';
 import { loadAuthority } from '../../../src/store/calls/authority.ts';
+import { Caller } from '../../../src/store/calls/caller.ts';
 import { openReads } from '../../../src/store/calls/reads.ts';
 import { type Database, openDatabase } from '../../../src/store/driver/postgres.ts';
 import type { Report } from '../../../src/views/report.ts';
@@ -68,17 +69,23 @@ async function clockedStore(): Promise<{ db: Database; close(): Promise<void> }>
 
 const unused = (): never => expect.fail('the fast pool was used');
 
-/** As the corridor calls: input and output held to the declaration, the slow pool apart from the session's. */
+/** As the corridor calls: input and output held to the declaration, the slow pool apart from the fast one. */
 async function call(slow: Database, full: Authority, input: Record<string, unknown>, grants: Grants): Promise<Report> {
   const { scopes, dataAccess, restrictions } = grants;
   const authority = { ...full, scopes: new Set(scopes), dataAccess: new Set(dataAccess), restrictions };
   const website = authority.websites.get(String(input['website_id'])) ?? expect.fail('not granted');
   const db: Database = { query: unused, read: unused, script: unused, listen: unused, close: unused };
-  const session = { db, authority, website, verified: false };
+  const caller = new Caller(authority);
   const gateway = { operations: () => [], guides: () => [], guide: () => null };
-  const read = { ...openReads(session, slow), subscriptions: unused, subscription: unused, pull: unused };
-  const body = await tool.handle({ input: tool.input.parse(input), authority, read, gateway, write: undefined });
-  expect(session.verified).toBe(true);
+  const read = {
+    ...openReads(caller, { db, authority, website }, slow),
+    subscriptions: unused,
+    subscription: unused,
+    pull: unused,
+  };
+  const writes = { write: undefined, perform: undefined };
+  const body = await tool.handle({ input: tool.input.parse(input), authority, read, gateway, ...writes });
+  expect(caller.proved).toBe(true);
   const { data } = tool.output.parse(body) as { data: Report }; // what the schema has just accepted
   return data;
 }

@@ -1,0 +1,14 @@
+import { z } from 'zod';
+import { VisitorId } from '../core/ids.ts';
+import { rfc3339 } from '../core/view.ts';
+import { defineWrite } from '../core/writes.ts';
+import { VisitorView } from '../views/visitor.ts';
+
+/** Adds a note in the name of the mapped author. */
+export const AddNote = defineWrite({
+  name: 'visitor_note_add',
+  about: ['visitor', VisitorView],
+  command: z.strictObject({ visitor: VisitorId.schema, text: z.string() }),
+  result: z.object({ note_id: z.int(), author: z.string(), created_at: z.string().transform(rfc3339) }),
+  writer: 'platform.add_notes',
+});
