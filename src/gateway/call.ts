@@ -13,11 +13,12 @@ import { parseInput, websiteOf } from './call-input.ts';
 import type { Call, Outcome, Source } from './contract.ts';
 import type { Guides } from './guides.ts';
 import { ifMatchOf, keyOf, originOf } from './headers.ts';
+import type { OperationState } from './outcomes.ts';
 import type { Quota, QuotaState } from './quota.ts';
 import type { RealtimeSessions } from './realtime.ts';
 import { factsOf, lacking, mayCall, type Registry } from './registry.ts';
 import type { Subscriptions } from './subscriptions.ts';
-import type { Ledger, OperationState } from './writes.ts';
+import type { Ledger } from './writes.ts';
 
 export { Caller } from '../store/calls/caller.ts';
 export type { Call, Outcome, Source } from './contract.ts';

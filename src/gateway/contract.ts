@@ -2,8 +2,8 @@ import type { Authority, Resource } from '../core/authority.ts';
 import type { Failure, ParameterError } from '../core/failures.ts';
 import type { FileBytes } from '../core/reads.ts';
 import type { BytesRequest, Tool } from '../core/tool.ts';
+import type { OperationState } from './outcomes.ts';
 import type { QuotaState } from './quota.ts';
-import type { OperationState } from './writes.ts';
 
 /** The request that carries a call. */
 export interface Source {

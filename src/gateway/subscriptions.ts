@@ -22,7 +22,8 @@ import {
   storedSubscription,
   writeSubscription,
 } from '../store/events/subscriptions.ts';
-import { type OperationState, placeOf, type WriteCall } from './writes.ts';
+import { type OperationState, resultOf } from './outcomes.ts';
+import { operationOf, type WriteCall } from './writes.ts';
 
 /** Reads and writes of subscriptions, and pulls of their events. */
 export class Subscriptions {
@@ -84,17 +85,10 @@ export class Subscriptions {
     const { caller, key } = call;
     const { authority } = caller;
     const [first] = authority.websites.values();
-    const place = key === undefined ? undefined : placeOf(await this.#secret(), call, key);
+    const operation = key === undefined ? undefined : operationOf(await this.#secret(), call, key);
     const access = { authority, db: this.#writer };
-    const entry = await caller.take(writeSubscription(access, first?.tenant ?? '0', command, place));
-    if (!('outcome' in entry)) {
-      if (place) state({ id: place.operationId, replayed: false });
-      throw new Failure(entry.state === 'conflict' ? 'idempotency_conflict' : 'outcome_unknown');
-    }
-    const { outcome } = entry;
-    if (!('done' in outcome)) throw new Failure('refused' in outcome ? outcome.refused : outcome.rejected);
-    if (place) state({ id: place.operationId, replayed: entry.state === 'settled' });
-    return outcome.done;
+    const entry = await caller.take(writeSubscription(access, first?.tenant ?? '0', command, operation));
+    return resultOf(entry, operation?.operationId, state);
   }
 
   /** The result with its first cursor. A replay has the same cursor, because the ledger stores the first positions. */

@@ -1,23 +1,16 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { stringify } from 'safe-stable-stringify';
 import { isRestricted } from '../core/authority.ts';
-import { Failure } from '../core/failures.ts';
 import { native } from '../core/ids.ts';
 import { Lanes } from '../core/lanes.ts';
 import type { Tool } from '../core/tool.ts';
-import type { Ending, RemoteCommand, RemoteWriter, Write } from '../core/writes.ts';
+import type { RemoteCommand, RemoteWriter, Write } from '../core/writes.ts';
 import type { Caller } from '../store/calls/caller.ts';
 import type { Proved } from '../store/calls/guard.ts';
 import { type Entry, enter, type Keyed, type Kind, LEASE, settle } from '../store/calls/ledger.ts';
 import type { WebsiteAccess } from '../store/calls/read.ts';
 import type { Database } from '../store/driver/postgres.ts';
-
-/** The command of a call, as the surface reports it. */
-export interface OperationState {
-  readonly id: string;
-  /** Whether the answer is that of an earlier call. */
-  readonly replayed: boolean;
-}
+import { type OperationState, resultOf } from './outcomes.ts';
 
 export interface WriteCall {
   readonly caller: Caller;
@@ -76,7 +69,7 @@ export class Ledger {
   ): Promise<R> {
     const { caller, access, tool, key } = call;
     if (key === undefined) throw new Error(`${tool.name} writes to the ledger, so it must require an Idempotency-Key`);
-    const { operationId, fingerprint } = placeOf(await this.#secret(), call, key);
+    const { operationId, fingerprint } = operationOf(await this.#secret(), call, key);
     // A command without an author only computes, so it never runs in another system.
     const remote = tool.author ? this.#remote : undefined;
     const { authority, website } = access;
@@ -89,17 +82,14 @@ export class Ledger {
     // A batch checks once what its callers may see. Therefore each restricted credential has a lane of its own.
     const own = isRestricted(authority) ? ` ${authority.credentialId} ${authority.revision}` : '';
     const lane = `${website.id} ${name}${own}`;
-    const place = { lane, group: website.id, app: authority.appId };
-    let entry = await caller.take(this.#lanes.add(place, { kind, keyed }));
+    const queue = { lane, group: website.id, app: authority.appId };
+    let entry = await caller.take(this.#lanes.add(queue, { kind, keyed }));
     if (entry.state === 'reserved' && remote) {
       const work = { operationId, website: website.id, author: entry.author, command };
       const { epoch } = entry;
       entry = await this.#perform(remote, work, { epoch, attempt: keyed.attempt, receipts: tool.emits });
     }
-    // A refused command is not stored, so there is no operation to report.
-    const refused = entry.state === 'new' && 'refused' in entry.outcome;
-    if (!refused) state({ id: operationId, replayed: entry.state === 'settled' });
-    return result.parse(doneOf(entry));
+    return result.parse(resultOf(entry, operationId, state));
   }
 
   /** Performs a remote command and settles it under the epoch that this replica holds. */
@@ -125,7 +115,11 @@ export class Ledger {
 /**
  * The key of a call in the ledger. Calls with the same operation id are one command if their fingerprints are equal.
  */
-export function placeOf(secret: Uint8Array, call: WriteCall, key: string): Pick<Keyed, 'operationId' | 'fingerprint'> {
+export function operationOf(
+  secret: Uint8Array,
+  call: WriteCall,
+  key: string,
+): Pick<Keyed, 'operationId' | 'fingerprint'> {
   const { caller, tool, input } = call;
   const { credentialId, revision } = caller.authority;
   return {
@@ -138,24 +132,3 @@ export function placeOf(secret: Uint8Array, call: WriteCall, key: string): Pick<
 }
 
 const hmac = (key: Uint8Array, text: string): Buffer => createHmac('sha256', key).update(text).digest();
-
-const CODES = {
-  pending: 'operation_in_progress',
-  reserved: 'operation_in_progress',
-  unknown: 'outcome_unknown',
-  forgotten: 'outcome_unknown',
-  conflict: 'idempotency_conflict',
-} as const;
-
-function doneOf(entry: Entry): Readonly<Record<string, unknown>> {
-  if (entry.state !== 'new' && entry.state !== 'settled') {
-    const code = CODES[entry.state];
-    throw new Failure(code, code === 'operation_in_progress' ? { retryAfter: 1 } : {});
-  }
-  return resultOf(entry.outcome);
-}
-
-function resultOf(outcome: Ending): Readonly<Record<string, unknown>> {
-  if ('done' in outcome) return outcome.done;
-  throw new Failure('rejected' in outcome ? outcome.rejected : outcome.refused);
-}

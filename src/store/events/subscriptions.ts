@@ -76,7 +76,7 @@ export interface StoredDefinition {
 }
 
 /** The ledger entry of a write with an Idempotency-Key. */
-export interface Place {
+export interface OperationKey {
   readonly operationId: string;
   /** SHA-256 of input and revisions. */
   readonly fingerprint: Uint8Array;
@@ -98,14 +98,14 @@ export async function writeSubscription(
   access: Access,
   tenant: string,
   command: SubscriptionCommand,
-  place: Place | undefined,
+  operation: OperationKey | undefined,
 ): Promise<Proved<SubscriptionEntry>> {
   const { digest, credentialId, revision, installationId } = access.authority;
   const columns = sql`CASE WHEN guard.ok THEN gateway.subscription_once(
-      ${digest}, ${place?.operationId ?? null}::text, ${credentialId}, ${revision},
+      ${digest}, ${operation?.operationId ?? null}::text, ${credentialId}, ${revision},
       ${installationId}, ${tenant}, ${sitesOf(access.authority)}::bigint[], ${command.operation},
-      ${place?.fingerprint ?? null}::bytea, ${JSON.stringify(command)}::text::jsonb) END AS entry`;
-  const repeatable = place !== undefined || command.operation === 'subscription_create';
+      ${operation?.fingerprint ?? null}::bytea, ${JSON.stringify(command)}::text::jsonb) END AS entry`;
+  const repeatable = operation !== undefined || command.operation === 'subscription_create';
   for (let attempt = 1; ; attempt++) {
     try {
       const { proof, rows } = await guarded<{ entry: SubscriptionEntry | null }>(access, columns, undefined, 'query');

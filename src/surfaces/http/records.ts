@@ -5,7 +5,7 @@ import type { Authority } from '../../core/authority.ts';
 import type { EndedCall, Surface } from '../../core/calls.ts';
 import type { Failure } from '../../core/failures.ts';
 import { type AuditKind, auditLog, auditOf, doesOf } from '../../gateway/audit.ts';
-import type { OperationState } from '../../gateway/writes.ts';
+import type { OperationState } from '../../gateway/outcomes.ts';
 
 /** The log record of a request. It never holds a path, a query or a value. */
 export interface RequestRecord {

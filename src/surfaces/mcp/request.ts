@@ -1,8 +1,8 @@
 import type { Authority } from '../../core/authority.ts';
 import type { Failure } from '../../core/failures.ts';
 import type { Corridor, Source } from '../../gateway/call.ts';
+import type { OperationState } from '../../gateway/outcomes.ts';
 import type { QuotaState } from '../../gateway/quota.ts';
-import type { OperationState } from '../../gateway/writes.ts';
 import type { Version } from './versions.ts';
 
 /** The outcome of a call. An HTTP status is thrown instead. */

@@ -1,7 +1,7 @@
 import { type Failure, titleOf } from '../../core/failures.ts';
 import type { Tool } from '../../core/tool.ts';
+import type { OperationState } from '../../gateway/outcomes.ts';
 import { mayCall, type Registry } from '../../gateway/registry.ts';
-import type { OperationState } from '../../gateway/writes.ts';
 import { type Descriptor, describe } from './descriptors.ts';
 import { invalidParams, unusable } from './refusals.ts';
 import type { Headers, McpRequest } from './request.ts';
