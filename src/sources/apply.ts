@@ -77,7 +77,7 @@ interface Work {
   readonly run: Run;
   readonly signal: AbortSignal | undefined;
   readonly types: ReadonlySet<RecordType>;
-  /** The steps that a resumed run has already finished or started. Each has its position in the plan. */
+  /** The steps that a resumed run has already finished or started, each with its position in the plan. */
   readonly done: ReadonlyMap<string, { readonly ord: number; readonly finished: boolean }>;
   readonly onProgress: (p: Applied) => void;
 }

@@ -95,8 +95,8 @@ export async function importFiles(db: Database, options: ImportOptions): Promise
 }
 
 /**
- * Imports records from memory, such as the demo's records. These records cannot name files by path. The run cannot be
- * resumed.
+ * Imports records from memory, such as the demo's records. Records from memory cannot name files by path. The run
+ * cannot be resumed.
  */
 export async function importRecords(
   db: Database,

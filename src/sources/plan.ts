@@ -5,9 +5,9 @@ import { lanes, type Table } from './tables.ts';
 const HAS_REPLIES = sql`SELECT EXISTS (SELECT 1 FROM gateway.import_stage WHERE type = 'message' AND refs[4] IS NOT NULL) AS needed`;
 
 /**
- * Returns the step that plans the rows of a record type. It finds the website, the references and the stored version of
- * every staged row. It refuses invalid rows. It gives native ids to new rows in order of creation. The step is one
- * statement, so a killed run neither loses ids nor assigns them twice.
+ * Returns the step that plans the rows of a record type. The step finds the website, the references and the stored
+ * version of every staged row. The step refuses invalid rows and gives native ids to new rows in order of creation. The
+ * step is one statement, so a killed run neither loses ids nor assigns them twice.
  */
 export function planStep(table: Table): Step {
   const { name, owner, refs, links } = table;
@@ -91,7 +91,7 @@ const linked = (member: string): string => `, linked AS MATERIALIZED (
    GROUP BY p.seq
 )`;
 
-/** This step gives PostgreSQL statistics for the plan table. The next step joins that table to itself. */
+/** The step that gives PostgreSQL statistics for the plan table. The next step joins the plan table to itself. */
 export const analyzePlanStep: Step = {
   name: 'analyze plan',
   types: ['message'],
@@ -100,9 +100,9 @@ export const analyzePlanStep: Step = {
 };
 
 /**
- * Links replies to messages. `in_reply_to` can name a message of the same run, so the link is made after all messages
- * have ids. The step looks the message up in the plan first and then among stored messages. If a message is refused,
- * its replies are refused too, and also the replies to them.
+ * The step that links replies to messages. `in_reply_to` can name a message of the same run, so the link is made after
+ * all messages have ids. The step looks the message up in the plan first and then among stored messages. If a message
+ * is refused, its replies are refused too, and also the replies to these replies.
  */
 export const repliesStep: Step = {
   name: 'link message',

@@ -2,7 +2,10 @@ import { raw, sql } from '../core/sql.ts';
 import { RECORD_TYPES, type RecordType } from './files/records.ts';
 import { type Bounds, fence, progress, REFUSED, REPEATED, rejecting, type Step } from './steps.ts';
 
-/** The steps for organizations, websites, operators and deletions. These types have no plan and no batches. */
+/**
+ * The steps for organizations, websites, operators and deletions. The import has no plan and no batches for these
+ * types.
+ */
 
 /**
  * Returns a step that sets the organizations in which references are looked up. The requested organization comes first,

@@ -7,7 +7,7 @@ import { type ImportRecord, RECORD_TYPES } from './files/records.ts';
 import { explainFence } from './files/run.ts';
 import { type Row, rowOf, type StoredContent } from './row.ts';
 
-/** The position after the last staged line. */
+/** The position in the sources after the last staged line of an import. */
 export interface Position {
   /** The index of the file. With `next`, the file has no more lines. */
   readonly file: number;
@@ -100,8 +100,8 @@ export class Stage {
     this.counts = new Map();
     this.bytes = 0;
     const read = [...counts].map(([type, count]) => ({ type, ...count }));
-    // Line breaks separate the values in the parameter. JSON, numbers, types and times hold no line break, so they need
-    // no quoting.
+    // In the parameter, line breaks separate the values of a column. JSON, numbers, types and times hold no line break,
+    // so they need no quoting.
     const column = (values: readonly (string | number | null)[]): Fragment =>
       sql`string_to_array(${values.join('\n')}::text, E'\\n', '')`;
     await this.start(sql`WITH fence AS MATERIALIZED (SELECT gateway.import_fence(${this.epoch})), kept AS (
@@ -129,7 +129,8 @@ export class Stage {
     await this.before.catch(explainFence);
     this.before = this.under;
     this.under = this.under.then(() => this.db.query(statement));
-    // A later call awaits this promise. Until then, a rejection of the promise must not count as unhandled.
+    // A later call of `start` or `settled` awaits this promise. Until then, a rejection of the promise must not count
+    // as unhandled.
     this.under.catch(() => undefined);
   }
 

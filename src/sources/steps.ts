@@ -2,7 +2,7 @@ import { type Fragment, raw, sql } from '../core/sql.ts';
 import type { RecordType } from './files/records.ts';
 import type { Sited } from './tables.ts';
 
-/** The values in the statement of a step. They are parameters in a run and literals in a rehearsal. */
+/** The values in the statement of a step. The values are parameters in a run and literals in a rehearsal. */
 export interface Bounds {
   readonly epoch: Fragment;
   /** The step works on the plan rows after `low` up to `high`. `last` is true when no plan rows follow. */
@@ -22,7 +22,8 @@ export interface Step {
   /** Only for steps that work through the plan of a type. `rows` is the number of plan rows in one statement. */
   readonly batch?: { readonly type: Sited; readonly lane: number; readonly rows: number };
   /**
-   * A statement that tells whether the run needs the step. It returns one row. Only steps that few runs need have it.
+   * A statement that tells whether the run needs the step. The statement returns one row. Only steps that few runs need
+   * have such a statement.
    */
   readonly needed?: Fragment;
   statement(bounds: Bounds): Fragment;
@@ -32,8 +33,8 @@ export const fence = (bounds: Bounds): Fragment =>
   sql`fence AS MATERIALIZED (SELECT gateway.import_fence(${bounds.epoch}))`;
 
 /**
- * Returns the end of a step's statement. It records the run's progress and the counts of the type, in the same
- * transaction as the data.
+ * Returns the last part of the SQL statement of a step. This part records the run's progress and the row counts of the
+ * record type, in the same transaction as the data.
  */
 export function progress(
   bounds: Bounds,
@@ -48,8 +49,8 @@ export function progress(
 }
 
 /**
- * Returns the CTEs that end a plan. Rows of `judged` with a verdict ('code pointer') become rejects. An exact
- * repetition of a record is not a reject.
+ * Returns the common table expressions that end the statement of a plan. Rows of `judged` with a verdict ('code
+ * pointer') become rejects. An exact repetition of a record is not a reject.
  */
 export const rejecting = (type: RecordType, judged = 'judged'): Fragment =>
   raw(`refused AS MATERIALIZED (

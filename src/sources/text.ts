@@ -16,9 +16,9 @@ export function htmlToText(html: string): string {
   return convert(html);
 }
 
-// 25 countries share +1. They have the same rules, and none has a trunk prefix that starts with 2 to 9. The gateway
-// does not need the country, and the search for it took half of the time (measured). So +1 is parsed only with its
-// first country.
+// 25 countries share the country code +1. All 25 have the same rules for numbers. No trunk prefix of these countries
+// starts with 2 to 9. The gateway does not need the country, and the search for it took half of the time (measured). So
+// +1 is parsed only with its first country.
 const NORTH_AMERICAN = /^\+1[ .()-]*[2-9]/;
 const northAmerica: MetadataJson = {
   ...all,

@@ -3,16 +3,16 @@ import { fence, progress, type Step } from './steps.ts';
 import type { Table } from './tables.ts';
 
 /**
- * The number of rows in one statement. With several thousand rows, the overhead of a statement is small and its locks
- * are short.
+ * The number of planned rows in one statement. With several thousand rows, the overhead of a statement is small and its
+ * locks are short.
  */
 const ROWS = 8000;
 /** The number of file rows in one statement. Rows with content are larger, so fewer of them fit into a statement. */
 const FILES = 200;
 
 /**
- * Returns the step that writes planned rows with their links and chunks. Each batch is one statement. The step does not
- * touch a stored row without changes.
+ * Returns the step that writes planned rows with their links and chunks. One statement writes one batch. The step does
+ * not touch a stored row without changes.
  */
 export function writeStep(table: Table, lane: number): Step {
   const { name, links, columns, keys } = table;

@@ -44,7 +44,7 @@ export function photo(name: string, hue: number): DemoFile {
   const bytes = Buffer.concat([
     Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
     pngChunk('IHDR', header),
-    // Level 0 stores the data without compression, so every version of zlib writes the same bytes.
+    // With compression level 0, zlib stores the data as they are. So every version of zlib writes the same bytes.
     pngChunk('IDAT', deflateSync(Buffer.concat(rows), { level: 0 })),
     pngChunk('IEND', Buffer.alloc(0)),
   ]);

@@ -1,4 +1,4 @@
-/** The demo organization in the import format. It is fictional and deterministic. */
+/** The demo organization in the import format. The organization is fictional, and its records are deterministic. */
 import { parseRecord } from '../files/parse-record.ts';
 import type { ImportRecord, ImportRecordInput } from '../files/records.ts';
 import { catalogueRecords } from './catalogue.ts';

@@ -112,7 +112,7 @@ export function organizationRecords(): ImportRecordInput[] {
     { type: 'subsite', external_id: 'eu-outlet', website: eu.website, name: 'Outlet' },
     { type: 'subsite', external_id: 'eu-business', website: eu.website, name: 'Geschäftskunden' },
     ...channels(us, ['Website chat', 'support@larkspur.example', 'WhatsApp US', 'Phone line']),
-    // One channel has no name, because the import format permits that.
+    // This channel has no name, because the import format permits a channel without a name.
     ...channels(eu, ['Chat', 'hallo@larkspur.example', 'WhatsApp Europa', undefined]),
     { type: 'team', external_id: careTeam(us), website: us.website, name: 'Customer care' },
     { type: 'team', external_id: returnsTeam(us), website: us.website, name: 'Returns and warranty' },

@@ -1,6 +1,6 @@
 /**
- * The demo's visitors and contacts. Their names are invented, and their domains and phone numbers are reserved for
- * examples or fiction.
+ * The demo's visitors and contacts. All names are invented. All domains and phone numbers are reserved for examples or
+ * fiction.
  */
 import type { ImportRecordInput } from '../files/records.ts';
 import { eu, type Site, us } from './organization.ts';
@@ -147,7 +147,7 @@ export function populate(
     }
     return group;
   });
-  // These contacts come from an address book and have never written.
+  // The contacts of the address book who have never written.
   const silent = Array.from({ length: 24 }, (_, i) => {
     const language = random.pick(Object.keys(names));
     return draft(random, i % 2 === 0 ? us : eu, language, 900 + i, true);

@@ -63,7 +63,8 @@ export function plan(random: Random): { plans: Plan[]; population: Population } 
   const population = populate(random, wanted);
   const shuffled = random.shuffle(statuses.flatMap(([status, count]) => Array.from({ length: count }, () => status)));
   const plans = slots.map(({ site, dialogues, i }, position): Plan => {
-    // The first slots are English and on the first website. Spam conversations take these slots.
+    // The first places of the plan are for English conversations on the first website. Spam conversations take these
+    // places.
     const status = position < SPAM ? 'spam' : (shuffled[position - SPAM] ?? 'closed');
     const among = population.people.filter((one) => one.site === site && one.language === dialogues.language);
     const person = random.pick(among);

@@ -60,7 +60,7 @@ export type RecordType = z.infer<typeof recordType>;
  */
 export const RECORD_TYPES: readonly RecordType[] = recordType.options;
 
-/** Makes the schema of a closed object. Its first members are `type` and `external_id`. */
+/** Makes the schema of a closed object. The first members of the object are `type` and `external_id`. */
 function record<const T extends RecordType, const S extends z.core.$ZodShape>(type: T, description: string, shape: S) {
   const literal = z.literal(type).describe('Type of the record');
   return z.strictObject({ type: literal, external_id: externalId, ...shape }).meta({ title: type, description });

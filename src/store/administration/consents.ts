@@ -20,7 +20,7 @@ export interface ConsentRecord {
   readonly website_ids: string[];
   /**
    * The data-access flags and restrictions that the credential had when the person consented. A token of the consent
-   * has only those that the credential still has.
+   * can do only things that both the consent and the credential still permit.
    */
   readonly data_access: DataAccess[];
   readonly channel_ids: string[] | null;
@@ -50,7 +50,7 @@ type Revoked = 'revoked' | 'client' | 'code_misused' | 'refresh_reused' | 'perso
 type Lapsed = 'time' | 'credential_expired' | 'unused';
 
 /**
- * Selects the consent records of the rows in `c`. These rows are stored consents, or the result of a write in the same
+ * Selects the consent records of the rows in `c`. The rows are stored consents, or the result of a write in the same
  * statement.
  */
 const view = (where: Fragment = empty): Fragment => sql`

@@ -28,7 +28,7 @@ export interface CredentialRecord {
   readonly revoked_at: Date | null;
   readonly created_at: Date;
   readonly updated_at: Date;
-  /** The time until which the secret before the last rotation is accepted. Null when it is not accepted. */
+  /** The time until which the secret before the last rotation is accepted. Null when that secret is not accepted. */
   readonly old_secret_until: Date | null;
   /** The number of installation tokens that can be used now. */
   readonly usable_tokens: number;
@@ -60,7 +60,7 @@ const seconds = (n: number): Fragment => sql`make_interval(secs => ${n}::double 
 const until = (n: number): Fragment => sql`date_trunc('milliseconds', now() + ${seconds(n)})`;
 
 /**
- * Selects the credential records of the rows in `c`. These rows are stored credentials, or the result of a write in the
+ * Selects the credential records of the rows in `c`. The rows are stored credentials, or the result of a write in the
  * same statement.
  */
 const view = (where: Fragment = empty): Fragment => sql`

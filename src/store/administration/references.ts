@@ -2,8 +2,8 @@ import { type Fragment, raw, sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 
 /**
- * A record that a reference can mean. It has its public id, and data that helps a person to tell the record from
- * others.
+ * A record that a reference can mean. The candidate has its public id, and data that helps a person to tell the record
+ * from others.
  */
 export interface Candidate {
   /** The reference as the caller gave it. */

@@ -151,8 +151,8 @@ export const stuckOperations = (db: Database): Promise<number> =>
 
 /**
  * Counts notes of a website that the ledger of writes wrote but did not record completely. Such a note lacks its
- * acknowledged operation, or lacks its receipt in the kept part of the journal. One transaction writes all three with
- * the same time, so they can be matched by time.
+ * acknowledged operation, or lacks its receipt in the kept part of the journal. One transaction writes the note, the
+ * operation and the receipt with the same time. So the check can match them by time.
  *
  * The check covers only notes. A disposition, or an effect in another system, leaves no row to compare.
  */
@@ -204,7 +204,7 @@ export const expiredTasks = (db: Database): Promise<number> =>
          WHERE expires_at < now() - make_interval(secs => ${SWEPT}::integer)`,
   );
 
-/** Counts tokens that did not end with their credential. */
+/** Counts tokens that are still active although their credential is revoked. */
 export const orphanedTokens = (db: Database): Promise<number> =>
   counted(
     db,
@@ -238,7 +238,7 @@ export const uselessAuthors = (db: Database): Promise<number> =>
          WHERE c.revoked_at IS NULL AND NOT (p.enabled AND n.site = ANY (c.sites) AND n.tenant = a.tenant)`,
   );
 
-/** Counts an import that neither runs nor has finished, and the receipts that it still owes to the journals. */
+/** Counts an import that neither runs nor has finished, and the receipts that the import still owes to the journals. */
 export const unfinishedImports = (db: Database): Promise<number> =>
   counted(
     db,

@@ -14,7 +14,7 @@ export interface Gauges {
   readonly deliveriesPending: number;
   /** Seconds since the oldest pending delivery was due. 0 when no delivery is late. */
   readonly deliveriesLate: number;
-  /** The number of journal positions that the endpoint furthest behind has not reached yet. */
+  /** The number of journal positions that the slowest endpoint has not reached yet. */
   readonly receiptsBehind: number;
   readonly endpointsEnabled: number;
   /** The number of tasks that wait or run. */

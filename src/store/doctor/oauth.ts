@@ -34,7 +34,7 @@ export const unentitledPeople = (db: Database): Promise<number> =>
               WHERE c.revoked_at IS NULL AND c.expires_at > now() AND NOT (${mayConsent})))::integer AS count`,
   );
 
-/** Counts consents with more than one usable refresh token. A consent may have only one. */
+/** Counts consents with more than one usable refresh token. A consent may have only one usable refresh token. */
 export const splitFamilies = (db: Database): Promise<number> =>
   counted(
     db,

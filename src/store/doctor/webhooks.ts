@@ -19,7 +19,9 @@ export async function lapsedDeliveries(db: Database): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** Counts enabled endpoints that get nothing. Their credential has ended, or may not get the website's events. */
+/**
+ * Counts enabled endpoints that get nothing, because their credential has ended or may not get the website's events.
+ */
 export async function unpermittedEndpoints(db: Database): Promise<number> {
   const [row] = await db.query<{ count: number }>(sql`
     SELECT count(*)::integer AS count FROM gateway.webhook_endpoint e

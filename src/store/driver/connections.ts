@@ -25,9 +25,9 @@ interface Waiting {
 const LIFETIME = 45 * 60_000;
 /**
  * The number of prepared statements after which a connection is replaced. PostgreSQL keeps each prepared statement for
- * the life of the connection, about 100 KB. One read credential made 4,096 of them by combining the filters of the
- * conversations list. They took 416 MB in two backends (22 November 2026). A gateway in normal use has some hundred
- * prepared statements.
+ * the life of the connection, about 100 KB. One read credential made 4,096 prepared statements by combining the filters
+ * of the conversations list. These statements took 416 MB in two backends (22 November 2026). A gateway in normal use
+ * has some hundred prepared statements.
  */
 const PREPARED = 300;
 /** The number of statements of one app that can wait, for each connection of the pool. */
@@ -58,8 +58,8 @@ export class Connections {
    */
   readonly #idle: Connection[] = [];
   /**
-   * All connections, idle and busy. Each connection names its user. A second Map of busy connections would keep garbage
-   * in memory (core/line.ts).
+   * All connections, idle and busy. Each connection stores the app that uses it. A second Map of busy connections would
+   * keep garbage in memory (core/line.ts).
    */
   readonly #living = new Map<postgres.Sql, Connection>();
   readonly #waiting = new Line<Waiting>();

@@ -56,8 +56,9 @@ export function listenOn({ connect, channel, heard, patience }: ListenOptions): 
         await answered('SELECT 1');
       }
     } finally {
-      // The end of the pool is not awaited. With a server that has vanished, closing would take the whole time-out.
-      pool.end({ timeout: 1 }).catch(() => undefined); // -
+      // The end of the pool is not awaited. With a server that has vanished, closing would take the whole time-out. An
+      // error of the end is dropped, because nobody uses the connection again.
+      pool.end({ timeout: 1 }).catch(() => undefined);
     }
   };
   const ended = (async () => {
@@ -65,7 +66,7 @@ export function listenOn({ connect, channel, heard, patience }: ListenOptions): 
       // The connection can be lost, refused or closed by this process. The answer to each case is the next attempt, so
       // the error is dropped.
       await once().catch(() => undefined);
-      // `close` aborts the pause
+      // Only `close` aborts the pause, so the error is dropped.
       await pause(BACKOFF, undefined, { signal: stop.signal, ref: false }).catch(() => undefined);
     }
   })();

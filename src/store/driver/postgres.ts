@@ -30,7 +30,7 @@ export interface Database {
   script(text: string): Promise<void>;
   /**
    * Listens to a channel on a separate connection. A lost connection is opened again. `heard` gets the payload of each
-   * notification. `heard` gets '' each time that listening starts. Notifications of the time before are lost, so the
+   * notification. `heard` also gets '' each time that listening starts. Earlier notifications can be lost, so the
    * caller then looks for changes. Nothing may depend on a notification.
    */
   listen(channel: string, heard: (payload: string) => void): Listening;
@@ -63,16 +63,16 @@ export interface ConnectOptions {
   readonly keyed?: boolean;
 }
 
-// SQLSTATE classes and driver codes for a server that cannot be reached now. Class 08 is a lost connection, 57P0x a
+// SQLSTATE classes and driver codes for a server that cannot be reached now. Class 08 is a lost connection, 57P0x is a
 // shutdown, and 53300 means too many connections.
 const UNREACHABLE =
   /^(08...|57P0[123]|53300|CONNECTION_(CLOSED|ENDED|DESTROYED)|CONNECT_TIMEOUT|ECONN(REFUSED|RESET|ABORTED)|EPIPE|ENOENT|ENOTFOUND|ETIMEDOUT|EBUSY|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/;
 
-// Codes for a new connection that could not be opened. The open connections may still work.
+// Error codes for a new connection that could not be opened. The open connections may still work.
 const REFUSED = /^(ENOTFOUND|EAI_AGAIN|53300)$/;
 
-// Two codes of the gateway itself, when no answer came within time-out and grace. SILENT stands for a silent server,
-// QUEUED for a long line of statements.
+// Two error codes of the gateway itself, when no answer came within time-out and grace. SILENT stands for a silent
+// server. QUEUED stands for a long line of waiting statements.
 const SILENT = 'ETIMEDOUT';
 const QUEUED = 'EBUSY';
 const late = (code: string): Error => Object.assign(new Error('no answer in time'), { code });
@@ -82,7 +82,7 @@ const GRACE = 500;
 /** Milliseconds between two attempts to reach a server that is down or has no connection left. */
 const BACKOFF = 250;
 
-// Codes for a server that does not listen, or that is still starting.
+// Error codes for a server that does not listen, or that is still starting.
 const DOWN = /^(ECONNREFUSED|ENOENT|57P03)$/;
 
 /**
@@ -167,8 +167,8 @@ export function openDatabase(options: ConnectOptions): Database {
   const asOurs = (error: unknown): unknown => (UNREACHABLE.test(sqlState(error)) ? unreachable(error) : error);
 
   /**
-   * Fails all waiting statements, and all statements that arrive within BACKOFF. Each of them would get the same
-   * refusal.
+   * Fails all waiting statements, and all statements that arrive within BACKOFF. Each of these statements would get the
+   * same refusal.
    */
   const down = (error: unknown): void => {
     downUntil = performance.now() + BACKOFF;

@@ -1,7 +1,7 @@
 import type { ConnectOptions } from './postgres.ts';
 
 /**
- * The settings of every connection. A pooler has its own connections to the server. It knows only three of these
+ * The settings of every connection. A pooler has its own connections to the server. A pooler knows only three of these
  * settings (manual of PgBouncer).
  */
 export const sessionSettings = ({
@@ -31,7 +31,7 @@ export const sessionSettings = ({
     // statement of an import, compiling took 2.5 s longer.
     jit: 'off',
     // By default PostgreSQL never prefers a generic plan for statements with arrays. A plan that was made for a small
-    // table also keeps scanning the table.
+    // table also keeps scanning the table after the table has grown.
     ...(keyed === true && { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off' }),
   }),
 });

@@ -2,7 +2,7 @@ import { compile, type Fragment, type Value } from '../../core/sql.ts';
 
 /**
  * Statements on their way to the driver, and rows on their way back. V8 allocates a closure in the old generation when
- * the code assigns the closure to a property where it is written. The driver's `Query` makes two such closures. So each
+ * the code assigns a new function directly to a property. The driver's `Query` makes two such closures. So each
  * statement would keep its text and rows in memory until the next major collection.
  *
  * Of 52 MB of rows, 34 MB reached the old generation. After the rows were moved out of the closures' reach, only 1.7 MB

@@ -7,7 +7,9 @@ export interface Pool {
   readonly running: number;
 }
 
-/** A callback for the start of a statement. It returns a function that must be called when the statement ends. */
+/**
+ * A callback for the start of a statement. The callback returns a function that must be called when the statement ends.
+ */
 export type OnStatement = (pool: string) => (failed: boolean) => void;
 
 /** Returns the same database with a count of its running statements. */
@@ -23,7 +25,8 @@ export function watched(
       running--;
       ended?.(failed);
     };
-    // The caller awaits the answer itself. One more promise in the path of each statement would cost measurable time.
+    // The function returns the original promise. One more promise in the path of each statement would cost measurable
+    // time.
     answer.then(
       () => over(false),
       () => over(true),

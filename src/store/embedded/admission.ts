@@ -57,8 +57,8 @@ function admitted(identities: string): string[] {
 }
 
 /**
- * Replaces a file by a new file. It does not write into the old file, because the server's user may have put a link in
- * its place. Returns true when the text differs from the old text.
+ * Replaces a file by a new file. The old file is not written, because the server's user may have put a link in its
+ * place. Returns true when the new text differs from the old text.
  */
 function replace(path: string, text: string, account: Account | undefined): boolean {
   if (read(path) === text) return false;

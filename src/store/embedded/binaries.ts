@@ -97,7 +97,7 @@ function list(folder: string): string[] {
   }
 }
 
-/** Runs `postgres --version` as the account (8 ms). This checks the path, the libraries and the version in one step. */
+/** Runs `postgres --version` as the account (8 ms). This one call checks the path, the libraries and the version. */
 async function probe(
   bin: string,
   origin: Binaries['origin'],

@@ -43,8 +43,8 @@ export function linksComplete(native: string): boolean {
 
 /**
  * Returns a copy of the package (`<folder>/native`) that the account can run. The copy is in the data folder, or else
- * in a public temporary folder. The copy is made under another name and then renamed, so it is complete or absent. It
- * has 60 MB and takes about 0.1 s.
+ * in a public temporary folder. The copy is made under another name and then renamed, so the copy is complete or
+ * absent. A copy has 60 MB and takes about 0.1 s.
  */
 export async function copyForOthers(
   native: string,

@@ -86,7 +86,7 @@ function restrict(path: string, mode: number): boolean {
   try {
     fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch {
-    // The path is absent, is a link, or is closed to us. So it is not a file that the gateway made.
+    // The path is absent, is a link, or is closed to us. So the path is not a file that the gateway made.
     return false;
   }
   try {

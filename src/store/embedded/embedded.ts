@@ -24,7 +24,7 @@ export interface EmbeddedStore {
   readonly host: string;
   readonly port: number;
   readonly database: 'gateway';
-  /** The role that owns the database. It is not a superuser. */
+  /** The role that owns the database. The role is not a superuser. */
   readonly username: string;
   /** The version of the server, such as `18.4`. */
   readonly version: string;
@@ -52,7 +52,7 @@ const patience = 150;
 
 /**
  * Opens the store in `<dataDir>/postgres`. The first start makes the cluster. Then the function adopts a running server
- * or starts a server. Any number of processes can call it at the same time. Throws StoreUnavailable.
+ * or starts a server. Any number of processes can call the function at the same time. Throws StoreUnavailable.
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedStore> {
   if (process.platform !== 'linux') {

@@ -45,8 +45,8 @@ export async function lock(path: string, mode: 'shared' | 'exclusive', seconds: 
 
 function openLockFile(path: string): number {
   try {
-    // The file is opened only for reading. This is enough for flock, and a later run as another user can still open
-    // root's file.
+    // The file is opened only for reading, which is enough for flock. A later run as another user can still open root's
+    // file.
     return openSync(path, constants.O_RDONLY | constants.O_CREAT, 0o644);
   } catch (error) {
     throw new StoreUnavailable(

@@ -26,7 +26,7 @@ const settings = {
   unix_socket_directories: '.',
   unix_socket_permissions: '0700',
   port: String(port),
-  // These two files say who can connect (admission.ts), even if postgresql.conf names other files.
+  // The two files that say who can connect (admission.ts). These settings override the names in postgresql.conf.
   hba_file: `${inheritedFolder}/pg_hba.conf`,
   ident_file: `${inheritedFolder}/pg_ident.conf`,
   cluster_name: 'gateway',
@@ -104,8 +104,8 @@ export function reload(cluster: string): void {
 }
 
 /**
- * Starts a server. Returns false when leftover processes of an earlier server were in the way. These processes end by
- * themselves.
+ * Starts a server. Returns false when leftover processes of an earlier server were in the way. The leftover processes
+ * end by themselves.
  */
 async function start(
   cluster: string,

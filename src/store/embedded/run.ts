@@ -6,9 +6,9 @@ import type { Account } from './identity.ts';
 export const anywhere = '/';
 
 /**
- * Returns the environment of the programs. It holds only variables of the loader and of libfaketime. Secrets are left
- * out. PG* variables are left out too, because they would redirect PostgreSQL. Messages are in English, because the
- * gateway reads some of them.
+ * Returns the environment of the programs. The environment holds only variables of the loader and of libfaketime.
+ * Secrets are left out. PG* variables are left out too, because they would redirect PostgreSQL. Messages are in
+ * English, because the gateway reads some of them.
  */
 export function programEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => /^(PATH|LD_|FAKETIME|DONT_FAKE|NO_FAKE)/.test(name));

@@ -1,8 +1,8 @@
 -- The tables of schema platform hold the data of the support platform. The gateway reads these tables. The key of every
--- table begins with (tenant, site): the organization and its website. This pair is the isolation boundary. On a sharded
--- PostgreSQL, tenant is the distribution column.
+-- table begins with (tenant, site): the organization and its website. The pair (tenant, site) is the isolation
+-- boundary. On a sharded PostgreSQL, tenant is the distribution column.
 --
--- A public id has the form <prefix>_{tenant}_{site}_{id}. Each (tenant, site) counts its own native ids. So no id,
+-- A public id has the form <prefix>_{tenant}_{site}_{id}. Each pair (tenant, site) counts its own native ids. So no id,
 -- order or cursor depends on the data of another organization.
 CREATE SCHEMA platform;
 
@@ -150,10 +150,10 @@ CREATE TABLE platform.conversation (
   updated_at timestamptz NOT NULL,
   first_response_at timestamptz,
   closed_at timestamptz,
-  -- platform.refresh_totals computes the columns from here on. It computes them from the messages and AI results of the
+  -- platform.refresh_totals computes the columns from here on. The totals come from the messages and AI results of the
   -- conversation. Nobody writes these columns by hand.
-  message_count integer NOT NULL DEFAULT 0,            -- public messages of all authors
-  visitor_messages integer NOT NULL DEFAULT 0,         -- public messages of visitors
+  message_count integer NOT NULL DEFAULT 0,            -- number of public messages of all authors
+  visitor_messages integer NOT NULL DEFAULT 0,         -- number of public messages of visitors
   bot_messages integer NOT NULL DEFAULT 0,
   operator_messages integer NOT NULL DEFAULT 0,
   last_message_at timestamptz,                         -- time of the last public message

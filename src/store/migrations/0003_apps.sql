@@ -1,4 +1,4 @@
--- The tables of apps, installations, credentials and tokens. They say who can call the gateway. The functions here
+-- The tables of apps, installations, credentials and tokens say who can call the gateway. The functions in this file
 -- prove the authority of a caller.
 CREATE SCHEMA gateway;
 
@@ -88,8 +88,8 @@ CREATE INDEX token_expiry ON gateway.token (expires_at) WHERE kind = 'access';
 -- (src/store/sign-in/oauth.ts).
 CREATE INDEX token_minted ON gateway.token (credential_id, created_at) WHERE kind = 'access' AND consent_id IS NULL;
 
--- Deletes the tokens of a deleted credential. A foreign key with a cascade would do the same, but credential_id is no
--- foreign key.
+-- Deletes the tokens of a deleted credential. A foreign key with a cascade would also delete the tokens, but
+-- credential_id is no foreign key.
 CREATE FUNCTION gateway.credential_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   DELETE FROM gateway.token t WHERE t.credential_id = OLD.id;
@@ -108,7 +108,7 @@ CREATE TABLE gateway.native_author (
 );
 
 -- Returns true if the caller's authority is still valid at this moment, at the same revision. src/store/calls/guard.ts
--- checks the same at the snapshot of the statement. That snapshot is old after the statement has waited for a lock.
+-- makes the same check at the snapshot of the statement. The snapshot is old after the statement has waited for a lock.
 CREATE FUNCTION gateway.authority_holds(p_digest bytea, p_revision integer) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
   RETURN EXISTS (

@@ -20,7 +20,7 @@ DECLARE
   due text := rtrim(substr(noted, coalesce(nullif(current_setting('gateway.appended', true), '')::integer, 0) + 1));
   w record;
 BEGIN
-  IF strpos(due, ' ') = 0 THEN -- the usual case: one receipt
+  IF strpos(due, ' ') = 0 THEN -- the usual case: the transaction owes one receipt
     PERFORM gateway.append_receipts(split_part(due, '/', 1)::bigint, split_part(due, '/', 2)::bigint, ARRAY[split_part(due, '/', 3)]);
   ELSE
     FOR w IN SELECT split_part(e, '/', 1)::bigint AS tenant, split_part(e, '/', 2)::bigint AS site,
@@ -91,7 +91,7 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- Notes a receipt of family queue when a conversation gets another operator or team.
+-- Notes a receipt of the event family `queue` when a conversation gets another operator or team.
 CREATE FUNCTION gateway.assignment_captured() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   mode text := coalesce(current_setting('gateway.capture', true), '');
@@ -136,7 +136,7 @@ DECLARE
   fresh text;
 BEGIN
   SELECT string_agg(k.key, '') INTO fresh
-    -- The TRUNCATE can also remove the websites. Then the rows of the journals still name the websites.
+    -- If the TRUNCATE also removes the websites, the counter rows of the journals still name the websites.
     FROM (SELECT tenant, site FROM platform.website
            UNION ALL SELECT tenant, site FROM gateway.journal_head WHERE NOT EXISTS (SELECT FROM platform.website)) w
    CROSS JOIN unnest(ARRAY['capture', TG_ARGV[0]]) AS family

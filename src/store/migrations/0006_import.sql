@@ -16,7 +16,7 @@ CREATE TABLE gateway.import_run (
   unfinished boolean NOT NULL DEFAULT false,
   -- The sources that the run reads: name, size, time and a digest of the first bytes of each source.
   sources jsonb,
-  -- The organization in which references are looked up. Null means no such limit.
+  -- The organization that the caller has named for look-ups of references. Null means that the caller has named none.
   organization text,
   staged boolean NOT NULL DEFAULT false,               -- true when every line is staged
   -- The columns file, byte_offset, line and seq hold the position after the last staged line.
@@ -115,8 +115,8 @@ $$;
 -- Locks the run until the transaction ends. Every statement that writes calls this function first. An importer that has
 -- lost its lease fails here and writes nothing.
 --
--- Commits of a run do not wait for the disk. The last commit of the run waits for all of them. The run only notes its
--- receipts. Its end appends one snapshot for each website and event family.
+-- Commits of a run do not wait for the disk. The last commit of the run waits for all earlier commits. The run only
+-- notes its receipts. The end of the run appends one snapshot for each website and event family.
 CREATE FUNCTION gateway.import_fence(p_epoch bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM 1 FROM gateway.import_run WHERE epoch = p_epoch FOR KEY SHARE;
@@ -186,7 +186,7 @@ CREATE FUNCTION gateway.import_settle() RETURNS void LANGUAGE sql AS $$
   SELECT gateway.append_receipts(tenant, site, event_types) FROM websites
 $$;
 
--- Starts a run. Appends the receipts that an earlier run owes, and deletes the lines that it staged.
+-- Starts a run. Appends the receipts that an earlier run owes, and deletes the lines that the earlier run staged.
 CREATE FUNCTION gateway.import_begin(p_epoch bigint, p_sources jsonb, p_organization text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM gateway.import_fence(p_epoch);

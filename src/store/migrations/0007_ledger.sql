@@ -1,7 +1,7 @@
--- The ledger of reviewed writes. One row is one command. Its id is an HMAC of the credential, the operation and the
--- Idempotency-Key. The outcome of a command is kept for 24 hours. Then the fingerprint and the outcome are erased. The
--- row itself stays for ever as a tombstone without content. So a second call with the same key can never cause a second
--- effect.
+-- The ledger of reviewed writes. One row is one command. The id of a command is an HMAC of the credential, the
+-- operation and the Idempotency-Key. The outcome of a command is kept for 24 hours. Then the fingerprint and the
+-- outcome are erased. The row itself stays for ever as a tombstone without content. So a second call with the same key
+-- can never cause a second effect.
 
 -- The migration makes the HMAC key. Nobody ever replaces the key. With another key, a retry would not find its first
 -- attempt.
@@ -38,12 +38,13 @@ CREATE TABLE gateway.operation (
 CREATE INDEX operation_kept ON gateway.operation (created_at) WHERE fingerprint IS NOT NULL;
 CREATE INDEX operation_unsettled ON gateway.operation (lease_until) WHERE status <> 'acknowledged' AND fingerprint IS NOT NULL;
 
--- The functions that perform the platform's own writes. Each returns {"done": …}, {"rejected": code} or {"refused":
--- code}. They run inside gateway.write_batch, so that effect, journal entry and outcome commit together.
+-- The functions that perform the platform's own writes. Each function returns {"done": …}, {"rejected": code} or
+-- {"refused": code}. The functions run inside gateway.write_batch, so that effect, journal entry and outcome commit
+-- together.
 --
 -- gateway.write_batch appends the receipts. So these functions switch the capture of changes off around their change.
--- They do so with set_config, not with the SET clause of CREATE FUNCTION. In that clause, PostgreSQL lets only
--- superusers name a setting that PostgreSQL does not know.
+-- They use set_config instead of the SET clause of CREATE FUNCTION. In that clause, PostgreSQL lets only superusers
+-- name a setting that PostgreSQL does not know.
 
 -- Writes the notes of the commands whose numbers are in p_todo. Returns the answers in the order of p_todo.
 CREATE FUNCTION platform.add_notes(
@@ -59,8 +60,8 @@ DECLARE
   i integer;
   capture text := coalesce(current_setting('gateway.capture', true), '');
 BEGIN
-  -- Each command has a separate look-up. As a condition of the query, the look-up became a join with all conversations
-  -- of the website.
+  -- Each command has a separate look-up for its visitor. As a condition of the INSERT, the look-up became a join with
+  -- all conversations of the website.
   known := ARRAY(SELECT (SELECT true FROM platform.conversation c WHERE c.tenant = p_tenant AND c.site = p_site
                             AND c.visitor_id = (p_commands[t.i] ->> 'visitor')::bigint LIMIT 1)
                    FROM unnest(p_todo) WITH ORDINALITY AS t (i, n) ORDER BY t.n);
@@ -147,9 +148,8 @@ BEGIN
      WHERE changes ? f.field AND changes -> f.field <> f.before)));
 END $$;
 
--- Returns two lists with one element for each command. `holds` says whether the caller still has the authority for
--- which the statement was built. `authors` holds the operator in whose name the credential writes. Both are true for
--- this moment.
+-- Returns two lists for this moment, with one element for each command. `holds` says whether the caller still has the
+-- authority for which the statement was built. `authors` holds the operator in whose name the credential writes.
 CREATE FUNCTION gateway.standing_of(
   p_tenant bigint, p_site bigint, p_credentials text[], p_digests bytea[], p_revisions integer[], p_authored boolean,
   OUT holds boolean[], OUT authors platform.operator[]
@@ -200,7 +200,7 @@ DECLARE
   entries text[];
   standing record;
   later record;
-  answers text[] := '{}';                                -- answers to the commands in todo
+  answers text[] := '{}';                                -- the answers to the commands in todo
   todo integer[];
   made integer[] := '{}';
   receipts text[] := '{}';
@@ -215,8 +215,8 @@ BEGIN
   standing := gateway.standing_of(p_tenant, p_site, p_credentials, p_digests, p_revisions, p_authored);
   SELECT array_agg(CASE
       WHEN k.seen IS NULL THEN '{"state": "stale"}'
-      -- This check comes before the look-up of the key. A caller gets no stored outcome of a command whose subject the
-      -- caller may no longer see.
+      -- The check of p_seen comes before the look-up of the key. A caller gets no stored outcome of a command whose
+      -- subject the caller may no longer see.
       WHEN NOT k.seen THEN '{"state": "new", "outcome": {"refused": "not_found"}}'
       WHEN NOT standing.holds[k.n] THEN '{"state": "stale"}'
       -- When two commands of the batch have the same key, the second command must find the outcome of the first.
@@ -297,7 +297,7 @@ END $$;
 -- taken over the command or has ended it. A repeated call has no second effect and gets the same answer as the first
 -- call.
 --
--- A refusal frees the Idempotency-Key. This does not apply after a take-over, because the process that lost the command
+-- A refusal frees the Idempotency-Key, but not after a take-over. After a take-over, the process that lost the command
 -- may still perform it. p_attempt is the attempt that reserved the command.
 CREATE FUNCTION gateway.settle_operation(
   p_id text, p_epoch integer, p_attempt uuid, p_outcome json, p_receipts text[]

@@ -63,8 +63,8 @@ RETURN sha256(p_account || convert_to(p_source, 'UTF8'));
 -- 50 failures of the account over all sources. The third limit does not apply at a source where the account has signed
 -- in during the last 30 days. So nobody can lock a person out of their usual places.
 --
--- `recorded` identifies the attempt among the attempts of its source. This works because the lock of the source admits
--- one attempt at a time.
+-- The time `recorded` identifies the attempt among the attempts of its source. The time is unique there, because the
+-- lock of the source admits one attempt at a time.
 CREATE FUNCTION gateway.begin_sign_in(
   p_source text, p_account bytea, p_window interval, p_per_account integer, p_per_source integer,
   OUT recorded timestamptz, OUT wait integer

@@ -209,8 +209,8 @@ BEGIN
   IF c.audience <> p_audience THEN RETURN '{"refused": "invalid_target"}'; END IF;
   held := gateway.held_scopes(c, k);
   IF NOT held @> coalesce(p_scopes, '{}') OR cardinality(held) = 0 THEN RETURN '{"refused": "invalid_scope"}'; END IF;
-  -- The sixtieth newest refresh token of the last minute decides, also read under the lock. Tokens more than a minute
-  -- in the future do not count. They were made before the clock was set back.
+  -- The sixtieth newest refresh token of the last minute decides, also read under the lock. A token more than a minute
+  -- in the future does not count, because it was made before the clock was set back.
   SELECT greatest(1, ceil(extract(epoch FROM t.created_at + interval '1 minute' - now()))) INTO wait
     FROM gateway.refresh_token t
    WHERE t.consent_id = c.id AND t.created_at > now() - interval '1 minute' AND t.created_at < now() + interval '1 minute'

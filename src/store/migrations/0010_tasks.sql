@@ -8,7 +8,7 @@ CREATE TABLE gateway.task (
   id text PRIMARY KEY CHECK (id ~ '^task_[a-f0-9]{32}$'),
   installation_id text NOT NULL,
   credential_id text NOT NULL,
-  message bytea NOT NULL UNIQUE CHECK (length(message) = 32), -- HMAC of the credential and the messageId
+  message bytea NOT NULL UNIQUE CHECK (length(message) = 32), -- an HMAC of the credential and the messageId
   -- An HMAC of the skill and its arguments.
   fingerprint bytea NOT NULL CHECK (length(fingerprint) = 32),
   -- The SHA-256 of the sender's permissions when the task was accepted. A caller with other permissions does not get
@@ -168,10 +168,11 @@ END $$;
 -- Two functions handle several tasks at once: accept_tasks and end_tasks. All tasks of a batch share one statement, one
 -- transaction and one flush of the WAL (group commit).
 --
--- A batch waits for nobody. It leaves out a task whose rows or lock are held, and a task that is not a simple case. The
--- function for one task then handles that task, because it has an answer for each case. So no batch takes part in a
--- deadlock, and no task waits for the rows of another task. Both functions look rows up by key, even if the tables were
--- empty when PostgreSQL planned the query.
+-- A batch waits for nobody. The batch leaves out a task whose rows or lock are held, and a task that is not a simple
+-- case. The function for one task then handles that task, because it has an answer for each case. So no batch takes
+-- part in a deadlock, and no task waits for the rows of another task.
+--
+-- Both functions look rows up by key. They do so even if the tables were empty when PostgreSQL planned the query.
 
 -- Accepts several new tasks by the rules of accept_task. If two tasks have the same message, only the first is
 -- accepted. Returns only the accepted tasks.
@@ -185,8 +186,8 @@ DECLARE
   free text[];
   moment timestamptz;
 BEGIN
-  -- The commit may skip the flush only if all tasks of the batch start at once, as in accept_task. Otherwise a caller
-  -- could see a task before it ends, so the commit is flushed.
+  -- The commit skips the flush only if all tasks of the batch start at once, as in accept_task. A caller can see a
+  -- waiting task before the task ends. So a batch with a waiting task is flushed.
   IF true = ALL (p_starts) THEN PERFORM set_config('synchronous_commit', 'off', true); END IF;
   free := ARRAY(SELECT i.id FROM (SELECT DISTINCT u.id FROM unnest(p_installations) AS u (id)) i
                  WHERE pg_try_advisory_xact_lock(hashtextextended('task ' || i.id, 0)));
@@ -229,7 +230,7 @@ CREATE FUNCTION gateway.end_tasks(
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 #variable_conflict use_column
 BEGIN
-  -- Each row is locked when it is read. So the row does not change until the commit.
+  -- The query locks each row when it reads the row. So the row does not change until the commit.
   RETURN QUERY
     WITH credential AS MATERIALIZED (
       SELECT c.id, c.revision, c.expires_at FROM gateway.credential c

@@ -9,7 +9,7 @@ CREATE TABLE gateway.webhook_endpoint (
   description text NOT NULL DEFAULT '' CHECK (length(description) <= 240),
   enabled boolean NOT NULL DEFAULT true,
   disabled_because text CHECK (disabled_because IN ('owner', 'gone', 'failing')),
-  -- The signing secret. It is sealed with the operator's keys (src/auth/keys.ts). The column old_secret is sealed too.
+  -- The signing secret, sealed with the operator's keys (src/auth/keys.ts). The column old_secret is sealed too.
   secret text NOT NULL,
   old_secret text,
   old_secret_until timestamptz,
@@ -19,7 +19,8 @@ CREATE TABLE gateway.webhook_endpoint (
   failing_since timestamptz,
   -- The time of the last failed attempt since the last accepted attempt.
   failed_at timestamptz,
-  -- The recording time of the first lost receipt that the receiver does not know about. Null means no such loss.
+  -- The earliest recording time of lost receipts that the receiver does not know about. Null means that there is no
+  -- such loss.
   gap_since timestamptz,
   -- The number of losses. A claim carries the number of that time. An accepted attempt has told the receiver of that
   -- many losses.
@@ -107,7 +108,7 @@ CREATE FUNCTION gateway.watched_families() RETURNS TABLE (tenant bigint, site bi
    WHERE e.enabled AND gateway.may_be_told(e.credential_id, e.tenant, e.site)
 $$;
 
--- Records that the receiver has lost receipts that were recorded at p_since or later. Null means that no receipt is
+-- Records that the receiver has lost receipts that were recorded at p_since or later. p_since is null if no receipt is
 -- lost. The caller locks the endpoint's row.
 CREATE FUNCTION gateway.lose_webhooks(p_endpoint text, p_since timestamptz) RETURNS void LANGUAGE sql AS $$
   UPDATE gateway.webhook_endpoint SET gap_since = least(gap_since, p_since), losses = losses + 1
@@ -143,9 +144,9 @@ BEGIN
   UPDATE gateway.webhook_endpoint SET enabled = false, disabled_because = p_because, updated_at = now() WHERE id = e.id;
 END $$;
 
--- Sets all values that are not null, all at the same time. If the website changes or the endpoint is disabled, the
--- function drops the queued deliveries. An endpoint that becomes enabled gets the receipts that are recorded from now
--- on. Failures belong to an address, so a new address starts without failures.
+-- Updates an endpoint with all parameters that are not null, in one step. If the website changes or the endpoint is
+-- disabled, the function drops the queued deliveries. An endpoint that becomes enabled gets the receipts that are
+-- recorded from now on. Failures belong to an address, so a new address starts without failures.
 CREATE FUNCTION gateway.update_webhook(
   p_endpoint text, p_credential text, p_tenant bigint, p_site bigint, p_url text, p_types text[], p_description text, p_enabled boolean
 ) RETURNS void LANGUAGE plpgsql AS $$
@@ -174,15 +175,16 @@ BEGIN
    WHERE x.id = e.id;
 END $$;
 
--- Makes deliveries of the receipts after an endpoint's position and moves the position past these receipts. Both happen
--- in one transaction. The function handles at most `n` positions in the journal.
+-- Makes deliveries of the receipts after an endpoint's position and moves the position past these receipts, in one
+-- transaction. The function handles at most `n` positions in the journal.
 --
 -- The function queues nothing while 1,000 deliveries wait for their first attempt, or while 10,000 deliveries wait in
 -- total. Deliveries of held families and deliveries with a failed attempt count only for the total. Replays never
 -- count. The remaining receipts stay in the journal.
 --
 -- The caller locks the endpoint's row. Returns how many positions the endpoint has moved, but at most the largest
--- integer. This limit is needed because each `gateway restored` moves a journal by 1,000 million positions.
+-- integer. The real number can exceed the largest integer, because each `gateway restored` moves a journal by 1,000
+-- million positions.
 CREATE FUNCTION gateway.queue_webhooks(e gateway.webhook_endpoint, p_inner bytea, p_outer bytea, p_first interval, n integer)
 RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
@@ -209,7 +211,7 @@ BEGIN
   ON CONFLICT (endpoint_id, event_id) DO NOTHING; -- a replay has already queued the receipt
   UPDATE gateway.webhook_endpoint SET position = upto WHERE id = e.id;
   -- Retention can remove receipts before they become deliveries, even during this statement. The receiver has lost
-  -- these receipts. Their times are unknown, but they are later than the creation of the endpoint.
+  -- these receipts. The times of the lost receipts are unknown, but later than the creation of the endpoint.
   PERFORM gateway.lose_webhooks(e.id, e.created_at)
      FROM gateway.journal_head x WHERE x.tenant = e.tenant AND x.site = e.site AND x.trimmed > e.position;
   RETURN least(upto - e.position, 2147483647);
@@ -227,9 +229,9 @@ CREATE FUNCTION gateway.webhook_claim(d gateway.webhook_delivery, e gateway.webh
       'occurred_at', floor(extract(epoch FROM d.occurred_at) * 1000), 'recorded_at', floor(extract(epoch FROM d.recorded_at) * 1000)))
 $$;
 
--- Performs one round of the webhook dispatcher for any replica. The round has three parts. It drops deliveries that the
--- credential may not get any more. It queues new receipts. It leases due deliveries to the caller and counts each
--- attempt before the attempt starts.
+-- Performs one round of the webhook dispatcher for any replica. The round drops deliveries that the credential may not
+-- get any more. The round queues new receipts. The round leases due deliveries to the caller and counts each attempt
+-- before the attempt starts.
 --
 -- A round leases at most p_seats deliveries. An endpoint has at most p_cap running attempts over all replicas, or 2
 -- while the endpoint fails. The last p_reserved seats are for endpoints without a running attempt, at most two seats
@@ -240,8 +242,8 @@ $$;
 CREATE FUNCTION gateway.claim_webhooks(
   p_inner bytea, p_outer bytea, p_seats integer, p_reserved integer, p_cap integer, p_attempts integer, p_first interval, p_lease interval
 ) RETURNS TABLE (claims json, more boolean) LANGUAGE plpgsql
--- These settings make PostgreSQL use the indexes. A plan that was made for an empty queue would scan the whole queue
--- later.
+-- The two settings make PostgreSQL use the indexes. A plan that was made for an empty queue would later scan the whole
+-- queue.
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   began timestamptz := clock_timestamp();
@@ -287,8 +289,8 @@ BEGIN
       -- If nothing was queued in all of that time, the next regular round is early enough.
       more := more OR progress;
     END IF;
-    -- These deliveries have had their last attempt, and the process of that attempt is lost. A test delivery has only
-    -- one attempt.
+    -- The deliveries below have had their last attempt, and the process of that attempt is lost. A test delivery has
+    -- only one attempt.
     WITH lost AS (
       UPDATE gateway.webhook_delivery d SET status = 'failed', error = 'interrupted', ended_at = now(), lease_until = NULL
        WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.due_at <= now()
@@ -359,7 +361,7 @@ BEGIN
           id text, endpoint text, url text, attempt integer, delivered boolean, unused boolean, wait double precision, gone boolean,
           status integer, error text, losses bigint)
         JOIN gateway.webhook_endpoint x ON x.id = r.endpoint
-        -- The join uses only the id of the delivery. A join by endpoint would read all deliveries of the endpoint.
+        -- The join finds a delivery only by its id. A join by endpoint would read all deliveries of the endpoint.
         JOIN gateway.webhook_delivery d ON d.id = r.id AND d.attempts = r.attempt
        WHERE x.id = ANY (held) AND d.status IN ('pending', 'dropped') AND (NOT r.unused OR d.lease_until IS NOT NULL)
     ), settled AS (

@@ -5,7 +5,7 @@ import { type Database, sqlState } from '../driver/postgres.ts';
 import { StoreUnavailable } from '../embedded/unavailable.ts';
 
 const FOLDER = new URL('src/store/migrations/', packageRoot);
-/** An arbitrary fixed number. It identifies the advisory lock that every migrating process takes. */
+/** An arbitrary fixed number for the advisory lock that every migrating process takes. */
 const LOCK = 7_310_482;
 
 export interface Migration {

@@ -10,7 +10,7 @@ export { StoreUnavailable } from '../embedded/embedded.ts';
 export interface Store {
   /** Connections for fast reads, and for writes that do not wait for locks. */
   readonly db: Database;
-  /** Connections for reports, searches, imports and other slow work. They are opened at first use. */
+  /** Connections for reports, searches, imports and other slow work. The connections are opened at first use. */
   readonly slow: Database;
   /**
    * One separate connection for the gateway's own periodic work. So this work and callers never wait for each other.

@@ -3,10 +3,7 @@ import type { Standing } from '../calls/guard.ts';
 import { type Database, isUnavailable, openDatabase, sqlState } from '../driver/postgres.ts';
 import { lookAt, reaching, refusesSettings, requireReplica, requireSession } from './server.ts';
 
-/**
- * The origin of an answer: the server, and how much of the write-ahead log the server had replayed. The function
- * `written` compares it with the primary.
- */
+/** The origin of an answer: the server, and how much of the write-ahead log the server had replayed. For `written`. */
 export interface Origin {
   readonly place: string;
   readonly replayed: string;
@@ -17,18 +14,12 @@ export interface Origin {
  * caller's authority.
  */
 export interface Replica {
-  /**
-   * Returns true when the replica answers and has all data that was committed 10 s ago. The option `lag` sets another
-   * age.
-   */
+  /** Returns true when the replica answers and has all data that was committed 10 s ago (or `lag` ago). */
   current(): boolean;
   /**
    * Runs `SELECT … statement` on the replica and returns the first row with its origin. The guard of `standing` checks
-   * the server of this statement. The server must be a replica of the primary and must have all data that the primary
-   * had at `now`.
-   *
-   * Returns `undefined` when the caller must ask the primary. This answer comes at once when the replica is given up
-   * during the read.
+   * that the server is a replica of the primary. The replica must have all data that the primary had at `now`. Returns
+   * `undefined` when the caller must ask the primary, and at once when the replica is given up during the read.
    */
   read<Row extends object>(statement: (standing: Standing) => Fragment): Promise<(Row & Origin) | undefined>;
   close(): Promise<void>;
@@ -79,9 +70,9 @@ const PRIMARY_PLACE = placeOf(sql`left(pg_walfile_name(pg_current_wal_flush_lsn(
 const REPLICA_PLACE = placeOf(sql`(SELECT upper(lpad(to_hex(timeline_id), 8, '0')) FROM pg_control_checkpoint())`);
 
 /**
- * SQL that checks an answer of the replica. It is true when the server that runs it, as the primary, has written all
- * data behind the answer. It is false when the replica was promoted and started a separate log. It is null when the
- * server is no longer a primary.
+ * Returns SQL that the primary runs to check an answer of the replica. The result is true when the primary has written
+ * all data of the answer. It is false when the primary was promoted and started a separate log, and null when the
+ * server is no primary.
  */
 export const written = ({ place, replayed }: Origin): Fragment =>
   sql`CASE WHEN NOT pg_is_in_recovery() THEN ${PRIMARY_PLACE} = ${place} AND ${FLUSHED} >= ${replayed}::bigint END`;
@@ -98,19 +89,17 @@ export interface Mark {
 }
 
 /**
- * SQL that checks a mark: a log position of the primary at some moment. It is true when the server that runs it is a
- * replica of the primary and has replayed the log up to the mark.
+ * SQL that checks a mark, which is a log position of the primary at some moment. True when the server is a replica of
+ * the primary and has replayed the log up to the mark.
  */
 export const passing = ({ place, position }: Pick<Mark, 'place' | 'position'>): Fragment =>
   sql`(SELECT pg_is_in_recovery() AND ${REPLICA_PLACE} = ${place} AND ${REPLAYED} >= ${position}::bigint AS ok) guard`;
 
 /**
- * Opens a replica and follows it by log positions. Once the replica has replayed a position that the primary had
- * flushed at some moment, it has all data of that moment. The function compares no clocks, and an idle store does not
- * count as lag.
- *
- * Throws StoreUnavailable when the address leads to another cluster or to a pooler. The replica can be down at the
- * start.
+ * Opens a replica and follows it by log positions. When the replica has replayed a position that the primary had
+ * flushed at some moment, the replica has all data of that moment. No clocks are compared, and an idle store does not
+ * count as lag. Throws StoreUnavailable when the address leads to another cluster or to a pooler. The replica can be
+ * down at the start.
  */
 export async function openReplica(options: ReplicaOptions): Promise<Replica> {
   const { url, primary, watch = (db: Database) => db } = options;
@@ -168,16 +157,16 @@ class Follower {
   readonly #lag: number;
   readonly #every: number;
   readonly #rest: number;
-  /** The marks after `#passed`, which the replica has not replayed yet. */
+  /** The marks (log positions of the primary) after `#passed`. The replica has not replayed them yet. */
   #marks: Mark[] = [];
-  /** The latest mark that the replica has replayed. */
+  /** The latest mark (a log position of the primary) that the replica has replayed. */
   #passed: Mark | undefined;
-  /** One function for each running read. The function gives the read up. */
+  /** One function for each running read. A call of the function gives the read up. */
   readonly #waiting = new Set<() => void>();
   #told = '';
   /**
-   * `#failed` is true when a failed report was logged since the last change. `#failures` is the number of failures in a
-   * row. `#resting` is the end of the pause after two failures.
+   * Three values: whether a failed report was logged since the last change, the failures in a row, and the end of the
+   * pause after two failures.
    */
   #failed = false;
   #failures = 0;
@@ -199,10 +188,7 @@ class Follower {
     return this.#passed && performance.now() - this.#passed.at <= this.#lag ? this.#passed : undefined;
   }
 
-  /**
-   * Returns the rows of an answer. Returns no rows when the read fails, or when the replica is given up during the
-   * read.
-   */
+  /** Returns the rows of an answer. Returns no rows when the read fails or the replica is given up during the read. */
   while<Row>(answer: Promise<Row[]>): Promise<Row[]> {
     return new Promise((resolve) => {
       const end = (rows: Row[]): void => {
@@ -302,7 +288,7 @@ class Follower {
     this.#tell(`reports are read from the primary: the replica ${reason}`, error);
   }
 
-  /** Logs each change once. */
+  /** Logs each change of the replica's state once. */
   #tell(what: string, error?: unknown): void {
     if (what === this.#told) return;
     this.#told = what;

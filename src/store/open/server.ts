@@ -77,8 +77,8 @@ const serverBehind = (setting: Setting): string =>
 type ReliedOn = readonly (readonly [name: string, value: string, holds: (place: Place) => boolean])[];
 
 /**
- * The settings that the gateway relies on in every connection. Each has the value that the operator must set for a
- * pooler's connections.
+ * The settings that the gateway relies on in every connection. Each entry has the value that the operator must set for
+ * a pooler's connections.
  */
 const MEANING: ReliedOn = [
   // A statement that waited for a lock must see the changes that committed during the wait. Authority and idempotency
@@ -124,7 +124,10 @@ export function requireSession(place: Place, setting: Setting, limit: number): v
   );
 }
 
-/** Checks a pooler against the server behind it. The operator must set the settings of the pooler's connections. */
+/**
+ * Checks that a pooler leads to the same database as the server behind it. Also checks that the pooler's connections
+ * have the settings that the gateway relies on. The operator sets these settings.
+ */
 export function requirePooler(pooler: Place, server: Place): void {
   if (pooler.database !== server.database) {
     throw new StoreUnavailable(

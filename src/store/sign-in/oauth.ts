@@ -52,8 +52,8 @@ export async function loadClient(db: Database, id: string, network: string): Pro
 }
 
 /**
- * A client that has proved its identity at a revision of its credential. It used the current secret or the previous
- * secret (gateway.client_proved in 0009_oauth.sql).
+ * A client that has proved its identity at a revision of its credential, by the current or the previous secret. The
+ * function gateway.client_proved in 0009_oauth.sql makes this proof again.
  */
 export interface Proved {
   readonly credential: string;
@@ -70,15 +70,15 @@ export const LIVES = {
 } as const;
 
 /**
- * The OFFSET of the sixtieth newest token. Without a consent, a client gets 60 tokens a minute, over all replicas and
- * on PostgreSQL's clock. A refusal says how long the client must wait.
+ * The SQL offset of a client's sixtieth newest token. Without a consent, a client gets 60 tokens a minute, over all
+ * replicas and on PostgreSQL's clock. A refusal says how long the client must wait.
  */
 const SIXTIETH = raw('59');
 
 /**
  * SQL for the tokens that credential `c` got in the last minute without a consent. The statement locks nothing. So
- * requests at the same moment can get a few more than 60 tokens. Tokens more than a minute in the future do not count,
- * because the clock was set back.
+ * requests at the same moment can get a few more than 60 tokens. A token more than a minute in the future does not
+ * count, because it was made before the clock was set back.
  */
 const ofTheLastMinute = sql`
   FROM gateway.token o
@@ -175,8 +175,9 @@ export interface TokenEnd {
 }
 
 /**
- * Ends an access token of this client. For a refresh token, it ends the whole consent. A token of another client, or
- * any other text, changes nothing (RFC 7009, section 2.1). Returns `undefined` when the client's proof no longer holds.
+ * Ends an access token of this client. If the token is a refresh token, the whole consent ends. A token of another
+ * client, or any other text, changes nothing (RFC 7009, section 2.1). Returns `undefined` when the client's proof no
+ * longer holds.
  */
 export async function endToken(
   db: Database,

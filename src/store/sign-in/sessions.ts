@@ -70,7 +70,7 @@ export interface SignInLimits {
   readonly perSource: number;
 }
 
-/** An admitted attempt to sign in. It is recorded as failed until it succeeds or is forgotten. */
+/** An admitted attempt to sign in. The attempt is recorded as failed until it succeeds or is forgotten. */
 export interface Attempt {
   readonly source: string;
   readonly account: Uint8Array;

@@ -32,7 +32,7 @@ export interface Script {
 
 export interface Dialogues {
   readonly language: string;
-  /** The text between two sentences. It is empty in Japanese. */
+  /** The text between two sentences. The text is empty in Japanese. */
   readonly gap: string;
   readonly greetings: readonly string[];
   readonly thanks: readonly string[];
