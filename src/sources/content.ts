@@ -4,13 +4,14 @@ import { open, realpath } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
 import type { StoredContent } from './row.ts';
 
-/** The reason why a file's content cannot be read. */
+/** The reason why the content of a file cannot be read. */
 export type ContentProblem = 'path_refused' | 'path_outside' | 'file_not_found' | 'not_a_file' | 'unreadable_file';
 
 export const CHUNK = 65_536;
 
 /**
- * Receives a piece of content that starts at chunk `first`. Every piece except the last is a whole number of chunks.
+ * Receives one piece of a file's content. The piece starts at chunk `first`. Every piece except the last is a whole
+ * number of chunks.
  */
 export type TakeContent = (first: number, bytes: Buffer) => Promise<void>;
 
@@ -31,7 +32,8 @@ export async function contentAt(
   try {
     const real = await realpath(resolve(folder, path));
     if (!real.startsWith(folder.endsWith(sep) ? folder : folder + sep)) return 'path_outside';
-    // O_NOFOLLOW: the file may not be replaced by a link after the check. O_NONBLOCK: a pipe must not block the import.
+    // With O_NOFOLLOW, nobody can replace the file by a link after the check. With O_NONBLOCK, a pipe cannot block the
+    // import.
     handle = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : '';

@@ -14,22 +14,22 @@ import { Stage } from './stage.ts';
 export type { Reject } from './files/rejects.ts';
 export { ImportBusy } from './files/run.ts';
 
-/** Nothing was imported, because a file cannot be read or the organization does not exist. */
+/** The error when nothing was imported. A file cannot be read, or the organization does not exist. */
 export class ImportRefused extends Error {
   override readonly name = 'ImportRefused';
 }
 
 export interface Progress {
   readonly phase: string;
-  /** Bytes during the phase `read`, records afterwards. */
+  /** The number of bytes in the phase `read`, and the number of records in later phases. */
   readonly done: number;
   readonly total: number | null;
 }
 
 interface Common {
-  /** Checks everything against the store and reports it, but changes nothing. */
+  /** Checks everything against the store and reports the result, but changes nothing. */
   readonly dryRun?: boolean;
-  /** Public or external id of the organization in which references are looked up. */
+  /** The public or external id of the organization in which references are looked up. */
   readonly organization?: string;
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: Progress) => void;
@@ -38,11 +38,11 @@ interface Common {
 }
 
 export interface ImportOptions extends Common {
-  /** Paths. `-` is standard input. */
+  /** The paths of the files to import. `-` is standard input. */
   readonly files: readonly string[];
-  /** Continues an unfinished run of the same unchanged files. If there is none, a new run starts. */
+  /** Continues an unfinished run of the same unchanged files. If there is no such run, a new run starts. */
   readonly resume?: boolean;
-  /** The file for problems of rejected lines: NDJSON {file, line, pointer, code}. */
+  /** The path of a file for the problems of rejected lines. The file is NDJSON of {file, line, pointer, code}. */
   readonly rejects?: string;
 }
 
@@ -59,20 +59,23 @@ export interface ImportCounts {
   readonly rejected: number;
 }
 
-/** read = written + unchanged + removed + rejected. Blank lines are not counted. */
+/**
+ * The counts of an import. `read` is the sum of `written`, `unchanged`, `removed` and `rejected`. Blank lines are not
+ * counted.
+ */
 export interface ImportResult extends ImportCounts {
-  /** Only types that occurred. '' stands for lines with an unknown type. */
+  /** The counts of each record type that occurred. The key '' stands for lines of an unknown type. */
   readonly types: Readonly<Partial<Record<RecordType | '', ImportCounts>>>;
 }
 
 const HEAD = 65_536;
 /**
- * Bytes in one read. Short reads let Node serve PostgreSQL's socket in between: with 1 MiB, the socket was idle for
- * half of the reading time (measured).
+ * The number of bytes in one read. Between short reads, Node can serve PostgreSQL's socket. With reads of 1 MiB, the
+ * socket was idle for half of the reading time (measured).
  */
 const BLOCK = 65_536;
 
-/** Imports NDJSON files. It is safe to repeat, interrupt or kill an import. One import runs at a time. */
+/** Imports NDJSON files. An import can be repeated, interrupted or killed safely. Only one import runs at a time. */
 export async function importFiles(db: Database, options: ImportOptions): Promise<ImportResult> {
   const sources = await Promise.all(options.files.map(describe));
   if (options.files.filter((file) => file === '-').length > 1)
@@ -92,8 +95,8 @@ export async function importFiles(db: Database, options: ImportOptions): Promise
 }
 
 /**
- * Imports records from memory, such as the demo's. Such records cannot name files by path, and the run cannot be
- * resumed.
+ * Imports records from memory, such as the demo's records. Records from memory cannot name files by path. The run
+ * cannot be resumed.
  */
 export async function importRecords(
   db: Database,
@@ -150,7 +153,7 @@ async function inRun(
 function canContinue(state: RunState, sources: readonly Source[], organization: string | undefined): boolean {
   if (!state.unfinished || !state.intact || state.organization !== (organization ?? null)) return false;
   const now = JSON.stringify(sources.map(identity));
-  // Standard input cannot be read again. Such a run can continue only after its last line was staged.
+  // Standard input cannot be read again. A run with standard input can continue only when all of its lines are staged.
   const readable = state.staged || sources.every((source) => source.size !== null);
   return readable && now === JSON.stringify((state.sources ?? []).map(identity));
 }

@@ -5,9 +5,9 @@ import { lanes, type Table } from './tables.ts';
 const HAS_REPLIES = sql`SELECT EXISTS (SELECT 1 FROM gateway.import_stage WHERE type = 'message' AND refs[4] IS NOT NULL) AS needed`;
 
 /**
- * Plans a type. It finds the website, the references and the stored version of every staged row. It refuses invalid
- * rows, and gives native ids to new rows in order of creation. It is one statement, so that a killed run neither loses
- * ids nor assigns them twice.
+ * Returns the step that plans the rows of a record type. The step finds the website, the references and the stored
+ * version of every staged row. The step refuses invalid rows and gives native ids to new rows in order of creation. The
+ * step is one statement, so a killed run neither loses ids nor assigns them twice.
  */
 export function planStep(table: Table): Step {
   const { name, owner, refs, links } = table;
@@ -69,7 +69,7 @@ ${progress(bounds, step, name, { unchanged: REPEATED, rejected: REFUSED })}`,
   };
 }
 
-// An operator has one row for each of its websites, so the reference must match the website too.
+// An operator has one row for each of its websites, so a reference to an operator must match the website too.
 const found = (table: string, i: number): string =>
   `LEFT JOIN platform.${table} r${i} ON r${i}.tenant = p.tenant AND r${i}.external_id = p.refs[${i}]${
     table === 'operator' ? ` AND r${i}.site = p.site` : ''
@@ -91,7 +91,7 @@ const linked = (member: string): string => `, linked AS MATERIALIZED (
    GROUP BY p.seq
 )`;
 
-/** The next step joins the plan to itself. PostgreSQL needs its statistics for that. */
+/** The step that gives PostgreSQL statistics for the plan table. The next step joins the plan table to itself. */
 export const analyzePlanStep: Step = {
   name: 'analyze plan',
   types: ['message'],
@@ -100,8 +100,9 @@ export const analyzePlanStep: Step = {
 };
 
 /**
- * in_reply_to may name a message of the same run. So it is looked up after all messages have ids: first in the plan,
- * then among stored messages. When a message is refused, its replies are refused too, and their replies.
+ * The step that links replies to messages. `in_reply_to` can name a message of the same run, so the link is made after
+ * all messages have ids. The step looks the message up in the plan first and then among stored messages. If a message
+ * is refused, its replies are refused too, and also the replies to these replies.
  */
 export const repliesStep: Step = {
   name: 'link message',

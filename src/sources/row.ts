@@ -5,8 +5,9 @@ import { fileName, htmlToText, phoneToE164 } from './text.ts';
 type Cell = string | number | boolean | null | undefined | readonly (string | number)[];
 
 /**
- * A checked record in its staged form. `data` holds columns of the platform table by name. `owner` is the external_id
- * of the record that it belongs to. `refs` and `links` hold further external_ids, in the order of `tables.ts`.
+ * A checked record in the form in which it is staged. `data` holds columns of the platform table by name. `owner` is
+ * the external_id of the record that this record belongs to. `refs` and `links` hold further external_ids, in the order
+ * of `tables.ts`.
  */
 export interface Row {
   readonly type: RecordType;
@@ -132,7 +133,7 @@ export function rowOf(record: ImportRecord, content?: StoredContent): Row {
           author_type,
           visibility: record.visibility,
           kind,
-          // The text of a redacted message is not kept.
+          // The text of a redacted message is not stored.
           text: redacted ? null : plain,
           language: record.language,
           created_at: record.created_at,

@@ -2,11 +2,15 @@ import { raw, sql } from '../core/sql.ts';
 import { RECORD_TYPES, type RecordType } from './files/records.ts';
 import { type Bounds, fence, progress, REFUSED, REPEATED, rejecting, type Step } from './steps.ts';
 
-/** Organizations, websites, operators and deletions. These types are not planned and written in batches. */
+/**
+ * The steps for organizations, websites, operators and deletions. The import has no plan and no batches for these
+ * types.
+ */
 
 /**
- * The organizations in which references are looked up: the requested one, else those that the run names, else all. A
- * run that names organizations never reaches another one, even if external_ids match.
+ * Returns a step that sets the organizations in which references are looked up. The requested organization comes first,
+ * then the organizations that the run names, and otherwise all organizations. A run that names organizations never
+ * reaches another organization, even if external_ids match.
  */
 export const scopeStep = (name: string): Step => ({
   name,
@@ -24,7 +28,10 @@ export const scopeStep = (name: string): Step => ({
 SELECT gateway.import_scope(${bounds.epoch}, ${raw(`'${name}'`)}, tenants) FROM scope`,
 });
 
-/** For a deletion and a record with the same key in one run: the later line counts, the earlier one is refused. */
+/**
+ * The step for a deletion and a record with the same key in one run. The later line counts, and the earlier line is
+ * refused.
+ */
 export const supersedeStep: Step = {
   name: 'supersede',
   types: ['delete'],
@@ -49,7 +56,8 @@ export const supersedeStep: Step = {
 ${progress(bounds, 'supersede', undefined, {})}, (SELECT count(*) FROM counted)`,
 };
 
-// References without a foreign key. They are removed here.
+// References without a foreign key, by the type of the deleted record. A deletion removes these references with the
+// given statement.
 const UNHOOK: Partial<Readonly<Record<RecordType, string>>> = {
   team: `UPDATE platform.operator t SET team_ids = array_remove(t.team_ids, f.id)
     FROM found f WHERE t.tenant = f.tenant AND t.site = f.site AND f.id = ANY (t.team_ids)`,
@@ -130,7 +138,7 @@ ${progress(bounds, 'write organization', 'organization', {
 })}`,
 };
 
-/** Staged rows of a type that belongs to an organization, each with the key of its organization. */
+/** SQL for the staged rows of a type that belongs to an organization, each with the tenant of its organization. */
 const inOrganization = (type: 'website' | 'operator'): string => `placed AS MATERIALIZED (
   SELECT s.*, o.tenant, lead(s.seq) OVER (PARTITION BY o.tenant, s.external_id ORDER BY s.seq) AS newer
     FROM fence CROSS JOIN gateway.import_stage s
@@ -170,7 +178,7 @@ ${progress(bounds, 'write website', 'website', {
 })}`,
 };
 
-/** An operator has one row for each of its websites. One statement writes all of them. */
+/** Writes operators. An operator has one row for each of its websites, and one statement writes all rows. */
 export const operatorStep: Step = {
   name: 'write operator',
   types: ['operator'],

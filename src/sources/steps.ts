@@ -2,23 +2,29 @@ import { type Fragment, raw, sql } from '../core/sql.ts';
 import type { RecordType } from './files/records.ts';
 import type { Sited } from './tables.ts';
 
-/** The values in a step's statement: parameters in a run, literals in a rehearsal. */
+/** The values in the statement of a step. The values are parameters in a run and literals in a rehearsal. */
 export interface Bounds {
   readonly epoch: Fragment;
-  /** Plan rows after `low` up to `high`. `last`: no rows are left after them. */
+  /** The step works on the plan rows after `low` up to `high`. `last` is true when no plan rows follow. */
   readonly low: Fragment;
   readonly high: Fragment;
   readonly last: Fragment;
 }
 
-/** One part of the work after staging: one statement, or one for each batch of plan rows. */
+/**
+ * One part of the work after the staging of lines. A step is one statement, or one statement for each batch of plan
+ * rows.
+ */
 export interface Step {
   readonly name: string;
-  /** The step is skipped when no line of these types was staged. */
+  /** The record types of the step. The step is skipped when no line of these types was staged. */
   readonly types: readonly RecordType[];
-  /** For steps that work through the plan of a type: the plan rows in one statement. */
+  /** Only for steps that work through the plan of a type. `rows` is the number of plan rows in one statement. */
   readonly batch?: { readonly type: Sited; readonly lane: number; readonly rows: number };
-  /** A statement that returns one row and tells whether the run needs the step. For steps that few runs need. */
+  /**
+   * A statement that tells whether the run needs the step. The statement returns one row. Only steps that few runs need
+   * have such a statement.
+   */
   readonly needed?: Fragment;
   statement(bounds: Bounds): Fragment;
 }
@@ -27,8 +33,8 @@ export const fence = (bounds: Bounds): Fragment =>
   sql`fence AS MATERIALIZED (SELECT gateway.import_fence(${bounds.epoch}))`;
 
 /**
- * The end of every step's statement. It records the run's progress and the counts of the type in the same transaction
- * as the data.
+ * Returns the last part of the SQL statement of a step. This part records the run's progress and the row counts of the
+ * record type, in the same transaction as the data.
  */
 export function progress(
   bounds: Bounds,
@@ -43,8 +49,8 @@ export function progress(
 }
 
 /**
- * CTEs that end a plan. Rows of `judged` with a verdict ('code pointer') become rejects. Exact repetitions of a record
- * are not rejects.
+ * Returns the common table expressions that end the statement of a plan. Rows of `judged` with a verdict ('code
+ * pointer') become rejects. An exact repetition of a record is not a reject.
  */
 export const rejecting = (type: RecordType, judged = 'judged'): Fragment =>
   raw(`refused AS MATERIALIZED (

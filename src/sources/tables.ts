@@ -5,18 +5,21 @@ export interface Ref {
   readonly table: string;
 }
 
-/** The storage of a record type that belongs to a website. */
+/** The way in which records of a type are stored. The type belongs to a website. */
 export interface Table {
   readonly name: Sited;
-  /** The member that names the owner, and the owner's table. The owner determines the website. */
+  /** The member of the record that names its owner, and the owner's table. The owner determines the website. */
   readonly owner: { readonly member: string; readonly table: string; readonly parent?: string };
-  /** Single references, in the order of Row.refs. The author of a message is one of two. */
+  /**
+   * The references to single records, in the order of Row.refs. A message has two references for its author and uses
+   * one of them.
+   */
   readonly refs: readonly Ref[];
-  /** A list of contacts, stored in a table of pairs. */
+  /** A list of contacts. A table of pairs stores the list. */
   readonly links?: { readonly member: string; readonly table: string; readonly column: string };
-  /** Columns from the record, with their SQL types. */
+  /** The columns that come from the record, with their SQL types. */
   readonly columns: Readonly<Record<string, string>>;
-  /** Columns from the plan `p`: owner and references. */
+  /** The columns that come from the plan `p`: the owner and the references. */
   readonly keys: Readonly<Record<string, string>>;
 }
 
@@ -26,7 +29,7 @@ const website = { member: 'website', table: 'website' };
 const conversation = { member: 'conversation', table: 'conversation' };
 const time = 'timestamptz';
 
-/** In dependency order: a table refers only to earlier ones. */
+/** The tables in dependency order. A table refers only to earlier tables. */
 export const TABLES: readonly Table[] = [
   { name: 'subsite', owner: website, refs: [], columns: { name: 'text' }, keys: {} },
   { name: 'channel', owner: website, refs: [], columns: { name: 'text', platform: 'text' }, keys: {} },
@@ -165,7 +168,7 @@ function text(names: string): Record<string, string> {
 }
 
 /**
- * Batches written at the same time. Two keep both cores busy. Files have one lane, because two would wait for the
- * totals of the same conversation.
+ * Returns the number of batches of a table that are written at the same time. Two batches keep both cores busy. Files
+ * have one lane, because two lanes would wait for the totals of the same conversation.
  */
 export const lanes = (table: Table): number => (table.name === 'file' ? 1 : 2);

@@ -16,8 +16,9 @@ export function htmlToText(html: string): string {
   return convert(html);
 }
 
-// 25 countries share +1. They have the same rules and no trunk prefix that starts with 2 to 9. The gateway does not
-// need the country, and finding it took half of the time (measured). So +1 is parsed with its first country only.
+// 25 countries share the country code +1. All 25 have the same rules for numbers. No trunk prefix of these countries
+// starts with 2 to 9. The gateway does not need the country, and the search for it took half of the time (measured). So
+// +1 is parsed only with its first country.
 const NORTH_AMERICAN = /^\+1[ .()-]*[2-9]/;
 const northAmerica: MetadataJson = {
   ...all,
@@ -25,8 +26,8 @@ const northAmerica: MetadataJson = {
 };
 
 /**
- * Returns the number in E.164, or null when it is not a valid number. `country` is the country of a number without a
- * country code.
+ * Returns a phone number in E.164 form, or null when the number is not valid. `country` is the country of a number
+ * without a country code.
  */
 export function phoneToE164(number: string | undefined, country: string | undefined): string | null {
   if (number === undefined) return null;
@@ -34,11 +35,14 @@ export function phoneToE164(number: string | undefined, country: string | undefi
     return parsePhoneNumberFromString(number, country)?.number ?? null;
   }
   if (NORTH_AMERICAN.test(number)) return parseWith(number, northAmerica)?.number ?? null;
-  // Without a country and a country code, the country of the number is unknown.
+  // If both the country and the country code are absent, the country of the number is unknown.
   return number.includes('+') ? (parsePhoneNumberFromString(number)?.number ?? null) : null;
 }
 
-/** A name without folders and control characters, at most 255 UTF-16 units. A surrogate pair is not cut in half. */
+/**
+ * Returns a file name without folders and control characters. The name has at most 255 UTF-16 units, and no surrogate
+ * pair is cut in half.
+ */
 export function fileName(name: string): string {
   const last = name.split(/[/\\]/).at(-1) ?? '';
   const clean = last

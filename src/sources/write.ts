@@ -2,14 +2,17 @@ import { raw, sql } from '../core/sql.ts';
 import { fence, progress, type Step } from './steps.ts';
 import type { Table } from './tables.ts';
 
-/** Rows in one statement. With several thousand rows, the overhead of a statement is small and its locks are short. */
+/**
+ * The number of planned rows in one statement. With several thousand rows, the overhead of a statement is small and its
+ * locks are short.
+ */
 const ROWS = 8000;
-/** Rows with content are larger, so fewer of them fit into a statement. */
+/** The number of file rows in one statement. Rows with content are larger, so fewer of them fit into a statement. */
 const FILES = 200;
 
 /**
- * Writes a batch of planned rows with their links and chunks in one statement. A stored row without changes is not
- * touched.
+ * Returns the step that writes planned rows with their links and chunks. One statement writes one batch. The step does
+ * not touch a stored row without changes.
  */
 export function writeStep(table: Table, lane: number): Step {
   const { name, links, columns, keys } = table;
@@ -65,7 +68,7 @@ const pairs = (table: string, column: string): string => `, linked AS (
   RETURNING t.tenant, t.site, t.${column} AS id
 )`;
 
-// The row gives the length of the content. Chunks beyond it, from a longer earlier version, are removed.
+// The size of the file gives the number of its chunks. Later chunks come from a longer earlier version and are removed.
 const CHUNKS = `, stored AS (
   INSERT INTO platform.file_chunk AS t (tenant, site, file_id, chunk, bytes)
   SELECT b.tenant, b.site, b.id, c.chunk, c.bytes FROM batch b

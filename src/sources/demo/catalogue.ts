@@ -1,4 +1,4 @@
-/** The shop's dispositions, saved responses, saved links and offers. */
+/** The dispositions, saved responses, saved links and offers of the demo shop. */
 import type { ImportRecordInput } from '../files/records.ts';
 import type { Topic } from './dialogues/script.ts';
 import { eu, us } from './organization.ts';
@@ -31,7 +31,7 @@ export function dispositionFor(topic: Topic): string {
 
 type Response = Omit<Extract<ImportRecordInput, { type: 'saved_response' }>, 'type' | 'external_id' | 'website'>;
 
-/** Longer than the API shows in one answer, as an example of a truncated text. */
+/** A text that is too long for one answer of the API. The demo needs an example of a truncated text. */
 const careGuide = Array.from(
   { length: 320 },
   (_, i) =>

@@ -1,4 +1,4 @@
-/** Conversations with their messages, files and AI results, within the 45 days before now. */
+/** The demo's conversations with their messages, files and AI results. All lie within the 45 days before now. */
 import type { ImportRecordInput } from '../files/records.ts';
 import { dispositionFor } from './catalogue.ts';
 import { fill, type Topic } from './dialogues/script.ts';
@@ -12,7 +12,7 @@ import type { Random } from './random.ts';
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-/** The number of conversations that are young enough to look active when the demo is loaded. */
+/** The number of conversations that look active when the demo is loaded, because they are recent. */
 const RECENT = 12;
 
 interface Placed {
@@ -62,7 +62,7 @@ export function conversations(random: Random, plans: readonly Plan[], now: numbe
     const seen = presence.get(plan.person.visitor);
     presence.set(plan.person.visitor, { first: seen?.first ?? start, last: Math.max(seen?.last ?? 0, last) });
   });
-  // Messages of all conversations are stored in order of time, so that native ids rise with time.
+  // The messages of all conversations are stored in order of time, so that their native ids rise with time.
   const messages = parts.flatMap((part) => part.messages).sort((a, b) => a.at - b.at);
   const records = [
     ...parts.map(({ conversation }) => conversation),
@@ -125,7 +125,7 @@ function write(random: Random, { plan, operator, slots, said, start }: Placed, i
 interface Facts {
   readonly plan: Plan;
   readonly operator: Operator;
-  /** Whether the operator wrote anything. */
+  /** True when the operator wrote at least one message. */
   readonly human: boolean;
   readonly slots: Slots;
   readonly id: string;
@@ -158,7 +158,7 @@ function conversationRecord(random: Random, facts: Facts): ImportRecordInput {
     status,
     platform,
     language: random.chance(0.96) ? plan.dialogues.language : undefined,
-    // One subject is longer than the API shows.
+    // One conversation has a subject that is longer than the API shows.
     subject: id === 'cnv-0200' ? `Fwd: ${'Re: '.repeat(130)}${fill(script.subject, slots)}` : subject,
     disposition: closed !== undefined && random.chance(0.85) ? disposition[endOf(status)] : undefined,
     rating: status === 'closed' && random.chance(0.42) ? random.pick(ratings) : undefined,
@@ -191,7 +191,7 @@ const moods: Partial<Record<Topic, number>> = {
 
 function aiResult(random: Random, plan: Plan, said: readonly Said[], id: string): ImportRecordInput[] {
   const ai = said.some(({ feature }) => feature !== undefined);
-  // A few results belong to sessions without a message.
+  // Some AI results belong to conversations without an AI message.
   if (plan.status === 'spam' || !random.chance(ai ? 0.8 : 0.06)) return [];
   const handedOver = said.some(({ by }) => by === 'operator');
   const resolved = plan.status === 'closed';
@@ -219,8 +219,8 @@ function fileRecord(file: DemoFile, message: string, n: number, at: number): Imp
 }
 
 /**
- * Adds the long file. On one website the visitor sends it, together with a message longer than the API shows. On the
- * other website, an internal message holds it.
+ * Adds the long file to a conversation. On the website `eu`, an internal message holds the file. On the other website,
+ * the visitor sends the file with a message that is longer than the API shows.
  */
 function withLog(said: readonly Said[], plan: Plan): Said[] {
   const log = trackLog('gps-track.csv');
@@ -237,7 +237,7 @@ function slotsFor(random: Random, plan: Plan, operator: Operator, about: number)
     const date = new Date(about + offset * DAY);
     return dialogues.date(date.getUTCDate(), date.getUTCMonth() + 1);
   };
-  // Complaints mention a past day, promises a future one.
+  // Complaints mention a day in the past. Promises mention a day in the future.
   const past = ['Delivery', 'Refund', 'Payment'].includes(plan.script.topic);
   const pack = random.pick(['Heron 45', 'Heron 60', 'Kestrel Lite', 'Merlin Duffel 70']);
   const tent = random.pick(['Solstice 2', 'Solstice 3', 'Campanula Ultralight']);
@@ -268,7 +268,7 @@ function teamFor({ site, script }: Plan): string {
   return returns ? returnsTeam(site) : careTeam(site);
 }
 
-/** Most conversations start in the early afternoon of their website. */
+/** Returns the start of a conversation. Most conversations start in the early afternoon of their website. */
 function daytime(random: Random, { site }: Plan, now: number, days: number): number {
   const hour = 7 + ((random.next() + random.next() + random.next()) / 3) * 15 - site.offset;
   const midnight = Math.floor(now / DAY) * DAY;

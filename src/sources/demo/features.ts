@@ -1,4 +1,4 @@
-/** AI features: one of every type on the first website, a few on the second. */
+/** The demo's AI features. The first website has one of every type, and the second website has a few. */
 import type { ImportRecordInput } from '../files/records.ts';
 import { eu, type Platform, type Site, us } from './organization.ts';
 
@@ -33,7 +33,7 @@ const onSecond: typeof onFirst = [
   ['language_detection', 'Spracherkennung', versions(2, [2])],
   ['translation', 'Übersetzung', versions(1, [1])],
   ['chat_summary', 'Zusammenfassung', versions(2, [1]), false],
-  // A feature without an active version is stored but not listed.
+  // The store keeps a feature without an active version, but the API does not list it.
   ['scoring', 'Bewertung (Entwurf)', versions(2, [])],
 ];
 
@@ -48,7 +48,7 @@ export function featureRecords(): ImportRecordInput[] {
 
 export const featureId = (site: Site, type: Feature['ai_type']): string => `${site.key}-ai-${type}`;
 
-/** The feature that answers visitors on a platform. The European phone line has none. */
+/** Returns the AI feature that answers visitors on a platform. The European phone line has no such feature. */
 export function answeringFeature(site: Site, platform: Platform): string | undefined {
   if (platform === 'email') return featureId(site, 'email_autopilot');
   if (platform !== 'voice') return featureId(site, 'autopilot');

@@ -1,4 +1,7 @@
-/** Attachments with valid content. They are built here, so that the demo needs no assets and no foreign content. */
+/**
+ * The demo's attachments, with valid content. The code builds the files, so that the demo needs no assets and no
+ * content of other owners.
+ */
 import { crc32, deflateSync } from 'node:zlib';
 
 export interface DemoFile {
@@ -20,7 +23,7 @@ function pngChunk(type: string, data: Buffer): Buffer {
   return Buffer.concat([head, body, tail]);
 }
 
-/** A hillside in three colours: 8-bit RGB, every row unfiltered. */
+/** Makes a PNG image of a hillside in three colours. The image has 8-bit RGB, and every row is unfiltered. */
 export function photo(name: string, hue: number): DemoFile {
   const width = 64;
   const height = 48;
@@ -41,14 +44,14 @@ export function photo(name: string, hue: number): DemoFile {
   const bytes = Buffer.concat([
     Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
     pngChunk('IHDR', header),
-    // Level 0 stores without compression, so every version of zlib writes the same bytes.
+    // With compression level 0, zlib stores the data as they are. So every version of zlib writes the same bytes.
     pngChunk('IDAT', deflateSync(Buffer.concat(rows), { level: 0 })),
     pngChunk('IEND', Buffer.alloc(0)),
   ]);
   return { name, media_type: 'image/png', bytes, disposition: 'inline', width, height };
 }
 
-/** One A4 page of Helvetica lines. The lines must be ASCII. */
+/** Makes a PDF of one A4 page with lines in Helvetica. The lines must be ASCII. */
 export function onePagePdf(name: string, lines: readonly string[]): DemoFile {
   const escaped = lines.map((line) => `(${line.replaceAll(/[\\()]/g, '\\$&')}) Tj T*`);
   const content = `BT /F1 12 Tf 72 770 Td 18 TL\n${escaped.join('\n')}\nET\n`;
@@ -60,7 +63,7 @@ export function onePagePdf(name: string, lines: readonly string[]): DemoFile {
     '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>',
   ];
   let pdf = '%PDF-1.4\n';
-  // Every cross-reference entry is exactly 20 bytes long.
+  // Every entry of the cross-reference table is exactly 20 bytes long.
   let table = `xref\n0 ${objects.length + 1}\n0000000000 65535 f \n`;
   objects.forEach((object, i) => {
     table += `${String(pdf.length).padStart(10, '0')} 00000 n \n`;
@@ -75,7 +78,7 @@ export function textFile(name: string, text: string): DemoFile {
   return { name, media_type: 'text/plain; charset=utf-8', bytes: Buffer.from(text), disposition: 'attachment' };
 }
 
-/** A GPS track of about 150 KiB: three chunks of the file API. */
+/** Makes a GPS track of about 150 KiB, which is three chunks of the file API. */
 export function trackLog(name: string): DemoFile {
   const points = Array.from({ length: 3840 }, (_, i) => {
     const latitude = (45 + i * 0.000_021).toFixed(6);
@@ -86,7 +89,7 @@ export function trackLog(name: string): DemoFile {
   return { name, media_type: 'text/csv', bytes: Buffer.from(text), disposition: 'attachment' };
 }
 
-/** One second of a soft tone: 8 kHz, 8 bit, mono. */
+/** Makes one second of a soft tone: 8 kHz, 8 bit, mono. */
 export function voicemail(name: string): DemoFile {
   const samples = Buffer.from(Array.from({ length: 8000 }, (_, i) => 118 + Math.abs((i % 20) - 10)));
   const header = Buffer.alloc(44);

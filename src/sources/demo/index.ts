@@ -1,4 +1,4 @@
-/** The demo organization: fictional and deterministic, in the import format. */
+/** The demo organization in the import format. The organization is fictional, and its records are deterministic. */
 import { parseRecord } from '../files/parse-record.ts';
 import type { ImportRecord, ImportRecordInput } from '../files/records.ts';
 import { catalogueRecords } from './catalogue.ts';
@@ -9,7 +9,10 @@ import { organizationRecords } from './organization.ts';
 import { plan } from './plan.ts';
 import { Random } from './random.ts';
 
-/** Returns the records in dependency order. The same seed and clock give the same records. No time is after `now`. */
+/**
+ * Returns the demo's records in dependency order. The same seed and the same clock give the same records. No time in a
+ * record is after `now`.
+ */
 export function demoRecords(options: { seed: number; now: Date }): ImportRecord[] {
   const random = new Random(options.seed);
   const now = options.now.getTime();
@@ -26,7 +29,7 @@ export function demoRecords(options: { seed: number; now: Date }): ImportRecord[
   ].map(complete);
 }
 
-/** Removes absent members and fills in defaults. Throws for a record that the importer would refuse. */
+/** Removes absent members of a record and fills in defaults. Throws for a record that the importer would refuse. */
 function complete(input: ImportRecordInput): ImportRecord {
   const result = parseRecord(Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)));
   if (!result.ok) throw new Error(`demo record ${input.external_id}: ${JSON.stringify(result.problems)}`);

@@ -1,5 +1,5 @@
 /**
- * Turns a planned conversation into messages: speaker, time and form. Times are offsets from the start of the
+ * Turns a planned conversation into messages with speaker, time and form. Times are offsets from the start of the
  * conversation.
  */
 import { fill, type Turn } from './dialogues/script.ts';
@@ -20,7 +20,7 @@ export interface Said {
   readonly feature?: string | undefined;
   readonly redacted?: boolean;
   readonly files?: readonly DemoFile[];
-  /** Milliseconds after the previous message. */
+  /** Milliseconds between the previous message and this message. */
   readonly wait: number;
 }
 
@@ -29,7 +29,10 @@ export type Slots = Readonly<Record<string, string>>;
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 
-/** The turns that take place. An open conversation stops early, and a missed one has no answer. */
+/**
+ * Returns the turns of a script that take place. An open conversation stops early, and a missed conversation has no
+ * answer.
+ */
 export function reached(random: Random, plan: Plan, withBot: boolean): readonly Turn[] {
   const all: readonly Turn[] = withBot
     ? plan.script.turns
@@ -127,7 +130,7 @@ function visitorSays(random: Random, plan: Plan, text: string): Omit<Said, 'wait
   return { ...common, kind: 'text', text };
 }
 
-/** Attaches the files that the scripts mention: a photo for a warranty case, a PDF for an invoice. */
+/** Attaches the files that the scripts mention, such as a photo for a warranty case and a PDF for an invoice. */
 function attach(random: Random, plan: Plan, said: readonly Said[], slots: Slots): Said[] {
   const { topic } = plan.script;
   let spoken = 0;

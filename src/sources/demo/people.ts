@@ -1,4 +1,7 @@
-/** Visitors and contacts: invented names, reserved domains, and phone numbers from ranges reserved for fiction. */
+/**
+ * The demo's visitors and contacts. All names are invented. All domains and phone numbers are reserved for examples or
+ * fiction.
+ */
 import type { ImportRecordInput } from '../files/records.ts';
 import { eu, type Site, us } from './organization.ts';
 import type { Random } from './random.ts';
@@ -13,7 +16,7 @@ export interface Person {
   readonly contacts: readonly string[];
 }
 
-/** The first and the last visit of each visitor, by external id. */
+/** The first and the last visit of each visitor. The key is the external id of the visitor. */
 export type Presence = ReadonlyMap<string, { readonly first: number; readonly last: number }>;
 
 const DAY = 86_400_000;
@@ -21,7 +24,7 @@ const DAY = 86_400_000;
 interface Names {
   readonly first: string;
   readonly last: string;
-  /** Countries and time zones of the people who speak a language. */
+  /** Countries and time zones of the people who speak the language. */
   readonly places: readonly (readonly [country: string, zone: string])[];
 }
 
@@ -127,7 +130,8 @@ export interface Population {
 }
 
 /**
- * Makes the requested number of visitors for each language and site. Most of them have a contact, and some have two.
+ * Makes the requested number of visitors for each language and website. Most visitors have a contact, and some have
+ * two.
  */
 export function populate(
   random: Random,
@@ -143,7 +147,7 @@ export function populate(
     }
     return group;
   });
-  // Contacts from an address book who never wrote.
+  // The contacts of the address book who have never written.
   const silent = Array.from({ length: 24 }, (_, i) => {
     const language = random.pick(Object.keys(names));
     return draft(random, i % 2 === 0 ? us : eu, language, 900 + i, true);
@@ -187,7 +191,7 @@ function draft(random: Random, site: Site, language: string, number: number, sil
   const { first, last, places } = names[language] ?? { first: 'Robin', last: 'Doe', places: [] };
   const key = `${site.key}-${language}-${number + 1}`;
   const known = silent || random.chance(0.72);
-  // Every twelfth person has two contacts, which were not merged yet.
+  // Every twelfth person has two contacts that are not merged yet.
   const contacts = known ? [`con-${key}`, ...(number % 12 === 11 ? [`con-${key}-b`] : [])] : [];
   return {
     visitor: `vis-${key}`,
@@ -239,8 +243,8 @@ const digits = (random: Random, length: number): string =>
   String(random.int(0, 10 ** length - 1)).padStart(length, '0');
 
 /**
- * Numbers that regulators reserve for fiction (US 555-01xx, Ofcom, Bundesnetzagentur, Arcep), in the notations that
- * people type.
+ * Returns a mobile number that a regulator reserves for fiction (US 555-01xx, Ofcom, Bundesnetzagentur, Arcep). The
+ * number is in a notation that people type.
  */
 function mobile(random: Random, country: string | undefined): string {
   if (random.chance(0.12)) return random.pick(['ask my wife', '555-0142', 'see e-mail', '0000', 'same as phone']);

@@ -1,4 +1,4 @@
-/** Plans the conversations before their texts: site, language, status, platform, script and visitor. */
+/** Plans the conversations before their texts: website, language, status, platform, script and visitor. */
 import { languages } from './dialogues/index.ts';
 import type { Dialogues, Script } from './dialogues/script.ts';
 import { script } from './dialogues/script.ts';
@@ -14,10 +14,10 @@ export interface Plan {
   readonly dialogues: Dialogues;
   readonly script: Script;
   readonly status: Status;
-  /** `api`: an integration created it, without a channel. */
+  /** The platform of the conversation. `api` means that an integration created the conversation, without a channel. */
   readonly platform: Platform | 'api';
   readonly person: Person;
-  /** The visitor was not stored. */
+  /** True when the conversation has no stored visitor. */
   readonly anonymous: boolean;
 }
 
@@ -63,7 +63,8 @@ export function plan(random: Random): { plans: Plan[]; population: Population } 
   const population = populate(random, wanted);
   const shuffled = random.shuffle(statuses.flatMap(([status, count]) => Array.from({ length: count }, () => status)));
   const plans = slots.map(({ site, dialogues, i }, position): Plan => {
-    // The first slots are English and on the first website. Spam takes these slots.
+    // The first places of the plan are for English conversations on the first website. Spam conversations take these
+    // places.
     const status = position < SPAM ? 'spam' : (shuffled[position - SPAM] ?? 'closed');
     const among = population.people.filter((one) => one.site === site && one.language === dialogues.language);
     const person = random.pick(among);

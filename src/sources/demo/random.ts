@@ -1,4 +1,7 @@
-/** mulberry32: 32 bits of state, the same sequence on every machine. For demo data only. */
+/**
+ * A random generator for demo data only (mulberry32). The generator has 32 bits of state and gives the same sequence on
+ * every machine.
+ */
 export class Random {
   #state: number;
 
@@ -6,7 +9,7 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** 0 ≤ x < 1 */
+  /** Returns a number x with 0 ≤ x < 1. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = this.#state;
@@ -15,7 +18,7 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   }
 
-  /** A whole number from low to high, both included. */
+  /** Returns a whole number from `low` to `high`, both included. */
   int(low: number, high: number): number {
     return low + Math.floor(this.next() * (high - low + 1));
   }

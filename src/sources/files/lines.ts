@@ -3,15 +3,15 @@ import { isUtf8 } from 'node:buffer';
 export const LINE_MAX = 16 * 1024 * 1024;
 
 /**
- * A line of a source. `text` is the line without its end, or null if the line cannot be read; `code` then gives the
- * reason.
+ * One line of a source. `text` is the line without its line end. If the line cannot be read, `text` is null and `code`
+ * gives the reason.
  */
 export interface Line {
   readonly text: string | null;
   readonly code?: 'invalid_utf8' | 'line_too_long';
 }
 
-/** Consecutive whole lines. `end` is the offset of the byte after the last line. */
+/** A block of consecutive whole lines. `end` is the offset of the byte after the last line. */
 export interface Block {
   readonly lines: readonly Line[];
   readonly end: number;
@@ -25,9 +25,9 @@ const LF = 10;
  */
 export async function* blocksOf(bytes: AsyncIterable<Uint8Array>, offset: number): AsyncGenerator<Block> {
   let held: Buffer[] = [];
-  let size = 0; // bytes in `held`
-  let skipping = false; // inside a line that is too long
-  let position = offset; // offset of the first byte in `held`
+  let size = 0; // the number of bytes in `held`
+  let skipping = false; // true inside a line that is too long
+  let position = offset; // the offset of the first byte in `held`
   for await (const piece of bytes) {
     let chunk = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
     const lines: Line[] = [];
@@ -73,7 +73,7 @@ function decode(whole: Buffer, first: boolean, into: Line[]): void {
     for (const line of (first ? text.replace(/^\u{feff}/u, '') : text).split('\n')) into.push({ text: line });
     return;
   }
-  // Decodes line by line to find the invalid one.
+  // The lines are decoded one by one to find each invalid line.
   let start = 0;
   while (start <= body.length) {
     const found = body.indexOf(LF, start);

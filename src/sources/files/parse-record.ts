@@ -19,11 +19,11 @@ const problemCode = z.enum([
   'unknown_member',
   'unknown_type',
 ]);
-/** The closed list of problems. A code never holds a value of the record. */
+/** A code from the closed list of problems. A code never holds a value of the record. */
 export type ProblemCode = z.infer<typeof problemCode>;
 
 export interface Problem {
-  /** JSON Pointer (RFC 6901) into the record. Empty for the record itself. */
+  /** A JSON Pointer (RFC 6901) into the record. An empty pointer means the record itself. */
   readonly pointer: string;
   readonly code: ProblemCode;
 }
@@ -33,13 +33,13 @@ export type ParsedRecord =
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 const PROBLEMS_MAX = 20;
-/** Characters of a member name in a pointer. The name comes from the file and may be very long. */
+/** The most characters of a member name in a pointer. The name comes from the file and can be very long. */
 const SEGMENT_MAX = 100;
 
 const parsers: Readonly<Record<RecordType, z.ZodType<ImportRecord>>> = recordSchemas;
 const types = new Map<unknown, RecordType>(RECORD_TYPES.map((type) => [type, type]));
 
-/** Checks one decoded line. Never throws. Returns at most 20 problems, in the order of the schema. */
+/** Checks one decoded line and never throws. Returns at most 20 problems, in the order of the schema. */
 export function parseRecord(json: unknown): ParsedRecord {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return failed('', 'invalid_type');
   const named = 'type' in json ? json.type : undefined;

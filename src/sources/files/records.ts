@@ -1,6 +1,6 @@
 /**
- * The import format: one closed schema for each record type. It defines the published JSON Schemas, the importer's
- * types and the reject codes. Lengths count UTF-16 units, as in the whole API.
+ * The import format, with one closed schema for each record type. The published JSON Schemas, the importer's types and
+ * the reject codes come from these schemas. Lengths count UTF-16 units, as in the whole API.
  */
 import { z } from 'zod';
 import { AI_TYPES } from '../../views/ai-feature.ts';
@@ -54,10 +54,13 @@ const recordType = z.enum([
 ]);
 export type RecordType = z.infer<typeof recordType>;
 
-/** In dependency order: a record refers only to earlier types. `in_reply_to` of a message refers to its own type. */
+/**
+ * The record types in dependency order. A record refers only to records of earlier types. Only `in_reply_to` of a
+ * message refers to the same type.
+ */
 export const RECORD_TYPES: readonly RecordType[] = recordType.options;
 
-/** A closed object. Its first members are `type` and `external_id`. */
+/** Makes the schema of a closed object. The first members of the object are `type` and `external_id`. */
 function record<const T extends RecordType, const S extends z.core.$ZodShape>(type: T, description: string, shape: S) {
   const literal = z.literal(type).describe('Type of the record');
   return z.strictObject({ type: literal, external_id: externalId, ...shape }).meta({ title: type, description });
@@ -287,13 +290,16 @@ export const recordSchemas = {
 };
 
 /**
- * A checked record. Optional members may be absent; members with a default are always present. Times are still strings.
+ * A checked record. Optional members can be absent. Members with a default are always present. Times are still strings.
  */
 export type ImportRecord = z.infer<(typeof recordSchemas)[RecordType]>;
 /** A record before the check, as a source writes it. */
 export type ImportRecordInput = z.input<(typeof recordSchemas)[RecordType]>;
 
-/** The published JSON Schema (draft 2020-12) of a record type. `gateway import --schema TYPE` prints it. */
+/**
+ * Returns the published JSON Schema (draft 2020-12) of a record type. `gateway import --schema TYPE` prints this
+ * schema.
+ */
 export function recordJsonSchema(type: RecordType): z.core.JSONSchema.JSONSchema {
   return z.toJSONSchema(recordSchemas[type], { target: 'draft-2020-12', io: 'input' });
 }

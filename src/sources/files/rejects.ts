@@ -1,11 +1,11 @@
 import { sql } from '../../core/sql.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 
-/** A problem of a line that was not imported. A line can have several. */
+/** One problem of a line that was not imported. A line can have several problems. */
 export interface Reject {
   readonly file: string;
   readonly line: number;
-  /** JSON Pointer (RFC 6901) into the record. Empty for the whole line. */
+  /** A JSON Pointer (RFC 6901) into the record. An empty pointer means the whole line. */
   readonly pointer: string;
   readonly code: string;
 }
@@ -28,7 +28,7 @@ export const toReject = ({ line, pointer, code }: StoredReject, file: string): R
 
 const PAGE = 5000;
 
-/** All problems of the run, in the order of the lines. */
+/** Reads all problems of the run, in the order of the lines. */
 export async function* storedRejects(db: Database): AsyncGenerator<StoredReject[]> {
   let [seq, place] = [0, -1];
   for (;;) {

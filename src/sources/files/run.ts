@@ -2,17 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from '../../core/sql.ts';
 import { type Database, sqlState } from '../../store/driver/postgres.ts';
 
-/** Another import is running, or has taken over this one. */
+/** The error of an import when another import is running or has taken over. */
 export class ImportBusy extends Error {
   override readonly name = 'ImportBusy';
 }
 
-/** Identifies a source. A resumed run compares it, to be sure that it reads the same bytes. */
+/** The identity of a source. A resumed run compares the identity, to be sure that it reads the same bytes. */
 export interface Source {
   readonly name: string;
   readonly size: number | null;
   readonly modified: number | null;
-  /** SHA-256 of the first 64 KiB. */
+  /** The SHA-256 of the first 64 KiB. Null for standard input and for records from memory. */
   readonly head: string | null;
 }
 
@@ -26,12 +26,13 @@ export interface RunState {
   readonly line: number;
   readonly seq: number;
   /**
-   * Whether the staged lines still exist. A crash of PostgreSQL empties the staging tables, because they are unlogged.
+   * True when the staged lines still exist. A crash of PostgreSQL empties the staging tables, because they are
+   * unlogged.
    */
   readonly intact: boolean;
 }
 
-/** Milliseconds that an import waits for the lease of another one. The lease of a killed import expires earlier. */
+/** Milliseconds that an import waits for the lease of another import. The lease of a killed import expires earlier. */
 const PATIENCE = 12_000;
 const POLL = 150;
 const BEAT = 2_000;
@@ -39,17 +40,17 @@ const BEAT = 2_000;
 export interface Run {
   readonly epoch: number;
   state(): Promise<RunState>;
-  /** Deletes the staged lines of the previous run, and writes the receipts that it still owes. */
+  /** Deletes the staged lines of the previous run, and appends the receipts that the previous run still owes. */
   begin(sources: readonly Source[], organization: string | undefined): Promise<void>;
   finish(): Promise<void>;
-  /** Releases the lease, so that the next import need not wait until it expires. */
+  /** Releases the lease, so that the next import need not wait for its expiry. */
   release(): Promise<void>;
 }
 
 export async function takeRun(db: Database, signal: AbortSignal | undefined): Promise<Run> {
   const epoch = await take(db, signal);
-  // The beat renews the lease between statements. A failed beat can be ignored: the next statement is fenced and
-  // reports the error.
+  // The beat renews the lease between statements. A failed beat can be ignored, because the next statement of the run
+  // checks the lease and reports the error.
   const beat = setInterval(() => {
     db.query(sql`SELECT gateway.import_beat(${epoch})`).catch(() => undefined);
   }, BEAT).unref();
@@ -68,7 +69,8 @@ export async function takeRun(db: Database, signal: AbortSignal | undefined): Pr
     },
     release: async () => {
       clearInterval(beat);
-      // If the store is away, the lease expires by itself. The earlier error is the one to report.
+      // If the store cannot be reached, the lease expires by itself. An earlier error is the one to report, so this
+      // error is dropped.
       await db
         .query(sql`UPDATE gateway.import_run SET lease_until = '-infinity', backend = NULL WHERE epoch = ${epoch}`)
         .catch(() => undefined);
@@ -97,7 +99,7 @@ async function readState(db: Database): Promise<RunState> {
   return row;
 }
 
-/** Translates the error of a fenced statement into ImportBusy. Throws any other error unchanged. */
+/** Translates the error of an import that has lost its lease into ImportBusy. Throws any other error unchanged. */
 export function explainFence(error: unknown): never {
   if (sqlState(error) === 'GW001') throw new ImportBusy('another import has taken over this one', { cause: error });
   throw error;

@@ -7,14 +7,14 @@ export interface AuthorRecord {
   readonly website_id: string;
   readonly operator_id: string;
   readonly operator_name: string;
-  /** Whether the credential can write: the operator is enabled and the website is granted. */
+  /** True when the credential can write in the operator's name: the operator is enabled and the website is granted. */
   readonly usable: boolean;
   readonly created_at: Date;
 }
 
 /**
- * Maps an operator of a granted website and replaces an earlier one. Undefined when the operator is unknown or
- * disabled.
+ * Maps a credential to an operator of a granted website. The new mapping replaces an earlier mapping for that website.
+ * Returns undefined when the operator is unknown or disabled, or when the website is not granted.
  */
 export async function mapAuthor(
   db: Database,
@@ -37,7 +37,10 @@ export async function mapAuthor(
   return row;
 }
 
-/** Returns the id of the operator who was mapped; undefined when none was. */
+/**
+ * Removes the mapping of a credential to an operator on a website. Returns the operator's id, or undefined when there
+ * was no mapping.
+ */
 export async function unmapAuthor(
   db: Database,
   { credential, tenant, site }: { credential: string; tenant: string; site: string },

@@ -2,7 +2,10 @@ import type { DataAccess, Restriction, Scope } from '../../core/scopes.ts';
 import { empty, type Fragment, join, sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/** A credential as an administrator sees it, without secrets and digests. Every write is one statement. */
+/**
+ * A credential as an administrator sees the credential: without secrets and digests. Every write in this file is one
+ * statement.
+ */
 export interface CredentialRecord {
   readonly id: string;
   readonly installation_id: string;
@@ -25,26 +28,26 @@ export interface CredentialRecord {
   readonly revoked_at: Date | null;
   readonly created_at: Date;
   readonly updated_at: Date;
-  /** How long the secret before the last rotation is accepted; null when it is not. */
+  /** The time until which the secret before the last rotation is accepted. Null when that secret is not accepted. */
   readonly old_secret_until: Date | null;
-  /** Installation tokens that can be used now. */
+  /** The number of installation tokens that can be used now. */
   readonly usable_tokens: number;
 }
 
 export type Environment = 'live' | 'test';
 
-/** What a credential permits. A restriction of null leaves its dimension unrestricted. */
+/** The permissions of a credential. A restriction of null leaves its dimension unrestricted. */
 export interface Policy extends Readonly<Record<Restriction, readonly string[] | null>> {
   readonly sites: readonly string[];
   readonly scopes: readonly Scope[];
   readonly data_access: readonly DataAccess[];
   readonly callbacks: readonly string[];
   readonly origins: readonly string[];
-  /** Seconds from now. */
+  /** The lifetime in seconds from now. */
   readonly lifetime: number;
 }
 
-/** What an update sets. Undefined leaves a member unchanged. */
+/** The values that an update sets. An undefined member stays unchanged. */
 export type PolicyChanges = { readonly [K in keyof Policy]?: Policy[K] | undefined };
 
 export interface Digests {
@@ -53,10 +56,13 @@ export interface Digests {
 }
 
 const seconds = (n: number): Fragment => sql`make_interval(secs => ${n}::double precision)`;
-/** In milliseconds, so that the times that the command line shows are exact. */
+/** Returns the time in `n` seconds, cut to milliseconds. So the command line shows the exact time. */
 const until = (n: number): Fragment => sql`date_trunc('milliseconds', now() + ${seconds(n)})`;
 
-/** Records of the rows in `c`: a credential, or what a statement has just written. */
+/**
+ * Selects the credential records of the rows in `c`. The rows are stored credentials, or the result of a write in the
+ * same statement.
+ */
 const view = (where: Fragment = empty): Fragment => sql`
   SELECT c.id, c.installation_id, a.id AS app_id, a.name AS app_name, o.public_id AS organization_id, a.tenant,
          c.environment, c.sites, c.scopes, c.data_access, c.channel_ids, c.team_ids, c.subsite_ids,
@@ -72,7 +78,10 @@ const view = (where: Fragment = empty): Fragment => sql`
     JOIN platform.organization o ON o.tenant = a.tenant
    ${where} ORDER BY c.created_at, c.id`;
 
-/** The new credential with its first token. Undefined when the installation does not exist. */
+/**
+ * Inserts a credential with its first token and returns the credential. Returns undefined when the installation does
+ * not exist.
+ */
 export async function insertCredential(
   db: Database,
   made: { id: string; installation: string; environment: Environment; policy: Policy; digests: Digests },
@@ -110,7 +119,10 @@ export async function readCredentials(db: Database, filter: CredentialFilter = {
     ) ${view(sql`WHERE (${tenant}::bigint IS NULL OR a.tenant = ${tenant}) AND (${app}::text IS NULL OR a.id = ${app})`)}`);
 }
 
-/** Sets the given members at once; a change raises the revision by one. Undefined when it is revoked or unknown. */
+/**
+ * Sets the given members of a credential at once. A change raises the revision by one. Returns undefined when the
+ * credential is revoked or unknown.
+ */
 export async function updateCredential(
   db: Database,
   id: string,
@@ -142,10 +154,12 @@ function setLists(lists: Omit<PolicyChanges, 'lifetime' | 'sites'>): Fragment[] 
 }
 
 /**
- * Replaces secret and token. The old ones work for `overlap` more seconds; 0 ends them at once. A secret or token of an
- * earlier rotation never gains time. The revision that the caller read must still be current. A statement that waited
- * for a rival's rotation would not see the rival's token, and would leave it alive. Undefined when the revision is not
- * current, or the credential is revoked or expired.
+ * Replaces the secret and the token of a credential. The old secret and token work for `overlap` more seconds; with 0
+ * they end at once. A secret or token of an earlier rotation never gains time.
+ *
+ * The revision that the caller read must still be current. Otherwise this statement could wait for another rotation,
+ * would not see the new token of that rotation, and would leave that token active. Returns undefined when the revision
+ * is not current, or the credential is revoked or expired.
  */
 export async function rotateSecrets(
   db: Database,
@@ -172,7 +186,10 @@ export async function rotateSecrets(
   return row;
 }
 
-/** Ends a credential and its tokens, once. Undefined when the revision is no longer current, as in `rotateSecrets`. */
+/**
+ * Revokes a credential and its installation tokens. A second call changes nothing. Returns undefined when the revision
+ * is no longer current, as in `rotateSecrets`.
+ */
 export async function endCredential(
   db: Database,
   which: { id: string; revision: number },

@@ -2,7 +2,9 @@ import { type Fragment, sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 import { type Claim, LEASE, padded } from '../events/deliveries.ts';
 
-/** A webhook endpoint as an administrator sees it, without secrets. Every write is one statement. */
+/**
+ * A webhook endpoint as an administrator sees the endpoint: without secrets. Every write in this file is one statement.
+ */
 export interface EndpointRecord {
   readonly id: string;
   readonly credential_id: string;
@@ -12,15 +14,21 @@ export interface EndpointRecord {
   readonly event_types: string[];
   readonly description: string;
   readonly enabled: boolean;
-  /** owner: on the command line. gone: the receiver answered 410. failing: every attempt failed for three days. */
+  /**
+   * The reason why the endpoint is disabled. `owner`: the command line disabled it. `gone`: the receiver answered 410.
+   * `failing`: every attempt failed for three days. Null for an enabled endpoint.
+   */
   readonly disabled_because: 'owner' | 'gone' | 'failing' | null;
-  /** Whether the credential may receive events of the website now. */
+  /** True when the credential may get the events of the website now. */
   readonly permitted: boolean;
   readonly failing_since: Date | null;
   readonly gap_since: Date | null;
-  /** How long the secret before the last rotation signs as well. */
+  /**
+   * The time until which the secret before the last rotation also signs deliveries. Null when only the new secret
+   * signs.
+   */
   readonly old_secret_until: Date | null;
-  /** Deliveries that wait or run. */
+  /** The number of deliveries that wait or run. */
   readonly pending: number;
   readonly created_at: Date;
   readonly updated_at: Date;
@@ -42,12 +50,13 @@ export interface NewEndpoint {
   readonly url: string;
   readonly eventTypes: readonly string[];
   readonly description: string;
-  /** Sealed. */
+  /** The signing secret in sealed form. */
   readonly secret: string;
 }
 
 /**
- * The new endpoint. It gets receipts recorded from now on. `undefined` when the credential may not receive the events.
+ * Inserts an endpoint and returns it. The endpoint gets the receipts that are recorded from now on. Returns `undefined`
+ * when the credential may not get the events.
  */
 export async function insertEndpoint(db: Database, made: NewEndpoint): Promise<EndpointRecord | undefined> {
   const [row] = await db.query<EndpointRecord>(sql`
@@ -73,10 +82,10 @@ export async function readEndpoints(
   );
 }
 
-/** What an update sets. Undefined leaves a member unchanged. */
+/** The values that an update of an endpoint sets. An undefined member stays unchanged. */
 export interface EndpointChanges {
   readonly credential?: string | undefined;
-  /** The website, with its tenant. */
+  /** The website of the endpoint, with the website's tenant. */
   readonly site?: { readonly tenant: string; readonly site: string } | undefined;
   readonly url?: string | undefined;
   readonly eventTypes?: readonly string[] | undefined;
@@ -85,8 +94,9 @@ export interface EndpointChanges {
 }
 
 /**
- * Sets the given members at once. A change of website, or disabling, drops the queued deliveries. An enabled endpoint
- * gets receipts recorded from then on. `undefined` when there is no such endpoint.
+ * Sets the given members of an endpoint at once. When the website changes or the endpoint is disabled, the queued
+ * deliveries are dropped. An endpoint that becomes enabled gets the receipts that are recorded from then on. Returns
+ * `undefined` when the endpoint does not exist.
  */
 export async function updateEndpoint(
   db: Database,
@@ -102,8 +112,9 @@ export async function updateEndpoint(
 }
 
 /**
- * Replaces the secret. The old one signs for `overlap` more seconds; 0 ends it at once. `undefined` when there is no
- * such endpoint, or when an overlap is running, which another one would cut short.
+ * Replaces the secret of an endpoint. The old secret also signs for `overlap` more seconds; with 0 it ends at once.
+ * Returns `undefined` when the endpoint does not exist. Also returns `undefined` when an overlap is still running,
+ * because a second overlap would cut it short.
  */
 export async function rotateEndpoint(
   db: Database,
@@ -123,15 +134,16 @@ export async function rotateEndpoint(
   return row;
 }
 
-/** Deletes an endpoint with its deliveries. Returns whether there was one. */
+/** Deletes an endpoint with its deliveries. Returns true when the endpoint existed. */
 export async function deleteEndpoint(db: Database, id: string): Promise<boolean> {
   const rows = await db.query(sql`DELETE FROM gateway.webhook_endpoint WHERE id = ${id} RETURNING id`);
   return rows.length > 0;
 }
 
 /**
- * A test delivery, leased to the caller: a website.heartbeat at the head of the journal, whatever types the endpoint
- * asks for. `undefined` when the endpoint is disabled, or its credential may not receive the events.
+ * Makes a test delivery and leases it to the caller. The delivery is a website.heartbeat at the head of the journal,
+ * even if the endpoint does not ask for that type. Returns `undefined` when the endpoint is disabled, or its credential
+ * may not get the events.
  */
 export async function claimTest(db: Database, id: string, eventId: string): Promise<Claim | undefined> {
   const [row] = await db.query<{ claim: Claim }>(sql`
@@ -150,17 +162,20 @@ export async function claimTest(db: Database, id: string, eventId: string): Prom
   return row?.claim;
 }
 
-/** Which receipts to send again. A span starts with the oldest. */
+/**
+ * The receipts to send again: one receipt by its event id, or a span of time. A replay of a span takes the oldest
+ * receipts first.
+ */
 export type Replay = { readonly event: string } | { readonly since: Date; readonly until: Date | null };
 
 export interface Replayed {
   readonly refused: 'unknown' | 'disabled' | 'not_permitted' | null;
   readonly found: number;
-  /** The rest of `found` already waits or runs. */
+  /** The number of receipts that the replay has queued. The other receipts of `found` already wait or run. */
   readonly queued: number;
 }
 
-/** Most receipts of one replay. */
+/** The most receipts of one replay. */
 export const REPLAYED_MAX = 10_000;
 
 export async function replayDeliveries(
@@ -180,17 +195,17 @@ export async function replayDeliveries(
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed', 'dropped'] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
-/** A line of the delivery log. */
+/** One line of the delivery log. */
 export interface DeliveryRecord {
   readonly id: string;
   readonly event_id: string;
   readonly event_type: string;
   readonly test: boolean;
   readonly status: DeliveryStatus;
-  /** Attempts of the current series. A replay starts a new series. */
+  /** The number of attempts in the current series. A replay starts a new series. */
   readonly attempts: number;
   readonly attempted_at: Date | null;
-  /** null when there is no next attempt, or when it is running. */
+  /** The time of the next attempt. Null when there is no next attempt, or when an attempt is running. */
   readonly next_attempt_at: Date | null;
   readonly response_status: number | null;
   readonly error: string | null;
@@ -198,7 +213,7 @@ export interface DeliveryRecord {
   readonly ended_at: Date | null;
 }
 
-/** The latest `n` deliveries, newest first. */
+/** Returns the latest `n` deliveries of an endpoint, newest first. */
 export const readDeliveries = (
   db: Database,
   endpoint: string,

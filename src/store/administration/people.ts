@@ -2,7 +2,7 @@ import { type Fragment, sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 import type { Candidate } from './references.ts';
 
-/** A person who may sign in to the consent page, as an administrator sees it: no password hash. */
+/** A person who can sign in to the consent page, as an administrator sees the person: without the password hash. */
 export interface PersonRecord {
   readonly id: string;
   readonly tenant: string;
@@ -10,9 +10,9 @@ export interface PersonRecord {
   readonly email: string;
   readonly role: Role;
   readonly state: 'active' | 'disabled';
-  /** Whether a password is set. */
+  /** True when the person has a password. */
   readonly password: boolean;
-  /** Whether the person has signed in at the identity provider. */
+  /** True when the person has signed in at the identity provider. */
   readonly identity: boolean;
   readonly disabled_at: Date | null;
   readonly created_at: Date;
@@ -21,7 +21,10 @@ export interface PersonRecord {
 export const ROLES = ['owner', 'admin', 'operator'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** The condition of every statement that signs a person in or looks one up: an enabled owner or admin. */
+/**
+ * The SQL condition for a person who may consent: an enabled owner or admin. Every statement that signs a person in or
+ * looks a signed-in person up uses this condition.
+ */
 export const mayConsent = sql`p.disabled_at IS NULL AND p.role IN ('owner', 'admin')`;
 
 const view = (of: Fragment): Fragment => sql`
@@ -30,7 +33,7 @@ const view = (of: Fragment): Fragment => sql`
          p.password IS NOT NULL AS password, p.subject IS NOT NULL AS identity, p.disabled_at, p.created_at
     FROM ${of} p JOIN platform.organization o ON o.tenant = p.tenant`;
 
-/** Undefined when the organization already has a person with that e-mail address. */
+/** Inserts a person. Returns undefined when the organization already has a person with that e-mail address. */
 export async function insertPerson(
   db: Database,
   person: { id: string; tenant: string; email: string; role: Role; password: string | null },
@@ -45,7 +48,7 @@ export async function insertPerson(
   return row;
 }
 
-/** People in order of creation: all, or those of one organization. */
+/** Returns people in order of creation: all people, the person with the given id, or the people of one organization. */
 export async function readPeople(db: Database, filter: { id?: string; tenant?: string } = {}): Promise<PersonRecord[]> {
   const { id = null, tenant = null } = filter;
   return db.query<PersonRecord>(sql`
@@ -63,7 +66,10 @@ export const findPeople = (db: Database, refs: readonly string[], tenant?: strin
      WHERE ${tenant ?? null}::bigint IS NULL OR p.tenant = ${tenant ?? null}
      ORDER BY p.tenant, p.id`);
 
-/** Undefined when the person does not exist. Sessions and consents end with the person's right to consent. */
+/**
+ * Disables a person. Sessions and consents end with the person's right to consent. Returns undefined when the person
+ * does not exist.
+ */
 export const disablePerson = (db: Database, id: string): Promise<PersonRecord | undefined> =>
   change(db, id, sql`disabled_at = coalesce(disabled_at, now())`);
 
@@ -74,8 +80,8 @@ export const setRole = (db: Database, id: string, role: Role): Promise<PersonRec
   change(db, id, sql`role = ${role}`);
 
 /**
- * Sets a password; null ends sign-in with a password. A change ends the person's sessions, and their consents with
- * `endConsents`. `ended` is the number of active consents that ended.
+ * Sets a person's password. Null ends sign-in with a password. A change ends the person's sessions. With `endConsents`,
+ * the person's consents also end. `ended` is the number of active consents that ended.
  */
 export async function setPassword(
   db: Database,
@@ -95,10 +101,10 @@ async function change(db: Database, id: string, to: Fragment): Promise<PersonRec
   return row;
 }
 
-/** What a sign-in must know about the named person. */
+/** The data that a sign-in needs about the named person. */
 export interface SignInRow {
   readonly id: string;
-  /** PHC string; null when there is no password. */
+  /** The hashed password as a PHC string. Null when the person has no password. */
   readonly password: string | null;
   readonly may_consent: boolean;
 }
@@ -113,7 +119,10 @@ export async function findForSignIn(
   return row;
 }
 
-/** The person with that subject at the identity provider. Undefined also for a person who may not consent. */
+/**
+ * Returns the id of the person with the given subject at the identity provider. Returns undefined when no such person
+ * may consent.
+ */
 export async function findBySubject(
   db: Database,
   { tenant, subject }: { tenant: string; subject: string },
@@ -124,8 +133,9 @@ export async function findBySubject(
 }
 
 /**
- * Binds the person with that e-mail address to a subject of the identity provider, once and permanently. Undefined when
- * no such person is unbound, or when the subject belongs to another person.
+ * Binds the person with the given e-mail address to a subject of the identity provider, once and permanently. Returns
+ * undefined when there is no unbound person with that address. Also returns undefined when the subject belongs to
+ * another person.
  */
 export async function bindSubject(
   db: Database,

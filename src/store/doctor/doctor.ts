@@ -2,7 +2,7 @@ import { EVENT_FAMILIES, EVENT_KINDS } from '../../core/events.ts';
 import { type Fragment, join, raw, sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/** The checks of `gateway doctor`. Each counts the wrong rows in one snapshot of the store. */
+/** The checks of `gateway doctor`. Each check counts wrong rows in one snapshot of the store. */
 export interface Site {
   readonly tenant: string;
   readonly site: string;
@@ -19,7 +19,10 @@ async function counted(db: Database, statement: Fragment): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** Conversations of a website whose stored totals differ from their messages and AI results (0002_totals.sql). */
+/**
+ * Counts conversations of a website with wrong totals. Stored totals (0002_totals.sql) are wrong when they differ from
+ * the messages and AI results of the conversation.
+ */
 export const wrongTotals = (db: Database, { tenant, site }: Site): Promise<number> =>
   counted(
     db,
@@ -61,8 +64,8 @@ export const wrongTotals = (db: Database, { tenant, site }: Site): Promise<numbe
   );
 
 /**
- * Messages with a wrong attachment count, files on another conversation than their message, and files with missing
- * content.
+ * Counts wrong messages and files of a website. A message is wrong when its attachment count is wrong. A file is wrong
+ * when its conversation is not the conversation of its message, or when content is missing.
  */
 export const wrongFiles = (db: Database, { tenant, site }: Site): Promise<number> =>
   counted(
@@ -80,13 +83,19 @@ export const wrongFiles = (db: Database, { tenant, site }: Site): Promise<number
               WHERE m.conversation_id <> f.conversation_id OR f.size <> f.held))::integer AS count`,
   );
 
-/** Tables whose rows get their numbers from platform.reserve_ids. Operators are numbered per organization. */
+/**
+ * The tables whose rows get their numbers from platform.reserve_ids. Each organization numbers its operators over all
+ * websites.
+ */
 export const NUMBERED: readonly string[] = [
   ...['subsite', 'channel', 'team', 'contact', 'visitor', 'conversation', 'ai_feature', 'message', 'file', 'note'],
   ...['disposition', 'saved_response', 'saved_link', 'offer', 'ai_result', 'operator'],
 ];
 
-/** Kinds of record of a website with numbers above the last one given out: the next record would collide with one. */
+/**
+ * Counts the kinds of record of a website whose highest number is above the last reserved number. The next record of
+ * such a kind would get a number that is already in use.
+ */
 export const overtakenNumbers = (db: Database, { tenant, site }: Site): Promise<number> =>
   counted(
     db,
@@ -103,7 +112,7 @@ export const overtakenNumbers = (db: Database, { tenant, site }: Site): Promise<
    WHERE used.highest > coalesce(n.last, 0)`,
   );
 
-/** Websites whose journal lacks a position between the first one kept and its head. */
+/** Returns websites whose journal has a gap. Every position between the first kept position and the head must exist. */
 export const brokenJournals = (db: Database): Promise<{ id: string }[]> =>
   db.query<{ id: string }>(sql`
     SELECT 'web_' || tenant || '_' || site AS id
@@ -114,7 +123,7 @@ export const brokenJournals = (db: Database): Promise<{ id: string }[]> =>
         OR j.held > 0 AND (j.low, j.high) IS DISTINCT FROM (h.trimmed + 1, h.position)
      ORDER BY tenant, site`);
 
-/** Receipts of a type that nobody can subscribe to. */
+/** Counts receipts of a type that nobody can subscribe to. */
 export const unknownReceipts = (db: Database): Promise<number> =>
   counted(
     db,
@@ -123,10 +132,16 @@ export const unknownReceipts = (db: Database): Promise<number> =>
                     AND split_part(event_type, '.', 2) = ANY (${EVENT_KINDS}::text[]) AND split_part(event_type, '.', 3) = '')`,
   );
 
-/** Seconds after the end of its lease within which some replica takes over a lapsed write (gateway/upkeep.ts). */
+/**
+ * Seconds until a replica has taken over a write with an expired lease, counted from the end of the lease
+ * (gateway/upkeep.ts).
+ */
 export const UPKEEP_LIMIT = 60;
 
-/** Writes that are still pending long after their lease ended, or that never had a lease. */
+/**
+ * Counts writes that are still pending long after their lease ended. Also counts old pending writes that never had a
+ * lease.
+ */
 export const stuckOperations = (db: Database): Promise<number> =>
   counted(
     db,
@@ -135,9 +150,11 @@ export const stuckOperations = (db: Database): Promise<number> =>
   );
 
 /**
- * Notes of a website that the ledger wrote and that lack their acknowledged operation, or their receipt in the kept
- * part of the journal. All three come from one transaction and carry its time, so none is confused with another. A
- * disposition, or what another system performed, leaves no row to compare.
+ * Counts notes of a website that the ledger of writes wrote but did not record completely. Such a note lacks its
+ * acknowledged operation, or lacks its receipt in the kept part of the journal. One transaction writes the note, the
+ * operation and the receipt with the same time. So the check can match them by time.
+ *
+ * The check covers only notes. A disposition, or an effect in another system, leaves no row to compare.
  */
 export const unrecordedNotes = (db: Database, { tenant, site }: Site): Promise<number> =>
   counted(
@@ -160,10 +177,10 @@ export const unrecordedNotes = (db: Database, { tenant, site }: Site): Promise<n
      WHERE w.at IS NULL OR w.at >= coalesce(kept.since, '-infinity')`,
   );
 
-/** Seconds within which some replica ends a lapsed task and deletes an expired one. */
+/** Seconds within which a replica ends a task with an expired lease and deletes an expired task. */
 const SWEPT = 5;
 
-/** Tasks that no process holds and that have not ended. */
+/** Counts tasks that have not ended and that no process holds. */
 export const lapsedTasks = (db: Database): Promise<number> =>
   counted(
     db,
@@ -172,14 +189,14 @@ export const lapsedTasks = (db: Database): Promise<number> =>
            AND coalesce(lease_until, '-infinity') < now() - make_interval(secs => ${SWEPT}::integer)`,
   );
 
-/** Results of tasks that have not completed. */
+/** Counts results of tasks that have not completed. */
 export const misplacedArtifacts = (db: Database): Promise<number> =>
   counted(
     db,
     sql`SELECT count(*)::integer AS count FROM gateway.task WHERE artifact IS NOT NULL AND state <> 'completed'`,
   );
 
-/** Tasks and results kept after their expiry. */
+/** Counts tasks that are kept after their expiry, with or without a result. */
 export const expiredTasks = (db: Database): Promise<number> =>
   counted(
     db,
@@ -187,7 +204,7 @@ export const expiredTasks = (db: Database): Promise<number> =>
          WHERE expires_at < now() - make_interval(secs => ${SWEPT}::integer)`,
   );
 
-/** Tokens that did not end with their credential. */
+/** Counts tokens that are still active although their credential is revoked. */
 export const orphanedTokens = (db: Database): Promise<number> =>
   counted(
     db,
@@ -195,7 +212,7 @@ export const orphanedTokens = (db: Database): Promise<number> =>
          WHERE c.revoked_at IS NOT NULL AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())`,
   );
 
-/** Active credentials that grant a website that does not exist. */
+/** Counts active credentials that grant a website that does not exist. */
 export const missingWebsites = (db: Database): Promise<number> =>
   counted(
     db,
@@ -206,7 +223,10 @@ export const missingWebsites = (db: Database): Promise<number> =>
             WHERE NOT EXISTS (SELECT FROM platform.website w WHERE w.tenant = a.tenant AND w.site = s.site))`,
   );
 
-/** Authors of active credentials who cannot write: disabled, or on a website that is not granted or not the app's. */
+/**
+ * Counts operators whom an active credential names as author but who cannot write. The operator is disabled, the
+ * website is not granted, or the website belongs to another organization.
+ */
 export const uselessAuthors = (db: Database): Promise<number> =>
   counted(
     db,
@@ -218,7 +238,7 @@ export const uselessAuthors = (db: Database): Promise<number> =>
          WHERE c.revoked_at IS NULL AND NOT (p.enabled AND n.site = ANY (c.sites) AND n.tenant = a.tenant)`,
   );
 
-/** An import that neither runs nor was finished, and the receipts that it still owes to journals. */
+/** Counts an import that neither runs nor has finished, and the receipts that the import still owes to the journals. */
 export const unfinishedImports = (db: Database): Promise<number> =>
   counted(
     db,
@@ -227,11 +247,13 @@ export const unfinishedImports = (db: Database): Promise<number> =>
                  WHERE NOT EXISTS (SELECT FROM gateway.import_run WHERE lease_until >= clock_timestamp())))::integer AS count`,
   );
 
-// The shape of our secrets in text. A checksum tells whether one is real (auth/tokens.ts); webhook secrets have none.
+// The form of the gateway's secrets in text. A checksum tells whether such a text is a real secret (auth/tokens.ts).
+// Webhook secrets have no checksum.
 const SECRET = 'igw[a-z]{0,2}_(?:live_|test_)?[0-9A-Za-z]{49}|whsec_[0-9A-Za-z+/]{43}=';
 
 /**
- * Everything that looks like a secret in the gateway's own tables, in text or in bytes, by table. Never to be shown.
+ * Returns all texts in the gateway's own tables that look like a secret, with the name of the table. The search covers
+ * text and bytes. Nobody may see the returned secrets.
  */
 export async function suspectedSecrets(db: Database): Promise<{ table: string; secret: string }[]> {
   const tables = await db.query<{ name: string; row: string }>(sql`
@@ -243,7 +265,8 @@ export async function suspectedSecrets(db: Database): Promise<{ table: string; s
      GROUP BY t.table_name ORDER BY t.table_name`);
   const found: { table: string; secret: string }[] = [];
   for (const { name, row } of tables) {
-    // Table names come from the catalog, and PostgreSQL has quoted the column names.
+    // The table names come from the catalog, and PostgreSQL has quoted the column names. So both are safe inside the
+    // statement.
     const rows = await db.query<{ secret: string }>(sql`
       SELECT m[1] AS secret
         FROM gateway.${raw(name)} x CROSS JOIN LATERAL regexp_matches(${raw(row)}, ${`(${SECRET})`}::text, 'g') AS m

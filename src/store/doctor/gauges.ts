@@ -5,25 +5,28 @@ import type { Database } from '../driver/postgres.ts';
  * The state of the store's queues, for `/metrics`. Counts stop at COUNTED, so that a longer queue costs no more time.
  */
 export interface Gauges {
-  /** Commands whose outcome is not known yet: reserved or unknown. */
+  /** The number of commands without a known outcome: reserved, or with the status unknown. */
   readonly operationsUnsettled: number;
-  /** PostgreSQL's estimate of the ledger's rows. */
+  /** PostgreSQL's estimate of the number of rows in the ledger of writes. */
   readonly operationsKept: number;
-  /** Receipts of a running import, which are appended at its end. */
+  /** The number of receipts that an import will append to the journals at its end. */
   readonly receiptsOwed: number;
   readonly deliveriesPending: number;
-  /** Seconds since the oldest pending delivery was due; 0 when none is late. */
+  /** Seconds since the oldest pending delivery was due. 0 when no delivery is late. */
   readonly deliveriesLate: number;
-  /** Receipts not yet queued for the endpoint that is furthest behind. */
+  /** The number of journal positions that the slowest endpoint has not reached yet. */
   readonly receiptsBehind: number;
   readonly endpointsEnabled: number;
-  /** Tasks that wait or run. */
+  /** The number of tasks that wait or run. */
   readonly tasksOpen: number;
 }
 
 export const COUNTED = 10_000;
 
-/** One statement with bounded counts over partial indexes: 0.3 ms with empty queues, 5.5 ms with full ones. */
+/**
+ * Reads all gauges in one statement. The counts are bounded and use partial indexes. The statement takes 0.3 ms with
+ * empty queues and 5.5 ms with full queues.
+ */
 export async function readGauges(db: Database): Promise<Gauges | undefined> {
   const [row] = await db.query<Gauges & { operationsKept: string; receiptsBehind: string }>(sql`
     WITH endpoint AS MATERIALIZED (

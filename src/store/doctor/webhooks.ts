@@ -1,12 +1,15 @@
 import { sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/** The checks of `gateway doctor` for webhooks; more in doctor.ts. */
+/** The checks of `gateway doctor` for webhooks. More checks are in doctor.ts. */
 
-/** Seconds after the end of its lease within which some replica attempts a lost delivery again. */
+/** Seconds until a replica has repeated a lost delivery, counted from the end of the lease. */
 const TAKEN_UP = 60;
 
-/** Deliveries whose lease ended without another attempt. Deliveries of a held family wait, so they do not count. */
+/**
+ * Counts deliveries whose lease ended without another attempt. Deliveries of a held event family wait, so they do not
+ * count.
+ */
 export async function lapsedDeliveries(db: Database): Promise<number> {
   const [row] = await db.query<{ count: number }>(sql`
     SELECT count(*)::integer AS count FROM gateway.webhook_delivery d JOIN gateway.webhook_endpoint e ON e.id = d.endpoint_id
@@ -16,7 +19,9 @@ export async function lapsedDeliveries(db: Database): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** Enabled endpoints that get nothing: their credential has ended, or may not receive the website's events. */
+/**
+ * Counts enabled endpoints that get nothing, because their credential has ended or may not get the website's events.
+ */
 export async function unpermittedEndpoints(db: Database): Promise<number> {
   const [row] = await db.query<{ count: number }>(sql`
     SELECT count(*)::integer AS count FROM gateway.webhook_endpoint e

@@ -4,11 +4,11 @@ import { Line } from '../../core/line.ts';
 interface Connection {
   readonly driver: postgres.Sql;
   readonly madeAt: number;
-  /** The app that uses the connection; OWN for the gateway itself; `undefined` when nobody uses it. */
+  /** The app that uses the connection. OWN stands for the gateway itself, and `undefined` for an idle connection. */
   app: string | undefined;
-  /** When the last statement on it ended. */
+  /** The time at which the last statement on the connection ended, on the clock of `performance.now()`. */
   givenAt: number;
-  /** Texts of the statements that it has prepared. */
+  /** The texts of the statements that the connection has prepared. */
   readonly prepared: Set<string>;
 }
 
@@ -19,50 +19,63 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** Milliseconds after which an idle connection is replaced, because the memory of a PostgreSQL backend only grows. */
+/**
+ * The age in milliseconds after which a connection is replaced, because the memory of a PostgreSQL backend only grows.
+ */
 const LIFETIME = 45 * 60_000;
 /**
- * A connection that has prepared more statements than this is replaced. PostgreSQL keeps each one for the life of the
- * connection, about 100 KB. One read credential made 4,096 of them by combining the filters of the conversations list:
- * 416 MB in two backends (22 November 2026). A gateway in normal use has some hundred.
+ * The number of prepared statements after which a connection is replaced. PostgreSQL keeps each prepared statement for
+ * the life of the connection, about 100 KB. One read credential made 4,096 prepared statements by combining the filters
+ * of the conversations list. These statements took 416 MB in two backends (22 November 2026). A gateway in normal use
+ * has some hundred prepared statements.
  */
 const PREPARED = 300;
-/** Statements of one app that may wait, for each connection of the pool. */
+/** The number of statements of one app that can wait, for each connection of the pool. */
 const WAITING = 128;
 
-/** The app name of the gateway's own statements: sign-in, webhooks, token look-ups, upkeep, the command line. */
+/** The app name of the gateway's own statements: sign-in, webhooks, token look-ups, upkeep and the command line. */
 export const OWN = '';
 
 /**
- * The connections of a pool. Each is a driver pool of size one and runs one statement at a time. The driver's own pool
- * is not used, for three reasons:
- * - It sends a statement on a connection whose last statement is unanswered, so it can wait for that statement's locks.
- * - Its list of connections grows by one with each statement until all connections are busy at once (22 µs a statement
- *   after 120,000).
- * - It hands the state of a lost connection to the next one.
+ * The connections of a pool to PostgreSQL. Each connection is a driver pool of size one and runs one statement at a
+ * time. The driver's own pool is not used, for three reasons:
  *
- * Apps share the connections: a free one goes to the waiting apps in turn. An app holds at most half of them, rounded
- * up. The gateway's own statements take turns like an app, but may hold all: each is a look-up by key. The command
- * line has the pool to itself.
+ * - The driver's pool sends a statement on a connection whose last statement has no answer yet. So the new statement
+ *   can wait for locks of the last statement.
+ * - The driver's list of connections grows by one with each statement until all connections are busy at once. After
+ *   120,000 statements this costs 22 µs a statement.
+ * - The driver's pool gives the state of a lost connection to the next connection.
+ *
+ * Apps share the connections. The waiting apps take turns, and the next app gets the next idle connection. An app holds
+ * at most half of the connections, rounded up. The gateway's own statements take turns like an app, but they can hold
+ * all connections, because each is a look-up by key. The command line has the pool to itself.
  */
 export class Connections {
   readonly #connect: () => postgres.Sql;
   readonly #size: number;
-  /** The connection used last is used next: it has prepared the most statements. */
+  /**
+   * The idle connections. The connection that was used last is used next, because it has prepared the most statements.
+   */
   readonly #idle: Connection[] = [];
-  /** All connections. Each names its user itself, because a Map of the busy ones would keep garbage (core/line.ts). */
+  /**
+   * All connections, idle and busy. Each connection stores the app that uses it. A second Map of busy connections would
+   * keep garbage in memory (core/line.ts).
+   */
   readonly #living = new Map<postgres.Sql, Connection>();
   readonly #waiting = new Line<Waiting>();
   #restingUntil = 0;
   #closed = false;
 
-  /** Opens at most `size` connections with `connect`, each when a statement needs it. */
+  /** Opens at most `size` connections with `connect`. A connection is opened only when a statement needs it. */
   constructor(size: number, connect: () => postgres.Sql) {
     this.#size = size;
     this.#connect = connect;
   }
 
-  /** An idle or new connection; `undefined` when this app can have none now. Throws CONNECTION_ENDED after `close`. */
+  /**
+   * Returns an idle or new connection. Returns `undefined` when the app can have no connection now. Throws
+   * CONNECTION_ENDED after `close`.
+   */
   take(app: string): postgres.Sql | undefined {
     if (this.#closed) throw ended();
     if (!this.#may(app)) return undefined;
@@ -70,8 +83,8 @@ export class Connections {
   }
 
   /**
-   * A connection when this app's turn comes. Rejects with `late` after `milliseconds`, or at once when the line is
-   * full.
+   * Returns a connection when the app's turn comes. Rejects with `late` after `milliseconds`, or at once when too many
+   * statements of the app wait.
    */
   wait(app: string, milliseconds: number, late: () => Error): Promise<postgres.Sql> {
     if (this.#waiting.of(app) >= WAITING * this.#size) return Promise.reject(late());
@@ -91,13 +104,17 @@ export class Connections {
           reject(error);
         },
       };
-      // A busy process may not have read the answer from its socket yet: read it before the time-out counts.
+      // A busy process may not have read the answer from its socket yet. So the process reads the socket once more
+      // before the time-out counts.
       const timer = setTimeout(() => setImmediate(() => waiting.reject(late())), milliseconds);
       this.#waiting.add(app, waiting);
     });
   }
 
-  /** Takes a connection back. `text` is the prepared statement that ran; `undefined` for one that was not prepared. */
+  /**
+   * Takes a connection back after its statement. `text` is the prepared statement that ran, or `undefined` when the
+   * statement was not prepared.
+   */
   give(driver: postgres.Sql, text?: string): void {
     const connection = this.#living.get(driver);
     if (connection?.app === undefined) return;
@@ -110,7 +127,7 @@ export class Connections {
     this.#next();
   }
 
-  /** Drops a lost connection, and every idle one that has answered nothing since `since`. */
+  /** Closes a lost connection. Also closes every idle connection whose last answer came before `since`. */
   lose(driver: postgres.Sql, since = Number.POSITIVE_INFINITY): void {
     if (this.#living.get(driver)?.app === undefined) return;
     this.#end(driver);
@@ -124,7 +141,8 @@ export class Connections {
   }
 
   /**
-   * A connection could not be opened: opens no other for `milliseconds`. Returns whether other connections are open.
+   * Handles a connection that could not be opened. The pool opens no other connection for `milliseconds`. Returns true
+   * when other connections are open.
    */
   rest(driver: postgres.Sql, milliseconds: number): boolean {
     if (this.#living.get(driver)?.app !== undefined) this.#end(driver);
@@ -133,12 +151,12 @@ export class Connections {
     return this.#living.size > 0;
   }
 
-  /** Rejects every waiting statement. */
+  /** Rejects every waiting statement with the error. */
   refuse(error: Error): void {
     for (const waiting of this.#waiting.all()) waiting.reject(error);
   }
 
-  /** Running statements have `seconds` to end. */
+  /** Closes all connections. Running statements have `seconds` to end. */
   async close(seconds: number): Promise<void> {
     this.#closed = true;
     this.refuse(ended());
@@ -148,7 +166,7 @@ export class Connections {
     await Promise.all(living.map((driver) => driver.end({ timeout: seconds })));
   }
 
-  /** Whether a connection is idle or can be opened. */
+  /** True when a connection is idle or can be opened. */
   get #room(): boolean {
     if (this.#idle.length > 0) return true;
     return this.#living.size < this.#size && performance.now() >= this.#restingUntil;
@@ -173,13 +191,13 @@ export class Connections {
     return connection;
   }
 
-  /** Nobody waits for an answer on it, so it is closed at once. */
+  /** Closes a connection at once, because nobody waits for an answer on the connection. */
   #end(driver: postgres.Sql): void {
     this.#living.delete(driver);
     void driver.end({ timeout: 0 }).catch(() => undefined);
   }
 
-  /** Whether the app holds less than its share. */
+  /** Returns true when the app holds less than its share of the connections. */
   #may(app: string): boolean {
     if (app === OWN) return true;
     let held = 0;

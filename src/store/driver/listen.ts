@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type postgres from 'postgres';
 
-/** The two driver options that its own `listen` uses. The driver's types lack part of them. */
+/** The two driver options that the driver's own `listen` uses. The driver's types lack part of them. */
 export interface Heard {
   onnotify(channel: string, payload: string): void;
   onclose(): void;
@@ -11,11 +11,11 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-/** Milliseconds between attempts, and after a lost connection. */
+/** Milliseconds between two attempts to listen, and after a lost connection. */
 const BACKOFF = 250;
 /**
- * Milliseconds between questions to the server. A server that has vanished sends nothing, so only a question detects
- * it.
+ * Milliseconds between two test queries to the server. A server that has vanished sends nothing, so only a test query
+ * detects the loss.
  */
 const STILL_THERE = 10_000;
 
@@ -23,13 +23,14 @@ interface ListenOptions {
   readonly connect: (events: Heard) => postgres.Sql;
   readonly channel: string;
   readonly heard: (payload: string) => void;
-  /** Milliseconds to wait for an answer. */
+  /** Milliseconds to wait for an answer of the server. */
   readonly patience: number;
 }
 
 /**
- * Listens until `close`. The driver's own `listen` gives up when the server refuses the first attempt after a loss. It
- * also hands the lost connection's state to the next one. Here each connection belongs to a pool of its own.
+ * Listens on a channel of PostgreSQL until `close`. The driver's own `listen` gives up when the server refuses the
+ * first attempt after a lost connection. The driver also gives the state of the lost connection to the next connection.
+ * So each connection here belongs to a separate driver pool.
  */
 export function listenOn({ connect, channel, heard, patience }: ListenOptions): Listening {
   const stop = new AbortController();
@@ -55,15 +56,18 @@ export function listenOn({ connect, channel, heard, patience }: ListenOptions): 
         await answered('SELECT 1');
       }
     } finally {
-      // Not awaited: with a server that has vanished, closing would take the whole time-out.
-      pool.end({ timeout: 1 }).catch(() => undefined); // the connection is not used again
+      // The end of the pool is not awaited. With a server that has vanished, closing would take the whole time-out. An
+      // error of the end is dropped, because nobody uses the connection again.
+      pool.end({ timeout: 1 }).catch(() => undefined);
     }
   };
   const ended = (async () => {
     while (!stop.signal.aborted) {
-      // Lost, refused or closed by us: the next attempt is the answer to each, so the error is dropped.
+      // The connection can be lost, refused or closed by this process. The answer to each case is the next attempt, so
+      // the error is dropped.
       await once().catch(() => undefined);
-      await pause(BACKOFF, undefined, { signal: stop.signal, ref: false }).catch(() => undefined); // closed
+      // Only `close` aborts the pause, so the error is dropped.
+      await pause(BACKOFF, undefined, { signal: stop.signal, ref: false }).catch(() => undefined);
     }
   })();
   return {

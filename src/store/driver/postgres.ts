@@ -7,44 +7,49 @@ import { sessionSettings } from './settings.ts';
 import { collecting, openStatements, type Sent } from './statement.ts';
 
 /**
- * The only access to PostgreSQL. Every call is ONE statement, which PostgreSQL runs atomically. There is no
- * transaction, no reserved connection and no COPY anywhere, for two reasons. `postgres` 3.4.9 can commit the rest of a
- * transaction on a replacement connection. It can also end the process when the server dies inside a transaction.
+ * The only access to PostgreSQL. Every call is ONE statement, and PostgreSQL runs a statement atomically. The gateway
+ * uses no transaction, no reserved connection and no COPY, for two reasons. After a lost connection, `postgres` 3.4.9
+ * can commit the rest of a transaction on another connection. The driver can also end the process when the server dies
+ * inside a transaction.
  */
 export interface Database {
   /**
-   * Runs one statement, prepared once per connection. It waits for its app's turn and counts against that app's share.
+   * Runs one statement. Each connection prepares the statement once. The statement waits for the turn of its app and
+   * counts against the app's share of connections.
    */
   query<Row extends object>(statement: Fragment): Promise<Row[]>;
   /**
-   * Like `query`, for a statement that changes nothing. When the connection is lost, the statement is sent once more,
-   * because one lost connection does not mean that the server is down.
+   * Runs a statement that changes nothing, like `query`. When the connection is lost, the statement is sent once more.
+   * One lost connection does not mean that the server is down.
    */
   read<Row extends object>(statement: Fragment): Promise<Row[]>;
-  /** Runs a whole SQL script through the simple protocol: one implicit transaction, no parameters. */
+  /**
+   * Runs a whole SQL script through the simple query protocol. The script is one implicit transaction and has no
+   * parameters.
+   */
   script(text: string): Promise<void>;
   /**
-   * Listens on a connection of its own, which is reopened whenever it is lost. `heard` gets each payload. It gets ''
-   * each time that listening starts: notifications sent meanwhile are lost, so look for changes then. Nothing may
-   * depend on a notification.
+   * Listens to a channel on a separate connection. A lost connection is opened again. `heard` gets the payload of each
+   * notification. `heard` also gets '' each time that listening starts. Earlier notifications can be lost, so the
+   * caller then looks for changes. Nothing may depend on a notification.
    */
   listen(channel: string, heard: (payload: string) => void): Listening;
   close(): Promise<void>;
 }
 
 /**
- * The store cannot be reached now: the connection was refused, lost or ended by the server. The SQL is not at fault.
+ * The store cannot be reached now. The connection was refused, lost or ended by the server. The SQL is not at fault.
  */
 export class StoreUnreachable extends Error {
   override readonly name = 'StoreUnreachable';
 }
 
 export interface ConnectOptions {
-  /** A DATABASE_URL, or the embedded store's socket. */
+  /** The address of the server: a DATABASE_URL, or the socket of the embedded store. */
   readonly target: string | { host: string; port: number; database: string; username: string; password?: string };
   /**
-   * Address of the server itself, when `target` is a pooler in transaction mode. Then no settings are sent, LISTEN goes
-   * to the server, and statements are prepared only when the pooler's address has `prepare=true`.
+   * The address of the server itself, when `target` is a pooler in transaction mode. Then the gateway sends no
+   * settings, and LISTEN goes to the server. Statements are prepared only when the pooler's address has `prepare=true`.
    */
   readonly direct?: string | undefined;
   readonly connections: number;
@@ -52,54 +57,65 @@ export interface ConnectOptions {
   readonly statementTimeout: number;
   readonly name: string;
   /**
-   * For a pool whose statements only look up by key, however small the tables were when the statements were planned.
+   * True for a pool whose statements only look rows up by key. Such statements use the indexes, even if the tables were
+   * small when PostgreSQL planned the statements.
    */
   readonly keyed?: boolean;
 }
 
-// SQLSTATE classes and driver codes that mean "no server there now": 08 connection, 57P0x shutdown, 53300 too many.
+// SQLSTATE classes and driver codes for a server that cannot be reached now. Class 08 is a lost connection, 57P0x is a
+// shutdown, and 53300 means too many connections.
 const UNREACHABLE =
   /^(08...|57P0[123]|53300|CONNECTION_(CLOSED|ENDED|DESTROYED)|CONNECT_TIMEOUT|ECONN(REFUSED|RESET|ABORTED)|EPIPE|ENOENT|ENOTFOUND|ETIMEDOUT|EBUSY|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/;
 
-// No new connection could be opened. The open ones may still work.
+// Error codes for a new connection that could not be opened. The open connections may still work.
 const REFUSED = /^(ENOTFOUND|EAI_AGAIN|53300)$/;
 
-// Codes of our own: no answer within time-out and grace, from a silent server or in a long line of statements.
+// Two error codes of the gateway itself, when no answer came within time-out and grace. SILENT stands for a silent
+// server. QUEUED stands for a long line of waiting statements.
 const SILENT = 'ETIMEDOUT';
 const QUEUED = 'EBUSY';
 const late = (code: string): Error => Object.assign(new Error('no answer in time'), { code });
 const WAITED = /^(ETIMEDOUT|EBUSY|CONNECT_TIMEOUT)$/;
 /** Milliseconds to wait for an answer after PostgreSQL should have cancelled the statement. */
 const GRACE = 500;
-/** Milliseconds between attempts to reach a server that is down or has no connection left. */
+/** Milliseconds between two attempts to reach a server that is down or has no connection left. */
 const BACKOFF = 250;
 
-// No server listens, or the server is still starting.
+// Error codes for a server that does not listen, or that is still starting.
 const DOWN = /^(ECONNREFUSED|ENOENT|57P03)$/;
 
 /**
- * The socket folder when an address names one as its host (`%2Ftmp%2Fpg`, as in libpq). The driver does not read that.
+ * Returns the socket folder when the address has a folder in place of the host (`%2Ftmp%2Fpg`, as in libpq). The driver
+ * does not read such an address.
  */
 function socketOf(address: string): { host?: string } {
   const host = decodeURIComponent(new URL(address).hostname);
   return host.startsWith('/') ? { host } : {};
 }
 
-/** int4[], text[] and int8[]. Members arrive as text, like a single int8. */
+/**
+ * The PostgreSQL type ids of int4[], text[] and int8[]. The members of these arrays arrive as text, like a single int8.
+ */
 const ARRAYS = [1007, 1009, 1016];
 
 export function sqlState(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
-// Statement and lock time-outs, deadlocks and a read-only server.
+// SQLSTATE codes for statement and lock time-outs, deadlocks and a read-only server.
 const BUSY = /^(57014|55P03|40P01|40001|25006|53...)$/;
 
-/** Whether the store could not run the statement now. The data is unharmed, and a later attempt may succeed. */
+/**
+ * Returns true when the store could not run the statement now. The data is unharmed, and a later attempt can succeed.
+ */
 export const isUnavailable = (error: unknown): boolean =>
   error instanceof StoreUnreachable || BUSY.test(sqlState(error));
 
-/** Whether to send a repeatable statement again. Not after silence: a second wait would only double the first. */
+/**
+ * Returns true when a repeatable statement should be sent again. After a silent server the answer is false, because a
+ * second wait would only double the first wait.
+ */
 export const mayRepeat = (error: unknown): boolean =>
   error instanceof StoreUnreachable && !WAITED.test(sqlState(error.cause));
 
@@ -107,17 +123,17 @@ export function openDatabase(options: ConnectOptions): Database {
   const { target, direct } = options;
   const shared: postgres.Options<Record<string, postgres.PostgresType>> = {
     max: 1,
-    // The driver's default waits up to 20 s between attempts. A caller needs its 503 now, and an answer soon after
-    // recovery.
+    // The driver's default waits up to 20 s between attempts. A caller needs its 503 now, and an answer soon after the
+    // server is back.
     backoff: () => 0,
-    // Shorter than the caller's wait. Otherwise a connection abandoned during its TLS handshake would stay open,
-    // unused.
+    // The time-out for connecting is shorter than the caller's wait. Otherwise a connection that is given up during its
+    // TLS handshake would stay open and unused.
     connect_timeout: Math.min(5, options.statementTimeout / 1000),
-    // Connections closes idle connections itself.
+    // The class Connections closes old connections itself.
     max_lifetime: null,
     onnotice: () => undefined,
-    // The driver's own look-up of array types does not catch its failure: a backend that ends during it ends the
-    // process. The arrays that we use are known.
+    // The driver's own look-up of array types is switched off, because its failure is not caught. When a backend ends
+    // during that look-up, the failure ends the process. The array types of the gateway are known.
     fetch_types: false,
     types: {
       arrays: { to: 1009, from: ARRAYS, serialize: (value: string) => value, parse: (text: string) => parse(text) },
@@ -140,24 +156,28 @@ export function openDatabase(options: ConnectOptions): Database {
   const listeners = new Set<Listening>();
   const statementOf = openStatements();
   const connections = new Connections(options.connections, connect);
-  // After a refusal, statements fail at once for a moment: more connection attempts do not help a starting server.
+  // After a refusal, all statements fail at once until this time. More connection attempts do not help a server that is
+  // starting.
   let downUntil = 0;
-  /** Milliseconds that a caller waits at most. */
+  /** The most milliseconds that a caller waits for its statement. */
   const limit = options.statementTimeout + GRACE;
 
   const unreachable = (cause: unknown): StoreUnreachable =>
     new StoreUnreachable('the store cannot be reached', { cause });
   const asOurs = (error: unknown): unknown => (UNREACHABLE.test(sqlState(error)) ? unreachable(error) : error);
 
-  /** Fails all waiting statements, and those that arrive within BACKOFF: each would get the same refusal. */
+  /**
+   * Fails all waiting statements, and all statements that arrive within BACKOFF. Each of these statements would get the
+   * same refusal.
+   */
   const down = (error: unknown): void => {
     downUntil = performance.now() + BACKOFF;
     connections.refuse(unreachable(error));
   };
 
   /**
-   * Returns or drops the connection after a failure. It is still good only when the server itself refused the
-   * statement.
+   * Returns a connection to the pool after a failure, or closes the connection. The connection is still good only when
+   * the server itself refused the statement.
    */
   const giveBack = (used: postgres.Sql, error: unknown): void => {
     const state = sqlState(error);
@@ -169,9 +189,9 @@ export function openDatabase(options: ConnectOptions): Database {
   };
 
   /**
-   * A connection, and the milliseconds that remain for the statement. The statement keeps at least a quarter of the
-   * limit and at least a second, but at most half of a short limit. So under lasting overload no statement starts when
-   * its caller is about to time out.
+   * Waits for a connection. Returns the connection and the milliseconds that remain for the statement. At least a
+   * quarter of the limit and at least a second remain, but at most half of a short limit. So under lasting overload, no
+   * statement starts when its caller is about to time out.
    */
   const turn = async (app: string): Promise<readonly [postgres.Sql, number]> => {
     const began = performance.now();
@@ -181,9 +201,11 @@ export function openDatabase(options: ConnectOptions): Database {
   };
 
   /**
-   * A silent server does not end a statement at its time-out either, so the connection is given up half a second later.
-   * The statement may still run afterwards. It cannot be cancelled: the driver's cancel can end the process or hit the
-   * next statement. So whoever repeats a write repeats its idempotency key.
+   * Runs a statement and gives the connection up when no answer comes in time. A silent server does not end a statement
+   * at its time-out, so this function waits half a second longer.
+   *
+   * The statement may still run afterwards. The gateway cannot cancel the statement, because the driver's cancel can
+   * end the process or hit the next statement. So a caller that repeats a write must repeat its idempotency key.
    */
   const inTime = <Row extends object>(used: postgres.Sql, left: number, { text, parameters }: Sent): Promise<Row[]> =>
     new Promise((resolve, reject) => {
@@ -191,14 +213,15 @@ export function openDatabase(options: ConnectOptions): Database {
       let timer: NodeJS.Timeout | undefined;
       let over = false;
       const after = (milliseconds: number, what: () => void): void => {
-        // A busy process may not have read the answer from its socket yet: read it before the time-out counts.
+        // A busy process may not have read the answer from its socket yet. So the process reads the socket once more
+        // before the time-out counts.
         timer = setTimeout(() => setImmediate(() => over || what()), milliseconds);
       };
       const silent = (): void => {
         connections.lose(used, began);
         reject(late(SILENT));
       };
-      // A caller that waited in line gets its error now. The connection counts as silent only after a full limit.
+      // A caller that has waited in line gets its error now. The connection counts as silent only after the full limit.
       const impatient = (): void => {
         reject(late(QUEUED));
         after(limit - left, silent);
@@ -209,7 +232,7 @@ export function openDatabase(options: ConnectOptions): Database {
         clearTimeout(timer);
       };
       const rows = collecting<Row>();
-      // The caller names the row's shape, as with any SQL. A golden schema and the output checks verify it.
+      // The caller names the shape of the row, as with any SQL. A golden schema and the output checks verify the shape.
       const statement = used.unsafe<Row[]>(text, parameters, { prepare });
       statement.forEach(rows.add).then(
         () => {

@@ -1,7 +1,8 @@
 import type { ConnectOptions } from './postgres.ts';
 
 /**
- * The settings of every connection. A pooler has its own connections, and knows three of these (pgbouncer's manual).
+ * The settings of every connection. A pooler has its own connections to the server. A pooler knows only three of these
+ * settings (manual of PgBouncer).
  */
 export const sessionSettings = ({
   name,
@@ -11,24 +12,26 @@ export const sessionSettings = ({
 }: ConnectOptions): Record<string, string | number> => ({
   application_name: name,
   TimeZone: 'UTC',
-  // Views send times as text in this style.
+  // The views send times as text in the ISO style.
   DateStyle: 'ISO',
   ...(direct === undefined && {
     statement_timeout: statementTimeout,
     // The work at a commit (0005_capture.sql) has no other time-out.
     lock_timeout: statementTimeout,
-    // A gateway that is cut off must not keep row locks.
+    // A gateway that is cut off inside a transaction must not keep row locks.
     idle_in_transaction_session_timeout: 30_000,
-    // Over TCP, nor must one that vanishes silently. Seconds until the first probe, seconds between probes, probes.
+    // A gateway that vanishes silently from a TCP connection must not keep row locks either. The values are the seconds
+    // until the first probe, the seconds between probes, and the number of probes.
     tcp_keepalives_idle: 5,
     tcp_keepalives_interval: 2,
     tcp_keepalives_count: 3,
-    // Functions that wait for a lock must see what was committed meanwhile.
+    // Functions that wait for a lock must see the changes that committed during the wait.
     default_transaction_isolation: 'read committed',
-    // Compiling a plan took longer than running it, in every statement measured (an import's by 2.5 s).
+    // JIT compiles the plan of a statement. In every measured statement, compiling took longer than running. For one
+    // statement of an import, compiling took 2.5 s longer.
     jit: 'off',
-    // By default PostgreSQL never prefers a generic plan for arrays, and a plan made for a small table keeps scanning
-    // it.
+    // By default PostgreSQL never prefers a generic plan for statements with arrays. A plan that was made for a small
+    // table also keeps scanning the table after the table has grown.
     ...(keyed === true && { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off' }),
   }),
 });

@@ -1,16 +1,18 @@
 import type { Database } from './postgres.ts';
 
-/** A pool of connections and its statements that have no answer yet. */
+/** A pool of connections, with the number of its statements that have no answer yet. */
 export interface Pool {
   readonly name: string;
   readonly connections: number;
   readonly running: number;
 }
 
-/** Called when a statement starts; the function that it returns is called when the statement ends. */
+/**
+ * A callback for the start of a statement. The callback returns a function that must be called when the statement ends.
+ */
 export type OnStatement = (pool: string) => (failed: boolean) => void;
 
-/** The same database, with a count of its running statements. */
+/** Returns the same database with a count of its running statements. */
 export function watched(
   db: Database,
   { name, connections, onStatement }: { name: string; connections: number; onStatement?: OnStatement | undefined },
@@ -23,7 +25,8 @@ export function watched(
       running--;
       ended?.(failed);
     };
-    // The caller awaits the answer itself. One more promise in the path of each statement would cost measurable time.
+    // The function returns the original promise. One more promise in the path of each statement would cost measurable
+    // time.
     answer.then(
       () => over(false),
       () => over(true),

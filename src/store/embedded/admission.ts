@@ -10,9 +10,12 @@ const MAP = 'gateway';
 const HEAD = '# Written by the gateway at each start.\n';
 
 /**
- * Writes who may connect to the cluster: root, and the user of this process. PostgreSQL asks the kernel who is at the
- * other end of its socket. The closed folder alone does not keep out other processes of the server's user. With `keep`,
- * for a running server, everybody admitted before stays admitted. Returns whether a file changed.
+ * Writes the files that say who can connect to the cluster: root and the user of this process. PostgreSQL asks the
+ * kernel for the user at the other end of its socket. The closed folder alone does not keep out other processes of the
+ * server's user.
+ *
+ * With `keep`, all users that were admitted before stay admitted. A running server needs this. Returns true when a file
+ * changed.
  */
 export function admit(
   cluster: string,
@@ -21,10 +24,11 @@ export function admit(
   const identities = join(cluster, 'pg_ident.conf');
   const us = ourName();
   const names = new Set(['root', ...(us === undefined ? [] : [us]), ...(keep ? admitted(identities) : [])]);
-  // PostgreSQL 15 has no word for "every role": there these are the two roles that a gateway connects as.
+  // PostgreSQL 15 has no keyword for all roles in this file. So the two roles that a gateway connects as are named.
   const roles = binaries.major >= 16 ? ['all'] : ['gateway', 'postgres'];
   const lines = [...names].flatMap((name) => roles.map((role) => `${MAP} "${name}" ${role}\n`));
-  // A user without a name cannot be told from others by name. It is then also the server's user and owns the folder.
+  // A user without a name cannot be told apart from other users by name. In this case the user also runs the server and
+  // owns the folder.
   const method = us === undefined ? 'trust' : `peer map=${MAP}`;
   const changed = [
     replace(identities, HEAD + lines.join(''), account),
@@ -33,7 +37,10 @@ export function admit(
   return changed.includes(true);
 }
 
-/** The user's name as PostgreSQL looks it up. `undefined` in a container whose user has no entry. */
+/**
+ * Returns the name of the current user as PostgreSQL looks it up. Returns `undefined` in a container whose user has no
+ * entry in /etc/passwd.
+ */
 export function ourName(): string | undefined {
   try {
     return userInfo().username;
@@ -42,7 +49,7 @@ export function ourName(): string | undefined {
   }
 }
 
-/** Users admitted at an earlier start. */
+/** Returns the names of the users that were admitted at an earlier start. */
 function admitted(identities: string): string[] {
   const text = read(identities);
   if (text?.startsWith(HEAD) !== true) return [];
@@ -50,8 +57,8 @@ function admitted(identities: string): string[] {
 }
 
 /**
- * Replaces a file by a new one, because the server's user may have put a link in its place. Returns whether they
- * differ.
+ * Replaces a file by a new file. The old file is not written, because the server's user may have put a link in its
+ * place. Returns true when the new text differs from the old text.
  */
 function replace(path: string, text: string, account: Account | undefined): boolean {
   if (read(path) === text) return false;

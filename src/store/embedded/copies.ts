@@ -19,9 +19,9 @@ import { run } from './run.ts';
 import { errorCode } from './unavailable.ts';
 
 /**
- * Makes missing links between the package's libraries, and returns whether all are there. npm packages cannot hold
- * links, so an install script makes them. Where scripts are disabled this function does, unless the folder is
- * read-only.
+ * Makes missing links between the libraries of the npm package. Returns true when all links exist. npm packages cannot
+ * hold links, so an install script usually makes them. Where install scripts are disabled, this function makes the
+ * links, unless the folder is read-only.
  */
 export function linksComplete(native: string): boolean {
   const links: { source: string; target: string }[] = JSON.parse(
@@ -34,7 +34,7 @@ export function linksComplete(native: string): boolean {
       rmSync(path, { force: true });
       symlinkSync(basename(source), path);
     } catch (error) {
-      // Another process may have made the link meanwhile.
+      // Another process may have made the link at the same moment.
       if (errorCode(error) !== 'EEXIST') return false;
     }
   }
@@ -42,8 +42,9 @@ export function linksComplete(native: string): boolean {
 }
 
 /**
- * A copy of the package (`<folder>/native`) that the account can run: in the data folder, else in a public temporary
- * folder. The copy is made under another name and renamed, so it is complete or absent. 60 MB, about 0.1 s.
+ * Returns a copy of the package (`<folder>/native`) that the account can run. The copy is in the data folder, or else
+ * in a public temporary folder. The copy is made under another name and then renamed, so the copy is complete or
+ * absent. A copy has 60 MB and takes about 0.1 s.
  */
 export async function copyForOthers(
   native: string,
@@ -62,8 +63,8 @@ export async function copyForOthers(
       try {
         fill(join(aside, 'native'), native);
         chmodSync(aside, 0o755);
-        // A damaged copy of ours is removed. A folder of another user makes the rename fail; then the next place is
-        // tried.
+        // A damaged copy of this user is removed. If the folder belongs to another user, the rename fails, and the loop
+        // tries the next place.
         if (ours(place, us)) rmSync(place, { recursive: true, force: true });
         renameSync(aside, place);
       } finally {
@@ -77,7 +78,10 @@ export async function copyForOthers(
   return undefined;
 }
 
-/** Whether nobody else can replace our folder in it. Where others may write, this takes the sticky bit. */
+/**
+ * Returns true when no other user can replace our folder in the given folder. If other users can write in the given
+ * folder, it needs the sticky bit.
+ */
 function keeps(folder: string): boolean {
   const stat = statSync(folder, { throwIfNoEntry: false });
   const ours = stat && [0, process.geteuid?.()].includes(stat.uid);
@@ -90,8 +94,8 @@ async function canEnter(folder: string, account: Account | undefined): Promise<b
 }
 
 /**
- * Ours, not writable by others, and with the package's number of bytes, because a cleaner of /tmp may have removed
- * files.
+ * Returns true when the copy belongs to us, is not writable by others, and has as many bytes as the package. A cleaner
+ * of /tmp may have removed files, so the bytes are counted.
  */
 function intact(place: string, native: string, us: number): boolean {
   const copy = join(place, 'native');
@@ -106,7 +110,7 @@ function ours(place: string, us: number): boolean {
 function fill(target: string, native: string): void {
   cpSync(native, target, { recursive: true, verbatimSymlinks: true, filter: needed });
   chmodSync(target, 0o755);
-  // The account must read everything and run the programs, whatever umask the install had.
+  // The account must be able to read all files and run the programs, no matter which umask the install had.
   for (const entry of readdirSync(target, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);
     if (entry.isDirectory()) chmodSync(path, 0o755);
@@ -124,7 +128,7 @@ function bytesIn(folder: string): number {
   return bytes;
 }
 
-/** Static archives only serve to link C programs. */
+/** Returns false for static archives, because they only serve to link C programs. */
 function needed(path: string): boolean {
   return !path.endsWith('.a');
 }

@@ -14,14 +14,14 @@ import { dirname, join } from 'node:path';
 
 import { errorCode, StoreUnavailable } from './unavailable.ts';
 
-/** Where a start reports what it did, and what the operator has to do. */
+/** The callbacks by which a start tells what it did and what the operator must do. */
 export interface Told {
   readonly log: (message: string) => void;
-  /** Absent when the serving process has already warned. */
+  /** Receives warnings. Undefined when the serving process has already given the warnings. */
   readonly warn?: ((message: string) => void) | undefined;
 }
 
-/** Makes the data folder (mode 0700) if absent, and checks that this process may write in it. */
+/** Makes the data folder (mode 0700) if it does not exist. Checks that this process may write in the folder. */
 export function prepareDataDir(dataDir: string): void {
   try {
     makeFolder(dataDir);
@@ -34,26 +34,27 @@ export function prepareDataDir(dataDir: string): void {
   }
 }
 
-/** Makes one folder after the other, because Node's own recursive mkdir never ends below /proc. */
+/** Makes a folder and its parents one after the other. Node's own recursive mkdir never ends below /proc. */
 export function makeFolder(folder: string): void {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
   makeFolder(dirname(folder));
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
-    if (errorCode(error) !== 'EEXIST' || !statSync(folder).isDirectory()) throw error; // else another process made it
+    // EEXIST for an existing folder means that another process has just made the folder.
+    if (errorCode(error) !== 'EEXIST' || !statSync(folder).isDirectory()) throw error;
   }
 }
 
-/** Everything that a gateway makes in its data folder. */
+/** The names of all files and folders that a gateway makes in its data folder. */
 const MADE =
   /^(postgres|postgres\.(lock|holders|running|log|log\.1|init-[0-9a-f]{12})|postgres-[a-z0-9]+-\d[\w.-]*|keys(\.[0-9a-f]{12})?|demo-token\.json)$/;
-/** Files that nobody else may read. */
+/** The files that no other user may read. */
 const SECRET = ['keys', 'demo-token.json', 'postgres.log', 'postgres.log.1'];
 
 /**
- * Closes the data folder and its secret files to other users, and logs it. A folder with foreign files stays open,
- * because others may need those files. `mode` is the most that the folder may have.
+ * Closes the data folder and its secret files to other users, and logs the change. A folder with foreign files stays
+ * open, because other users may need these files. `mode` holds the most permission bits that the folder may have.
  */
 export function closeToOthers(dataDir: string, { log, warn }: Told, mode = 0o700): void {
   const folder = realpathSync(dataDir);
@@ -76,13 +77,17 @@ export function closeToOthers(dataDir: string, { log, warn }: Told, mode = 0o700
   }
 }
 
-/** Removes the bits beyond `mode` and returns whether there were any. Skips links and what belongs to another user. */
+/**
+ * Removes the permission bits that are not in `mode`. Returns true when there were any. Skips links and files of other
+ * users.
+ */
 function restrict(path: string, mode: number): boolean {
   let fd: number;
   try {
     fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch {
-    return false; // absent, a link, or closed to us: not a file that we made
+    // The path is absent, is a link, or is closed to us. So the path is not a file that the gateway made.
+    return false;
   }
   try {
     const stat = fstatSync(fd);

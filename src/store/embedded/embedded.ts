@@ -15,41 +15,44 @@ import { watch } from './watch.ts';
 
 export { StoreUnavailable } from './unavailable.ts';
 
-/** A PostgreSQL that the gateway runs itself, reached over a socket in its data folder. */
+/** A PostgreSQL that the gateway runs itself. The gateway reaches it over a socket in the data folder. */
 export interface EmbeddedStore {
-  /** Folder of the socket, valid in this process only: a long path is named by a descriptor. */
+  /**
+   * The folder of the socket. A long path is replaced by a path through a file descriptor, so the folder is valid in
+   * this process only.
+   */
   readonly host: string;
   readonly port: number;
   readonly database: 'gateway';
-  /** Owner of the database, not a superuser. */
+  /** The role that owns the database. The role is not a superuser. */
   readonly username: string;
-  /** The server's version, such as `18.4`. */
+  /** The version of the server, such as `18.4`. */
   readonly version: string;
-  /** `embedded`: binaries of the npm package. `path`: of this machine. */
+  /** The source of the programs. `embedded` means the npm package, and `path` means a PostgreSQL of this machine. */
   readonly origin: 'embedded' | 'path';
-  /** Whether another gateway process had started the server. */
+  /** True when another gateway process had started the server. */
   readonly adopted: boolean;
-  /** Releases the server. The last gateway process to do so stops it. */
+  /** Releases the server. The last gateway process that releases the server also stops it. */
   stop(): Promise<void>;
 }
 
 export interface EmbeddedOptions extends Told {
   readonly dataDir: string;
-  /** Forces where the binaries come from. */
+  /** Forces the source of the PostgreSQL programs. */
   readonly binaries?: 'embedded' | 'path';
 }
 
 const database = 'gateway';
 
-/** Longest path of a socket, without the terminating zero. */
+/** The longest path of a socket in bytes, without the terminating zero. */
 const socketPathLimit = 107;
 
-/** Seconds that one process waits for another's initdb, start or stop. */
+/** Seconds that one process waits for the initdb, the start or the stop of another process. */
 const patience = 150;
 
 /**
- * Opens the store in `<dataDir>/postgres`: makes the cluster at the first start, then adopts a running server or starts
- * one. Any number of processes may do so at once. Throws StoreUnavailable.
+ * Opens the store in `<dataDir>/postgres`. The first start makes the cluster. Then the function adopts a running server
+ * or starts a server. Any number of processes can call the function at the same time. Throws StoreUnavailable.
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedStore> {
   if (process.platform !== 'linux') {
@@ -68,7 +71,7 @@ async function open(
   const cluster = join(dataDir, 'postgres');
   const account = accountFor(cluster);
   const binaries = await findBinaries({ dataDir, account, want, log });
-  // When the data folder holds a copy of the programs, the server's user must be able to enter it.
+  // When the data folder holds a copy of the programs, the server's user must be able to enter the folder.
   closeToOthers(dataDir, { log, warn }, binaries.bin.startsWith(`${dataDir}/`) ? 0o711 : 0o700);
   warnOfSharedUser(cluster, account, warn);
   if (!clusterExists(cluster, binaries)) {
@@ -112,7 +115,10 @@ async function open(
   }
 }
 
-/** PostgreSQL keeps other processes of its user off the socket, but cannot keep them off its files. */
+/**
+ * Warns when PostgreSQL runs as the user nobody. PostgreSQL keeps other processes of this user off the socket, but
+ * cannot keep them off the database files.
+ */
 function warnOfSharedUser(cluster: string, account: Account | undefined, warn: Told['warn']): void {
   if ((account?.name ?? ourName()) !== 'nobody') return;
   const fix = account
@@ -124,7 +130,10 @@ function warnOfSharedUser(cluster: string, account: Account | undefined, warn: T
   );
 }
 
-/** A socket's path must be short. A descriptor of ours names a folder in few bytes, however deep the folder is. */
+/**
+ * Returns a short path to the socket folder, because the path of a socket must be short. A file descriptor names any
+ * folder in few bytes, no matter how deep the folder is.
+ */
 function socketFolder(cluster: string): { host: string; close(): void } {
   const path = join(cluster, `.s.PGSQL.${port}`);
   if (Buffer.byteLength(path) <= socketPathLimit) return { host: cluster, close: () => undefined };
@@ -142,7 +151,9 @@ async function stopUnlessHeld(dataDir: string, cluster: string, log: (message: s
   }
 }
 
-/** Only one process at a time makes, starts or stops the server of a data folder. */
+/**
+ * Runs an action under the lock of the data folder. So only one process at a time makes, starts or stops the server.
+ */
 async function alone<T>(dataDir: string, action: (guard: Lock) => Promise<T>): Promise<T> {
   const path = join(dataDir, 'postgres.lock');
   const guard = await lock(path, 'exclusive', patience);
@@ -159,7 +170,7 @@ async function alone<T>(dataDir: string, action: (guard: Lock) => Promise<T>): P
   }
 }
 
-/** Counts this process among the users of the server, until the process ends. */
+/** Counts this process among the users of the server until the process ends. */
 async function hold(dataDir: string): Promise<Lock> {
   const path = join(dataDir, 'postgres.holders');
   const holder = await lock(path, 'shared', patience);
@@ -167,7 +178,10 @@ async function hold(dataDir: string): Promise<Lock> {
   throw new StoreUnavailable(`The lock ${path} is held by a program that is not the gateway: stop that program.`);
 }
 
-/** Makes role and database if a first start was cut short. Returns the server's version. */
+/**
+ * Makes the role and the database if they do not exist, for example after an interrupted first start. Returns the
+ * server's version.
+ */
 async function ensureDatabase(host: string): Promise<string> {
   const sql = postgres({
     host,

@@ -11,9 +11,9 @@ export interface Account {
 }
 
 /**
- * The user to switch to; `undefined` to run as the current user. PostgreSQL refuses to run as root, and initdb refuses
- * a uid without an entry in /etc/passwd. So root switches to the owner of the cluster, else to `postgres`, else to
- * `nobody`.
+ * Returns the user that PostgreSQL must run as, or `undefined` for the current user. PostgreSQL refuses to run as root.
+ * initdb refuses a uid without an entry in /etc/passwd. So root switches to the owner of the cluster, or else to
+ * `postgres`, or else to `nobody`.
  */
 export function accountFor(cluster: string): Account | undefined {
   const owner = ownerOf(cluster);
@@ -41,7 +41,7 @@ export function accountFor(cluster: string): Account | undefined {
   return account;
 }
 
-/** Gives a folder, and with `deep` everything in it, to the account. */
+/** Gives a folder to the account. With `deep`, also gives everything in the folder. */
 export function hand(folder: string, account: Account, { deep = false } = {}): void {
   try {
     if (deep) {

@@ -4,7 +4,8 @@ import { run } from './run.ts';
 import { errorCode, StoreUnavailable } from './unavailable.ts';
 
 /**
- * A kernel lock on a file. It ends with `release`, or with the last process that inherited `fd`, so none is left over.
+ * A kernel lock on a file. The lock ends with `release`, or when the last process that inherited `fd` ends. So no lock
+ * is ever left over.
  */
 export interface Lock {
   readonly fd: number;
@@ -14,9 +15,11 @@ export interface Lock {
 const conflict = 75;
 
 /**
- * Takes flock(2) on a file, or returns undefined after `seconds`. Node has no flock, so the program `flock`
- * (util-linux) takes it on our descriptor. The lock belongs to the open file, so it stays when that program ends.
- * Measured: 5 ms. It also works between containers that share a folder, where process ids mean nothing.
+ * Takes flock(2) on a file. Returns undefined when the lock is not free within `seconds`. Node has no flock, so the
+ * program `flock` (util-linux) takes the lock on our file descriptor. The lock belongs to the open file, so it stays
+ * when that program ends. The call takes 5 ms (measured).
+ *
+ * The lock also works between containers that share a folder. Process ids mean nothing there.
  */
 export async function lock(path: string, mode: 'shared' | 'exclusive', seconds: number): Promise<Lock | undefined> {
   const fd = openLockFile(path);
@@ -42,7 +45,8 @@ export async function lock(path: string, mode: 'shared' | 'exclusive', seconds: 
 
 function openLockFile(path: string): number {
   try {
-    // Opened for reading: that is enough for flock, and a later run as another user can still open root's file.
+    // The file is opened only for reading, which is enough for flock. A later run as another user can still open root's
+    // file.
     return openSync(path, constants.O_RDONLY | constants.O_CREAT, 0o644);
   } catch (error) {
     throw new StoreUnavailable(

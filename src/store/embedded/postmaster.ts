@@ -10,10 +10,13 @@ import { type Lock, lock } from './locks.ts';
 import { anywhere, programEnvironment } from './run.ts';
 import { errorCode, StoreUnavailable } from './unavailable.ts';
 
-/** Only names the socket: the server listens on no network. */
+/** The port only names the socket. The server listens on no network. */
 export const port = 5432;
 
-/** In seconds. A start may replay a long write-ahead log after a crash; leftover processes end within moments. */
+/**
+ * Three limits in seconds. A start may replay a long write-ahead log after a crash. Leftover processes end within
+ * moments.
+ */
 const startLimit = 120;
 const leftoverLimit = 10;
 const stopLimit = 10;
@@ -23,7 +26,7 @@ const settings = {
   unix_socket_directories: '.',
   unix_socket_permissions: '0700',
   port: String(port),
-  // These files say who may connect (admission.ts), whatever postgresql.conf names.
+  // The two files that say who can connect (admission.ts). These settings override the names in postgresql.conf.
   hba_file: `${inheritedFolder}/pg_hba.conf`,
   ident_file: `${inheritedFolder}/pg_ident.conf`,
   cluster_name: 'gateway',
@@ -35,8 +38,8 @@ const settings = {
   jit: 'off',
   timezone: 'UTC',
   log_timezone: 'UTC',
-  // Only the server's own events. The gateway reports failed statements, because their text and details may hold
-  // personal data.
+  // PostgreSQL logs only events of the server itself. The gateway reports failed statements, because their text and
+  // details can hold personal data.
   logging_collector: 'off',
   log_min_messages: 'log',
   log_min_error_statement: 'panic',
@@ -45,9 +48,9 @@ const settings = {
 };
 
 /**
- * Adopts the running postmaster of this cluster or starts one. Returns when it accepts connections. The caller holds
- * the lock of the data folder. Every PostgreSQL process inherits a kernel lock (`postgres.running`), which shows
- * whether any still runs.
+ * Adopts the running postmaster of this cluster or starts a new one. Returns when the server accepts connections. The
+ * caller holds the lock of the data folder. Every PostgreSQL process inherits a kernel lock (`postgres.running`). The
+ * lock shows whether any of these processes still runs.
  */
 export async function startOrAdopt(
   cluster: string,
@@ -78,7 +81,10 @@ export async function startOrAdopt(
   }
 }
 
-/** Sends SIGINT, which closes connections and writes a checkpoint, and SIGQUIT ten seconds later. */
+/**
+ * Stops the server. SIGINT closes the connections and writes a checkpoint. If the server still runs ten seconds later,
+ * it gets SIGQUIT.
+ */
 export async function stopPostmaster(cluster: string, log: (message: string) => void): Promise<void> {
   const pid = livingPostmaster(cluster);
   if (pid === undefined) return;
@@ -91,13 +97,16 @@ export async function stopPostmaster(cluster: string, log: (message: string) => 
   }
 }
 
-/** Makes the running server read again who may connect. This applies to new connections. */
+/** Makes the running server read again who can connect. The change applies to new connections. */
 export function reload(cluster: string): void {
   const pid = livingPostmaster(cluster);
   if (pid !== undefined) send(pid, 'SIGHUP');
 }
 
-/** Starts a server. False when leftovers of an earlier one, which end by themselves, were in the way. */
+/**
+ * Starts a server. Returns false when leftover processes of an earlier server were in the way. The leftover processes
+ * end by themselves.
+ */
 async function start(
   cluster: string,
   options: { binaries: Binaries; account: Account | undefined; mark: Lock; log: (message: string) => void },
@@ -112,8 +121,8 @@ async function start(
   const child = spawn(join(binaries.bin, 'postgres'), ['-D', inheritedFolder, ...args], {
     cwd: anywhere,
     env: programEnvironment(),
-    // A process group of its own, so that Ctrl-C in our terminal does not reach it: the gateway stops it in its own
-    // order.
+    // PostgreSQL gets a separate process group, so that Ctrl-C in our terminal does not reach PostgreSQL. The gateway
+    // stops PostgreSQL at the right point of its own shutdown.
     detached: true,
     stdio: ['ignore', output, output, mark.fd, folder],
     ...(account && { uid: account.uid, gid: account.gid }),
@@ -140,7 +149,7 @@ async function start(
   );
 }
 
-/** Waits for "ready" in postmaster.pid. False when `lives` turns false first. */
+/** Waits until the file postmaster.pid says "ready". Returns false when `lives` turns false first. */
 async function ready(
   cluster: string,
   pid: number,
@@ -168,16 +177,16 @@ async function ready(
   return false;
 }
 
-/** The process id of this cluster's living postmaster. */
+/** Returns the process id of this cluster's running postmaster, or undefined when none runs. */
 export function livingPostmaster(cluster: string): number | undefined {
   const pid = pidFile(cluster)?.pid;
   return pid !== undefined && alive(pid, cluster) ? pid : undefined;
 }
 
 /**
- * Whether the process is a PostgreSQL of this cluster, and not a later process with the same id. Its working folder is
- * the cluster. A container's root may not read the working folder of another user's process; there name and owner
- * decide.
+ * Returns true when the process is a PostgreSQL of this cluster. A later process with the same id must not count, so
+ * the working folder of the process must be the cluster. In a container, root cannot always read the working folder of
+ * another user's process. Then only the program's name and the owner decide.
  */
 function alive(pid: number, cluster: string): boolean {
   try {
@@ -190,8 +199,8 @@ function alive(pid: number, cluster: string): boolean {
 }
 
 /**
- * Removes the files of an earlier postmaster. Its process id may belong to another program by now, which PostgreSQL
- * would take for a running server. The caller holds the kernel lock, so none of the cluster's processes lives.
+ * Removes the files of an earlier postmaster. Another program may have its process id now, and PostgreSQL would take
+ * that program for a running server. The caller holds the kernel lock, so no process of the cluster is alive.
  */
 function sweep(cluster: string): void {
   for (const name of ['postmaster.pid', `.s.PGSQL.${port}.lock`]) rmSync(join(cluster, name), { force: true });
@@ -216,7 +225,7 @@ function send(pid: number, signal: 'SIGINT' | 'SIGQUIT' | 'SIGHUP'): void {
   }
 }
 
-/** Keeps one old log of 4 MB. Returns the offset where new entries start. */
+/** Renames a log of 4 MB or more and keeps only one old log. Returns the offset at which new log entries start. */
 function rotate(path: string): number {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   if (size < 4 << 20) return size;

@@ -2,12 +2,13 @@ import { spawn } from 'node:child_process';
 
 import type { Account } from './identity.ts';
 
-/** Programs start in `/`, which exists for every user. */
+/** The folder in which programs start. `/` exists for every user. */
 export const anywhere = '/';
 
 /**
- * What PostgreSQL may see of our environment: the variables of the loader and of libfaketime. It gets no secrets, and
- * no PG*, which would redirect it. Messages are in English, because the gateway reads some of them.
+ * Returns the environment of the programs. The environment holds only variables of the loader and of libfaketime.
+ * Secrets are left out. PG* variables are left out too, because they would redirect PostgreSQL. Messages are in
+ * English, because the gateway reads some of them.
  */
 export function programEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => /^(PATH|LD_|FAKETIME|DONT_FAKE|NO_FAKE)/.test(name));
@@ -15,13 +16,16 @@ export function programEnvironment(): NodeJS.ProcessEnv {
 }
 
 export interface Outcome {
-  /** Exit status; undefined when the program could not be started or was killed. */
+  /** The exit status of the program. Undefined when the program could not start or was killed. */
   readonly status: number | undefined;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Runs a program to its end, as `account` if given. `inherit` become its descriptors 3, 4, … */
+/**
+ * Runs a program to its end, as `account` if given. The file descriptors in `inherit` become 3, 4 and so on in the
+ * program.
+ */
 export function run(
   program: string,
   args: readonly string[],
@@ -47,7 +51,7 @@ export function run(
       child.once('error', failed);
       child.once('close', (status) => resolve({ status: status ?? undefined, stdout, stderr }));
     } catch (error) {
-      // Node throws when it cannot switch to the account: a user namespace may have one user only.
+      // Node throws when it cannot switch to the account. For example, a user namespace can have only one user.
       failed(error);
     }
   });

@@ -1,11 +1,11 @@
 import { errorCode, StoreUnavailable } from './unavailable.ts';
 
-/** Milliseconds between checks, and after a failed restart. */
+/** Milliseconds between two checks (`interval`) and after a failed restart (`rest`). */
 const interval = 500;
 const rest = 5000;
 
 /**
- * Watches a server that may be killed from outside, for example by the out-of-memory killer, and starts it again with
+ * Watches a server that something outside can kill, for example the out-of-memory killer. Starts the server again with
  * `revive`. The returned function ends the watch and waits for a running restart. The timer keeps no process alive.
  */
 export function watch(options: {

@@ -1,7 +1,9 @@
--- The stored data of the support platform, which the gateway reads. Every table's key begins with (tenant, site).
--- (tenant, site) is the isolation boundary. On a sharded PostgreSQL, tenant is the distribution column.
--- Public ids are <prefix>_{tenant}_{site}_{id}. Native ids count for each (tenant, site), so that no id, order or
--- cursor depends on the data of other organizations.
+-- The tables of schema platform hold the data of the support platform. The gateway reads these tables. The key of every
+-- table begins with (tenant, site): the organization and its website. The pair (tenant, site) is the isolation
+-- boundary. On a sharded PostgreSQL, tenant is the distribution column.
+--
+-- A public id has the form <prefix>_{tenant}_{site}_{id}. Each pair (tenant, site) counts its own native ids. So no id,
+-- order or cursor depends on the data of another organization.
 CREATE SCHEMA platform;
 
 CREATE TABLE platform.organization (
@@ -22,7 +24,7 @@ CREATE TABLE platform.website (
   UNIQUE (tenant, external_id)
 );
 
--- The last native id that a kind of record has on a site. Site 0 is the organization itself.
+-- The last native id of each kind of record on a website. Site 0 stands for the organization itself.
 CREATE TABLE platform.native_id (
   tenant bigint NOT NULL,
   site   bigint NOT NULL,
@@ -31,8 +33,9 @@ CREATE TABLE platform.native_id (
   PRIMARY KEY (tenant, site, kind)
 );
 
--- Reserves n consecutive native ids. Returns the last id before them: the ids are result + 1 .. result + n.
--- PL/pgSQL keeps the plan; a function in SQL is planned at each call.
+-- Reserves n consecutive native ids. Returns the last id before the reserved ids. The reserved ids are result + 1 to
+-- result + n. The function is in PL/pgSQL because PL/pgSQL keeps the plan. PostgreSQL plans a function in SQL again at
+-- each call.
 CREATE FUNCTION platform.reserve_ids(p_tenant bigint, p_site bigint, p_kind text, n bigint) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -73,8 +76,8 @@ CREATE TABLE platform.team (
   FOREIGN KEY (tenant, site) REFERENCES platform.website ON DELETE CASCADE
 );
 
--- One row for each website that an operator works on. The native id counts for the organization (site 0), so that one
--- person has the same last part in opr_ on every website.
+-- An operator has one row for each website that the operator works on. The organization (site 0) counts the native ids
+-- of operators. So the public ids of one person (opr_…) end in the same number on every website.
 CREATE TABLE platform.operator (
   tenant bigint NOT NULL, site bigint NOT NULL, id bigint NOT NULL,
   external_id text NOT NULL,
@@ -104,7 +107,8 @@ CREATE TABLE platform.contact (
   UNIQUE (tenant, external_id),
   FOREIGN KEY (tenant, site) REFERENCES platform.website ON DELETE CASCADE
 );
--- A search by prefix is LIKE 'prefix%'. text_pattern_ops serves LIKE under every collation of the database.
+-- A search by prefix is LIKE 'prefix%'. An index with text_pattern_ops serves LIKE under every collation of the
+-- database.
 CREATE INDEX contact_name   ON platform.contact (tenant, site, name   text_pattern_ops) WHERE NOT deleted;
 CREATE INDEX contact_email  ON platform.contact (tenant, site, email  text_pattern_ops) WHERE NOT deleted;
 CREATE INDEX contact_mobile ON platform.contact (tenant, site, mobile text_pattern_ops) WHERE NOT deleted;
@@ -122,7 +126,7 @@ CREATE TABLE platform.visitor (
   FOREIGN KEY (tenant, site) REFERENCES platform.website ON DELETE CASCADE
 );
 
--- Active links only. The end of a link deletes its row.
+-- The table holds only active links between visitors and contacts. When a link ends, its row is deleted.
 CREATE TABLE platform.visitor_contact (
   tenant bigint NOT NULL, site bigint NOT NULL,
   visitor_id bigint NOT NULL, contact_id bigint NOT NULL,
@@ -146,20 +150,27 @@ CREATE TABLE platform.conversation (
   updated_at timestamptz NOT NULL,
   first_response_at timestamptz,
   closed_at timestamptz,
-  -- Derived from messages and ai_results by platform.refresh_totals; never written by hand.
-  message_count integer NOT NULL DEFAULT 0,            -- public messages
-  visitor_messages integer NOT NULL DEFAULT 0,         -- public, by author
+  -- platform.refresh_totals computes the columns from here on. The totals come from the messages and AI results of the
+  -- conversation. Nobody writes these columns by hand.
+  message_count integer NOT NULL DEFAULT 0,            -- number of public messages of all authors
+  visitor_messages integer NOT NULL DEFAULT 0,         -- number of public messages of visitors
   bot_messages integer NOT NULL DEFAULT 0,
   operator_messages integer NOT NULL DEFAULT 0,
-  last_message_at timestamptz,                         -- public
-  first_visitor_at timestamptz,                        -- public
-  first_reply_at timestamptz,                          -- first public non-visitor message after first_visitor_at
-  first_operator_reply_at timestamptz,                 -- the same, operators only
-  response_seconds double precision NOT NULL DEFAULT 0, -- sum of waits: visitor message to the next reply
+  last_message_at timestamptz,                         -- time of the last public message
+  first_visitor_at timestamptz,                        -- time of the first public message of a visitor
+  -- The time of the first public reply after first_visitor_at. Any author except a visitor counts.
+  first_reply_at timestamptz,
+  -- The time of the first public reply of an operator after first_visitor_at.
+  first_operator_reply_at timestamptz,
+  -- The sum of all waiting times in seconds. A waiting time runs from a visitor's message to the next reply.
+  response_seconds double precision NOT NULL DEFAULT 0,
   response_count integer NOT NULL DEFAULT 0,
-  ai_involved boolean NOT NULL DEFAULT false,          -- a message with ai_generated, or an ai_result
-  ai_customer_facing boolean NOT NULL DEFAULT false,   -- a public message with ai_generated
-  ai_escalated boolean NOT NULL DEFAULT false,         -- AI evidence, then an operator's public message after it
+  -- True if the conversation has a message with ai_generated or a row in platform.ai_result.
+  ai_involved boolean NOT NULL DEFAULT false,
+  -- True if the conversation has a public message with ai_generated.
+  ai_customer_facing boolean NOT NULL DEFAULT false,
+  -- True if an operator wrote a public message after the AI took part.
+  ai_escalated boolean NOT NULL DEFAULT false,
   PRIMARY KEY (tenant, site, id),
   UNIQUE (tenant, external_id),
   FOREIGN KEY (tenant, site) REFERENCES platform.website ON DELETE CASCADE,
@@ -195,7 +206,8 @@ CREATE TABLE platform.ai_feature (
   type text NOT NULL,
   enabled boolean NOT NULL DEFAULT true,
   versions integer[] NOT NULL,
-  active_version integer CHECK (active_version >= 1),  -- the latest active one; null: none, the feature is not listed
+  -- The latest active version. Null means that the feature has no active version and is not listed.
+  active_version integer CHECK (active_version >= 1),
   PRIMARY KEY (tenant, site, id),
   UNIQUE (tenant, external_id),
   FOREIGN KEY (tenant, site) REFERENCES platform.website ON DELETE CASCADE
@@ -206,10 +218,11 @@ CREATE TABLE platform.message (
   external_id text NOT NULL,
   conversation_id bigint NOT NULL,
   author_type text NOT NULL CHECK (author_type IN ('visitor', 'operator', 'bot', 'system')),
-  author_id bigint,                                    -- a visitor if author_type is visitor, else an operator
+  -- The native id of the author. The author is a visitor if author_type is visitor, otherwise an operator.
+  author_id bigint,
   visibility text NOT NULL CHECK (visibility IN ('public', 'internal')),
   kind text NOT NULL,
-  text text,                                           -- plain text; HTML is converted on the way in
+  text text,                                           -- plain text; the import converts HTML to plain text
   language text,
   created_at timestamptz NOT NULL,
   edited_at timestamptz,
@@ -218,7 +231,7 @@ CREATE TABLE platform.message (
   ai_generated boolean NOT NULL DEFAULT false,
   ai_feature_id bigint,
   redacted boolean NOT NULL DEFAULT false,
-  attachment_count integer NOT NULL DEFAULT 0,         -- kept by a trigger on platform.file
+  attachment_count integer NOT NULL DEFAULT 0,         -- a trigger on platform.file updates this count
   PRIMARY KEY (tenant, site, id),
   UNIQUE (tenant, external_id),
   FOREIGN KEY (tenant, site, conversation_id) REFERENCES platform.conversation ON DELETE CASCADE
@@ -246,7 +259,7 @@ CREATE TABLE platform.file (
 CREATE INDEX file_message ON platform.file (tenant, site, message_id, id);
 CREATE INDEX file_conversation ON platform.file (tenant, site, conversation_id);
 
--- Content in pieces of 65,536 bytes; the last one may be shorter. One row is one chunk of the API.
+-- The content of a file in pieces of 65,536 bytes. The last piece can be shorter. One row is one chunk in the API.
 CREATE TABLE platform.file_chunk (
   tenant bigint NOT NULL, site bigint NOT NULL,
   file_id bigint NOT NULL, chunk integer NOT NULL,
@@ -254,7 +267,7 @@ CREATE TABLE platform.file_chunk (
   PRIMARY KEY (tenant, site, file_id, chunk),
   FOREIGN KEY (tenant, site, file_id) REFERENCES platform.file ON DELETE CASCADE
 );
--- PostgreSQL 15 has no STORAGE in CREATE TABLE.
+-- This ALTER TABLE is needed because CREATE TABLE of PostgreSQL 15 does not accept STORAGE.
 ALTER TABLE platform.file_chunk ALTER COLUMN bytes SET STORAGE EXTERNAL;
 
 CREATE TABLE platform.note (
@@ -288,7 +301,7 @@ CREATE INDEX disposition_value ON platform.disposition (tenant, site, value);
 CREATE TABLE platform.saved_response (
   tenant bigint NOT NULL, site bigint NOT NULL, id bigint NOT NULL,
   external_id text NOT NULL,
-  language text NOT NULL,                              -- canonical RFC 5646 tag
+  language text NOT NULL,                              -- a language tag in the canonical form of RFC 5646
   label text NOT NULL,
   content text NOT NULL,
   category_name text NOT NULL,

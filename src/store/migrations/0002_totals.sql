@@ -1,16 +1,19 @@
--- Totals of a conversation and of a message are derived data. Triggers keep them in the transaction of the change, so
--- that the counts are right whatever writes: import, connector, reviewed write or SQL.
+-- The totals of a conversation and of a message are derived data. Triggers compute the totals again in the transaction
+-- that changes the data. So the totals are right after an import, a connector's change, a reviewed write or plain SQL.
 
--- Counts the totals of a set of conversations again. Three parallel arrays name the set.
+-- Computes the totals of a set of conversations again. The three arrays have the same length and name the conversations
+-- by tenant, site and id.
 CREATE FUNCTION platform.refresh_totals(tenants bigint[], sites bigint[], conversations bigint[]) RETURNS void
 LANGUAGE sql AS $$
-  -- Two writers of one conversation take turns, in one order. The second counts what the first has written.
+  -- Two writers of the same conversation take turns. All writers lock conversations in the same order, so that no
+  -- deadlock occurs. The second writer also counts the messages of the first writer.
   SELECT FROM platform.conversation c
     JOIN (SELECT DISTINCT * FROM unnest(tenants, sites, conversations) AS t (tenant, site, id)) t
       ON c.tenant = t.tenant AND c.site = t.site AND c.id = t.id
    ORDER BY c.tenant, c.site, c.id FOR NO KEY UPDATE OF c;
 
-  -- One pass without a join between derived sets. The planner does not know their size and would use nested loops.
+  -- The query makes one pass and does not join derived sets. The planner does not know the size of a derived set and
+  -- would use nested loops.
   WITH touched AS (
     SELECT DISTINCT * FROM unnest(tenants, sites, conversations) AS t (tenant, site, id)
   ), ordered AS (
@@ -52,7 +55,7 @@ LANGUAGE sql AS $$
     response_seconds = n.response_seconds, response_count = n.response_count,
     ai_customer_facing = n.ai_public,
     ai_involved = n.ai_message OR s.recorded,
-    -- An AI record without an AI message counts as evidence from the conversation's start.
+    -- If a conversation has an AI result but no AI message, the AI evidence counts from the start of the conversation.
     ai_escalated = coalesce(n.last_operator_at > CASE WHEN n.ai_message THEN n.first_ai_at WHEN s.recorded THEN c.created_at END, false)
   FROM totals n
   CROSS JOIN LATERAL (
@@ -104,7 +107,8 @@ CREATE TRIGGER file_inserted AFTER INSERT ON platform.file REFERENCING NEW TABLE
 CREATE TRIGGER file_deleted AFTER DELETE ON platform.file REFERENCING OLD TABLE AS rows
   FOR EACH STATEMENT EXECUTE FUNCTION platform.files_changed();
 
--- An import can attach a file to another message. Both messages are counted again.
+-- An import can attach a file to another message. Then this function counts the attachments of the old message and of
+-- the new message again.
 CREATE FUNCTION platform.files_moved() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE platform.message m SET attachment_count = (

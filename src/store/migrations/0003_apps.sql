@@ -1,4 +1,5 @@
--- Who may call the gateway: apps, installations, credentials and tokens, and what proves an authority.
+-- The tables of apps, installations, credentials and tokens say who can call the gateway. The functions in this file
+-- prove the authority of a caller.
 CREATE SCHEMA gateway;
 
 CREATE TABLE gateway.app (
@@ -16,7 +17,8 @@ CREATE TABLE gateway.installation (
   created_at timestamptz NOT NULL DEFAULT now()
 );
 
--- Restrictions hold public ids. Null means unrestricted in that dimension. An empty array permits nothing.
+-- The restrictions channel_ids, team_ids and subsite_ids hold public ids. Null means that the credential is
+-- unrestricted in that dimension. An empty array permits nothing.
 CREATE TABLE gateway.credential (
   id text PRIMARY KEY CHECK (id ~ '^crd_[a-f0-9]{32}$'),
   installation_id text NOT NULL REFERENCES gateway.installation ON DELETE CASCADE,
@@ -38,7 +40,7 @@ CREATE TABLE gateway.credential (
 );
 CREATE INDEX credential_installation ON gateway.credential (installation_id);
 
--- Every change of a credential raises its revision, whatever makes the change.
+-- Each change of a credential raises its revision, no matter which statement makes the change.
 CREATE FUNCTION gateway.credential_changed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   NEW.revision := OLD.revision + 1;
@@ -48,7 +50,8 @@ END $$;
 CREATE TRIGGER credential_changed BEFORE UPDATE ON gateway.credential FOR EACH ROW
   WHEN (OLD.* IS DISTINCT FROM NEW.*) EXECUTE FUNCTION gateway.credential_changed();
 
--- A deleted website is no longer granted. The higher revision tells everybody who remembers the credential.
+-- A deleted website is removed from all credentials. The change raises the revision of each credential. So a process
+-- that remembers an old revision notices the change.
 CREATE FUNCTION gateway.website_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE gateway.credential c SET sites = array_remove(c.sites, OLD.site)
@@ -59,14 +62,14 @@ END $$;
 CREATE TRIGGER website_deleted AFTER DELETE ON platform.website FOR EACH ROW
   EXECUTE FUNCTION gateway.website_deleted();
 
--- Bearer tokens, as SHA-256 digests only. An access token narrows its credential: it may do what both the token and the
--- credential hold. credential_id is no foreign key, because a foreign key would share-lock the credential's row at
--- every new token.
+-- The table stores only SHA-256 digests of bearer tokens. An access token narrows its credential. The token can do only
+-- things that both the token and the credential permit. credential_id is no foreign key, because a foreign key
+-- share-locks the row of the credential at every new token.
 CREATE TABLE gateway.token (
   digest bytea PRIMARY KEY CHECK (length(digest) = 32),
   credential_id text NOT NULL,
   kind text NOT NULL,
-  expires_at timestamptz,                              -- null: ends with its credential
+  expires_at timestamptz,                              -- null: the token ends with its credential
   revoked_at timestamptz,
   created_at timestamptz NOT NULL DEFAULT now(),
   audience text CHECK (audience IN ('rest', 'mcp', 'a2a')),
@@ -81,10 +84,12 @@ CREATE TABLE gateway.token (
 CREATE INDEX token_credential ON gateway.token (credential_id);
 CREATE INDEX token_consent ON gateway.token (consent_id) WHERE consent_id IS NOT NULL;
 CREATE INDEX token_expiry ON gateway.token (expires_at) WHERE kind = 'access';
--- A client's own tokens, newest first, for its rate of 60 a minute (src/store/sign-in/oauth.ts).
+-- The index serves the limit of 60 access tokens a minute that a client gets without a consent
+-- (src/store/sign-in/oauth.ts).
 CREATE INDEX token_minted ON gateway.token (credential_id, created_at) WHERE kind = 'access' AND consent_id IS NULL;
 
--- In place of the cascade of a foreign key.
+-- Deletes the tokens of a deleted credential. A foreign key with a cascade would also delete the tokens, but
+-- credential_id is no foreign key.
 CREATE FUNCTION gateway.credential_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   DELETE FROM gateway.token t WHERE t.credential_id = OLD.id;
@@ -102,8 +107,8 @@ CREATE TABLE gateway.native_author (
   FOREIGN KEY (tenant, site, operator_id) REFERENCES platform.operator ON DELETE CASCADE
 );
 
--- Whether a bearer's authority is still the one that a statement was built for, at this moment.
--- src/store/calls/guard.ts asks the same at the snapshot of the statement. A wait for a lock makes that snapshot old.
+-- Returns true if the caller's authority is still valid at this moment, at the same revision. src/store/calls/guard.ts
+-- makes the same check at the snapshot of the statement. The snapshot is old after the statement has waited for a lock.
 CREATE FUNCTION gateway.authority_holds(p_digest bytea, p_revision integer) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
   RETURN EXISTS (
@@ -112,14 +117,15 @@ BEGIN
        AND c.revision = p_revision AND c.revoked_at IS NULL AND c.expires_at > clock_timestamp());
 END $$;
 
--- Why a bearer's authority differs from the authority that a task was accepted under; null: it is the same. Locks both
--- rows until the commit, so that a change of the authority commits before this proof or after the work that follows.
+-- Returns the reason why the caller no longer has the authority under which a task was accepted. Null means that the
+-- authority is unchanged. The function locks the rows of the token and the credential until the commit. So no change of
+-- the authority can commit between this proof and the work that follows.
 CREATE FUNCTION gateway.authority_lost(p_digest bytea, p_revision integer) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   t gateway.token;
   c gateway.credential;
 BEGIN
-  -- Lock the credential first, as the statements that end it do.
+  -- This function locks the credential first and the token second. Statements that end a credential use the same order.
   SELECT k.* INTO c FROM gateway.credential k
    WHERE k.id = (SELECT o.credential_id FROM gateway.token o WHERE o.digest = p_digest) FOR SHARE;
   SELECT o.* INTO t FROM gateway.token o WHERE o.digest = p_digest FOR SHARE;
@@ -129,9 +135,10 @@ BEGIN
     WHEN c.revision <> p_revision THEN 'authority_changed' END;
 END $$;
 
--- The token bucket of each app. tokens: units in the bucket at `at`. Replicas hold leased units in memory: leased
--- counts those taken in the window of time lease_window, leased_before those of the window before. tokens + leased +
--- leased_before never exceed the burst, so no number of replicas overspends.
+-- The token bucket of each app. `tokens` is the number of units in the bucket at the time `at`. Replicas hold leased
+-- units in memory. `leased` counts the units that were leased in the time window lease_window. `leased_before` counts
+-- the units that were leased in the window before. The sum of tokens, leased and leased_before never exceeds the burst.
+-- So no number of replicas overspends.
 CREATE TABLE gateway.quota (
   app_id text PRIMARY KEY REFERENCES gateway.app ON DELETE CASCADE,
   tokens double precision NOT NULL,
@@ -141,11 +148,16 @@ CREATE TABLE gateway.quota (
   lease_window bigint NOT NULL DEFAULT 0
 );
 
--- Takes up to `want` units, or none if there are fewer than `need` (or than the whole burst, where the burst is less).
--- Before that, gives back `unspent` units of a lease of `held` units that was taken in window `held_in`. A lease lasts
--- one to two windows. A lapsed lease gives nothing back. Each lease lapses on its own: leases that lapse only together,
--- in a pause of the app, keep the units of a killed replica under steady traffic. Returns the units granted, their
--- window, the units left in the bucket, its rate and its burst; no row for an unknown app.
+-- Takes up to `want` units from the bucket of an app. Takes no unit if the bucket has fewer than `need` units. If the
+-- burst is less than `need`, the burst counts instead.
+--
+-- Before that, the function gives back `unspent` units of an earlier lease. That lease had `held` units and was taken
+-- in window `held_in`. A lease lasts one to two windows. An expired lease gives nothing back. Each lease expires
+-- separately. If leases expired only together in a pause of the app, steady traffic would keep the units of a killed
+-- replica for ever.
+--
+-- Returns the granted units, their window, the units left in the bucket, the rate and the burst. Returns no row for an
+-- unknown app.
 CREATE FUNCTION gateway.take_quota(p_app text, need integer, want integer, held integer, unspent integer, held_in bigint, width interval)
 RETURNS TABLE (granted integer, granted_in bigint, remaining double precision, per_minute integer, burst integer)
 LANGUAGE plpgsql AS $$
@@ -161,7 +173,8 @@ BEGIN
     INSERT INTO gateway.quota (app_id, tokens, at) VALUES (p_app, a.burst, clock_timestamp()) ON CONFLICT DO NOTHING;
     SELECT * INTO q FROM gateway.quota WHERE app_id = p_app FOR UPDATE;
   END IF;
-  -- After the lock: a caller that has waited for it must not refill from a moment before the previous caller's.
+  -- The time is read after the lock. A caller that has waited for the lock must not use a time before the previous
+  -- caller's time.
   moment := greatest(clock_timestamp(), q.at);
   granted_in := floor(extract(epoch FROM moment) / extract(epoch FROM width));
   IF q.lease_window < granted_in THEN
@@ -181,7 +194,7 @@ BEGIN
   granted := CASE WHEN q.tokens >= least(need, a.burst) THEN least(want, floor(q.tokens))::integer ELSE 0 END;
   q.tokens := q.tokens - granted;
   q.leased := q.leased + granted;
-  -- A refusal needs no write: tokens and moment of the row still describe the bucket.
+  -- A refusal writes nothing, because the stored tokens and the stored time still describe the bucket.
   IF granted > 0 OR held > 0 OR unspent > 0 THEN
     UPDATE gateway.quota SET tokens = q.tokens, leased = q.leased, leased_before = q.leased_before,
                              lease_window = q.lease_window, at = moment

@@ -1,14 +1,17 @@
--- Triggers on the platform's tables append receipts in the transaction that changes the data. So a change has its
--- receipt whatever makes the change (connector, reviewed write, SQL), and a change that is rolled back has none.
+-- Triggers on the platform's tables append receipts in the transaction that changes the data. So each change by a
+-- connector, a reviewed write or SQL has its receipt. A rolled-back change has no receipt.
 --
--- A statement that changes rows notes the receipts that it owes. The commit appends them, one for each website and
--- type, website by website, in the order in which every writer locks heads. So heads are locked only for a moment,
--- however long the transaction is. Two transactions that change the same websites in another order do not deadlock. The
--- notes are settings of the transaction, so that a rollback to a savepoint restores them. gateway.captured holds
--- '<tenant>/<site>/<type> ' of each receipt. Its first gateway.appended characters are in the journal.
+-- A statement that changes rows only notes the receipts that the transaction owes. The commit appends these receipts,
+-- one for each website and type. The commit locks the websites' journals in the same order as every writer. So a long
+-- transaction locks journals only for a moment. Two transactions that change the same websites in different orders do
+-- not deadlock.
+--
+-- The notes are settings of the transaction. So a rollback to a savepoint also restores the notes. The setting
+-- gateway.captured holds the text '<tenant>/<site>/<type> ' for each receipt. The setting gateway.appended says how
+-- many characters of that text are already in the journal.
 
--- The deferred trigger on this table does the work of the commit. Each backend has a row of its own, so that none waits
--- for another. Not logged: a row means nothing after its transaction.
+-- The deferred trigger on this table appends receipts at the commit. Each backend has a separate row, so that no
+-- backend waits for another backend. The table is not logged, because a row has no meaning after its transaction.
 CREATE UNLOGGED TABLE gateway.capture_due (backend integer PRIMARY KEY, n bigint NOT NULL) WITH (fillfactor = 50);
 
 CREATE FUNCTION gateway.append_captured() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -17,7 +20,7 @@ DECLARE
   due text := rtrim(substr(noted, coalesce(nullif(current_setting('gateway.appended', true), '')::integer, 0) + 1));
   w record;
 BEGIN
-  IF strpos(due, ' ') = 0 THEN -- usually one
+  IF strpos(due, ' ') = 0 THEN -- the usual case: the transaction owes one receipt
     PERFORM gateway.append_receipts(split_part(due, '/', 1)::bigint, split_part(due, '/', 2)::bigint, ARRAY[split_part(due, '/', 3)]);
   ELSE
     FOR w IN SELECT split_part(e, '/', 1)::bigint AS tenant, split_part(e, '/', 2)::bigint AS site,
@@ -32,7 +35,8 @@ END $$;
 CREATE CONSTRAINT TRIGGER append_captured AFTER INSERT OR UPDATE ON gateway.capture_due DEFERRABLE INITIALLY DEFERRED
   FOR EACH ROW EXECUTE FUNCTION gateway.append_captured();
 
--- Notes receipts that are not noted yet; p_fresh is null if there are none. An import owes its receipts until its end.
+-- Notes receipts that the transaction has not noted yet. p_fresh is null if there are no such receipts. An import
+-- stores these receipts in gateway.import_owed until the import ends.
 CREATE FUNCTION gateway.note_captured(p_noted text, p_fresh text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF p_fresh IS NULL THEN RETURN; END IF;
@@ -43,7 +47,8 @@ BEGIN
     EXCEPT SELECT tenant, site, event_type FROM gateway.import_owed;
     RETURN;
   END IF;
-  -- The note comes first. With immediate constraints, the trigger reads it within the next statement.
+  -- The note is written before the row. With immediate constraints, the trigger reads the note during the next
+  -- statement.
   PERFORM set_config('gateway.captured', p_noted || p_fresh, true);
   IF length(p_noted) = coalesce(nullif(current_setting('gateway.appended', true), '')::integer, 0) THEN
     UPDATE gateway.capture_due d SET n = d.n + 1 WHERE d.backend = pg_backend_pid();
@@ -51,9 +56,12 @@ BEGIN
   END IF;
 END $$;
 
--- The trigger of a table whose rows belong to websites. Arguments: the family and, for DELETE, the types that a removal
--- brings. gateway.capture is a setting for a transaction or a part of one. 'off': the receipts are appended elsewhere
--- (a reviewed write appends its own, last). 'import': snapshots are owed in place of changes.
+-- The trigger function for a table whose rows belong to websites. The first argument is the event family. For DELETE,
+-- the second argument lists the event types of a removal.
+--
+-- The setting gateway.capture applies to a transaction or to a part of a transaction. With 'off', this function notes
+-- nothing. A reviewed write uses 'off', because it appends its receipts itself as its last step. With 'import', the
+-- function notes snapshots instead of changes.
 CREATE FUNCTION gateway.captured() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   mode text := coalesce(current_setting('gateway.capture', true), '');
@@ -68,12 +76,12 @@ BEGIN
     SELECT string_agg(k.key, '') INTO fresh
       FROM (SELECT DISTINCT tenant, site FROM old_rows) w CROSS JOIN unnest(types) AS e
      CROSS JOIN LATERAL (SELECT w.tenant || '/' || w.site || '/' || e || ' ') AS k (key) WHERE strpos(noted, k.key) = 0;
-  ELSIF TG_OP = 'INSERT' OR mode = 'import' THEN -- an import writes only rows that differ
+  ELSIF TG_OP = 'INSERT' OR mode = 'import' THEN -- an import writes only rows that change
     SELECT string_agg(k.key, '') INTO fresh
       FROM (SELECT DISTINCT tenant, site FROM new_rows) w CROSS JOIN unnest(types) AS e
      CROSS JOIN LATERAL (SELECT w.tenant || '/' || w.site || '/' || e || ' ') AS k (key) WHERE strpos(noted, k.key) = 0;
   ELSE
-    -- A row that the UPDATE left as it was needs no receipt.
+    -- An UPDATE can write a row without changing the row. Such a row needs no receipt.
     SELECT string_agg(k.key, '') INTO fresh
       FROM (SELECT tenant, site FROM (TABLE new_rows EXCEPT TABLE old_rows) a
              UNION SELECT tenant, site FROM (TABLE old_rows EXCEPT TABLE new_rows) b) w CROSS JOIN unnest(types) AS e
@@ -83,7 +91,7 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- A conversation has another operator or team.
+-- Notes a receipt of the event family `queue` when a conversation gets another operator or team.
 CREATE FUNCTION gateway.assignment_captured() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   mode text := coalesce(current_setting('gateway.capture', true), '');
@@ -106,7 +114,8 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- A contact that is kept but no longer shown is a removed contact for every reader.
+-- A contact with the mark `deleted` stays stored, but no reader sees the contact any more. So the mark counts as the
+-- removal of the contact.
 CREATE FUNCTION gateway.withdrawal_captured() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   noted text := coalesce(current_setting('gateway.captured', true), '');
@@ -120,14 +129,14 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- Nobody knows what a TRUNCATE took, so every website gets a gap.
+-- After a TRUNCATE, nobody knows which rows existed. So every website gets a receipt of type gap.
 CREATE FUNCTION gateway.truncate_captured() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   noted text := coalesce(current_setting('gateway.captured', true), '');
   fresh text;
 BEGIN
   SELECT string_agg(k.key, '') INTO fresh
-    -- If the TRUNCATE took the websites too, the journals still name them.
+    -- If the TRUNCATE also removes the websites, the counter rows of the journals still name the websites.
     FROM (SELECT tenant, site FROM platform.website
            UNION ALL SELECT tenant, site FROM gateway.journal_head WHERE NOT EXISTS (SELECT FROM platform.website)) w
    CROSS JOIN unnest(ARRAY['capture', TG_ARGV[0]]) AS family

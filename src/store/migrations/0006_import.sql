@@ -1,39 +1,46 @@
--- Import. Lines are staged, references are resolved set by set, and rows are written in batches. Every statement that
--- writes also moves the run forward, in the same transaction. So a run that was killed continues after its last
+-- The import first stages lines, then resolves references set by set, and then writes rows in batches. Every statement
+-- that writes also records the progress of the run in the same transaction. So a killed run can continue after its last
 -- committed batch.
 
--- The one import at a time, and the lease on it. Every statement of a run locks the row FOR KEY SHARE until it ends;
--- several may run side by side. Another import takes over only when no statement holds the row and either the lease has
--- lapsed or the holder's connection is gone.
+-- The only row of this table is the current import and its lease. Every statement of a run locks the row FOR KEY SHARE
+-- until the statement ends. Several statements can hold that lock at the same time.
+--
+-- Another import can take over only when no statement holds the row. In addition, the lease must have expired or the
+-- connection of the holder must be gone.
 CREATE TABLE gateway.import_run (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
-  epoch bigint NOT NULL DEFAULT 0,                     -- the holder's fence: raised by each take-over
+  -- The fencing number of the holder. Each take-over raises the number.
+  epoch bigint NOT NULL DEFAULT 0,
   lease_until timestamptz NOT NULL DEFAULT '-infinity',
-  backend integer, backend_start timestamptz,          -- a connection of the holder
+  backend integer, backend_start timestamptz,          -- the backend of one connection of the holder
   unfinished boolean NOT NULL DEFAULT false,
-  sources jsonb,                                       -- what is read: name, size, time and digest of the head
-  organization text,                                   -- narrows references
-  staged boolean NOT NULL DEFAULT false,               -- every line has been read
-  file integer NOT NULL DEFAULT 0,                     -- the position up to which lines are staged
+  -- The sources that the run reads: name, size, time and a digest of the first bytes of each source.
+  sources jsonb,
+  -- The organization that the caller has named for look-ups of references. Null means that the caller has named none.
+  organization text,
+  staged boolean NOT NULL DEFAULT false,               -- true when every line is staged
+  -- The columns file, byte_offset, line and seq hold the position after the last staged line.
+  file integer NOT NULL DEFAULT 0,
   byte_offset bigint NOT NULL DEFAULT 0,
   line bigint NOT NULL DEFAULT 0,
   seq bigint NOT NULL DEFAULT 0,
-  scope bigint[] NOT NULL DEFAULT '{}'                 -- organizations in which references are looked up
+  -- The organizations in which references are looked up, by their numbers.
+  scope bigint[] NOT NULL DEFAULT '{}'
 );
 INSERT INTO gateway.import_run DEFAULT VALUES;
 
--- The position in the work after staging.
+-- The progress of each step that follows the staging of lines.
 CREATE TABLE gateway.import_step (
   step text PRIMARY KEY,
-  ord bigint NOT NULL,                                 -- planned rows up to here are written
+  ord bigint NOT NULL,                                 -- planned rows up to this number are written
   finished boolean NOT NULL
 );
 
--- Counted by step, so that lanes do not wait for each other's counts. The wait cost 0.5 s of 3.1 s for 25,777 records
--- (21 November 2026).
+-- Each step has separate counts, so that parallel lanes do not wait for each other's counts. Such waits cost 0.5 s of
+-- 3.1 s for 25,777 records (21 November 2026).
 CREATE TABLE gateway.import_tally (
   type text NOT NULL,                                  -- '' for lines of an unknown type
-  step text NOT NULL,                                  -- '' for lines that were read
+  step text NOT NULL,                                  -- '' for the count of the lines that were read
   read bigint NOT NULL DEFAULT 0,
   written bigint NOT NULL DEFAULT 0,
   unchanged bigint NOT NULL DEFAULT 0,
@@ -42,26 +49,29 @@ CREATE TABLE gateway.import_tally (
   PRIMARY KEY (type, step)
 );
 
--- Receipts that committed data still owes to the journal. They are written with the data and settled at the end of the
--- run. If a run never ends, the next run settles them first. There is no unique key, because a lane would wait for the
--- uncommitted rows of another. A statement adds what it does not find.
+-- Receipts that committed data still owes to the journal. A statement writes these receipts together with the data. The
+-- end of the run appends them to the journal. If a run never ends, the next run appends them first.
+--
+-- The table has no unique key. With a unique key, a lane would wait for uncommitted rows of another lane. Each
+-- statement inserts only receipts that it does not find in the table.
 CREATE TABLE gateway.import_owed (tenant bigint NOT NULL, site bigint NOT NULL, event_type text NOT NULL);
 
--- Staging is UNLOGGED. A crash of PostgreSQL empties it, and the run begins again with its first line.
+-- The staging tables are UNLOGGED. A crash of PostgreSQL empties them. Then the run starts again with its first line.
 CREATE UNLOGGED TABLE gateway.import_stage (
   type text COLLATE "C" NOT NULL,
-  seq bigint NOT NULL,                                 -- order of lines over all files
+  seq bigint NOT NULL,                                 -- the order of the lines over all files
   file integer NOT NULL, line bigint NOT NULL,
   external_id text COLLATE "C" NOT NULL,
-  owner text COLLATE "C",                              -- external_id of the record that says where it belongs
-  at timestamptz,                                      -- order of native ids
+  -- The external_id of the record that this record belongs to. For a deletion, the type of the deleted record.
+  owner text COLLATE "C",
+  at timestamptz,                                      -- native ids follow the order of this time
   refs text[], links text[],
-  -- Columns of the platform table. jsonb takes three times as long (21 November 2026).
+  -- The columns of the platform table as JSON. The type jsonb takes three times as long as json (21 November 2026).
   data json NOT NULL,
   PRIMARY KEY (type, seq)
 );
--- Plans depend only on the shares of types and owners. A sample of 3,000 rows shows the shares as well as 30,000 rows
--- do, in a tenth of 60 ms (21 November 2026).
+-- Plans depend only on the shares of types and owners. A sample of 3,000 rows shows these shares as well as a sample of
+-- 30,000 rows. The larger sample takes 60 ms, the smaller one a tenth of that (21 November 2026).
 ALTER TABLE gateway.import_stage ALTER type SET STATISTICS 10, ALTER seq SET STATISTICS 10,
   ALTER external_id SET STATISTICS 10, ALTER owner SET STATISTICS 10;
 CREATE UNLOGGED TABLE gateway.import_chunk (
@@ -71,8 +81,8 @@ CREATE UNLOGGED TABLE gateway.import_chunk (
 ALTER TABLE gateway.import_chunk ALTER COLUMN bytes SET STORAGE EXTERNAL;
 CREATE UNLOGGED TABLE gateway.import_plan (
   type text COLLATE "C" NOT NULL,
-  lane integer NOT NULL,                               -- lanes are written side by side
-  ord bigint NOT NULL,                                 -- order of writing in a lane
+  lane integer NOT NULL,                               -- the importer writes several lanes at the same time
+  ord bigint NOT NULL,                                 -- the order in which the rows of a lane are written
   seq bigint NOT NULL,
   tenant bigint NOT NULL, site bigint NOT NULL, id bigint NOT NULL,
   fresh boolean NOT NULL,
@@ -87,7 +97,8 @@ CREATE UNLOGGED TABLE gateway.import_reject (
   PRIMARY KEY (seq, place)
 );
 
--- Takes the lease. Returns the new epoch, or null while another import holds the lease.
+-- Takes the lease of the import. Returns the new epoch, the fencing number of the holder. Returns null while another
+-- import holds the lease.
 CREATE FUNCTION gateway.import_take() RETURNS bigint LANGUAGE sql AS $$
   WITH free AS (
     SELECT r.one FROM gateway.import_run r
@@ -101,9 +112,11 @@ CREATE FUNCTION gateway.import_take() RETURNS bigint LANGUAGE sql AS $$
   RETURNING r.epoch
 $$;
 
--- Holds the run to the end of the statement. Every statement that writes calls this first, so an importer that has lost
--- its lease fails here and writes nothing. Commits do not wait for the disk: the commit that ends the run waits for all
--- of them. Receipts are owed in place of being appended, so that the end appends one snapshot a website and family.
+-- Locks the run until the transaction ends. Every statement that writes calls this function first. An importer that has
+-- lost its lease fails here and writes nothing.
+--
+-- Commits of a run do not wait for the disk. The last commit of the run waits for all earlier commits. The run only
+-- notes its receipts. The end of the run appends one snapshot for each website and event family.
 CREATE FUNCTION gateway.import_fence(p_epoch bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM 1 FROM gateway.import_run WHERE epoch = p_epoch FOR KEY SHARE;
@@ -125,7 +138,8 @@ RETURNS void LANGUAGE sql AS $$
         removed = t.removed + excluded.removed, rejected = t.rejected + excluded.rejected
 $$;
 
--- Ends a statement that stages lines. p_read holds {type, read, rejected} for each type.
+-- Every statement that stages lines ends with this function. p_read is a list of {type, read, rejected}, one for each
+-- record type.
 CREATE FUNCTION gateway.import_staged(p_epoch bigint, p_file integer, p_offset bigint, p_line bigint, p_seq bigint, p_read jsonb)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
@@ -137,7 +151,7 @@ BEGIN
      FROM jsonb_to_recordset(p_read) AS r (type text, read bigint, rejected bigint);
 END $$;
 
--- Ends a statement that works on staged lines.
+-- Every statement that works on staged lines ends with this function.
 CREATE FUNCTION gateway.import_progress(
   p_epoch bigint, p_step text, p_ord bigint, p_finished boolean,
   p_type text, p_written bigint, p_unchanged bigint, p_removed bigint, p_rejected bigint
@@ -158,7 +172,8 @@ BEGIN
   UPDATE gateway.import_run SET scope = p_scope;
 END $$;
 
--- Appends the receipts that are owed, with one call a website, in the order in which every writer locks journals.
+-- Appends all owed receipts with one call for each website. The calls lock the websites' journals in the same order as
+-- every writer.
 CREATE FUNCTION gateway.import_settle() RETURNS void LANGUAGE sql AS $$
   WITH due AS (
     DELETE FROM gateway.import_owed RETURNING tenant, site, event_type
@@ -171,12 +186,12 @@ CREATE FUNCTION gateway.import_settle() RETURNS void LANGUAGE sql AS $$
   SELECT gateway.append_receipts(tenant, site, event_types) FROM websites
 $$;
 
--- Begins a run. Settles what an earlier run owes, and forgets what it staged.
+-- Starts a run. Appends the receipts that an earlier run owes, and deletes the lines that the earlier run staged.
 CREATE FUNCTION gateway.import_begin(p_epoch bigint, p_sources jsonb, p_organization text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM gateway.import_fence(p_epoch);
   PERFORM gateway.import_settle();
-  -- A finished run has emptied these tables. TRUNCATE of an empty table costs 10 ms (21 November 2026).
+  -- After a finished run these tables are already empty. TRUNCATE of an empty table costs 10 ms (21 November 2026).
   IF EXISTS (SELECT 1 FROM gateway.import_run WHERE unfinished) THEN
     TRUNCATE gateway.import_stage, gateway.import_chunk, gateway.import_plan;
   END IF;
@@ -197,7 +212,8 @@ BEGIN
   PERFORM set_config('synchronous_commit', 'on', true);
 END $$;
 
--- Runs the steps, reports what they did, and takes everything back.
+-- Runs all steps of an import, returns their counts and rejects, and then rolls every change back. A dry run uses this
+-- function.
 CREATE FUNCTION gateway.import_rehearse(steps text[], reject_limit integer) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   step text;
@@ -218,8 +234,8 @@ EXCEPTION WHEN SQLSTATE 'GW002' THEN
   RETURN outcome;
 END $$;
 
--- Appends the receipts of an import that no process holds any more, because readers can already see its changes.
--- Returns how many receipts.
+-- Appends the owed receipts of an import that no process holds any more. The receipts are due, because readers can
+-- already see the changes of the import. Returns the number of receipts.
 CREATE FUNCTION gateway.settle_abandoned_import() RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   n integer;

@@ -1,8 +1,10 @@
--- The ledger of reviewed writes. One row is one command, found by the HMAC of credential, operation and
--- Idempotency-Key. Its outcome is kept 24 hours. Then fingerprint and outcome are erased. The row stays for ever as a
--- tombstone without content, so that the key can never cause a second effect.
+-- The ledger of reviewed writes. One row is one command. The id of a command is an HMAC of the credential, the
+-- operation and the Idempotency-Key. The outcome of a command is kept for 24 hours. Then the fingerprint and the
+-- outcome are erased. The row itself stays for ever as a tombstone without content. So a second call with the same key
+-- can never cause a second effect.
 
--- The HMAC key is made here and never replaced. With another key a retry would not find its first attempt.
+-- The migration makes the HMAC key. Nobody ever replaces the key. With another key, a retry would not find its first
+-- attempt.
 CREATE TABLE gateway.ledger_key (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
   key bytea NOT NULL CHECK (length(key) = 32)
@@ -10,9 +12,11 @@ CREATE TABLE gateway.ledger_key (
 INSERT INTO gateway.ledger_key (key)
 VALUES (decode(replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''), 'hex'));
 
--- credential_id is no foreign key: tombstones outlive their credential, and a foreign key would share-lock the
--- credential's row at every write. By its attempt, a call that repeats a statement whose reply was lost knows its own
--- work.
+-- credential_id is no foreign key for two reasons. Tombstones stay when their credential is deleted. A foreign key
+-- would also share-lock the row of the credential at every write.
+--
+-- A call can lose the reply to its statement and send the statement again. The column `attempt` tells the call that the
+-- stored command is its own work.
 CREATE TABLE gateway.operation (
   operation_id text PRIMARY KEY CHECK (operation_id ~ '^op_[a-f0-9]{64}$'),
   credential_id text NOT NULL,
@@ -21,34 +25,43 @@ CREATE TABLE gateway.operation (
   operation text NOT NULL,
   status text NOT NULL CHECK (status IN ('pending', 'acknowledged', 'outcome_unknown')),
   created_at timestamptz NOT NULL DEFAULT now(),
-  fingerprint bytea CHECK (length(fingerprint) = 32),  -- SHA-256 of input and revisions; null: erased
-  outcome json,                                        -- null: pending, unknown or erased
-  epoch integer NOT NULL DEFAULT 1,                    -- raised by each process that takes a lapsed command over
-  lease_until timestamptz,                             -- null: no process works on it
-  attempt uuid                                         -- the attempt that made the row
+  -- The SHA-256 of the input and the expected revisions. Null means that the fingerprint is erased.
+  fingerprint bytea CHECK (length(fingerprint) = 32),
+  -- The outcome of the command. Null means that the command is pending, its outcome is unknown, or the outcome is
+  -- erased.
+  outcome json,
+  -- The fencing number of the command. Each process that takes over an expired command raises the number.
+  epoch integer NOT NULL DEFAULT 1,
+  lease_until timestamptz,                             -- null: no process works on the command
+  attempt uuid                                         -- the attempt that inserted the row
 );
 CREATE INDEX operation_kept ON gateway.operation (created_at) WHERE fingerprint IS NOT NULL;
 CREATE INDEX operation_unsettled ON gateway.operation (lease_until) WHERE status <> 'acknowledged' AND fingerprint IS NOT NULL;
 
--- The platform's own writers. Each answers {"done": …}, {"rejected": code} or {"refused": code}. They run inside
--- gateway.write_batch, so that effect, journal entry and outcome commit together. gateway.write_batch appends the
--- receipts, so the writers switch the capture off around their change. They do not use SET of the function: PostgreSQL
--- lets only superusers name a setting there that it does not know.
+-- The functions that perform the platform's own writes. Each function returns {"done": …}, {"rejected": code} or
+-- {"refused": code}. The functions run inside gateway.write_batch, so that effect, journal entry and outcome commit
+-- together.
+--
+-- gateway.write_batch appends the receipts. So these functions switch the capture of changes off around their change.
+-- They use set_config instead of the SET clause of CREATE FUNCTION. In that clause, PostgreSQL lets only superusers
+-- name a setting that PostgreSQL does not know.
 
--- Writes the notes of those commands that p_todo numbers. Answers in that order.
+-- Writes the notes of the commands whose numbers are in p_todo. Returns the answers in the order of p_todo.
 CREATE FUNCTION platform.add_notes(
   p_tenant bigint, p_site bigint, p_todo integer[], p_ids text[], p_authors platform.operator[], p_commands jsonb[]
 ) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
   moment timestamptz := date_trunc('milliseconds', now());
-  known boolean[];                                       -- whether the visitor has a conversation
-  able integer[] := '{}';                                -- those that have an author as well
+  known boolean[];                                       -- true if the visitor has a conversation
+  -- The numbers of the commands whose visitor has a conversation and whose credential has an author.
+  able integer[] := '{}';
   note_id bigint;
   answers text[] := '{}';
   i integer;
   capture text := coalesce(current_setting('gateway.capture', true), '');
 BEGIN
-  -- One look-up each. As a condition, the look-up became a join with all conversations of the website.
+  -- Each command has a separate look-up for its visitor. As a condition of the INSERT, the look-up became a join with
+  -- all conversations of the website.
   known := ARRAY(SELECT (SELECT true FROM platform.conversation c WHERE c.tenant = p_tenant AND c.site = p_site
                             AND c.visitor_id = (p_commands[t.i] ->> 'visitor')::bigint LIMIT 1)
                    FROM unnest(p_todo) WITH ORDINALITY AS t (i, n) ORDER BY t.n);
@@ -116,7 +129,7 @@ BEGIN
   RETURN json_build_object('done', json_build_object('version', a.active_version, 'language', p_command ->> 'language'));
 END $$;
 
--- What a change would do. Leaves out members that would not change.
+-- Returns the effect that a change of an AI feature would have. Leaves out members that would keep their value.
 CREATE FUNCTION platform.plan_changes(p_tenant bigint, p_site bigint, p_command jsonb) RETURNS json
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -135,8 +148,8 @@ BEGIN
      WHERE changes ? f.field AND changes -> f.field <> f.before)));
 END $$;
 
--- For each command, at this moment: whether its authority is still the one that its statement was built for, and who
--- its author is.
+-- Returns two lists for this moment, with one element for each command. `holds` says whether the caller still has the
+-- authority for which the statement was built. `authors` holds the operator in whose name the credential writes.
 CREATE FUNCTION gateway.standing_of(
   p_tenant bigint, p_site bigint, p_credentials text[], p_digests bytea[], p_revisions integer[], p_authored boolean,
   OUT holds boolean[], OUT authors platform.operator[]
@@ -155,15 +168,29 @@ BEGIN
     FROM unnest(p_credentials, p_digests, p_revisions) WITH ORDINALITY AS k (credential, digest, revision, n);
 END $$;
 
--- Commands of one operation on one website, each done once and decided on alone. All share one statement, one
--- transaction, one flush of the WAL and one lock of the website's counters (group commit). Without a lease, effects,
--- journal entries and outcomes commit in one transaction: a crash leaves all of them or none, and no outcome is ever
--- unknown. With a lease, the effect happens in another system: commands are reserved for the caller, who must settle
--- them. p_seen: whether the caller may see what a command is about; null where its authority was gone. Answers a list
--- of {"state": …} in the order of the commands: new, settled (with the outcome); reserved (with epoch and author);
--- pending; unknown; conflict (other input or revision); forgotten (erased); stale (the authority is gone); again (an
--- earlier command of the batch has the same key). Raises GW401, which undoes the whole batch, if an authority went
--- while the batch waited for the journal.
+-- Performs several commands of one operation on one website. Each command runs once and has a separate outcome. All
+-- commands share one statement, one transaction, one flush of the WAL and one lock of the website's journal (group
+-- commit).
+--
+-- Without p_lease, effects, journal entries and outcomes commit in one transaction. A crash leaves either all of them
+-- or none, so no outcome is ever unknown. With p_lease, the effect happens in another system. Then the function only
+-- reserves the commands, and the caller must settle each command.
+--
+-- An element of p_seen is true if the caller may see the subject of the command. The element is null if the authority
+-- was gone. Returns a list of {"state": …} in the order of the commands. The states are:
+--
+-- - new: the command has run now. The answer has its outcome.
+-- - settled: an earlier call has run the command. The answer has its outcome.
+-- - reserved: the caller must perform the command and settle it. The answer has epoch and author.
+-- - pending: another call works on the command.
+-- - unknown: nobody knows whether the command had an effect.
+-- - conflict: the key was used with another input or another revision.
+-- - forgotten: the outcome is erased.
+-- - stale: the caller no longer has its authority.
+-- - again: an earlier command of the batch has the same key.
+--
+-- Raises GW401 if an authority ended while the batch waited for the journal. Then PostgreSQL rolls the whole batch
+-- back.
 CREATE FUNCTION gateway.write_batch(
   p_tenant bigint, p_site bigint, p_operation text, p_authored boolean, p_receipts text[], p_lease interval,
   p_ids text[], p_attempts uuid[], p_credentials text[], p_digests bytea[], p_revisions integer[],
@@ -173,26 +200,28 @@ DECLARE
   entries text[];
   standing record;
   later record;
-  answers text[] := '{}';                                -- of the commands in todo
+  answers text[] := '{}';                                -- the answers to the commands in todo
   todo integer[];
   made integer[] := '{}';
   receipts text[] := '{}';
   i integer;
   n integer;
 BEGIN
-  -- One batch at a time under a key: the second waits here, and then finds what the first has done. Locks are taken in
-  -- one order, so that no two batches deadlock. Effects and journal come after all of these locks.
+  -- Only one batch at a time can work under a key. A second batch waits here and then finds the outcome of the first.
+  -- All batches take their locks in the same order, so that no deadlock occurs. Effects and journal entries follow
+  -- after all of these locks.
   PERFORM pg_advisory_xact_lock(k.lock)
     FROM (SELECT hashtextextended(id, 0) AS lock FROM unnest(p_ids) AS id ORDER BY 1) k;
   standing := gateway.standing_of(p_tenant, p_site, p_credentials, p_digests, p_revisions, p_authored);
   SELECT array_agg(CASE
       WHEN k.seen IS NULL THEN '{"state": "stale"}'
-      -- Before the key: an outcome that the caller may no longer see is not replayed either.
+      -- The check of p_seen comes before the look-up of the key. A caller gets no stored outcome of a command whose
+      -- subject the caller may no longer see.
       WHEN NOT k.seen THEN '{"state": "new", "outcome": {"refused": "not_found"}}'
       WHEN NOT standing.holds[k.n] THEN '{"state": "stale"}'
-      -- Of two commands under one key, the second must find the outcome of the first.
+      -- When two commands of the batch have the same key, the second command must find the outcome of the first.
       WHEN (k.o).operation_id IS NULL THEN CASE WHEN array_position(p_ids, k.id) < k.n THEN '{"state": "again"}' END
-      -- A replay needs an author too: a caller who may not write now does not learn what was written.
+      -- A repeated call also needs an author. A caller that may not write now must not learn the earlier outcome.
       WHEN p_authored AND (standing.authors[k.n]).id IS NULL THEN '{"state": "new", "outcome": {"refused": "enrollment_unavailable"}}'
       WHEN (k.o).fingerprint IS NULL OR (k.o).created_at <= now() - interval '24 hours' THEN '{"state": "forgotten"}'
       WHEN (k.o).fingerprint <> k.fingerprint THEN '{"state": "conflict"}'
@@ -227,7 +256,7 @@ BEGIN
   IF p_operation = 'visitor_note_add' THEN
     answers := platform.add_notes(p_tenant, p_site, todo, p_ids, standing.authors, p_commands);
   ELSE
-    -- Rows in the order of their ids, so that no two batches deadlock.
+    -- The commands run in the order of their conversation ids, so that two batches do not deadlock.
     IF p_operation = 'conversation_disposition_set' THEN
       todo := ARRAY(SELECT t.i FROM unnest(todo) AS t (i) ORDER BY (p_commands[t.i] ->> 'conversation')::bigint, t.i);
     END IF;
@@ -250,9 +279,10 @@ BEGIN
     SELECT p_ids[todo[m.n]], p_credentials[todo[m.n]], p_revisions[todo[m.n]], p_tenant, p_site, p_operation, 'acknowledged',
            p_fingerprints[todo[m.n]], answers[m.n]::json, p_attempts[todo[m.n]]
       FROM unnest(made) AS m (n);
-    -- Last, because the next write on the website waits for this row until the commit.
+    -- The receipts come last. The next write on the website waits for the locked row of the journal until this commit.
     IF cardinality(receipts) > 0 THEN PERFORM gateway.append_receipts(p_tenant, p_site, receipts); END IF;
-    -- The batch may have waited for the journal's row. Only the moment between here and the commit stays unproved.
+    -- The batch may have waited for the journal's row, so the authorities are checked again. Only the time between this
+    -- check and the commit remains unchecked.
     later := gateway.standing_of(p_tenant, p_site, p_credentials, p_digests, p_revisions, p_authored);
     FOREACH n IN ARRAY made LOOP
       IF NOT later.holds[todo[n]] OR (later.authors[todo[n]]).id IS DISTINCT FROM (standing.authors[todo[n]]).id THEN
@@ -263,9 +293,12 @@ BEGIN
   RETURN ('[' || array_to_string(entries, ',') || ']')::json;
 END $$;
 
--- Ends a command that this epoch works on. Returns false if another process has taken the command over or ended it. A
--- repeated call has no second effect and answers like the first. A refusal frees the key, except after a take-over: the
--- process that lost the command may still perform it. p_attempt: the attempt that reserved the command.
+-- Stores the outcome of a command that the caller holds under the epoch p_epoch. Returns false if another process has
+-- taken over the command or has ended it. A repeated call has no second effect and gets the same answer as the first
+-- call.
+--
+-- A refusal frees the Idempotency-Key, but not after a take-over. After a take-over, the process that lost the command
+-- may still perform it. p_attempt is the attempt that reserved the command.
 CREATE FUNCTION gateway.settle_operation(
   p_id text, p_epoch integer, p_attempt uuid, p_outcome json, p_receipts text[]
 ) RETURNS boolean LANGUAGE plpgsql AS $$
@@ -276,8 +309,8 @@ BEGIN
     IF p_epoch = 1 THEN
       DELETE FROM gateway.operation
        WHERE operation_id = p_id AND epoch = p_epoch AND attempt = p_attempt AND status = 'pending';
-      -- Only this attempt deletes its row. If the row is gone, or belongs to another attempt, an earlier call has
-      -- deleted it.
+      -- Only the attempt that made a row deletes the row. If the row is gone or belongs to another attempt, an earlier
+      -- call has deleted it.
       RETURN FOUND OR NOT EXISTS (
         SELECT 1 FROM gateway.operation WHERE operation_id = p_id AND coalesce(attempt, p_attempt) = p_attempt);
     END IF;
@@ -285,15 +318,16 @@ BEGIN
   END IF;
   UPDATE gateway.operation
      SET status = CASE WHEN p_outcome IS NULL THEN 'outcome_unknown' ELSE 'acknowledged' END,
-         -- A tombstone gets no content back, however late the outcome is known.
+         -- A tombstone gets no content, even if the outcome becomes known later.
          outcome = CASE WHEN fingerprint IS NOT NULL THEN p_outcome END,
-         -- The upkeep asks for an unknown outcome again, at growing intervals.
+         -- The gateway's upkeep asks for an unknown outcome again at growing intervals.
          lease_until = CASE WHEN p_outcome IS NULL AND fingerprint IS NOT NULL
                             THEN now() + least(epoch, 60) * interval '10 seconds' END
    WHERE operation_id = p_id AND epoch = p_epoch AND status <> 'acknowledged'
   RETURNING * INTO o;
   IF NOT FOUND THEN
-    -- Only the holder of an epoch acknowledges under it.
+    -- Only the process that holds an epoch acknowledges a command under that epoch. So an acknowledged command with
+    -- this epoch is the caller's own work.
     RETURN EXISTS (SELECT 1 FROM gateway.operation
                     WHERE operation_id = p_id AND epoch = p_epoch AND status = 'acknowledged');
   END IF;
@@ -303,8 +337,8 @@ BEGIN
   RETURN true;
 END $$;
 
--- Takes over commands of a remote writer whose lease has lapsed, or whose outcome must be asked for again. From then on
--- only the new epoch can settle them.
+-- Takes over commands of a remote writer. The lease of such a command has expired, or its outcome is unknown and due
+-- for another question. After the take-over, only the new epoch can settle these commands.
 CREATE FUNCTION gateway.take_lapsed(p_lease interval, n integer)
 RETURNS TABLE (operation_id text, epoch integer, tenant bigint, site bigint, operation text) LANGUAGE sql AS $$
   UPDATE gateway.operation o SET epoch = o.epoch + 1, lease_until = now() + p_lease
@@ -315,7 +349,7 @@ RETURNS TABLE (operation_id text, epoch integer, tenant bigint, site bigint, ope
   RETURNING o.operation_id, o.epoch, o.tenant, o.site, o.operation
 $$;
 
--- Erases what was kept for 24 hours. The rows stay. Returns how many were erased.
+-- Erases fingerprints and outcomes that are older than 24 hours. The rows stay. Returns the number of erased commands.
 CREATE FUNCTION gateway.erase_outcomes(n integer) RETURNS integer LANGUAGE sql AS $$
   WITH erased AS (
     UPDATE gateway.operation o SET fingerprint = NULL, outcome = NULL, lease_until = NULL, attempt = NULL,

@@ -1,26 +1,32 @@
--- The tasks of A2A. One row is one task. It lives for 15 minutes, or until its sender's token or credential ends, and
--- is then deleted. Arguments may hold customer text and are not stored: the process that accepted a task keeps them in
--- memory and holds the task under a lease. No other process can take over a task whose lease has lapsed; it can only
--- end it. So the task's state is fence enough, and there is no epoch.
+-- The A2A tasks. One row is one task. A task lives for 15 minutes, or until its sender's token or credential ends. Then
+-- the row is deleted.
+--
+-- The arguments of a task can hold text of customers, so they are not stored. The process that accepted the task keeps
+-- the arguments in memory and holds the task under a lease. After the lease has expired, another process can only end
+-- the task and cannot run it. So the state of the task is enough to fence late writes, and no epoch is needed.
 CREATE TABLE gateway.task (
   id text PRIMARY KEY CHECK (id ~ '^task_[a-f0-9]{32}$'),
   installation_id text NOT NULL,
   credential_id text NOT NULL,
-  message bytea NOT NULL UNIQUE CHECK (length(message) = 32), -- HMAC of credential and messageId
-  fingerprint bytea NOT NULL CHECK (length(fingerprint) = 32), -- HMAC of skill and arguments
-  -- SHA-256 of what the sender might see and do. A caller with other grants does not get the artifact.
+  message bytea NOT NULL UNIQUE CHECK (length(message) = 32), -- an HMAC of the credential and the messageId
+  -- An HMAC of the skill and its arguments.
+  fingerprint bytea NOT NULL CHECK (length(fingerprint) = 32),
+  -- The SHA-256 of the sender's permissions when the task was accepted. A caller with other permissions does not get
+  -- the artifact.
   grants bytea NOT NULL CHECK (length(grants) = 32),
   context_id text NOT NULL CHECK (context_id ~ '^[ -~]{1,128}$'),
   skill text NOT NULL,
   website_id text,
   state text NOT NULL CHECK (state IN ('submitted', 'working', 'completed', 'failed', 'canceled')),
   state_at timestamptz NOT NULL,
-  failure text,                                        -- a code, never a message
-  artifact json CHECK (octet_length(artifact::text) <= 131072), -- json keeps the order of members, as in REST
+  failure text,                                        -- an error code, never an error message
+  -- The result of the task. Type json keeps the order of the members, as in the answers of REST.
+  artifact json CHECK (octet_length(artifact::text) <= 131072),
   owner text NOT NULL,                                 -- the process that has the arguments
-  -- The failure of a task whose process is lost. A task that writes may have written.
+  -- The failure code of the task if its process is lost. A task that writes gets outcome_unknown, because it may have
+  -- written.
   lost_as text NOT NULL CHECK (lost_as IN ('interrupted', 'outcome_unknown')),
-  lease_until timestamptz,                             -- null: ended
+  lease_until timestamptz,                             -- null: the task has ended
   created_at timestamptz NOT NULL,
   expires_at timestamptz NOT NULL,
   CHECK ((failure IS NOT NULL) = (state = 'failed')),
@@ -31,7 +37,8 @@ CREATE INDEX task_installation ON gateway.task (installation_id, expires_at);
 CREATE INDEX task_expiry ON gateway.task (expires_at);
 CREATE INDEX task_lease ON gateway.task (lease_until) WHERE lease_until IS NOT NULL;
 
--- Whatever makes a change: an ended task stays ended, and a running task does not wait again.
+-- The trigger protects a task from every statement. An ended task stays ended, and a running task does not go back to
+-- waiting.
 CREATE FUNCTION gateway.task_ended() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   RAISE EXCEPTION 'task % is %', OLD.id, OLD.state;
@@ -40,16 +47,23 @@ CREATE TRIGGER task_ended BEFORE UPDATE ON gateway.task FOR EACH ROW
   WHEN (OLD.lease_until IS NULL OR OLD.state = 'working' AND NEW.state = 'submitted')
   EXECUTE FUNCTION gateway.task_ended();
 
--- One transaction at a time for an installation, over all replicas. What it counts stays true until its commit.
+-- Lets only one transaction at a time work on the tasks of an installation, over all replicas. The task counts that the
+-- transaction reads stay true until its commit.
 CREATE FUNCTION gateway.lock_tasks(p_installation text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM pg_advisory_xact_lock(hashtextextended('task ' || p_installation, 0));
 END $$;
 
--- Accepts a task, once for each message. Verdicts: new (also if this very id was accepted before), known (the same
--- message), conflict (the same message with other arguments), full (p_most unexpired tasks; retry_after: seconds to the
--- next expiry) or stale (the authority must be proved again). The task starts at once if p_start says that its process
--- has a place and no other task of the installation goes first.
+-- Accepts a task once for each message. The verdict is one of:
+--
+-- - new: the task is accepted. A repeated statement with the same task id gets the same verdict.
+-- - known: the same message was accepted before.
+-- - conflict: the same message was accepted before with other arguments.
+-- - full: the installation has p_most unexpired tasks. retry_after is the number of seconds until the next one expires.
+-- - stale: the caller must prove its authority again.
+--
+-- The task starts at once if p_start is true and the installation has a free place. p_start says that the process has a
+-- free place.
 CREATE FUNCTION gateway.accept_task(
   p_digest bytea, p_revision integer, p_id text, p_installation text, p_credential text, p_message bytea,
   p_fingerprint bytea, p_grants bytea, p_context text, p_skill text, p_website text, p_owner text,
@@ -62,9 +76,9 @@ DECLARE
   ahead integer;
   next timestamptz;
 BEGIN
-  -- A caller who waits gets the result only after end_task has committed. That commit is flushed, with all that was
-  -- written before. A crash of the store before that loses a task without a result. Its message then makes another
-  -- task.
+  -- A caller that waits for the task gets the result only after end_task has committed. That commit also flushes all
+  -- earlier writes. If the store crashes before, the task is lost without a result. Then a repeated message makes
+  -- another task.
   IF p_start THEN PERFORM set_config('synchronous_commit', 'off', true); END IF;
   PERFORM gateway.lock_tasks(p_installation);
   moment := date_trunc('milliseconds', clock_timestamp());
@@ -84,7 +98,7 @@ BEGIN
     RETURN NEXT;
     RETURN;
   END IF;
-  -- Waiting tasks that a process still holds go first.
+  -- Waiting tasks whose process still holds a lease start before the new task.
   SELECT count(*), count(*) FILTER (WHERE k.state = 'working' OR k.state = 'submitted' AND k.lease_until > moment),
          min(k.expires_at)
     INTO held, ahead, next
@@ -95,7 +109,7 @@ BEGIN
     RETURN NEXT;
     RETURN;
   END IF;
-  -- A task that starts in this statement was submitted too, but nobody could have seen that state.
+  -- A task that starts in this statement never has the state submitted, because nobody could see that state.
   INSERT INTO gateway.task
     (id, installation_id, credential_id, message, fingerprint, grants, context_id, skill, website_id, state, state_at, owner,
      lost_as, lease_until, created_at, expires_at)
@@ -107,8 +121,8 @@ BEGIN
   RETURN NEXT;
 END $$;
 
--- Starts waiting tasks of one process, at most p_seats, within the installation's places. The oldest tasks of all
--- replicas go first, without those whose replica let them lapse.
+-- Starts waiting tasks of one process. Starts at most p_seats tasks and respects the installation's limit p_running.
+-- The oldest waiting tasks of all replicas go first. Tasks with an expired lease do not count.
 CREATE FUNCTION gateway.start_tasks(
   p_installation text, p_owner text, p_lease interval, p_running integer, p_seats integer
 ) RETURNS SETOF gateway.task LANGUAGE plpgsql AS $$
@@ -130,8 +144,8 @@ BEGIN
     RETURNING k.*;
 END $$;
 
--- Publishes the artifact of a task, or ends it with a failure's code, under the authority of this moment. Returns the
--- task as it is then. A task that has ended before, or has expired, does not change.
+-- Stores the artifact of a task, or ends the task with a failure code. The function checks the authority of the sender
+-- at this moment. Returns the task in its new state. A task that has already ended or expired does not change.
 CREATE FUNCTION gateway.end_task(p_id text, p_digest bytea, p_revision integer, p_artifact json, p_failure text)
 RETURNS gateway.task LANGUAGE plpgsql AS $$
 DECLARE
@@ -140,7 +154,7 @@ DECLARE
 BEGIN
   SELECT * INTO task FROM gateway.task k WHERE k.id = p_id FOR UPDATE;
   IF task.lease_until IS NULL OR task.expires_at <= clock_timestamp() THEN RETURN task; END IF;
-  -- After the lock of the row, because the statement may have waited for it.
+  -- The authority is checked after the row is locked, because the statement may have waited for the lock.
   reason := coalesce(gateway.authority_lost(p_digest, p_revision), p_failure);
   UPDATE gateway.task k
      SET state = CASE WHEN reason IS NULL THEN 'completed' ELSE 'failed' END, failure = reason,
@@ -151,13 +165,17 @@ BEGIN
   RETURN task;
 END $$;
 
--- Tasks that are accepted, or end, at about the same time go in together: one statement, one transaction and one flush
--- of the WAL for all of them (group commit). A batch waits for nobody. It leaves a task whose rows or lock are held, or
--- that cannot simply pass, to the statement for one task. That statement has an answer for each case. So no batch is
--- part of a deadlock, and no task waits for the rows of another. Both functions look up by keys, whatever the tables
--- held when they were planned.
+-- Two functions handle several tasks at once: accept_tasks and end_tasks. All tasks of a batch share one statement, one
+-- transaction and one flush of the WAL (group commit).
+--
+-- A batch waits for nobody. The batch leaves out a task whose rows or lock are held, and a task that is not a simple
+-- case. The function for one task then handles that task, because it has an answer for each case. So no batch takes
+-- part in a deadlock, and no task waits for the rows of another task.
+--
+-- Both functions look rows up by key. They do so even if the tables were empty when PostgreSQL planned the query.
 
--- Accepts the new tasks among these, as accept_task does; of two with the same message, the first. Returns only those.
+-- Accepts several new tasks by the rules of accept_task. If two tasks have the same message, only the first is
+-- accepted. Returns only the accepted tasks.
 CREATE FUNCTION gateway.accept_tasks(
   p_ids text[], p_digests bytea[], p_revisions integer[], p_installations text[], p_credentials text[],
   p_messages bytea[], p_fingerprints bytea[], p_grants bytea[], p_contexts text[], p_skills text[], p_websites text[],
@@ -168,7 +186,8 @@ DECLARE
   free text[];
   moment timestamptz;
 BEGIN
-  -- As in accept_task. If a caller can see one of them before it has ended, all are flushed.
+  -- The commit skips the flush only if all tasks of the batch start at once, as in accept_task. A caller can see a
+  -- waiting task before the task ends. So a batch with a waiting task is flushed.
   IF true = ALL (p_starts) THEN PERFORM set_config('synchronous_commit', 'off', true); END IF;
   free := ARRAY(SELECT i.id FROM (SELECT DISTINCT u.id FROM unnest(p_installations) AS u (id)) i
                  WHERE pg_try_advisory_xact_lock(hashtextextended('task ' || i.id, 0)));
@@ -181,7 +200,8 @@ BEGIN
            CASE WHEN g.start AND c.ahead + g.nth <= p_running THEN 'working' ELSE 'submitted' END, moment, p_owner,
            g.lost_as, moment + p_lease, moment, g.last
       FROM (SELECT u.*, row_number() OVER (PARTITION BY u.installation ORDER BY u.n) AS nth,
-                   -- One look-up each. As conditions of a join, they made the join scan all tasks.
+                   -- Each value comes from a separate look-up. As conditions of a join, the look-ups made the join scan
+                   -- all tasks.
                    (SELECT least(moment + p_lifetime, t.expires_at, k.expires_at)
                       FROM gateway.token t JOIN gateway.credential k ON k.id = t.credential_id
                      WHERE t.digest = u.digest AND t.revoked_at IS NULL AND k.revision = u.revision AND k.revoked_at IS NULL) AS last,
@@ -191,7 +211,7 @@ BEGIN
                      AS u (id, digest, revision, installation, credential, message, fingerprint, grants, context, skill,
                            website, lost_as, start, n)
              WHERE u.installation = ANY (free) AND array_position(p_messages, u.message) = u.n) g
-     -- Without IS TRUE, a plan that was made while there was no task scanned all unexpired tasks.
+     -- IS TRUE keeps a bad plan away. Without it, a plan that was made for an empty table scanned all unexpired tasks.
      CROSS JOIN LATERAL (
        SELECT count(*) AS held,
               count(*) FILTER (WHERE o.state = 'working' OR o.state = 'submitted' AND o.lease_until > moment) AS ahead
@@ -201,7 +221,8 @@ BEGIN
     RETURNING *;
 END $$;
 
--- Ends those tasks that have not ended and whose senders' authority holds, as end_task does. Returns only those.
+-- Ends several tasks by the rules of end_task. A task must not have ended, and its sender's authority must hold.
+-- Returns only the tasks that this call has ended.
 CREATE FUNCTION gateway.end_tasks(
   p_ids text[], p_digests bytea[], p_revisions integer[], p_artifacts json, p_failures text[]
 ) RETURNS TABLE (id text, context_id text, skill text, website_id text, state text, state_at timestamptz,
@@ -209,7 +230,7 @@ CREATE FUNCTION gateway.end_tasks(
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 #variable_conflict use_column
 BEGIN
-  -- A locked row is read as it is at that moment, and stays so until the commit.
+  -- The query locks each row when it reads the row. So the row does not change until the commit.
   RETURN QUERY
     WITH credential AS MATERIALIZED (
       SELECT c.id, c.revision, c.expires_at FROM gateway.credential c
@@ -237,7 +258,7 @@ BEGIN
     RETURNING k.id, k.context_id, k.skill, k.website_id, k.state, k.state_at, k.expires_at, k.failure, k.grants;
 END $$;
 
--- Cancels a task that has not ended, under an authority that holds. task is null if there is no such task. A
+-- Cancels a task that has not ended, if the caller's authority holds. `task` is null if the task does not exist. A
 -- cancellation wins only if it commits before the result.
 CREATE FUNCTION gateway.cancel_task(p_id text, p_credential text, p_digest bytea, p_revision integer)
 RETURNS TABLE (proved boolean, canceled boolean, task gateway.task) LANGUAGE plpgsql AS $$
@@ -259,7 +280,7 @@ BEGIN
   RETURN NEXT;
 END $$;
 
--- Ends tasks whose lease has lapsed, because their process is lost. Returns how many.
+-- Ends tasks with an expired lease, because their process is lost. Returns the number of ended tasks.
 CREATE FUNCTION gateway.interrupt_tasks(n integer) RETURNS integer LANGUAGE sql AS $$
   WITH ended AS (
     UPDATE gateway.task k
@@ -270,7 +291,7 @@ CREATE FUNCTION gateway.interrupt_tasks(n integer) RETURNS integer LANGUAGE sql 
   SELECT count(*)::integer FROM ended
 $$;
 
--- Deletes expired tasks. Returns how many.
+-- Deletes expired tasks. Returns the number of deleted tasks.
 CREATE FUNCTION gateway.delete_tasks(n integer) RETURNS integer LANGUAGE sql AS $$
   WITH deleted AS (
     DELETE FROM gateway.task k WHERE k.id IN (

@@ -1,5 +1,6 @@
--- Event subscriptions. A subscription belongs to an installation. A credential of the installation finds it if the
--- credential is granted every website of it. A reader's position is in its cursor, not here.
+-- Event subscriptions. A subscription belongs to an installation. A credential of that installation sees a subscription
+-- if it is granted every website of the subscription. The position of a reader is in the reader's cursor and is not
+-- stored here.
 CREATE TABLE gateway.subscription (
   id text PRIMARY KEY CHECK (id ~ '^sub_[a-f0-9]{32}$'),
   installation_id text NOT NULL REFERENCES gateway.installation ON DELETE CASCADE,
@@ -13,13 +14,13 @@ CREATE TABLE gateway.subscription (
 );
 CREATE INDEX subscription_installation ON gateway.subscription (installation_id);
 
--- Families of event types, exact or with a wildcard.
+-- Returns the event families of a list of event types. A type is exact, or ends with a wildcard.
 CREATE FUNCTION gateway.families_of(event_types text[]) RETURNS text[] LANGUAGE sql IMMUTABLE AS $$
   SELECT ARRAY(SELECT DISTINCT split_part(t, '.', 1) FROM unnest(event_types) AS t)
 $$;
 
--- The position before the oldest receipt that is kept for at least another hour. A reader that began at the very edge
--- of retention would find its first receipt gone.
+-- Returns the position before the oldest receipt that stays in the journal for at least one more hour. Retention could
+-- remove an older receipt before the reader gets it.
 CREATE FUNCTION gateway.retained_position(p_tenant bigint, p_site bigint) RETURNS bigint LANGUAGE sql STABLE AS $$
   SELECT coalesce((SELECT j.position - 1 FROM gateway.journal j
                     WHERE j.tenant = p_tenant AND j.site = p_site AND j.recorded_at >= now() - interval '7 days' + interval '1 hour'
@@ -27,8 +28,9 @@ CREATE FUNCTION gateway.retained_position(p_tenant bigint, p_site bigint) RETURN
                   (SELECT h.position FROM gateway.journal_head h WHERE h.tenant = p_tenant AND h.site = p_site), 0)
 $$;
 
--- A subscription as callers see it, and the positions after which its first pull would begin now. Paused: pulls are
--- refused because one of its families is held on one of its websites.
+-- Returns a subscription as callers see it. `positions` holds the positions after which a first pull would start now.
+-- `paused` is true if an event family of the subscription is held on one of its websites. Pulls of a paused
+-- subscription are refused.
 CREATE FUNCTION gateway.subscription_state(s gateway.subscription) RETURNS json LANGUAGE plpgsql STABLE AS $$
 BEGIN
   RETURN json_build_object(
@@ -40,25 +42,27 @@ BEGIN
                     FROM unnest(s.sites) WITH ORDINALITY AS w (site, n)));
 END $$;
 
--- Whether a live credential may read the websites that a subscription names.
+-- Returns true if an active credential of the installation is granted all websites of the subscription.
 CREATE FUNCTION gateway.has_reader(s gateway.subscription) RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT EXISTS (SELECT FROM gateway.credential c
     WHERE c.installation_id = s.installation_id AND c.revoked_at IS NULL AND c.expires_at > now() AND c.sites @> s.sites)
 $$;
 
--- One function for each write. Each answers {"done": …} or {"refused": code}.
+-- There is one function for each write. Each function returns {"done": …} or {"refused": code}.
 CREATE FUNCTION gateway.create_subscription(p_installation text, p_tenant bigint, p_command jsonb) RETURNS json
 LANGUAGE plpgsql AS $$
 DECLARE
   s gateway.subscription;
 BEGIN
-  -- One transaction at a time for an installation, so that calls at the same moment cannot exceed its limit of twenty.
+  -- Only one transaction at a time can add subscriptions to an installation. So calls at the same moment cannot exceed
+  -- the limit of twenty subscriptions.
   PERFORM FROM gateway.installation i WHERE i.id = p_installation FOR NO KEY UPDATE;
-  -- The id belongs to this call. If it exists, the statement came twice, and the first one has done the work.
+  -- The id is unique to this call. If the id exists, the statement came twice, and the first statement has done the
+  -- work.
   SELECT * INTO s FROM gateway.subscription WHERE id = p_command ->> 'id';
   IF s.id IS NULL THEN
     IF (SELECT count(*) FROM gateway.subscription x WHERE x.installation_id = p_installation) >= 20 THEN
-      -- The oldest subscription that no live credential may read makes room.
+      -- The oldest subscription without an active reader makes room for the new subscription.
       DELETE FROM gateway.subscription WHERE id = (
         SELECT x.id FROM gateway.subscription x WHERE x.installation_id = p_installation AND NOT gateway.has_reader(x)
          ORDER BY x.updated_at, x.id LIMIT 1);
@@ -72,7 +76,7 @@ BEGIN
   RETURN json_build_object('done', gateway.subscription_state(s));
 END $$;
 
--- Locks the subscription for a change. `refused` is {"refused": code} if that is impossible.
+-- Locks a subscription for a change. If the change is impossible, `refused` is {"refused": code}.
 CREATE FUNCTION gateway.lock_subscription(
   p_installation text, p_granted bigint[], p_command jsonb, OUT s gateway.subscription, OUT refused json
 ) LANGUAGE plpgsql AS $$
@@ -118,9 +122,9 @@ BEGIN
   RETURN json_build_object('done', json_build_object('sites', (l.s).sites::text[]));
 END $$;
 
--- A write of a subscription. p_id is made of the Idempotency-Key. With p_id, the write happens once, by the rules of
--- gateway.write_batch. Its row in the ledger belongs to no website (site 0), so operation_get does not find it. Without
--- p_id there is no such row.
+-- Performs one write of a subscription. p_id is an id made from the Idempotency-Key. With p_id, the write happens only
+-- once, by the rules of gateway.write_batch. The ledger of writes then has a row without a website (site 0), so
+-- operation_get does not find that row. Without p_id, the ledger gets no row.
 CREATE FUNCTION gateway.subscription_once(
   p_digest bytea, p_id text, p_credential text, p_revision integer, p_installation text, p_tenant bigint, p_granted bigint[],
   p_operation text, p_fingerprint bytea, p_command jsonb
@@ -137,7 +141,7 @@ BEGIN
       RETURN CASE
         WHEN o.fingerprint IS NULL OR o.created_at <= now() - interval '24 hours' THEN '{"state": "forgotten"}'
         WHEN o.fingerprint <> p_fingerprint THEN '{"state": "conflict"}'
-        -- This token may hold fewer websites than the token that got the answer.
+        -- The caller's token can hold fewer websites than the token of the first call.
         WHEN NOT p_granted @> ARRAY(SELECT json_array_elements_text(o.outcome -> 'done' -> 'sites')::bigint)
           THEN '{"state": "new", "outcome": {"refused": "not_found"}}'
         ELSE json_build_object('state', 'settled', 'outcome', o.outcome) END;
@@ -153,7 +157,7 @@ BEGIN
       (operation_id, credential_id, revision, tenant, site, operation, status, fingerprint, outcome)
     VALUES (p_id, p_credential, p_revision, p_tenant, 0, p_operation, 'acknowledged', p_fingerprint, answer);
   END IF;
-  -- The statement may have waited for the installation's row.
+  -- The statement may have waited for the installation's row, so the authority is checked again.
   IF NOT gateway.authority_holds(p_digest, p_revision) THEN RAISE EXCEPTION 'stale authority' USING ERRCODE = 'GW401'; END IF;
   RETURN json_build_object('state', 'new', 'outcome', answer);
 END $$;

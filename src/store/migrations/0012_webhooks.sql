@@ -1,5 +1,5 @@
--- Webhooks. An endpoint takes the receipts of one website, under one credential, from a position of its own. Each
--- receipt that it wants becomes a delivery. Deliveries are attempted under leases.
+-- Webhooks. An endpoint gets the receipts of one website under one credential. Each endpoint has its own position in
+-- the journal. Each receipt that the endpoint asks for becomes a delivery. A process attempts a delivery under a lease.
 CREATE TABLE gateway.webhook_endpoint (
   id text PRIMARY KEY CHECK (id ~ '^whk_[a-f0-9]{32}$'),
   credential_id text NOT NULL REFERENCES gateway.credential ON DELETE CASCADE,
@@ -9,14 +9,22 @@ CREATE TABLE gateway.webhook_endpoint (
   description text NOT NULL DEFAULT '' CHECK (length(description) <= 240),
   enabled boolean NOT NULL DEFAULT true,
   disabled_because text CHECK (disabled_because IN ('owner', 'gone', 'failing')),
-  secret text NOT NULL,                                -- sealed with the operator's keys (src/auth/keys.ts), like old_secret
+  -- The signing secret, sealed with the operator's keys (src/auth/keys.ts). The column old_secret is sealed too.
+  secret text NOT NULL,
   old_secret text,
   old_secret_until timestamptz,
-  position bigint NOT NULL,                            -- of the journal; receipts up to it have become deliveries
-  failing_since timestamptz,                           -- the first failed attempt since the last accepted one,
-  failed_at timestamptz,                               -- and the last failed attempt
-  gap_since timestamptz,                               -- since when receipts were lost, of which the receiver does not know
-  losses bigint NOT NULL DEFAULT 0,                    -- how many losses; an accepted attempt has told those of its claim
+  -- The position in the journal. Receipts up to this position have become deliveries.
+  position bigint NOT NULL,
+  -- The time of the first failed attempt since the last accepted attempt.
+  failing_since timestamptz,
+  -- The time of the last failed attempt since the last accepted attempt.
+  failed_at timestamptz,
+  -- The earliest recording time of lost receipts that the receiver does not know about. Null means that there is no
+  -- such loss.
+  gap_since timestamptz,
+  -- The number of losses. A claim carries the number of that time. An accepted attempt has told the receiver of that
+  -- many losses.
+  losses bigint NOT NULL DEFAULT 0,
   created_at timestamptz NOT NULL DEFAULT now(),
   updated_at timestamptz NOT NULL DEFAULT now(),
   CHECK (enabled = (disabled_because IS NULL)),
@@ -26,8 +34,8 @@ CREATE TABLE gateway.webhook_endpoint (
 CREATE INDEX webhook_endpoint_credential ON gateway.webhook_endpoint (credential_id);
 CREATE INDEX webhook_endpoint_website ON gateway.webhook_endpoint (tenant, site);
 
--- What is sent, and the log of it. The times of a receipt are copied, because the journal may be trimmed before the
--- last attempt.
+-- The deliveries and their log. A delivery copies the times of its receipt, because retention can remove the receipt
+-- from the journal before the last attempt.
 CREATE TABLE gateway.webhook_delivery (
   id text PRIMARY KEY DEFAULT 'whd_' || replace(gen_random_uuid()::text, '-', '') CHECK (id ~ '^whd_[a-f0-9]{32}$'),
   endpoint_id text NOT NULL REFERENCES gateway.webhook_endpoint ON DELETE CASCADE,
@@ -38,10 +46,14 @@ CREATE TABLE gateway.webhook_delivery (
   recorded_at timestamptz NOT NULL,
   test boolean NOT NULL DEFAULT false,
   status text NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'delivered', 'failed', 'dropped')),
-  attempts integer NOT NULL DEFAULT 0,                 -- ever begun; the number of an attempt fences its outcome
-  attempts_before integer NOT NULL DEFAULT 0,          -- of these, before the last replay, or given back without a request
+  -- The number of attempts that ever started. An outcome counts only if it carries the current number.
+  attempts integer NOT NULL DEFAULT 0,
+  -- The part of `attempts` that no longer counts: attempts before the last replay, and attempts given back without a
+  -- request.
+  attempts_before integer NOT NULL DEFAULT 0,
   replayed boolean NOT NULL DEFAULT false,
-  due_at timestamptz NOT NULL,                         -- of the next attempt; during an attempt, the end of its lease
+  -- The time of the next attempt. During an attempt, the end of its lease.
+  due_at timestamptz NOT NULL,
   lease_until timestamptz,
   attempted_at timestamptz,
   response_status integer,
@@ -56,20 +68,22 @@ CREATE INDEX webhook_delivery_due ON gateway.webhook_delivery (endpoint_id, due_
 CREATE INDEX webhook_delivery_log ON gateway.webhook_delivery (endpoint_id, created_at);
 CREATE INDEX webhook_delivery_ended ON gateway.webhook_delivery (ended_at);
 
--- The event id that src/events/receipts.ts makes: HMAC-SHA256 of website and position, with the padded keys given.
+-- Returns the event id of a receipt. src/events/receipts.ts computes the same id: an HMAC-SHA256 of website and
+-- position. The parameters p_inner and p_outer are the padded keys of the HMAC.
 CREATE FUNCTION gateway.event_id(p_inner bytea, p_outer bytea, p_tenant bigint, p_site bigint, p_position bigint) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
   SELECT 'evt_' || encode(sha256(p_outer || sha256(p_inner ||
     convert_to('web_' || p_tenant || '_' || p_site || ' ' || p_position, 'UTF8'))), 'hex')
 $$;
 
--- Whether a list of types, exact or with a wildcard, asks for an exact type.
+-- Returns true if the list p_types asks for the exact type p_type. An element of the list is an exact type or ends with
+-- a wildcard.
 CREATE FUNCTION gateway.asks_for(p_types text[], p_type text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
   SELECT p_type = ANY (p_types) OR split_part(p_type, '.', 1) || '.*' = ANY (p_types)
 $$;
 
--- Whether the credential may be told of the website's changes now. As for pulled events, it must be usable and
--- unrestricted, and hold the website and both scopes.
+-- Returns true if the credential may get the website's events now. The conditions are the same as for pulled events.
+-- The credential must be active and unrestricted, and must hold the website and both scopes.
 CREATE FUNCTION gateway.may_be_told(p_credential text, p_tenant bigint, p_site bigint) RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT EXISTS (
     SELECT FROM gateway.credential c
@@ -80,7 +94,8 @@ CREATE FUNCTION gateway.may_be_told(p_credential text, p_tenant bigint, p_site b
        AND c.channel_ids IS NULL AND c.team_ids IS NULL AND c.subsite_ids IS NULL)
 $$;
 
--- Families that a subscription or an enabled endpoint names, on websites that exist.
+-- Returns the event families that a subscription with a reader or an enabled endpoint asks for. Only websites that
+-- exist are included.
 CREATE FUNCTION gateway.watched_families() RETURNS TABLE (tenant bigint, site bigint, family text) LANGUAGE sql STABLE AS $$
   SELECT w.tenant, w.site, f.family
     FROM gateway.subscription s
@@ -93,15 +108,15 @@ CREATE FUNCTION gateway.watched_families() RETURNS TABLE (tenant bigint, site bi
    WHERE e.enabled AND gateway.may_be_told(e.credential_id, e.tenant, e.site)
 $$;
 
--- Notes that receipts recorded at p_since or later are lost to the receiver; null: none are. The caller locks the
--- endpoint's row.
+-- Records that the receiver has lost receipts that were recorded at p_since or later. p_since is null if no receipt is
+-- lost. The caller locks the endpoint's row.
 CREATE FUNCTION gateway.lose_webhooks(p_endpoint text, p_since timestamptz) RETURNS void LANGUAGE sql AS $$
   UPDATE gateway.webhook_endpoint SET gap_since = least(gap_since, p_since), losses = losses + 1
    WHERE id = p_endpoint AND p_since IS NOT NULL
 $$;
 
--- Drops everything that is queued and, with p_rest, everything that would be queued next. An attempt that is under way
--- keeps its lease and gets its outcome. The caller locks the endpoint's row.
+-- Drops all queued deliveries of an endpoint. With p_rest, the function also counts the receipts after the endpoint's
+-- position as lost. A running attempt keeps its lease and still gets its outcome. The caller locks the endpoint's row.
 CREATE FUNCTION gateway.drop_webhook_queue(e gateway.webhook_endpoint, p_rest boolean) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   since timestamptz;
@@ -124,13 +139,14 @@ BEGIN
   SELECT * INTO e FROM gateway.webhook_endpoint x WHERE x.id = p_endpoint AND x.enabled;
   IF NOT FOUND THEN RETURN; END IF;
   PERFORM gateway.drop_webhook_queue(e, true);
-  PERFORM gateway.lose_webhooks(e.id, now()); -- and all that is recorded from now on
+  -- All receipts that are recorded from now on are lost too.
+  PERFORM gateway.lose_webhooks(e.id, now());
   UPDATE gateway.webhook_endpoint SET enabled = false, disabled_because = p_because, updated_at = now() WHERE id = e.id;
 END $$;
 
--- Sets what is not null, all at once. Drops what is queued if the website changes or the endpoint is disabled. An
--- endpoint that is enabled takes what is recorded from now on. Failures belong to an address: a new address starts
--- without any.
+-- Updates an endpoint with all parameters that are not null, in one step. If the website changes or the endpoint is
+-- disabled, the function drops the queued deliveries. An endpoint that becomes enabled gets the receipts that are
+-- recorded from now on. Failures belong to an address, so a new address starts without failures.
 CREATE FUNCTION gateway.update_webhook(
   p_endpoint text, p_credential text, p_tenant bigint, p_site bigint, p_url text, p_types text[], p_description text, p_enabled boolean
 ) RETURNS void LANGUAGE plpgsql AS $$
@@ -159,11 +175,16 @@ BEGIN
    WHERE x.id = e.id;
 END $$;
 
--- Makes deliveries of the receipts after an endpoint's position, and moves the position past them, in one step. Takes
--- at most `n` receipts, and none while 1,000 deliveries wait for their first attempt, or 10,000 wait at all. Deliveries
--- of held families and deliveries that failed count only for the 10,000; replays never count. The other receipts stay
--- in the journal. The caller locks the endpoint's row. Returns how many positions the endpoint was moved, at most the
--- largest integer: each `gateway restored` leaps by 1,000 million positions.
+-- Makes deliveries of the receipts after an endpoint's position and moves the position past these receipts, in one
+-- transaction. The function handles at most `n` positions in the journal.
+--
+-- The function queues nothing while 1,000 deliveries wait for their first attempt, or while 10,000 deliveries wait in
+-- total. Deliveries of held families and deliveries with a failed attempt count only for the total. Replays never
+-- count. The remaining receipts stay in the journal.
+--
+-- The caller locks the endpoint's row. Returns how many positions the endpoint has moved, but at most the largest
+-- integer. The real number can exceed the largest integer, because each `gateway restored` moves a journal by 1,000
+-- million positions.
 CREATE FUNCTION gateway.queue_webhooks(e gateway.webhook_endpoint, p_inner bytea, p_outer bytea, p_first interval, n integer)
 RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
@@ -187,17 +208,17 @@ BEGIN
     FROM gateway.journal j
    WHERE j.tenant = e.tenant AND j.site = e.site AND j.position > after AND j.position <= upto
      AND gateway.asks_for(e.event_types, j.event_type)
-  ON CONFLICT (endpoint_id, event_id) DO NOTHING; -- a replay came first
+  ON CONFLICT (endpoint_id, event_id) DO NOTHING; -- a replay has already queued the receipt
   UPDATE gateway.webhook_endpoint SET position = upto WHERE id = e.id;
-  -- Receipts that retention has removed, maybe just now, are lost to the receiver. They were recorded after the
-  -- endpoint was made; nothing else is known of their time.
+  -- Retention can remove receipts before they become deliveries, even during this statement. The receiver has lost
+  -- these receipts. The times of the lost receipts are unknown, but later than the creation of the endpoint.
   PERFORM gateway.lose_webhooks(e.id, e.created_at)
      FROM gateway.journal_head x WHERE x.tenant = e.tenant AND x.site = e.site AND x.trimmed > e.position;
   RETURN least(upto - e.position, 2147483647);
 END $$;
 
--- One delivery as its sender needs it, with times in Unix milliseconds. `at` is now: receivers compare it with their
--- clock, so it must not come from a replica whose clock is fast.
+-- Returns one delivery as JSON for the process that sends it. Times are Unix milliseconds. `at` is the time of
+-- PostgreSQL's clock. Receivers compare `at` with their own clock, so the clock of a replica must not set it.
 CREATE FUNCTION gateway.webhook_claim(d gateway.webhook_delivery, e gateway.webhook_endpoint) RETURNS json LANGUAGE sql VOLATILE AS $$
   SELECT json_build_object(
     'at', floor(extract(epoch FROM clock_timestamp()) * 1000), 'id', d.id, 'attempt', d.attempts, 'number', d.attempts - d.attempts_before, 'endpoint', e.id, 'url', e.url,
@@ -208,16 +229,21 @@ CREATE FUNCTION gateway.webhook_claim(d gateway.webhook_delivery, e gateway.webh
       'occurred_at', floor(extract(epoch FROM d.occurred_at) * 1000), 'recorded_at', floor(extract(epoch FROM d.recorded_at) * 1000)))
 $$;
 
--- A round of the dispatcher on any replica. Drops what may not be told any more, queues new receipts, and leases due
--- deliveries to the caller: at most p_seats, and of one endpoint at most p_cap at a time over all replicas (2 while it
--- fails). The last p_reserved seats are for endpoints that have nothing under way, two each, so that slow endpoints
--- cannot take all. An attempt is counted here, before it begins. Endpoints that another replica has locked are left to
--- that replica. Each part of a round has a time limit. What it has done by then stands, and `more` says that work is
--- left.
+-- Performs one round of the webhook dispatcher for any replica. The round drops deliveries that the credential may not
+-- get any more. The round queues new receipts. The round leases due deliveries to the caller and counts each attempt
+-- before the attempt starts.
+--
+-- A round leases at most p_seats deliveries. An endpoint has at most p_cap running attempts over all replicas, or 2
+-- while the endpoint fails. The last p_reserved seats are for endpoints without a running attempt, at most two seats
+-- each. So slow endpoints cannot take all seats.
+--
+-- Endpoints that another replica has locked are left to that replica. Each part of a round has a time limit. The work
+-- that is done by then stays done, and `more` is true if work is left.
 CREATE FUNCTION gateway.claim_webhooks(
   p_inner bytea, p_outer bytea, p_seats integer, p_reserved integer, p_cap integer, p_attempts integer, p_first interval, p_lease interval
 ) RETURNS TABLE (claims json, more boolean) LANGUAGE plpgsql
--- A plan that was made while the queue was empty goes on to scan it.
+-- The two settings make PostgreSQL use the indexes. A plan that was made for an empty queue would later scan the whole
+-- queue.
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   began timestamptz := clock_timestamp();
@@ -232,7 +258,7 @@ DECLARE
 BEGIN
   more := false;
   FOR e IN SELECT x.* FROM gateway.webhook_endpoint x
-            -- CASE keeps the cheap test first: most of a thousand endpoints have nothing to do.
+            -- CASE makes PostgreSQL run the cheap test first. Most of a thousand endpoints have nothing to do.
             WHERE CASE WHEN EXISTS (SELECT FROM gateway.webhook_delivery d WHERE d.endpoint_id = x.id AND d.status = 'pending')
                        THEN NOT gateway.may_be_told(x.credential_id, x.tenant, x.site) ELSE false END
               FOR NO KEY UPDATE SKIP LOCKED LOOP
@@ -241,7 +267,7 @@ BEGIN
     EXIT WHEN more;
   END LOOP;
   began := clock_timestamp();
-  -- Endpoints that fail come last, and endpoints that are far behind before them. The order is otherwise random, so
+  -- Endpoints that fail come last. Endpoints that are far behind come before them. Otherwise the order is random, so
   -- that no endpoint is always last when seats or time are short.
   FOR e IN SELECT x.* FROM gateway.webhook_endpoint x
              LEFT JOIN gateway.journal_head h ON h.tenant = x.tenant AND h.site = x.site
@@ -260,9 +286,11 @@ BEGIN
       progress := progress OR moved > 0;
       more := more OR moved >= 200;
     ELSE
-      more := more OR progress; -- if nothing was queued in all of that time, the next round is soon enough
+      -- If nothing was queued in all of that time, the next regular round is early enough.
+      more := more OR progress;
     END IF;
-    -- These have had their last attempt, and its process is lost. A test has one attempt only.
+    -- The deliveries below have had their last attempt, and the process of that attempt is lost. A test delivery has
+    -- only one attempt.
     WITH lost AS (
       UPDATE gateway.webhook_delivery d SET status = 'failed', error = 'interrupted', ended_at = now(), lease_until = NULL
        WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.due_at <= now()
@@ -275,7 +303,8 @@ BEGIN
     free := least(CASE WHEN e.failing_since IS NULL THEN p_cap ELSE 2 END - under_way,
                   greatest(seats - p_reserved, CASE WHEN under_way = 0 AND e.failing_since IS NULL THEN least(seats, 2) END));
     CONTINUE WHEN free <= 0;
-    SELECT * INTO e FROM gateway.webhook_endpoint x WHERE x.id = e.id; -- gap_since may be new
+    -- The row is read again, because gap_since may have changed.
+    SELECT * INTO e FROM gateway.webhook_endpoint x WHERE x.id = e.id;
     WITH due AS (
       SELECT d.id FROM gateway.webhook_delivery d
        WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.due_at <= now() AND (d.tenant, d.site) = (e.tenant, e.site)
@@ -295,11 +324,14 @@ BEGIN
   RETURN NEXT;
 END $$;
 
--- Outcomes of attempts: [{id, endpoint, url, attempt, delivered, unused, wait, gone, status, error, losses}]. `wait` is
--- the time to the next attempt in seconds, null if there is none. An outcome of an older attempt than the last one
--- changes nothing. An outcome of another address than the endpoint's says nothing about the endpoint. An unused attempt
--- made no request and is given back. Returns how many outcomes were taken, and the ids of those that are left because
--- their endpoint is locked: this waits for nobody.
+-- Stores the outcomes of attempts. p_results is a list of {id, endpoint, url, attempt, delivered, unused, wait, gone,
+-- status, error, losses}. `wait` is the number of seconds until the next attempt, or null for no further attempt.
+--
+-- Only the outcome of the latest attempt changes a delivery. An outcome for an old address of the endpoint does not
+-- count for the endpoint. `unused` means that the attempt made no request. Such an attempt is given back.
+--
+-- The function waits for nobody. `taken` is the number of stored outcomes. `later` lists the ids of deliveries whose
+-- endpoint is locked. The caller sends their outcomes again.
 CREATE FUNCTION gateway.settle_webhooks(p_results jsonb, p_patience interval) RETURNS TABLE (taken integer, later text[]) LANGUAGE plpgsql
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
@@ -307,9 +339,10 @@ DECLARE
   held text[];
   tired boolean;
 BEGIN
-  -- If a crash of the server loses an outcome, another attempt finds it again.
+  -- The commit does not wait for the disk. If a crash of the server loses an outcome, another attempt gets an outcome
+  -- again.
   PERFORM set_config('synchronous_commit', 'off', true);
-  -- Lock endpoints before deliveries, as every statement does.
+  -- Every statement locks endpoints before deliveries.
   SELECT array_agg(l.id) INTO held FROM (
     SELECT x.id FROM gateway.webhook_endpoint x
      WHERE x.id = ANY (ARRAY(SELECT r ->> 'endpoint' FROM jsonb_array_elements(p_results) AS r)) FOR NO KEY UPDATE SKIP LOCKED) l;
@@ -320,7 +353,7 @@ BEGIN
     WITH result AS (
       SELECT r.*, d.recorded_at, d.test, r.delivered AND r.url = x.url AS reached,
              NOT r.delivered AND NOT r.unused AND r.url = x.url AS failed,
-             -- A replay that came meanwhile gets attempts of its own.
+             -- If a replay came during the attempt, the delivery gets the attempts of the replay.
              CASE WHEN r.attempt <= d.attempts_before THEN 0 ELSE coalesce(r.wait, 0) END AS pause,
              CASE WHEN r.delivered THEN 'delivered' WHEN d.status = 'dropped' THEN 'dropped'
                   WHEN r.wait IS NOT NULL OR r.attempt <= d.attempts_before THEN 'pending' ELSE 'failed' END AS outcome
@@ -328,7 +361,8 @@ BEGIN
           id text, endpoint text, url text, attempt integer, delivered boolean, unused boolean, wait double precision, gone boolean,
           status integer, error text, losses bigint)
         JOIN gateway.webhook_endpoint x ON x.id = r.endpoint
-        JOIN gateway.webhook_delivery d ON d.id = r.id AND d.attempts = r.attempt -- by id alone, not through all deliveries of the endpoint
+        -- The join finds a delivery only by its id. A join by endpoint would read all deliveries of the endpoint.
+        JOIN gateway.webhook_delivery d ON d.id = r.id AND d.attempts = r.attempt
        WHERE x.id = ANY (held) AND d.status IN ('pending', 'dropped') AND (NOT r.unused OR d.lease_until IS NOT NULL)
     ), settled AS (
       UPDATE gateway.webhook_delivery d
@@ -344,11 +378,12 @@ BEGIN
   LOOP
     taken := taken + e.n;
     PERFORM gateway.lose_webhooks(e.id, e.lost);
-    -- Three days without a delivery are no failure. An attempt must have failed within a day, or a delivery for good.
+    -- Three days without any delivery are no failure. So there must also be a failed attempt within the last day, or a
+    -- delivery that has failed for good.
     tired := e.failed AND NOT e.reached AND EXISTS (
       SELECT FROM gateway.webhook_endpoint x WHERE x.id = e.id AND x.failing_since <= now() - p_patience
          AND (e.lost IS NOT NULL OR x.failed_at > now() - interval '1 day'));
-    -- Only rows that change: the row of a healthy endpoint stays as it is.
+    -- The statement updates only rows that change. The row of a healthy endpoint is not written.
     UPDATE gateway.webhook_endpoint x
        SET failing_since = CASE WHEN NOT e.reached THEN coalesce(x.failing_since, now()) END,
            failed_at = CASE WHEN NOT e.reached THEN now() END,
@@ -362,9 +397,9 @@ BEGIN
   RETURN NEXT;
 END $$;
 
--- Queues receipts again, or for the first time: one by its id, or those that were recorded in a span of time. Of a span
--- it takes the oldest n of the last seven days that the endpoint asks for. Leaves deliveries alone that wait or are
--- under way.
+-- Queues receipts again, or for the first time. The caller names one receipt by its event id, or a span of recording
+-- times. For a span, the function takes the oldest n receipts of the last seven days that the endpoint asks for.
+-- Deliveries that wait or run do not change.
 CREATE FUNCTION gateway.replay_webhooks(
   p_endpoint text, p_inner bytea, p_outer bytea, p_event text, p_since timestamptz, p_until timestamptz, n integer
 ) RETURNS TABLE (refused text, receipts integer, queued integer) LANGUAGE plpgsql AS $$
@@ -372,9 +407,11 @@ DECLARE
   e gateway.webhook_endpoint;
   place bigint;
 BEGIN
-  -- Before any lock, because an event that is not in the log is searched in the whole journal of the website. The
-  -- website is read first: a join made the event id of every receipt of all websites when the planner held the journal
-  -- for small.
+  -- The look-up of the event comes before any lock. If the delivery log does not have the event, the look-up searches
+  -- the whole journal of the website.
+  --
+  -- The endpoint is read first, in a separate statement. In one join, the planner once took the journal for small and
+  -- computed the event id of every receipt of all websites.
   IF p_event IS NOT NULL THEN
     SELECT d.position INTO place FROM gateway.webhook_delivery d
      WHERE d.endpoint_id = p_endpoint AND d.event_id = p_event AND NOT d.test;
@@ -402,7 +439,8 @@ BEGIN
       SELECT e.id, r.event_id, r.tenant, r.site, r.position, r.event_type, r.occurred_at, r.recorded_at, now(), true FROM receipt r
       ON CONFLICT (endpoint_id, event_id) DO UPDATE
         SET status = 'pending', attempts_before = d.attempts, replayed = true, ended_at = NULL, response_status = NULL, error = NULL,
-            due_at = greatest(now(), d.lease_until) -- an attempt that was dropped may be under way
+            -- A dropped delivery may still have a running attempt, so the replay waits for the end of the lease.
+            due_at = greatest(now(), d.lease_until)
         WHERE d.status <> 'pending'
       RETURNING 1
     ) SELECT (SELECT count(*) FROM receipt), (SELECT count(*) FROM put) INTO receipts, queued;

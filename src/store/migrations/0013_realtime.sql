@@ -1,23 +1,27 @@
--- Realtime sessions. A session belongs to a credential and one of its origins. A ticket opens its socket; only the
--- digest of the ticket is stored. Any replica that holds the socket finds all it needs here.
+-- Realtime sessions. A session belongs to a credential and to one origin of that credential. A client opens the socket
+-- of its session with a ticket. The table stores only the digest of the ticket. Any replica can hold the socket,
+-- because these tables hold all data that the replica needs.
 CREATE TABLE gateway.realtime_session (
   id text PRIMARY KEY CHECK (id ~ '^rts_[a-f0-9]{32}$'),
   credential_id text NOT NULL REFERENCES gateway.credential ON DELETE CASCADE,
-  token_digest bytea NOT NULL CHECK (length(token_digest) = 32), -- of the token whose authority pages are read under
+  -- The digest of the token whose authority is used to read pages.
+  token_digest bytea NOT NULL CHECK (length(token_digest) = 32),
   origin text NOT NULL,
   sites bigint[] NOT NULL,
   created_at timestamptz NOT NULL DEFAULT now(),
   expires_at timestamptz NOT NULL,
-  ticket_digest bytea CHECK (length(ticket_digest) = 32),        -- null: used
+  ticket_digest bytea CHECK (length(ticket_digest) = 32),        -- null: the ticket is used
   ticket_expires_at timestamptz NOT NULL,
-  epoch integer NOT NULL DEFAULT 0,                              -- raised by each new socket, which ends the older one
-  held_until timestamptz NOT NULL DEFAULT '-infinity'            -- until then a replica holds its socket; the replica renews this
+  -- The fencing number of the socket. Each new socket raises the number and so ends the older socket.
+  epoch integer NOT NULL DEFAULT 0,
+  -- Until this time a replica holds the session's socket. The replica renews this time.
+  held_until timestamptz NOT NULL DEFAULT '-infinity'
 );
 CREATE INDEX realtime_session_credential ON gateway.realtime_session (credential_id);
 CREATE INDEX realtime_session_expires ON gateway.realtime_session (expires_at);
 
--- What a session's client has acknowledged of a subscription. After a reconnect, on any replica, the session goes on
--- from there.
+-- The last cursor of a subscription that the client of a session has acknowledged. After a reconnect to any replica,
+-- the session continues from this cursor.
 CREATE TABLE gateway.realtime_ack (
   session_id text NOT NULL REFERENCES gateway.realtime_session ON DELETE CASCADE,
   subscription_id text NOT NULL,
@@ -26,8 +30,8 @@ CREATE TABLE gateway.realtime_ack (
   PRIMARY KEY (session_id, subscription_id)
 ) WITH (fillfactor = 50);
 
--- The credential of a token, when the authority ends, and whether the origin is registered. No row if the authority is
--- gone.
+-- Returns the credential of a token, the end of the authority, and whether the origin is registered. Returns no row if
+-- the authority is gone.
 CREATE FUNCTION gateway.realtime_authority(p_digest bytea, p_revision integer, p_origin text)
 RETURNS TABLE (credential_id text, until timestamptz, registered boolean) LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -38,8 +42,8 @@ BEGIN
        AND c.revision = p_revision AND c.revoked_at IS NULL AND c.expires_at > clock_timestamp();
 END $$;
 
--- Makes a session and its first ticket. A credential has at most a hundred sessions. A session that no socket holds and
--- no ticket opens makes room. Raises GW401 if the authority is gone.
+-- Makes a session and its first ticket. A credential has at most a hundred sessions. If the limit is reached, a session
+-- without a socket and without a valid ticket makes room. Raises GW401 if the authority is gone.
 CREATE FUNCTION gateway.create_realtime_session(
   p_digest bytea, p_revision integer, p_origin text, p_id text, p_sites bigint[], p_ticket bytea
 ) RETURNS json LANGUAGE plpgsql AS $$
@@ -50,7 +54,8 @@ BEGIN
   SELECT * INTO a FROM gateway.realtime_authority(p_digest, p_revision, p_origin);
   IF a.credential_id IS NULL THEN RAISE EXCEPTION 'stale authority' USING ERRCODE = 'GW401'; END IF;
   IF NOT a.registered THEN RETURN '{"refused": "not_permitted"}'; END IF;
-  -- One transaction at a time for a credential, so that calls at the same moment cannot exceed its limit of a hundred.
+  -- Only one transaction at a time can add sessions to a credential. So calls at the same moment cannot exceed the
+  -- limit of a hundred sessions.
   PERFORM pg_advisory_xact_lock(hashtextextended('gateway.realtime ' || a.credential_id, 0));
   DELETE FROM gateway.realtime_session x WHERE x.credential_id = a.credential_id AND x.expires_at <= now();
   IF (SELECT count(*) FROM gateway.realtime_session x WHERE x.credential_id = a.credential_id) >= 100 THEN
@@ -64,14 +69,14 @@ BEGIN
   VALUES (p_id, a.credential_id, p_digest, p_origin, p_sites, least(now() + interval '1 hour', a.until), p_ticket,
           least(now() + interval '30 seconds', a.until))
   RETURNING * INTO s;
-  -- The statement may have waited for the lock.
+  -- The statement may have waited for the lock, so the authority is checked again.
   IF NOT gateway.authority_holds(p_digest, p_revision) THEN RAISE EXCEPTION 'stale authority' USING ERRCODE = 'GW401'; END IF;
   RETURN json_build_object('done', json_build_object(
     'expires_at', floor(extract(epoch FROM s.expires_at) * 1000), 'ticket_expires_at', floor(extract(epoch FROM s.ticket_expires_at) * 1000)));
 END $$;
 
--- Makes a ticket in place of the previous one. From now on the session has the authority of the token that asked for
--- it.
+-- Makes a ticket that replaces the previous ticket of the session. From now on, the session has the authority of the
+-- token that asked for the ticket.
 CREATE FUNCTION gateway.create_realtime_ticket(
   p_digest bytea, p_revision integer, p_origin text, p_id text, p_granted bigint[], p_ticket bytea
 ) RETURNS json LANGUAGE plpgsql AS $$
@@ -105,8 +110,8 @@ BEGIN
   RETURN CASE WHEN FOUND THEN '{"done": {}}' ELSE '{"refused": "not_found"}' END;
 END $$;
 
--- Uses up a ticket. Of several callers who bring it at the same moment, only one succeeds. `null`: it is no ticket of
--- this session.
+-- Uses up a ticket. If several callers present the ticket at the same moment, only one of them succeeds. Returns null
+-- if the text is not a valid ticket of this session.
 CREATE FUNCTION gateway.use_realtime_ticket(p_id text, p_origin text, p_ticket bytea, p_lease interval) RETURNS json
 LANGUAGE plpgsql AS $$
 DECLARE

@@ -5,7 +5,7 @@ import { type Database, sqlState } from '../driver/postgres.ts';
 import { StoreUnavailable } from '../embedded/unavailable.ts';
 
 const FOLDER = new URL('src/store/migrations/', packageRoot);
-/** An arbitrary fixed number: the advisory lock that every migrating process takes. */
+/** An arbitrary fixed number for the advisory lock that every migrating process takes. */
 const LOCK = 7_310_482;
 
 export interface Migration {
@@ -27,9 +27,9 @@ export async function migrations(): Promise<Migration[]> {
 }
 
 /**
- * Brings the store to the current schema and returns its version. Several processes may start at once. Each migration
- * is one script, so one transaction: it takes the lock, records itself, then changes the schema. The process that comes
- * second fails on the key of the record and continues with the next migration.
+ * Migrates the store to the current schema and returns the schema version. Several processes can start at the same
+ * time. Each migration is one script and therefore one transaction. The script takes the lock, records the migration
+ * and then changes the schema. A second process fails on the key of that record and continues with the next migration.
  */
 export async function migrate(db: Database): Promise<{ version: number; applied: string[] }> {
   await db.script(`SELECT pg_advisory_xact_lock(${LOCK});
@@ -45,15 +45,16 @@ export async function migrate(db: Database): Promise<{ version: number; applied:
         ${migration.text}`);
       applied.push(migration.name);
     } catch (error) {
-      if (sqlState(error) !== '23505') throw error; // another process applied it meanwhile
+      // Another process has applied this migration at the same time.
+      if (sqlState(error) !== '23505') throw error;
     }
   }
   return { version: all.length, applied };
 }
 
 /**
- * For a process that must not change the schema: returns its version, or throws StoreUnavailable when it is not
- * current.
+ * Checks the schema for a process that must not change it. Returns the schema version. Throws StoreUnavailable when the
+ * schema is not current.
  */
 export async function requireMigrated(db: Database): Promise<number> {
   const [begun] = await db.read<{ begun: boolean }>(
@@ -69,7 +70,10 @@ export async function requireMigrated(db: Database): Promise<number> {
   return current;
 }
 
-/** The store's schema version. Throws StoreUnavailable when this gateway's migrations did not make it. */
+/**
+ * Returns the store's schema version. Throws StoreUnavailable when the store has migrations that this gateway does not
+ * have.
+ */
 async function storeVersion(db: Database, all: readonly Migration[]): Promise<number> {
   const recorded = await db.query<{ version: number; name: string }>(
     sql`SELECT version, name FROM public.gateway_migration ORDER BY version`,

@@ -8,68 +8,70 @@ import { lookAt, reaching, requirePooler, requirePrimary, requireSession, type S
 export { StoreUnavailable } from '../embedded/embedded.ts';
 
 export interface Store {
-  /** Fast reads, and writes that do not wait for locks. */
+  /** Connections for fast reads, and for writes that do not wait for locks. */
   readonly db: Database;
-  /** Reports, searches, imports and other slow work, on connections of their own, opened at first use. */
+  /** Connections for reports, searches, imports and other slow work. The connections are opened at first use. */
   readonly slow: Database;
   /**
-   * The gateway's own periodic work, on a connection of its own, so that this work and callers never wait for each
-   * other.
+   * One separate connection for the gateway's own periodic work. So this work and callers never wait for each other.
    */
   readonly upkeep: Database;
-  /** Writes, one connection each. A write may wait for rows, so it must not stand in front of a read. */
+  /** Connections for writes, each in a separate pool. A write can wait for rows, so it must not delay a read. */
   readonly writers: readonly [Database, ...Database[]];
   /**
-   * Batches of tasks that start and that end; neither waits for locks. Each has one connection in a pool of its own. In
-   * one pool, answers on one connection would hide that the other has gone silent.
+   * Connections for batches of tasks: `begins` for new tasks, `ends` for ended tasks. These batches do not wait for
+   * locks. Each connection has a separate pool. In a common pool, answers on one connection would hide that the other
+   * connection is silent.
    */
   readonly tasks: { readonly begins: Database; readonly ends: Database };
-  /** From DATABASE_REPLICA_URL. */
+  /** The replica of DATABASE_REPLICA_URL. `undefined` when that setting is absent. */
   readonly replica: Replica | undefined;
-  /** `undefined` when DATABASE_URL is set. */
+  /** The embedded PostgreSQL. `undefined` when DATABASE_URL is set. */
   readonly embedded: EmbeddedStore | undefined;
   readonly version: number;
-  /** The running statements of each pool. */
+  /** The pools of the store, each with the number of its running statements. */
   readonly pools: readonly Pool[];
   close(): Promise<void>;
 }
 
 export interface StoreOptions {
   readonly databaseUrl: string | undefined;
-  /** The setting that `databaseUrl` comes from. Default: DATABASE_URL. */
+  /** The name of the setting that `databaseUrl` comes from. Default: DATABASE_URL. */
   readonly setting?: Setting;
-  /** Address of the server itself, when `databaseUrl` leads to a pooler in transaction mode. */
+  /** The address of the server itself, when `databaseUrl` leads to a pooler in transaction mode. */
   readonly directUrl?: string | undefined;
-  /** Address of a replica, for reads that may be some seconds old. */
+  /** The address of a replica, for reads that can be some seconds old. */
   readonly replicaUrl?: string | undefined;
   readonly dataDir: string;
   readonly connections: number;
-  /** Whether a store with an older schema is migrated (the default) or refused. */
+  /** True when a store with an older schema is migrated, which is the default. With false, such a store is refused. */
   readonly migrates?: boolean | undefined;
-  /** Milliseconds. */
+  /** Milliseconds after which PostgreSQL cancels a statement. The default depends on the pool. */
   readonly statementTimeout?: number;
   readonly name?: string;
   /** Called for every statement, for traces. */
   readonly onStatement?: OnStatement | undefined;
   readonly log: (message: string) => void;
-  /** Receives what an operator has to fix. */
+  /** Receives warnings that an operator must act on. */
   readonly warn?: ((message: string) => void) | undefined;
 }
 
-// Together with the 500 ms for a silent server, a request gets its 503 within 3 s (check F-06).
+// Milliseconds after which PostgreSQL cancels a fast statement. With the 500 ms for a silent server, a request gets its
+// 503 within 3 s (check F-06).
 const FAST_TIMEOUT = 2_500;
-// Shorter, because a write may already have waited for its turn.
+// Milliseconds after which PostgreSQL cancels a write. The value is smaller, because a write may already have waited
+// for its turn.
 const WRITE_TIMEOUT = 1_500;
 const SLOW_TIMEOUT = 15_000;
 /**
- * Connections for slow reads. An app holds at most two of them (store/driver/connections.ts), so one is left for
- * others.
+ * The number of connections for slow reads. An app holds at most two of them (store/driver/connections.ts), so one
+ * connection is left for other apps.
  */
 const SLOW = 3;
 
 /**
- * Opens the store and migrates it: the server of DATABASE_URL, or else the embedded PostgreSQL. Throws StoreUnavailable
- * with a sentence for the operator.
+ * Opens the store and migrates it. The store is the server of DATABASE_URL, or else the embedded PostgreSQL. Throws
+ * StoreUnavailable with a message for the operator.
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const {
@@ -119,7 +121,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     await Promise.all([db, slow, upkeep, tasks.begins, tasks.ends, ...writers].map((one) => one.close()));
     await embedded?.stop();
   };
-  // A pooler gives a migration no connection of its own, so migrations go to the server itself.
+  // A migration needs a connection to the server itself, because a pooler shares its connections. So migrations use
+  // DATABASE_DIRECT_URL if it is set.
   const server = directUrl === undefined ? slow : single(directUrl, name);
   try {
     const place = await reaching(setting, databaseUrl, () => lookAt(slow));
@@ -151,6 +154,6 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   }
 }
 
-/** One connection to the server itself. */
+/** Opens one connection to the server itself. */
 const single = (target: string, name: string): Database =>
   openDatabase({ target, connections: 1, statementTimeout: SLOW_TIMEOUT, name: `${name}-direct` });

@@ -3,20 +3,23 @@ import type { Standing } from '../calls/guard.ts';
 import { type Database, isUnavailable, openDatabase, sqlState } from '../driver/postgres.ts';
 import { lookAt, reaching, refusesSettings, requireReplica, requireSession } from './server.ts';
 
-/** Where the rows of an answer come from: the server, and how much of the log it had replayed. For `written`. */
+/** The origin of an answer: the server, and how much of the write-ahead log the server had replayed. For `written`. */
 export interface Origin {
   readonly place: string;
   readonly replayed: string;
 }
 
-/** A streaming replica for reads that may be old. An answer counts only after the primary has proved the authority. */
+/**
+ * A streaming replica for reads that can be some seconds old. An answer counts only after the primary has proved the
+ * caller's authority.
+ */
 export interface Replica {
-  /** Whether the replica answers and has everything that was committed 10 s (or `lag`) ago. */
+  /** Returns true when the replica answers and has all data that was committed 10 s ago (or `lag` ago). */
   current(): boolean;
   /**
-   * The first row of `SELECT … statement` on the replica, with its origin. The guard of the standing says that the
-   * server is a replica of the primary and has everything that the primary had at `now`. `undefined` means: ask the
-   * primary. This comes at once when the replica is given up during the read.
+   * Runs `SELECT … statement` on the replica and returns the first row with its origin. The guard of `standing` checks
+   * that the server is a replica of the primary. The replica must have all data that the primary had at `now`. Returns
+   * `undefined` when the caller must ask the primary, and at once when the replica is given up during the read.
    */
   read<Row extends object>(statement: (standing: Standing) => Fragment): Promise<(Row & Origin) | undefined>;
   close(): Promise<void>;
@@ -27,37 +30,39 @@ export interface ReplicaOptions {
   readonly primary: Database;
   readonly name: string;
   readonly log: (message: string) => void;
-  /** Milliseconds that data of the replica may be old. */
+  /** The age in milliseconds that data of the replica can have. */
   readonly lag?: number;
-  /** Milliseconds between checks of the replica. */
+  /** Milliseconds between two checks of the replica. */
   readonly every?: number;
-  /** Milliseconds that the replica is not used after two failures in a row. */
+  /** Milliseconds without reads from the replica after two failures in a row. */
   readonly rest?: number;
-  /** Counts the running statements of its connections. */
+  /** Wraps the database to count its running statements. */
   readonly watch?: (db: Database, connections: number) => Database;
 }
 
-/** An app holds at most two of them (store/driver/connections.ts). */
+/** The number of connections to the replica. An app holds at most two of them (store/driver/connections.ts). */
 const CONNECTIONS = 3;
 const LAG = 10_000;
 const EVERY = 1_000;
 const REST = 30_000;
-/** Milliseconds for a check. After that the replica counts as not answering. */
+/** Milliseconds for a check. A check that takes longer means that the replica does not answer. */
 const PATIENCE = 1_000;
 /**
- * Milliseconds for a read. With the primary's 15 s after it, an answer comes before the 20 s limit of a silent socket.
+ * Milliseconds for a read on the replica. If the primary then needs its 15 s, the answer still comes before the 20 s
+ * limit of a silent socket.
  */
 const TIMEOUT = 3_500;
 
 /**
- * Bytes of the write-ahead log: what the primary has flushed, and so may have streamed; what a replica has replayed.
+ * Two positions in the write-ahead log, in bytes. FLUSHED is the end of the log that the primary has flushed and so may
+ * have streamed. REPLAYED is the end of the log that a replica has replayed.
  */
 const FLUSHED: Fragment = sql`pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::bigint`;
 const REPLAYED: Fragment = sql`pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::bigint`;
 
 /**
- * Identifies the rows that a server has: cluster, database, timeline. A replica reports the timeline of its last
- * restart point. After a failover, it is used again once it has made a restart point.
+ * Returns SQL that identifies the data of a server by cluster, database and timeline. A replica reports the timeline of
+ * its last restart point. After a failover, the replica is used again when it has made a restart point.
  */
 const placeOf = (timeline: Fragment): Fragment =>
   sql`(SELECT system_identifier FROM pg_control_system()) || ' ' || current_database() || ' ' || ${timeline}`;
@@ -65,13 +70,17 @@ const PRIMARY_PLACE = placeOf(sql`left(pg_walfile_name(pg_current_wal_flush_lsn(
 const REPLICA_PLACE = placeOf(sql`(SELECT upper(lpad(to_hex(timeline_id), 8, '0')) FROM pg_control_checkpoint())`);
 
 /**
- * Whether the server that runs the statement, as the primary, has written all that an answer was made of. False when it
- * was promoted and started a log of its own; null when it is no longer a primary.
+ * Returns SQL that the primary runs to check an answer of the replica. The result is true when the primary has written
+ * all data of the answer. It is false when the primary was promoted and started a separate log, and null when the
+ * server is no primary.
  */
 export const written = ({ place, replayed }: Origin): Fragment =>
   sql`CASE WHEN NOT pg_is_in_recovery() THEN ${PRIMARY_PLACE} = ${place} AND ${FLUSHED} >= ${replayed}::bigint END`;
 
-/** What the primary had flushed at one moment: `at` on this process's clock, `now` on the primary's clock. */
+/**
+ * The state of the primary's log at one moment. `at` is the moment on this process's clock, and `now` is the moment on
+ * the primary's clock. `position` is the end of the flushed log.
+ */
 export interface Mark {
   readonly at: number;
   readonly now: Date;
@@ -79,15 +88,18 @@ export interface Mark {
   readonly position: number;
 }
 
-/** Whether the server that runs the statement is a replica of the primary and has replayed up to a mark. */
+/**
+ * SQL that checks a mark, which is a log position of the primary at some moment. True when the server is a replica of
+ * the primary and has replayed the log up to the mark.
+ */
 export const passing = ({ place, position }: Pick<Mark, 'place' | 'position'>): Fragment =>
   sql`(SELECT pg_is_in_recovery() AND ${REPLICA_PLACE} = ${place} AND ${REPLAYED} >= ${position}::bigint AS ok) guard`;
 
 /**
- * Follows the replica by log positions. The replica has replayed a position that the primary had flushed at some
- * moment, so it has everything that the primary had then. No clocks are compared, and an idle store does not count as
- * lag. Throws StoreUnavailable when the address leads to another cluster or to a pooler. The replica may be down at the
- * start.
+ * Opens a replica and follows it by log positions. When the replica has replayed a position that the primary had
+ * flushed at some moment, the replica has all data of that moment. No clocks are compared, and an idle store does not
+ * count as lag. Throws StoreUnavailable when the address leads to another cluster or to a pooler. The replica can be
+ * down at the start.
  */
 export async function openReplica(options: ReplicaOptions): Promise<Replica> {
   const { url, primary, watch = (db: Database) => db } = options;
@@ -105,7 +117,8 @@ export async function openReplica(options: ReplicaOptions): Promise<Replica> {
   try {
     const [place, own] = await Promise.all([
       lookAt(probe).catch((error: unknown) => {
-        // Down or too busy: the follower keeps checking. A server that refuses our settings is a pooler.
+        // The replica is down or too busy, so the follower keeps checking. But a server that refuses our settings is a
+        // pooler, and that is an error.
         if (isUnavailable(error) && !(error instanceof Error && refusesSettings(error))) return undefined;
         return reaching('DATABASE_REPLICA_URL', url, () => Promise.reject(error));
       }),
@@ -144,15 +157,16 @@ class Follower {
   readonly #lag: number;
   readonly #every: number;
   readonly #rest: number;
-  /** Marks later than `#passed`. */
+  /** The marks (log positions of the primary) after `#passed`. The replica has not replayed them yet. */
   #marks: Mark[] = [];
-  /** The latest mark that the replica has replayed. */
+  /** The latest mark (a log position of the primary) that the replica has replayed. */
   #passed: Mark | undefined;
-  /** Gives up each running read. */
+  /** One function for each running read. A call of the function gives the read up. */
   readonly #waiting = new Set<() => void>();
   #told = '';
   /**
-   * Whether a failed report was logged since the last change; failures in a row; end of the pause after two failures.
+   * Three values: whether a failed report was logged since the last change, the failures in a row, and the end of the
+   * pause after two failures.
    */
   #failed = false;
   #failures = 0;
@@ -169,12 +183,12 @@ class Follower {
     this.#rest = rest;
   }
 
-  /** The latest replayed mark, while it is recent enough. */
+  /** Returns the latest replayed mark, or undefined when the mark is too old. */
   mark(): Mark | undefined {
     return this.#passed && performance.now() - this.#passed.at <= this.#lag ? this.#passed : undefined;
   }
 
-  /** The rows of an answer; none when the read fails or the replica is given up during it. */
+  /** Returns the rows of an answer. Returns no rows when the read fails or the replica is given up during the read. */
   while<Row>(answer: Promise<Row[]>): Promise<Row[]> {
     return new Promise((resolve) => {
       const end = (rows: Row[]): void => {
@@ -189,9 +203,10 @@ class Follower {
           end(rows);
         },
         (error: unknown) => {
-          if (!this.#waiting.has(leave)) return; // given up before
+          if (!this.#waiting.has(leave)) return; // the read was given up before
           leave();
-          // 22023: an unknown time zone. The primary does not know it either, so the replica is not at fault.
+          // The code 22023 means an unknown time zone. The primary does not know the time zone either, so the replica
+          // is not at fault.
           if (sqlState(error) !== '22023') this.#fail(error);
         },
       );
@@ -213,8 +228,8 @@ class Follower {
   }
 
   /**
-   * One report may be too much for the replica. After a second failure it pauses, or each caller would lose those
-   * seconds.
+   * Counts a failed read. One report may be too much for the replica, so one failure is only logged. After a second
+   * failure the replica pauses. Otherwise each caller would lose time on a read that fails.
    */
   #fail(error: unknown): void {
     if (++this.#failures > 1) {
@@ -240,8 +255,8 @@ class Follower {
     if (!seen?.standby) return this.#lose('was promoted and follows no primary');
     if (!seen.limited) return this.#lose('is behind a pooler');
     const at = performance.now();
-    // The primary is read after the replica, so it has flushed all that the replica has replayed. When the primary does
-    // not answer, no mark is added, and the last one ages.
+    // The primary is read after the replica. So the primary has flushed all data that the replica has replayed. When
+    // the primary does not answer, no mark is added, and the last mark gets older.
     const own = await this.#primary
       .read<{ now: Date; place: string; position: string }>(
         sql`SELECT now() AS now, ${PRIMARY_PLACE} AS place, ${FLUSHED} AS position`,
@@ -273,7 +288,7 @@ class Follower {
     this.#tell(`reports are read from the primary: the replica ${reason}`, error);
   }
 
-  /** Logs each change once. */
+  /** Logs each change of the replica's state once. */
   #tell(what: string, error?: unknown): void {
     if (what === this.#told) return;
     this.#told = what;
@@ -282,7 +297,7 @@ class Follower {
   }
 }
 
-/** Only the code of an error is logged, because its message may hold data. */
+/** Returns the code of an error for the log. The message of the error is not logged, because it can hold data. */
 function codeOf(error: unknown): string {
   const code = sqlState(error) || (error instanceof Error ? sqlState(error.cause) : '');
   return code && ` (${code})`;

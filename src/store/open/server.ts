@@ -3,10 +3,15 @@ import { sql } from '../../core/sql.ts';
 import { type Database, StoreUnreachable, sqlState } from '../driver/postgres.ts';
 import { StoreUnavailable } from '../embedded/unavailable.ts';
 
-/** The server and the connection that an operator's address leads to. Checked before the gateway serves anything. */
+/**
+ * The server and the connection behind an address of the operator. The gateway checks them before it serves anything.
+ */
 interface Place {
   readonly version: string;
-  /** The cluster's system identifier, which its replicas share, and the name of the database. */
+  /**
+   * The cluster's system identifier and the name of the database. A replica has the same system identifier as its
+   * primary.
+   */
   readonly database: string;
   readonly replica: boolean;
   /** The connected role, quoted as an SQL identifier. */
@@ -14,16 +19,19 @@ interface Place {
   readonly isolation: string;
   readonly dateStyle: string;
   readonly timeZone: string;
-  /** Milliseconds after which PostgreSQL cancels a statement, and a wait for a lock; 0 means never. */
+  /**
+   * Milliseconds after which PostgreSQL cancels a statement (`statementTimeout`) or a wait for a lock (`lockTimeout`).
+   * 0 means never.
+   */
   readonly statementTimeout: number;
   readonly lockTimeout: number;
-  /** Whether the connection has the settings that we sent. */
+  /** True when the connection has the settings that the gateway sent. */
   readonly own: boolean;
 }
 
 export type Setting = 'DATABASE_URL' | 'DATABASE_DIRECT_URL' | 'DATABASE_REPLICA_URL';
 
-/** Reads what the server behind an address says about itself. */
+/** Asks the server behind an address for its version, role and settings. */
 export async function lookAt(db: Database): Promise<Place> {
   const [row] = await db.read<Place>(sql`
     SELECT current_setting('server_version') AS version, pg_is_in_recovery() AS replica, quote_ident(current_user) AS role,
@@ -37,20 +45,24 @@ export async function lookAt(db: Database): Promise<Place> {
 }
 
 /**
- * Runs work on the server of a setting. When the server cannot be used, throws StoreUnavailable and names the setting.
+ * Runs `work` on the server of a setting. When the server cannot be used, throws StoreUnavailable with the name of the
+ * setting.
  */
 export async function reaching<T>(setting: Setting, address: string | undefined, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    // Class 28: role or password; 3D000: database; 42501: privileges; 42704: the address has a setting unknown to the
-    // server.
+    // Class 28 is a wrong role or password, 3D000 an unknown database, and 42501 a lack of privileges. 42704 means that
+    // the address has a setting that the server does not know.
     if (!(error instanceof StoreUnreachable) && !/^(28...|3D000|42501|42704)$/.test(sqlState(error))) throw error;
     throw new StoreUnavailable(unreachable(setting, address, error), { cause: error });
   }
 }
 
-/** PostgreSQL 15 is the first version that the schema runs on (ON DELETE SET NULL for one column). */
+/**
+ * Throws when the server is a replica, or older than PostgreSQL 15. The schema needs ON DELETE SET NULL for a single
+ * column, and PostgreSQL 15 is the first version with it.
+ */
 export function requirePrimary({ version, replica }: Place, setting: Setting): void {
   if (Number.parseInt(version, 10) < 15) {
     throw new StoreUnavailable(`${setting} leads to PostgreSQL ${version}; the gateway needs PostgreSQL 15 or newer.`);
@@ -65,10 +77,12 @@ const serverBehind = (setting: Setting): string =>
 type ReliedOn = readonly (readonly [name: string, value: string, holds: (place: Place) => boolean])[];
 
 /**
- * Settings that the gateway relies on in every connection, with the value that gives them to a pooler's connections.
+ * The settings that the gateway relies on in every connection. Each entry has the value that the operator must set for
+ * a pooler's connections.
  */
 const MEANING: ReliedOn = [
-  // A statement that waited for a lock must see what was committed meanwhile. Authority and idempotency depend on it.
+  // A statement that waited for a lock must see the changes that committed during the wait. Authority and idempotency
+  // depend on this.
   ['default_transaction_isolation', 'read committed', ({ isolation }) => isolation === 'read committed'],
   ['DateStyle', 'ISO', ({ dateStyle }) => dateStyle.startsWith('ISO')],
   ['TimeZone', 'UTC', ({ timeZone }) => /^(Etc\/)?UTC$/.test(timeZone)],
@@ -77,16 +91,20 @@ const MEANING: ReliedOn = [
 const within = (least: number, value: number, most: number): boolean => least <= value && value <= most;
 
 const RELIED_ON: ReliedOn = [
-  // At least the 15 s of a report. At most a minute, because a statement that nobody waits for keeps its locks.
+  // A statement needs at least 15 s for a report. The limit is at most a minute, because a statement that nobody waits
+  // for keeps its locks.
   ['statement_timeout', '15s', ({ statementTimeout }) => within(15_000, statementTimeout, 60_000)],
   ['lock_timeout', '15s', ({ lockTimeout }) => within(1_000, lockTimeout, 60_000)],
   ...MEANING,
 ];
 
 /**
- * Checks the settings of a connection: a limit of `limit` milliseconds, and MEANING. A connection that ignores what we
- * send belongs to a pooler, where a prepared statement would exist on another server connection. When only the values
- * differ, the address sets them: its parameters override what we send.
+ * Checks the settings of a connection: the time-outs of `limit` milliseconds and the settings in MEANING. A connection
+ * that ignores the gateway's settings belongs to a pooler. Behind a pooler, a prepared statement can be on another
+ * server connection.
+ *
+ * If only the values differ, the address sets them. The parameters of the address override the settings that the
+ * gateway sends.
  */
 export function requireSession(place: Place, setting: Setting, limit: number): void {
   if (!place.own) {
@@ -106,7 +124,10 @@ export function requireSession(place: Place, setting: Setting, limit: number): v
   );
 }
 
-/** The operator sets up the server connections of a pooler. */
+/**
+ * Checks that a pooler leads to the same database as the server behind it. Also checks that the pooler's connections
+ * have the settings that the gateway relies on. The operator sets these settings.
+ */
 export function requirePooler(pooler: Place, server: Place): void {
   if (pooler.database !== server.database) {
     throw new StoreUnavailable(
@@ -122,7 +143,10 @@ export function requirePooler(pooler: Place, server: Place): void {
   );
 }
 
-/** Only a streaming replica has the same rows with the same ids. A promoted one is no error: it is not used. */
+/**
+ * Checks that a replica has the data of the primary. Only a streaming replica has the same rows with the same ids. A
+ * promoted replica is no error, because the gateway does not use it.
+ */
 export function requireReplica(replica: Place, primary: Place): void {
   if (replica.database === primary.database) return;
   throw new StoreUnavailable(
@@ -130,13 +154,13 @@ export function requireReplica(replica: Place, primary: Place): void {
   );
 }
 
-/** Whether the error says that a pooler refuses the settings that we send. */
+/** Returns true when the error says that a pooler refuses the gateway's settings. */
 export const refusesSettings = ({ cause }: Error): boolean =>
   cause instanceof Error && /unsupported startup parameter/.test(cause.message);
 
 /**
- * Where an address leads, as host:port/database, without the password. The driver works it out and does not connect. It
- * takes missing parts from PGHOST, PGPORT, PGDATABASE and the user's name.
+ * Returns the place to which an address leads, as host:port/database and without the password. The driver parses the
+ * address and does not connect. The driver takes missing parts from PGHOST, PGPORT, PGDATABASE and the user's name.
  */
 export function leadsTo(address: string): string {
   const socket = decodeURIComponent(new URL(address).hostname);
@@ -145,7 +169,7 @@ export function leadsTo(address: string): string {
     socket.startsWith('/') ? { host: socket } : {},
   ).options;
   const servers = host.map((name, i) => `${name}:${port[i]}`).join(',');
-  // A parameter of the address overrides its path.
+  // A parameter of the address overrides the database in the path of the address.
   return `${servers}/${connection['database'] ?? database}`;
 }
 

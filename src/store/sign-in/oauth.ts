@@ -4,7 +4,7 @@ import { raw, runFor, sql } from '../../core/sql.ts';
 import { mayConsent } from '../administration/people.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/** A credential as an OAuth client. */
+/** A credential in its role as an OAuth client. */
 export interface Client {
   readonly id: string;
   readonly revision: number;
@@ -19,12 +19,16 @@ export interface Client {
   readonly websites: readonly { id: string; site: string; name: string; timeZone: string }[];
   readonly secretDigest: Uint8Array;
   /**
-   * Digest of the secret before the last rotation, while that is accepted. Each statement checks again whether it is.
+   * The digest of the secret before the last rotation, while that secret is accepted. Null otherwise. Each statement
+   * checks again whether the secret is still accepted.
    */
   readonly oldSecretDigest: Uint8Array | null;
 }
 
-/** The client of an active credential, as it is now. `network` is the caller's; each network's look-ups take turns. */
+/**
+ * Loads the OAuth client of an active credential in its current state. `network` is the network of the caller. The
+ * look-ups of different networks take turns.
+ */
 export async function loadClient(db: Database, id: string, network: string): Promise<Client | undefined> {
   const [row] = await db.read<Client>(
     runFor(
@@ -47,14 +51,17 @@ export async function loadClient(db: Database, id: string, network: string): Pro
   return row;
 }
 
-/** A client proved at a revision, by its secret or by the previous one (gateway.client_proved, 0009_oauth.sql). */
+/**
+ * A client that has proved its identity at a revision of its credential, by the current or the previous secret. The
+ * function gateway.client_proved in 0009_oauth.sql makes this proof again.
+ */
 export interface Proved {
   readonly credential: string;
   readonly revision: number;
   readonly oldSecret: boolean;
 }
 
-/** Longest lifetimes in seconds. The store cuts them to the remaining life of consent and credential. */
+/** The longest lifetimes in seconds. The store cuts them to the remaining life of the consent and the credential. */
 export const LIVES = {
   access: 900,
   code: 60,
@@ -63,21 +70,25 @@ export const LIVES = {
 } as const;
 
 /**
- * A client gets 60 tokens of its own per minute, over all replicas, on PostgreSQL's clock. A refusal says how long to
- * wait.
+ * The SQL offset of a client's sixtieth newest token. Without a consent, a client gets 60 tokens a minute, over all
+ * replicas and on PostgreSQL's clock. A refusal says how long the client must wait.
  */
 const SIXTIETH = raw('59');
 
 /**
- * The tokens that credential `c` got in the last minute. Nothing is locked, so of tokens requested at the same moment a
- * few more than 60 may pass. After the clock was set back, tokens more than a minute ahead do not count.
+ * SQL for the tokens that credential `c` got in the last minute without a consent. The statement locks nothing. So
+ * requests at the same moment can get a few more than 60 tokens. A token more than a minute in the future does not
+ * count, because it was made before the clock was set back.
  */
 const ofTheLastMinute = sql`
   FROM gateway.token o
  WHERE o.credential_id = c.id AND o.kind = 'access' AND o.consent_id IS NULL
    AND o.created_at > now() - interval '1 minute' AND o.created_at < now() + interval '1 minute'`;
 
-/** An access token of the client's own, or how many seconds to wait. Undefined when the proof no longer holds. */
+/**
+ * Issues an access token that needs no consent, or returns the seconds to wait. Returns undefined when the client's
+ * proof no longer holds.
+ */
 export async function issueAccess(
   db: Database,
   proved: Proved,
@@ -88,8 +99,8 @@ export async function issueAccess(
   const [made] = await db.query<{ expires_in: number }>(sql`
     WITH c AS (SELECT id, expires_at FROM gateway.credential c WHERE ${stands} FOR SHARE),
     unflushed AS MATERIALIZED (
-      -- A client asks again for a token that a crash loses. What ends a token is flushed, and so is everything before it.
-      -- Waiting for the flush cost more than half of the statement (1,339/s against 3,234/s, 8 connections).
+      -- If a crash loses a token, the client asks for a new token. A statement that ends a token is flushed, together with
+      -- all earlier writes. The wait for a flush cost more than half of the time (1,339/s against 3,234/s, 8 connections).
       SELECT set_config('synchronous_commit', 'off', true) FROM c
     )
     INSERT INTO gateway.token (digest, credential_id, kind, audience, scopes, sites, expires_at)
@@ -106,18 +117,20 @@ export async function issueAccess(
   return full;
 }
 
-/** A consent that ended because its code was misused or one of its refresh tokens was used a second time. */
+/** A consent that ended because its code was misused, or because one of its refresh tokens was used a second time. */
 export interface EndedConsent {
   readonly consent: string;
   readonly because: 'code_misused' | 'refresh_reused';
 }
 
-/** What an exchange gave, or why it was refused. `stale`: the client must be proved again. */
+/**
+ * The result of an exchange: the tokens, or the reason for a refusal. After `stale`, the client must be proved again.
+ */
 export type Exchanged =
   | {
       readonly refused: 'stale' | 'invalid_grant' | 'invalid_target' | 'invalid_scope' | 'too_many_tokens';
       readonly ended?: EndedConsent;
-      /** Seconds to wait, with `too_many_tokens`. */
+      /** Seconds to wait after a refusal with `too_many_tokens`. */
       readonly wait?: number;
     }
   | { readonly scopes: readonly Scope[]; readonly expires_in: number; readonly refresh_expires_in: number | null };
@@ -140,7 +153,7 @@ export async function redeemCode(
   return row.exchanged;
 }
 
-/** `scopes` narrows the access token; null means all consented scopes. */
+/** Rotates a refresh token. `scopes` narrows the new access token. Null means all consented scopes. */
 export async function rotateRefresh(
   db: Database,
   { credential, revision, oldSecret }: Proved,
@@ -154,16 +167,17 @@ export async function rotateRefresh(
   return row.exchanged;
 }
 
-/** What the end of a token has ended. */
+/** The token or the consent that a revocation has ended. */
 export interface TokenEnd {
   readonly what: 'token' | 'consent' | 'nothing';
-  /** The consent that ended, or the one behind the token; undefined when there is none. */
+  /** The consent that ended, or the consent behind the ended token. Undefined when there is none. */
   readonly consent: string | undefined;
 }
 
 /**
- * Ends an access token, or through a refresh token its whole consent, if it belongs to this client. Anything else
- * changes nothing (RFC 7009, section 2.1). `undefined` when the proof no longer holds.
+ * Ends an access token of this client. If the token is a refresh token, the whole consent ends. A token of another
+ * client, or any other text, changes nothing (RFC 7009, section 2.1). Returns `undefined` when the client's proof no
+ * longer holds.
  */
 export async function endToken(
   db: Database,
@@ -187,7 +201,7 @@ export async function endToken(
   return row?.proved ? { what: row.what, consent: row.consent ?? undefined } : undefined;
 }
 
-/** What a person has approved on the consent page. */
+/** The values that a person has approved on the consent page. */
 export interface Approval {
   readonly id: string;
   readonly credential: string;
@@ -204,9 +218,11 @@ export interface Approval {
 }
 
 /**
- * Stores a consent with its code. False when the request was already answered, or when session, role or credential have
- * changed since the page was shown. Person, session and credential stay locked until the commit. If one of them ends
- * before, this statement fails; if it ends after, this consent ends too.
+ * Stores a consent with its authorization code. Returns false when the request was already answered. Also returns false
+ * when the session, the role or the credential has changed since the page was shown.
+ *
+ * The rows of the person, the session and the credential stay locked until the commit. If one of them ends before, this
+ * statement stores nothing. If one of them ends after, this consent ends too.
  */
 export async function insertConsent(db: Database, approval: Approval): Promise<boolean> {
   const rows = await db.query(sql`
@@ -229,9 +245,11 @@ export async function insertConsent(db: Database, approval: Approval): Promise<b
 }
 
 /**
- * Deletes what is no longer needed. Access tokens go an hour after their end (until then they differ from unknown
- * ones), refresh tokens an hour after the end of their consent. Consents and known sign-in sources go after 30 days.
- * Lapsed sessions and failed sign-ins go, too. At most `n` of each kind. Returns the largest count of one kind.
+ * Deletes rows that are no longer needed. Access tokens go an hour after their end, and until then they differ from
+ * unknown tokens. Refresh tokens go an hour after the end of their consent. Consents and known sign-in sources go after
+ * 30 days. Expired sessions and old failed sign-ins go too.
+ *
+ * Deletes at most `n` rows of each kind. Returns the largest number of rows of one kind.
  */
 export async function purgeOAuth(db: Database, n: number): Promise<number> {
   const [row] = await db.query<{ purged: number }>(sql`

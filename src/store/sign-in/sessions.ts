@@ -10,13 +10,15 @@ export interface Person {
   readonly role: Exclude<Role, 'operator'>;
 }
 
-/** Most sessions of one person. */
+/** The most sessions of one person. */
 const SESSIONS = 20;
 
 /**
- * Makes a session of so many seconds. Returns false when the person was disabled meanwhile, lost the role, or has
- * another password than the verified one. The share lock puts the session and such a change in order. A person has at
- * most twenty sessions: a new one ends the oldest.
+ * Makes a session that lasts `seconds`. Returns false when the person was disabled meanwhile or lost the role. Also
+ * returns false when the verified password is no longer the person's password. A share lock on the person puts the
+ * session and such a change in order.
+ *
+ * A person has at most twenty sessions. A new session ends the oldest session.
  */
 export async function createSession(
   db: Database,
@@ -42,7 +44,10 @@ export async function createSession(
   return rows.length > 0;
 }
 
-/** The person of a session. Undefined once it has ended, or the person is disabled or no longer owner or admin. */
+/**
+ * Returns the person of a session. Returns undefined when the session has ended, or when the person is disabled or is
+ * no longer owner or admin.
+ */
 export async function personOf(db: Database, digest: Uint8Array): Promise<Person | undefined> {
   const [row] = await db.read<Person>(sql`
     SELECT p.id, p.tenant, p.email, p.role FROM gateway.session s JOIN gateway.person p ON p.id = s.person_id
@@ -50,7 +55,7 @@ export async function personOf(db: Database, digest: Uint8Array): Promise<Person
   return row;
 }
 
-/** Ends a session and returns its person; undefined when there was no session. */
+/** Ends a session and returns the id of its person. Returns undefined when there was no session. */
 export async function endSession(db: Database, digest: Uint8Array): Promise<string | undefined> {
   const [row] = await db.query<{ person: string }>(sql`
     DELETE FROM gateway.session WHERE digest = ${digest} RETURNING person_id AS person`);
@@ -58,22 +63,25 @@ export async function endSession(db: Database, digest: Uint8Array): Promise<stri
 }
 
 export interface SignInLimits {
-  /** Seconds that a failure counts. */
+  /** Seconds during which a failed sign-in counts. */
   readonly window: number;
-  /** Most failures from one source: for one account, and for all accounts. */
+  /** The most failures from one source: `perAccount` for one account, `perSource` for all accounts together. */
   readonly perAccount: number;
   readonly perSource: number;
 }
 
-/** An admitted attempt. It is recorded as failed until it succeeds or is forgotten. */
+/** An admitted attempt to sign in. The attempt is recorded as failed until it succeeds or is forgotten. */
 export interface Attempt {
   readonly source: string;
   readonly account: Uint8Array;
-  /** The time as PostgreSQL's text, and sent back as text, because the driver would make a less precise Date of it. */
+  /**
+   * The time of the attempt as PostgreSQL's text. The text is also sent back unchanged, because a Date of the driver
+   * would be less precise.
+   */
   readonly recorded: string;
 }
 
-/** Admits an attempt to sign in, or says how many seconds to wait (0008_sign_in.sql). */
+/** Admits an attempt to sign in, or returns the seconds to wait (0008_sign_in.sql). */
 export async function beginSignIn(
   db: Database,
   { source, account }: { source: string; account: Uint8Array },
@@ -86,7 +94,7 @@ export async function beginSignIn(
   return row?.recorded ? { source, account, recorded: row.recorded } : { wait: row?.wait ?? window };
 }
 
-/** Forgets an attempt that was found neither right nor wrong. */
+/** Forgets an attempt whose password was found neither right nor wrong. */
 export async function forgetAttempt(db: Database, { source, account, recorded }: Attempt): Promise<void> {
   await db.query(sql`
     DELETE FROM gateway.sign_in_failure
@@ -94,8 +102,8 @@ export async function forgetAttempt(db: Database, { source, account, recorded }:
 }
 
 /**
- * After a successful sign-in: forgets the failures from this source for this account, and remembers the account's
- * source.
+ * Records a successful sign-in. Forgets the failures of this account from this source, and remembers that the account
+ * has signed in from this source.
  */
 export async function rememberSignIn(db: Database, { source, account }: Attempt): Promise<void> {
   await db.query(sql`

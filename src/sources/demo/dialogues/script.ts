@@ -1,6 +1,6 @@
 /**
- * Dialogues as data. A script is a short conversation with slots such as {order}, which get new values for each
- * conversation.
+ * The dialogues of the demo as data. A script is a short conversation with slots such as {order}. Each conversation
+ * fills the slots with new values.
  */
 
 export type Topic =
@@ -32,13 +32,13 @@ export interface Script {
 
 export interface Dialogues {
   readonly language: string;
-  /** The text between two sentences. Empty in Japanese. */
+  /** The text between two sentences. The text is empty in Japanese. */
   readonly gap: string;
   readonly greetings: readonly string[];
   readonly thanks: readonly string[];
   readonly goodbyes: readonly string[];
   readonly cities: readonly string[];
-  /** Labels of a contact form: name, e-mail, request. */
+  /** The labels of a contact form: name, e-mail, request. */
   readonly form: readonly [string, string, string];
   readonly date: (day: number, month: number) => string;
   readonly amount: (whole: number, cents: string, currency: 'USD' | 'EUR') => string;
@@ -47,7 +47,9 @@ export interface Dialogues {
 
 const speakers: Readonly<Record<string, Speaker>> = { v: 'visitor', b: 'bot', a: 'agent' };
 
-/** One turn a line. The prefix names the speaker: `v:` visitor, `b:` bot, `a:` agent. */
+/**
+ * Parses a script. Each line is one turn. The prefix of a line names the speaker: `v:` visitor, `b:` bot, `a:` agent.
+ */
 export function script(topic: Topic, subject: string, lines: string): Script {
   const turns = lines.split('\n').flatMap((line): Turn[] => {
     const [, mark = '', text = ''] = /^\s*([vba]): (.+)$/.exec(line) ?? [];
@@ -57,7 +59,7 @@ export function script(topic: Topic, subject: string, lines: string): Script {
   return { topic, subject, turns };
 }
 
-/** Fills the slots. Throws when a slot has no value, because the script is then wrong. */
+/** Fills the slots of a text. Throws when a slot has no value, because the script is then wrong. */
 export function fill(text: string, values: Readonly<Record<string, string>>): string {
   return text.replaceAll(/\{(\w+)\}/g, (_, slot: string) => {
     const value = values[slot];
