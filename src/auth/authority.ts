@@ -2,7 +2,8 @@ import type { Authority, Resource } from '../core/authority.ts';
 import { Failure } from '../core/failures.ts';
 import { loadAuthority } from '../store/calls/authority.ts';
 import type { Proof } from '../store/calls/guard.ts';
-import { type Database, StoreUnreachable } from '../store/driver/postgres.ts';
+import { StoreUnreachable } from '../store/driver/errors.ts';
+import type { Database } from '../store/driver/postgres.ts';
 import { networkOf } from './network.ts';
 import { digestOf, isBearer } from './tokens.ts';
 

@@ -1,7 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { ConfigError, readConfig } from '../config/config.ts';
 import { packageVersion } from '../config/package.ts';
-import { StoreUnreachable, sqlState } from '../store/driver/postgres.ts';
+import { StoreUnreachable, sqlState } from '../store/driver/errors.ts';
 import { openStore, type Store, StoreUnavailable } from '../store/open/open.ts';
 import { appCommands } from './app.ts';
 import { authorCommands } from './author.ts';

@@ -1,6 +1,7 @@
 import { Failure } from '../core/failures.ts';
 import { type Grant, oweQuota, seeQuota, takeQuota, takesNoWrites } from '../store/calls/quota.ts';
-import { type Database, isUnavailable, StoreUnreachable } from '../store/driver/postgres.ts';
+import { isUnavailable, StoreUnreachable } from '../store/driver/errors.ts';
+import type { Database } from '../store/driver/postgres.ts';
 
 /** State of an app's bucket, for the RateLimit headers (draft-ietf-httpapi-ratelimit-headers-10). */
 export interface QuotaState {

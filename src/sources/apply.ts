@@ -1,5 +1,6 @@
 import { type Fragment, raw, sql } from '../core/sql.ts';
-import { type Database, sqlState } from '../store/driver/postgres.ts';
+import { sqlState } from '../store/driver/errors.ts';
+import type { Database } from '../store/driver/postgres.ts';
 import { RECORD_TYPES, type RecordType } from './files/records.ts';
 import { explainFence, type Run } from './files/run.ts';
 import { analyzePlanStep, planStep, repliesStep } from './plan.ts';

@@ -1,7 +1,8 @@
 import type { Authority } from '../core/authority.ts';
 import { Lanes } from '../core/lanes.ts';
 import type { Proved } from '../store/calls/guard.ts';
-import { type Database, isUnavailable, mayRepeat } from '../store/driver/postgres.ts';
+import { isUnavailable, mayRepeat } from '../store/driver/errors.ts';
+import type { Database } from '../store/driver/postgres.ts';
 import { type Acceptance, acceptTasks, type Ending, endTasks } from '../store/tasks/batches.ts';
 import { type Accepted, type Accepting, acceptTask, endTask, type RunEnd, type TaskRow } from '../store/tasks/tasks.ts';
 

@@ -4,7 +4,8 @@ import { Rounds } from '../core/rounds.ts';
 import type { Skill } from '../core/skill.ts';
 import type { Tool } from '../core/tool.ts';
 import { asFailure, type Corridor, type Outcome } from '../gateway/call.ts';
-import { type Database, isUnavailable } from '../store/driver/postgres.ts';
+import { isUnavailable } from '../store/driver/errors.ts';
+import type { Database } from '../store/driver/postgres.ts';
 import {
   type Accepted,
   type RunEnd,

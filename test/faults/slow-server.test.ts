@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { sql } from '../../src/core/sql.ts';
-import { type Database, openDatabase, StoreUnreachable, sqlState } from '../../src/store/driver/postgres.ts';
+import { StoreUnreachable, sqlState } from '../../src/store/driver/errors.ts';
+import { type Database, openDatabase } from '../../src/store/driver/postgres.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 
 /** A server that is alive and slow: nobody else's connection pays for it. */

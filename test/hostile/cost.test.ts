@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Corridor } from '../../src/gateway/call.ts';
 import { openGateway } from '../../src/gateway/open.ts';
-import { type Database, StoreUnreachable } from '../../src/store/driver/postgres.ts';
+import { StoreUnreachable } from '../../src/store/driver/errors.ts';
+import type { Database } from '../../src/store/driver/postgres.ts';
 import { World, webId } from '../support/authority/world.ts';
 import { type Issued, issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';

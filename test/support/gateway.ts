@@ -11,7 +11,7 @@ import { openGateway } from '../../src/gateway/open.ts';
 import { streaming } from '../../src/gateway/realtime.ts';
 import { tellRunCall } from '../../src/observe/run-calls.ts';
 import { openLedgerKey } from '../../src/store/calls/ledger.ts';
-import { StoreUnreachable } from '../../src/store/driver/postgres.ts';
+import { StoreUnreachable } from '../../src/store/driver/errors.ts';
 import { a2aSurface } from '../../src/surfaces/a2a/a2a.ts';
 import { agentCard } from '../../src/surfaces/a2a/card.ts';
 import { docsPages } from '../../src/surfaces/docs/docs.ts';

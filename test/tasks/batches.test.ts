@@ -3,7 +3,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { digestOf } from '../../src/auth/tokens.ts';
 import { Failure } from '../../src/core/failures.ts';
 import { compile } from '../../src/core/sql.ts';
-import { type Database, StoreUnreachable } from '../../src/store/driver/postgres.ts';
+import { StoreUnreachable } from '../../src/store/driver/errors.ts';
+import type { Database } from '../../src/store/driver/postgres.ts';
 import { renewTasks } from '../../src/store/tasks/tasks.ts';
 import type { Task } from '../../src/tasks/tasks.ts';
 import type { Issued } from '../support/credentials.ts';

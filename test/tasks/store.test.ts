@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { compile } from '../../src/core/sql.ts';
-import { type Database, StoreUnreachable } from '../../src/store/driver/postgres.ts';
+import { StoreUnreachable } from '../../src/store/driver/errors.ts';
+import type { Database } from '../../src/store/driver/postgres.ts';
 import { sweep } from '../../src/tasks/sweeper.ts';
 import { openProxy, type WireProxy } from '../support/pgwire.ts';
 import { newMessage, openWorld, probe, type Replica, until, type World } from '../support/tasks.ts';

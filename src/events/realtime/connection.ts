@@ -2,7 +2,7 @@ import type { Authority } from '../../core/authority.ts';
 import { Failure, type FailureCode, titleOf } from '../../core/failures.ts';
 import { HEARTBEAT, MAX_ATTACHED } from '../../core/realtime.ts';
 import { StaleAuthority } from '../../store/calls/guard.ts';
-import { isUnavailable } from '../../store/driver/postgres.ts';
+import { isUnavailable } from '../../store/driver/errors.ts';
 import type { HeldSession, Watched } from '../../store/events/realtime.ts';
 import { Allowance } from './allowance.ts';
 import { Attachment } from './attachment.ts';

@@ -1,7 +1,8 @@
 import type { Authority } from '../../core/authority.ts';
 import { Rounds } from '../../core/rounds.ts';
 import { loadAuthority } from '../../store/calls/authority.ts';
-import { type Database, isUnavailable } from '../../store/driver/postgres.ts';
+import { isUnavailable } from '../../store/driver/errors.ts';
+import type { Database } from '../../store/driver/postgres.ts';
 import {
   type Ended,
   endedSessions,

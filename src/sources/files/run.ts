@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from '../../core/sql.ts';
-import { type Database, sqlState } from '../../store/driver/postgres.ts';
+import { sqlState } from '../../store/driver/errors.ts';
+import type { Database } from '../../store/driver/postgres.ts';
 
 /** The error of an import when another import is running or has taken over. */
 export class ImportBusy extends Error {

@@ -1,7 +1,8 @@
 import type { Authority } from '../../core/authority.ts';
 import type { Failure } from '../../core/failures.ts';
 import { empty, type Fragment, runFor, sql } from '../../core/sql.ts';
-import { type Database, sqlState } from '../driver/postgres.ts';
+import { sqlState } from '../driver/errors.ts';
+import type { Database } from '../driver/postgres.ts';
 
 /** A token and a revision of its credential. They stand for an authority, because they decide what it may do. */
 type Identity = Pick<Authority, 'digest' | 'revision'>;

@@ -1,7 +1,8 @@
 import type { Within } from '../../core/reads.ts';
 import { sql } from '../../core/sql.ts';
 import type { Command, Ending } from '../../core/writes.ts';
-import { type Database, isUnavailable, mayRepeat, sqlState } from '../driver/postgres.ts';
+import { isUnavailable, mayRepeat, sqlState } from '../driver/errors.ts';
+import type { Database } from '../driver/postgres.ts';
 import { guardedBatch, hex, type Proved, StaleAuthority } from './guard.ts';
 import type { Reader } from './projection.ts';
 import { nativeId, visible } from './read.ts';

@@ -1,5 +1,6 @@
 import { runFor, sql } from '../../core/sql.ts';
-import { type Database, sqlState } from '../driver/postgres.ts';
+import { sqlState } from '../driver/errors.ts';
+import type { Database } from '../driver/postgres.ts';
 
 export interface Grant {
   readonly granted: number;

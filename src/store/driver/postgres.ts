@@ -2,6 +2,7 @@ import postgres from 'postgres';
 import { parse } from 'postgres-array';
 import type { Fragment } from '../../core/sql.ts';
 import { Connections, OWN } from './connections.ts';
+import { DOWN, late, mayRepeat, QUEUED, REFUSED, SILENT, StoreUnreachable, sqlState, UNREACHABLE } from './errors.ts';
 import { type Heard, type Listening, listenOn } from './listen.ts';
 import { sessionSettings } from './settings.ts';
 import { collecting, openStatements, type Sent } from './statement.ts';
@@ -37,13 +38,6 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/**
- * The store cannot be reached now. The connection was refused, lost or ended by the server. The SQL is not at fault.
- */
-export class StoreUnreachable extends Error {
-  override readonly name = 'StoreUnreachable';
-}
-
 export interface ConnectOptions {
   /** The address of the server: a DATABASE_URL, or the socket of the embedded store. */
   readonly target: string | { host: string; port: number; database: string; username: string; password?: string };
@@ -63,27 +57,10 @@ export interface ConnectOptions {
   readonly keyed?: boolean;
 }
 
-// SQLSTATE classes and driver codes for a server that cannot be reached now. Class 08 is a lost connection, 57P0x is a
-// shutdown, and 53300 means too many connections.
-const UNREACHABLE =
-  /^(08...|57P0[123]|53300|CONNECTION_(CLOSED|ENDED|DESTROYED)|CONNECT_TIMEOUT|ECONN(REFUSED|RESET|ABORTED)|EPIPE|ENOENT|ENOTFOUND|ETIMEDOUT|EBUSY|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/;
-
-// Error codes for a new connection that could not be opened. The open connections may still work.
-const REFUSED = /^(ENOTFOUND|EAI_AGAIN|53300)$/;
-
-// Two error codes of the gateway itself, when no answer came within time-out and grace. SILENT stands for a silent
-// server. QUEUED stands for a long line of waiting statements.
-const SILENT = 'ETIMEDOUT';
-const QUEUED = 'EBUSY';
-const late = (code: string): Error => Object.assign(new Error('no answer in time'), { code });
-const WAITED = /^(ETIMEDOUT|EBUSY|CONNECT_TIMEOUT)$/;
 /** Milliseconds to wait for an answer after PostgreSQL should have cancelled the statement. */
 const GRACE = 500;
 /** Milliseconds between two attempts to reach a server that is down or has no connection left. */
 const BACKOFF = 250;
-
-// Error codes for a server that does not listen, or that is still starting.
-const DOWN = /^(ECONNREFUSED|ENOENT|57P03)$/;
 
 /**
  * Returns the socket folder when the address has a folder in place of the host (`%2Ftmp%2Fpg`, as in libpq). The driver
@@ -98,26 +75,6 @@ function socketOf(address: string): { host?: string } {
  * The PostgreSQL type ids of int4[], text[] and int8[]. The members of these arrays arrive as text, like a single int8.
  */
 const ARRAYS = [1007, 1009, 1016];
-
-export function sqlState(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
-}
-
-// SQLSTATE codes for statement and lock time-outs, deadlocks and a read-only server.
-const BUSY = /^(57014|55P03|40P01|40001|25006|53...)$/;
-
-/**
- * Returns true when the store could not run the statement now. The data is unharmed, and a later attempt can succeed.
- */
-export const isUnavailable = (error: unknown): boolean =>
-  error instanceof StoreUnreachable || BUSY.test(sqlState(error));
-
-/**
- * Returns true when a repeatable statement should be sent again. After a silent server the answer is false, because a
- * second wait would only double the first wait.
- */
-export const mayRepeat = (error: unknown): boolean =>
-  error instanceof StoreUnreachable && !WAITED.test(sqlState(error.cause));
 
 export function openDatabase(options: ConnectOptions): Database {
   const { target, direct } = options;

@@ -1,7 +1,8 @@
 import { Failure, type FailureCode } from '../../core/failures.ts';
 import { type Fragment, runFor, sql } from '../../core/sql.ts';
 import { type Access, guarded, type Proved, StaleAuthority } from '../calls/guard.ts';
-import { type Database, mayRepeat } from '../driver/postgres.ts';
+import { mayRepeat } from '../driver/errors.ts';
+import type { Database } from '../driver/postgres.ts';
 
 /** Realtime sessions, their tickets and their acknowledged cursors (0013_realtime.sql). */
 

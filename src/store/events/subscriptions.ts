@@ -5,7 +5,7 @@ import { Failure } from '../../core/failures.ts';
 import { type Fragment, sql } from '../../core/sql.ts';
 import type { Ending } from '../../core/writes.ts';
 import { type Access, guarded, type Proof, type Proved, StaleAuthority } from '../calls/guard.ts';
-import { mayRepeat, sqlState } from '../driver/postgres.ts';
+import { mayRepeat, sqlState } from '../driver/errors.ts';
 
 /**
  * gateway.subscription_state: a subscription and, in the order of its sites, the positions that its `start` means now.

@@ -1,7 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { packageRoot } from '../../config/package.ts';
 import { sql } from '../../core/sql.ts';
-import { type Database, sqlState } from '../driver/postgres.ts';
+import { sqlState } from '../driver/errors.ts';
+import type { Database } from '../driver/postgres.ts';
 import { StoreUnavailable } from '../embedded/unavailable.ts';
 
 const FOLDER = new URL('src/store/migrations/', packageRoot);

@@ -125,14 +125,14 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   // DATABASE_DIRECT_URL if it is set.
   const server = directUrl === undefined ? slow : single(directUrl, name);
   try {
-    const place = await reaching(setting, databaseUrl, () => lookAt(slow));
-    requirePrimary(place, setting);
-    if (directUrl === undefined) requireSession(place, setting, slowTimeout);
+    const found = await reaching(setting, databaseUrl, () => lookAt(slow));
+    requirePrimary(found, setting);
+    if (directUrl === undefined) requireSession(found, setting, slowTimeout);
     else {
       const own = await reaching('DATABASE_DIRECT_URL', directUrl, () => lookAt(server));
       requirePrimary(own, 'DATABASE_DIRECT_URL');
       requireSession(own, 'DATABASE_DIRECT_URL', SLOW_TIMEOUT);
-      requirePooler(place, own);
+      requirePooler(found, own);
     }
     const [migrated, address] =
       directUrl === undefined ? ([setting, databaseUrl] as const) : (['DATABASE_DIRECT_URL', directUrl] as const);

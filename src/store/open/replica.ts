@@ -1,13 +1,9 @@
 import { type Fragment, sql } from '../../core/sql.ts';
 import type { Standing } from '../calls/guard.ts';
-import { type Database, isUnavailable, openDatabase, sqlState } from '../driver/postgres.ts';
+import { isUnavailable, sqlState } from '../driver/errors.ts';
+import { type Database, openDatabase } from '../driver/postgres.ts';
+import { FLUSHED, type Mark, type Origin, PRIMARY_LINEAGE, passing, REPLAYED, REPLICA_LINEAGE } from './lineage.ts';
 import { lookAt, reaching, refusesSettings, requireReplica, requireSession } from './server.ts';
-
-/** The origin of an answer: the server, and how much of the write-ahead log the server had replayed. For `written`. */
-export interface Origin {
-  readonly place: string;
-  readonly replayed: string;
-}
 
 /**
  * A streaming replica for reads that can be some seconds old. An answer counts only after the primary has proved the
@@ -54,48 +50,6 @@ const PATIENCE = 1_000;
 const TIMEOUT = 3_500;
 
 /**
- * Two positions in the write-ahead log, in bytes. FLUSHED is the end of the log that the primary has flushed and so may
- * have streamed. REPLAYED is the end of the log that a replica has replayed.
- */
-const FLUSHED: Fragment = sql`pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::bigint`;
-const REPLAYED: Fragment = sql`pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::bigint`;
-
-/**
- * Returns SQL that identifies the data of a server by cluster, database and timeline. A replica reports the timeline of
- * its last restart point. After a failover, the replica is used again when it has made a restart point.
- */
-const placeOf = (timeline: Fragment): Fragment =>
-  sql`(SELECT system_identifier FROM pg_control_system()) || ' ' || current_database() || ' ' || ${timeline}`;
-const PRIMARY_PLACE = placeOf(sql`left(pg_walfile_name(pg_current_wal_flush_lsn()), 8)`);
-const REPLICA_PLACE = placeOf(sql`(SELECT upper(lpad(to_hex(timeline_id), 8, '0')) FROM pg_control_checkpoint())`);
-
-/**
- * Returns SQL that the primary runs to check an answer of the replica. The result is true when the primary has written
- * all data of the answer. It is false when the primary was promoted and started a separate log, and null when the
- * server is no primary.
- */
-export const written = ({ place, replayed }: Origin): Fragment =>
-  sql`CASE WHEN NOT pg_is_in_recovery() THEN ${PRIMARY_PLACE} = ${place} AND ${FLUSHED} >= ${replayed}::bigint END`;
-
-/**
- * The state of the primary's log at one moment. `at` is the moment on this process's clock, and `now` is the moment on
- * the primary's clock. `position` is the end of the flushed log.
- */
-export interface Mark {
-  readonly at: number;
-  readonly now: Date;
-  readonly place: string;
-  readonly position: number;
-}
-
-/**
- * SQL that checks a mark, which is a log position of the primary at some moment. True when the server is a replica of
- * the primary and has replayed the log up to the mark.
- */
-export const passing = ({ place, position }: Pick<Mark, 'place' | 'position'>): Fragment =>
-  sql`(SELECT pg_is_in_recovery() AND ${REPLICA_PLACE} = ${place} AND ${REPLAYED} >= ${position}::bigint AS ok) guard`;
-
-/**
  * Opens a replica and follows it by log positions. When the replica has replayed a position that the primary had
  * flushed at some moment, the replica has all data of that moment. No clocks are compared, and an idle store does not
  * count as lag. Throws StoreUnavailable when the address leads to another cluster or to a pooler. The replica can be
@@ -115,7 +69,7 @@ export async function openReplica(options: ReplicaOptions): Promise<Replica> {
     await Promise.all([db.close(), probe.close()]);
   };
   try {
-    const [place, own] = await Promise.all([
+    const [server, own] = await Promise.all([
       lookAt(probe).catch((error: unknown) => {
         // The replica is down or too busy, so the follower keeps checking. But a server that refuses our settings is a
         // pooler, and that is an error.
@@ -124,9 +78,9 @@ export async function openReplica(options: ReplicaOptions): Promise<Replica> {
       }),
       lookAt(primary),
     ]);
-    if (place) {
-      requireReplica(place, own);
-      requireSession(place, 'DATABASE_REPLICA_URL', PATIENCE);
+    if (server) {
+      requireReplica(server, own);
+      requireSession(server, 'DATABASE_REPLICA_URL', PATIENCE);
     }
   } catch (error) {
     await close();
@@ -144,7 +98,7 @@ export async function openReplica(options: ReplicaOptions): Promise<Replica> {
           sql`SELECT guard.ok, ${REPLAYED} AS replayed, ${statement(standing)}`,
         ),
       );
-      return row?.ok ? { ...row, place: mark.place } : undefined;
+      return row?.ok ? { ...row, lineage: mark.lineage } : undefined;
     },
     close,
   };
@@ -243,10 +197,10 @@ class Follower {
 
   async #look(): Promise<void> {
     if (performance.now() < this.#resting) return;
-    let seen: { standby: boolean; limited: boolean; place: string; position: string | null } | undefined;
+    let seen: { standby: boolean; limited: boolean; lineage: string; position: string | null } | undefined;
     try {
       [seen] = await this.#replica.read(
-        sql`SELECT pg_is_in_recovery() AS standby, ${REPLICA_PLACE} AS place, ${REPLAYED} AS position,
+        sql`SELECT pg_is_in_recovery() AS standby, ${REPLICA_LINEAGE} AS lineage, ${REPLAYED} AS position,
                    current_setting('statement_timeout')::interval = ${PATIENCE}::integer * interval '1 ms' AS limited`,
       );
     } catch (error) {
@@ -258,19 +212,19 @@ class Follower {
     // The primary is read after the replica. So the primary has flushed all data that the replica has replayed. When
     // the primary does not answer, no mark is added, and the last mark gets older.
     const own = await this.#primary
-      .read<{ now: Date; place: string; position: string }>(
-        sql`SELECT now() AS now, ${PRIMARY_PLACE} AS place, ${FLUSHED} AS position`,
+      .read<{ now: Date; lineage: string; position: string }>(
+        sql`SELECT now() AS now, ${PRIMARY_LINEAGE} AS lineage, ${FLUSHED} AS position`,
       )
       .then(
         ([row]) => row,
         () => undefined,
       );
-    const { place } = seen;
+    const { lineage } = seen;
     const has = Number(seen.position ?? -1);
-    if (own && (own.place !== place || has > Number(own.position)))
+    if (own && (own.lineage !== lineage || has > Number(own.position)))
       return this.#lose('follows another server than DATABASE_URL');
-    if (own) this.#marks.push({ at, now: own.now, place, position: Number(own.position) });
-    this.#passed = this.#marks.findLast((mark) => mark.place === place && mark.position <= has) ?? this.#passed;
+    if (own) this.#marks.push({ at, now: own.now, lineage, position: Number(own.position) });
+    this.#passed = this.#marks.findLast((mark) => mark.lineage === lineage && mark.position <= has) ?? this.#passed;
     const since = this.#passed?.at ?? Number.NEGATIVE_INFINITY;
     this.#marks = this.#marks.filter((mark) => mark.at > since && at - mark.at <= this.#lag);
     if (this.mark()) this.#tell('reports are read from the replica');

@@ -1,12 +1,13 @@
 import postgres from 'postgres';
 import { sql } from '../../core/sql.ts';
-import { type Database, StoreUnreachable, sqlState } from '../driver/postgres.ts';
+import { StoreUnreachable, sqlState } from '../driver/errors.ts';
+import type { Database } from '../driver/postgres.ts';
 import { StoreUnavailable } from '../embedded/unavailable.ts';
 
 /**
  * The server and the connection behind an address of the operator. The gateway checks them before it serves anything.
  */
-interface Place {
+interface Server {
   readonly version: string;
   /**
    * The cluster's system identifier and the name of the database. A replica has the same system identifier as its
@@ -32,8 +33,8 @@ interface Place {
 export type Setting = 'DATABASE_URL' | 'DATABASE_DIRECT_URL' | 'DATABASE_REPLICA_URL';
 
 /** Asks the server behind an address for its version, role and settings. */
-export async function lookAt(db: Database): Promise<Place> {
-  const [row] = await db.read<Place>(sql`
+export async function lookAt(db: Database): Promise<Server> {
+  const [row] = await db.read<Server>(sql`
     SELECT current_setting('server_version') AS version, pg_is_in_recovery() AS replica, quote_ident(current_user) AS role,
            (SELECT system_identifier FROM pg_control_system()) || ' ' || current_database() AS database,
            current_setting('transaction_isolation') AS isolation, current_setting('DateStyle') AS "dateStyle",
@@ -63,7 +64,7 @@ export async function reaching<T>(setting: Setting, address: string | undefined,
  * Throws when the server is a replica, or older than PostgreSQL 15. The schema needs ON DELETE SET NULL for a single
  * column, and PostgreSQL 15 is the first version with it.
  */
-export function requirePrimary({ version, replica }: Place, setting: Setting): void {
+export function requirePrimary({ version, replica }: Server, setting: Setting): void {
   if (Number.parseInt(version, 10) < 15) {
     throw new StoreUnavailable(`${setting} leads to PostgreSQL ${version}; the gateway needs PostgreSQL 15 or newer.`);
   }
@@ -74,7 +75,7 @@ export function requirePrimary({ version, replica }: Place, setting: Setting): v
 const serverBehind = (setting: Setting): string =>
   setting === 'DATABASE_URL' ? 'name the server behind it in DATABASE_DIRECT_URL' : 'name the server itself';
 
-type ReliedOn = readonly (readonly [name: string, value: string, holds: (place: Place) => boolean])[];
+type ReliedOn = readonly (readonly [name: string, value: string, holds: (server: Server) => boolean])[];
 
 /**
  * The settings that the gateway relies on in every connection. Each entry has the value that the operator must set for
@@ -106,8 +107,8 @@ const RELIED_ON: ReliedOn = [
  * If only the values differ, the address sets them. The parameters of the address override the settings that the
  * gateway sends.
  */
-export function requireSession(place: Place, setting: Setting, limit: number): void {
-  if (!place.own) {
+export function requireSession(server: Server, setting: Setting, limit: number): void {
+  if (!server.own) {
     throw new StoreUnavailable(
       `${setting} leads to a pooler, which ignores the settings that the gateway sends: ${serverBehind(setting)}.`,
     );
@@ -117,7 +118,7 @@ export function requireSession(place: Place, setting: Setting, limit: number): v
     ['lock_timeout', '', ({ lockTimeout }) => lockTimeout === limit],
     ...MEANING,
   ];
-  const changed = sent.flatMap(([name, , holds]) => (holds(place) ? [] : name));
+  const changed = sent.flatMap(([name, , holds]) => (holds(server) ? [] : name));
   if (changed.length === 0) return;
   throw new StoreUnavailable(
     `${setting} must not set ${changed.join(', ')}, because the gateway does. Remove it from the address.`,
@@ -128,7 +129,7 @@ export function requireSession(place: Place, setting: Setting, limit: number): v
  * Checks that a pooler leads to the same database as the server behind it. Also checks that the pooler's connections
  * have the settings that the gateway relies on. The operator sets these settings.
  */
-export function requirePooler(pooler: Place, server: Place): void {
+export function requirePooler(pooler: Server, server: Server): void {
   if (pooler.database !== server.database) {
     throw new StoreUnavailable(
       'DATABASE_DIRECT_URL must lead to the same database as DATABASE_URL: to the server behind the pooler.',
@@ -147,7 +148,7 @@ export function requirePooler(pooler: Place, server: Place): void {
  * Checks that a replica has the data of the primary. Only a streaming replica has the same rows with the same ids. A
  * promoted replica is no error, because the gateway does not use it.
  */
-export function requireReplica(replica: Place, primary: Place): void {
+export function requireReplica(replica: Server, primary: Server): void {
   if (replica.database === primary.database) return;
   throw new StoreUnavailable(
     'DATABASE_REPLICA_URL must lead to a streaming replica of the server of DATABASE_URL, and to the same database.',

@@ -1,7 +1,8 @@
 import type { Authority } from '../../core/authority.ts';
 import { empty, type Fragment, join, raw, runFor, sql } from '../../core/sql.ts';
 import { type Access, guarded, type Proof, type Proved, StaleAuthority } from '../calls/guard.ts';
-import { type Database, mayRepeat } from '../driver/postgres.ts';
+import { mayRepeat } from '../driver/errors.ts';
+import type { Database } from '../driver/postgres.ts';
 
 export type TaskState = 'submitted' | 'working' | 'completed' | 'failed' | 'canceled';
 

@@ -3,7 +3,7 @@ import { writeCursor } from '../../../src/events/cursors.ts';
 import { Connection } from '../../../src/events/realtime/connection.ts';
 import type { Pages } from '../../../src/events/realtime/pages.ts';
 import { TIMINGS, type Wire } from '../../../src/events/realtime/wire.ts';
-import { StoreUnreachable } from '../../../src/store/driver/postgres.ts';
+import { StoreUnreachable } from '../../../src/store/driver/errors.ts';
 import { KEYS } from '../../support/keys.ts';
 
 /** A socket whose client takes nothing: what was sent stays. `pages`: what its streams ask for. */

@@ -8,8 +8,9 @@ import { demoRecords } from '../../../src/sources/demo/index.ts';
 import { importRecords } from '../../../src/sources/import.ts';
 import type { Standing } from '../../../src/store/calls/guard.ts';
 import { type Database, openDatabase } from '../../../src/store/driver/postgres.ts';
+import { type Origin, passing } from '../../../src/store/open/lineage.ts';
 import { openStore, type Store } from '../../../src/store/open/open.ts';
-import { type Origin, openReplica, passing, type Replica } from '../../../src/store/open/replica.ts';
+import { openReplica, type Replica } from '../../../src/store/open/replica.ts';
 import { type Cluster, closeClusters, openCluster } from '../../support/cluster.ts';
 import { type Issued, issue } from '../../support/credentials.ts';
 import { until } from '../../support/events/webhooks.ts';
@@ -202,13 +203,13 @@ it('says when, by the primary’s clock, of what it holds', async () => {
   expect(data.meta.end).toBe(data.meta.generated_at.slice(0, 10));
 });
 
-it('a statement there proves the place and the position itself', async () => {
+it('a statement there proves the lineage and the position itself', async () => {
   await usable();
-  const [own = expect.fail('no primary')] = await sql<{ place: string; position: string }[]>`
-    SELECT (SELECT system_identifier FROM pg_control_system()) || ' gateway 00000001' AS place,
+  const [own = expect.fail('no primary')] = await sql<{ lineage: string; position: string }[]>`
+    SELECT (SELECT system_identifier FROM pg_control_system()) || ' gateway 00000001' AS lineage,
            pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::bigint AS position`;
   const position = Number(own.position);
-  const [cluster = '', database = '', timeline = ''] = own.place.split(' ');
+  const [cluster = '', database = '', timeline = ''] = own.lineage.split(' ');
   const at = async (url: string, mark: Parameters<typeof passing>[0]): Promise<boolean | null | undefined> => {
     const db = openDatabase({ target: url, connections: 1, statementTimeout: 2_000, name: 'asked' });
     const [row] = await db.query<{ ok: boolean | null }>(fragment`SELECT guard.ok FROM ${passing(mark)}`);
@@ -216,16 +217,16 @@ it('a statement there proves the place and the position itself', async () => {
     return row?.ok;
   };
   const there = replica.url('gateway');
-  await until(async () => (await at(there, { place: own.place, position })) === true);
-  for (const [url, place, reached] of [
-    [there, own.place, position + 1_000_000],
+  await until(async () => (await at(there, { lineage: own.lineage, position })) === true);
+  for (const [url, lineage, reached] of [
+    [there, own.lineage, position + 1_000_000],
     [there, `${BigInt(cluster) + 1n} ${database} ${timeline}`, position],
     [there, `${cluster} other ${timeline}`, position],
     [there, `${cluster} ${database} 00000002`, position],
-    [replica.url('postgres'), own.place, position],
-    [primary.url('gateway'), own.place, position],
+    [replica.url('postgres'), own.lineage, position],
+    [primary.url('gateway'), own.lineage, position],
   ] as const)
-    expect(await at(url, { place, position: reached }), `${url} ${place}`).not.toBe(true);
+    expect(await at(url, { lineage, position: reached }), `${url} ${lineage}`).not.toBe(true);
 });
 
 /** Runs it while DATABASE_URL leads to the other server. */
@@ -424,7 +425,7 @@ it('one that was promoted is not used, nor what follows it, however far ahead', 
   reading = async <Row extends object>(statement: (standing: Standing) => Fragment) => {
     const standing = { guard: fragment`(SELECT true AS ok) guard`, now: fragment`now()` };
     const [row] = await store.db.query<Row & Origin>(fragment`
-      SELECT (SELECT system_identifier FROM pg_control_system()) || ' gateway 00000001' AS place, 1 AS replayed, ${statement(standing)}`);
+      SELECT (SELECT system_identifier FROM pg_control_system()) || ' gateway 00000001' AS lineage, 1 AS replayed, ${statement(standing)}`);
     return row;
   };
   await served(async () => expect(await report(caller.token)).toBe(before));

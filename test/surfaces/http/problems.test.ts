@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FAILURE_CODES, Failure, type FailureCode, statusOf, titleOf } from '../../../src/core/failures.ts';
 import { SCOPES, type Scope } from '../../../src/core/scopes.ts';
 import { openGateway } from '../../../src/gateway/open.ts';
-import { StoreUnreachable } from '../../../src/store/driver/postgres.ts';
+import { StoreUnreachable } from '../../../src/store/driver/errors.ts';
 import { problem } from '../../../src/surfaces/http/reply.ts';
 import { startServer } from '../../../src/surfaces/http/server.ts';
 import { restSurface } from '../../../src/surfaces/rest/rest.ts';
