@@ -56,7 +56,7 @@ export function typeText(node: Node, nameOf: NameOf): string {
   return node.type ?? 'any JSON value';
 }
 
-/** Joins types with "or". Null comes first, because "array of strings or null" could mean that items are null. */
+/** Joins types with "or". Null precedes an array type, because "array of strings or null" could mean null items. */
 function either(types: readonly string[]): string {
   const [different, others] = [[...new Set(types)], types.filter((type) => type !== 'null')];
   if (others.length < types.length && others.some((type) => type.startsWith('array'))) {

@@ -128,7 +128,7 @@ function header(request: IncomingMessage, name: string): string | undefined {
 const allowed = (methods: ReadonlyMap<string, Tool>): string[] =>
   [...methods.keys()].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
 
-/** True if the caller prefers raw bytes to JSON, the default. Throws `not_acceptable` if the caller accepts neither. */
+/** True if the caller prefers raw bytes to JSON, the default. Throws `not_acceptable` if no offered type fits. */
 function negotiate(request: IncomingMessage, tool: Tool): boolean {
   const { accept } = request.headers;
   if (accept === undefined || accept === JSON_TYPE || accept === '*/*') return false;
