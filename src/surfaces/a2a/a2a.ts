@@ -22,13 +22,13 @@ import {
   RpcError,
   readMessage,
 } from '../jsonrpc/envelope.ts';
-import { type Exchange, requestHandler, type Services } from './handler.ts';
+import { type A2aRequest, requestHandler, type Services } from './handler.ts';
 import { checkedParams } from './params.ts';
 import { complete, faultOf, type RpcFault } from './refusals.ts';
 import { speaks } from './versions.ts';
 
 const JSON_TYPE = 'application/json';
-/** Milliseconds that a socket may stay idle while a call waits for its task. It is longer than the longest wait. */
+/** Milliseconds that a socket may stay idle while a call waits for its task. No wait for a task lasts longer. */
 const IDLE_TIMEOUT = 45_000;
 
 export interface A2aOptions extends Services {
@@ -38,8 +38,9 @@ export interface A2aOptions extends Services {
 type Answer = { readonly result: unknown } | { readonly error: RpcFault };
 
 /**
- * The A2A endpoint: version 1.0, JSON-RPC over POST. This handler checks the message and the bearer. The SDK behind it
- * decodes and dispatches. The order of checks: method, URL, headers, bearer, body, version, params.
+ * The A2A endpoint: version 1.0, JSON-RPC over POST. This handler checks the message and the bearer token. The A2A SDK
+ * then decodes the message and runs the method. The handler checks in this order: repeated headers, method, URL,
+ * bearer, other headers, body, version, params.
  */
 export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOptions): RequestHandler {
   const resource = metadataUri(baseUrl, 'a2a');
@@ -68,15 +69,16 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
       if (request.method !== 'POST') throw new Failure('method_not_allowed', { allow: ['POST'] });
       const version = versionOf(request, url);
       const bearer = bearerOf(request);
-      // Do not read the body of a request without a gateway token.
+      // A request without a well-formed gateway token is refused before its body is read.
       if (bearer === undefined || !isBearer(bearer)) throw new Failure('unauthenticated');
-      // Keep a refusal of the message until the bearer is checked. A bad bearer is reported first.
+      // Report a problem of the message only after the bearer token is checked. A bad token is reported first.
       const read = await readRequest(request, response).then(
         (message) => ({ message }),
         (problem: unknown) => ({ problem }),
       );
       const gone = new AbortController();
-      // Abort only if the reply is unfinished. Creating the abort reason took 2 % of a task's time (measured).
+      // Abort only if the client disconnects before the reply is complete. An abort creates an error object, which took
+      // 2 % of a task's time (measured).
       response.once('close', () => response.writableFinished || gone.abort());
       response.setTimeout(IDLE_TIMEOUT);
       const taskId = newTaskId();
@@ -96,18 +98,18 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
             if (!speaks(version)) throw new VersionNotSupportedError('Only A2A version 1.0 is served here.');
             const given = checkedParams(method, params);
             if (method === 'SendMessage' || method === 'CancelTask') record.effect = true;
-            // A started task writes audit entries for its own calls. A cancellation needs this one.
+            // A task's calls write audit entries. A cancellation makes no call, so this request itself is audited.
             if (method === 'CancelTask') {
               record.operation = 'task_cancel';
               record.does = 'write';
             }
             const unit = Math.ceil(60 / (corridor.quotaOf(authority)?.perMinute ?? 60));
-            const exchange: Exchange = { bearer, caller, taskId, unit, signal: gone.signal, requestId };
-            const rpc = new JsonRpcTransportHandler(requestHandler(services, exchange));
+            const a2aRequest: A2aRequest = { bearer, caller, taskId, unit, signal: gone.signal, requestId };
+            const rpc = new JsonRpcTransportHandler(requestHandler(services, a2aRequest));
             const outcome = await rpc.handle({ jsonrpc: '2.0', id, method, params: given }, new ServerCallContext());
-            if (exchange.skill !== undefined) record.operation = exchange.skill;
-            if (exchange.canceled !== undefined) record.audit = { task: exchange.canceled };
-            if (exchange.failed !== undefined) throw exchange.failed;
+            if (a2aRequest.skill !== undefined) record.operation = a2aRequest.skill;
+            if (a2aRequest.canceled !== undefined) record.audit = { task: a2aRequest.canceled };
+            if (a2aRequest.failed !== undefined) throw a2aRequest.failed;
             return answerOf(outcome);
           },
           exchangeOf(request),
@@ -115,7 +117,7 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
         paid();
         reply(result, idOf(read));
       } catch (error) {
-        // An invalid bearer has no app and pays nothing.
+        // After a 401, skip the quota headers. The bearer token is not valid, so no app pays for the request.
         if (!(error instanceof Failure && error.status === 401)) paid();
         if (!(error instanceof RpcError || error instanceof A2AError)) throw error;
         reply({ error: faultOf(error) }, idOf(read));
@@ -127,7 +129,7 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
   };
 }
 
-/** The A2A version: a header, or the only query parameter of the URL (A2A, section 3.6.1). */
+/** The A2A version that the client asks for, from a header or the only query parameter (A2A, section 3.6.1). */
 function versionOf(request: IncomingMessage, url: string): string | undefined {
   const header = request.headers['a2a-version'];
   const sent = typeof header === 'string' ? header : undefined;
@@ -140,7 +142,7 @@ function versionOf(request: IncomingMessage, url: string): string | undefined {
   return sent ?? parameters[0]?.[1];
 }
 
-/** Checks the headers and the body of a request, and returns its message. */
+/** Checks the headers and the body of a request. Returns the JSON-RPC request in the body. */
 async function readRequest(
   request: IncomingMessage,
   response: ServerResponse,
@@ -154,7 +156,7 @@ async function readRequest(
     throw new RpcError(PARSE_ERROR, `The body is larger than ${BODY_LIMIT} bytes.`);
   });
   const message = readMessage(body);
-  // Refuse notifications. A task without an answer would still count and cost.
+  // Refuse a notification, because it gets no answer. A task from a notification would still cost quota.
   if (message.kind !== 'request') throw new RpcError(INVALID_REQUEST, 'The message has no id.');
   return message;
 }
@@ -166,6 +168,6 @@ const idOf = (
 
 function answerOf(outcome: Awaited<ReturnType<JsonRpcTransportHandler['handle']>>): Answer {
   if (!('jsonrpc' in outcome)) throw new Error('the SDK returned a stream, but no streaming method is served');
-  // The SDK maps its errors to a code, a message and details.
+  // The cast is correct, because the SDK gives every error a code, a message and details.
   return outcome.error === undefined ? { result: outcome.result } : { error: complete(outcome.error as RpcFault) };
 }

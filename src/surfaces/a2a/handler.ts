@@ -14,7 +14,7 @@ import { invalidArguments, invalidSkill, workOf } from './params.ts';
 import { invalidParams, messageIdConflict } from './refusals.ts';
 import { statesOf, wireTask } from './wire-task.ts';
 
-/** Default number of tasks in a page (A2A, section 3.1.4). */
+/** Default number of tasks on one page of `ListTasks` (A2A, section 3.1.4). */
 const PAGE = 50;
 const TASK = /^task_[a-f0-9]{32}$/;
 
@@ -23,22 +23,25 @@ export interface Services {
   readonly skills: Skills;
 }
 
-/** One request to `/a2a`. The authority of the caller may not be proved yet. */
-export interface Exchange {
+/** One request to `/a2a` under one authority. The store has possibly not proved this authority yet. */
+export interface A2aRequest {
   readonly bearer: string;
   readonly caller: Caller;
-  /** Id of the task that the request may start. It stays the same if the authority has to be loaded again. */
+  /** Id of the task that the request can start. The id stays the same when the gateway loads the authority again. */
   readonly taskId: string;
   readonly requestId: string;
-  /** Seconds in which the app's quota grows by one unit. */
+  /** Number of seconds in which the app's quota grows by one unit. */
   readonly unit: number;
-  /** Aborted when the client disconnects. */
+  /** The signal that is aborted when the client disconnects before the reply is complete. */
   readonly signal: AbortSignal;
-  /** The requested skill, for the log. */
+  /** Name of the requested skill, for the log. */
   skill?: string;
-  /** The id of the task to cancel, for the log. Set only if it has the form of a task id. */
+  /** Id of the task to cancel, for the log. Absent if the client's text does not have the form of a task id. */
   canceled?: string;
-  /** A thrown error that is not an A2A error. The SDK would answer -32603 and show its message. */
+  /**
+   * An error that is not an A2A error. The SDK would answer -32603 and send the text of the error. The surface throws
+   * the error instead.
+   */
   failed?: unknown;
 }
 
@@ -50,18 +53,19 @@ const unsupported = (): never => {
 };
 
 /**
- * The protocol's methods over the task ledger, for one request. The SDK's own handler keeps tasks in one process. With
- * it, a result on another replica would override a cancel, and a repeated message would start a second task.
+ * Implements the methods of the A2A protocol for one request. Tasks are in the task ledger in PostgreSQL. The SDK's own
+ * handler keeps tasks in the memory of one process. With the SDK's handler, a result on another replica would overwrite
+ * a cancellation. A repeated message would start a second task.
  */
-export function requestHandler({ tasks, skills }: Services, exchange: Exchange): A2ARequestHandler {
-  const { caller, bearer, taskId, requestId, signal } = exchange;
+export function requestHandler({ tasks, skills }: Services, request: A2aRequest): A2ARequestHandler {
+  const { caller, bearer, taskId, requestId, signal } = request;
   const answering =
     <P, R>(work: (params: P) => Promise<R>) =>
     async (params: P): Promise<R> => {
       try {
         return await work(params);
       } catch (error) {
-        if (!(error instanceof A2AError)) exchange.failed = error;
+        if (!(error instanceof A2AError)) request.failed = error;
         throw error;
       }
     };
@@ -72,10 +76,10 @@ export function requestHandler({ tasks, skills }: Services, exchange: Exchange):
       const work = workOf(content.value);
       const offered = skills.get(work.skill);
       if (!offered) throw invalidSkill();
-      exchange.skill = work.skill;
+      request.skill = work.skill;
       permit(offered, caller.authority);
       const input = given(() => argumentsOf(offered, work.arguments));
-      // A task takes one message. Only the owner of a task learns that it exists.
+      // A task accepts only one message. Only the owner of a task learns that the task exists.
       if (message.taskId !== '') {
         throw (await tasks.get(caller, message.taskId))
           ? new UnsupportedOperationError('A task takes no further messages.')
@@ -95,7 +99,7 @@ export function requestHandler({ tasks, skills }: Services, exchange: Exchange):
           signal,
         })
         .catch((error: unknown) => {
-          throw error instanceof MessageIdConflict ? messageIdConflict() : withAdmission(error, exchange);
+          throw error instanceof MessageIdConflict ? messageIdConflict() : withAdmission(error, request);
         });
       return wireTask(task);
     }),
@@ -107,7 +111,7 @@ export function requestHandler({ tasks, skills }: Services, exchange: Exchange):
     }),
 
     cancelTask: answering(async ({ id }) => {
-      if (TASK.test(id)) exchange.canceled = id;
+      if (TASK.test(id)) request.canceled = id;
       const found = await tasks.cancel(caller, id);
       if (!found) throw new TaskNotFoundError();
       if (!found.canceled) throw new TaskNotCancelableError();
@@ -144,19 +148,19 @@ export function requestHandler({ tasks, skills }: Services, exchange: Exchange):
   };
 }
 
-/** If the quota had no unit for the task's read, a retry needs two units: one for admission and one for the read. */
-function withAdmission(error: unknown, { unit }: Exchange): unknown {
+/** The delay before a retry must cover two quota units: one for admission and one for the task of the message. */
+function withAdmission(error: unknown, { unit }: A2aRequest): unknown {
   if (!(error instanceof Failure) || error.code !== 'quota_exceeded') return error;
   return new Failure('quota_exceeded', { retryAfter: (error.details.retryAfter ?? 0) + unit });
 }
 
-/** The end of the year 9999 in UTC. A time with an offset can lie after it. */
+/** The end of the year 9999 in UTC, in milliseconds. A time with a UTC offset can lie after this moment. */
 const LATEST = 253_402_300_799_999;
 
-/** A time in the range that PostgreSQL accepts. PostgreSQL has no year 0, and no task is older than the epoch. */
+/** A time from 1970 to 9999. PostgreSQL has no year 0, and no task is older than 1970. */
 const moment = (text: string): Date => new Date(Math.min(LATEST, Math.max(0, Date.parse(text))));
 
-/** Runs `work`, and turns a refusal with status 400 into a protocol error about the arguments. */
+/** Runs `work`. A failure with status 400 becomes a protocol error about the arguments of the skill. */
 function given<T>(work: () => T): T {
   try {
     return work();

@@ -5,7 +5,7 @@ import { inputErrors, refusalOf } from '../../gateway/input-errors.ts';
 import { isObject, type Params } from '../jsonrpc/envelope.ts';
 import { invalidParams } from './refusals.ts';
 
-/** Ids that clients choose for messages and contexts: printable ASCII. */
+/** Form of the ids that clients choose for messages and contexts: 1 to 128 printable ASCII characters. */
 const NAME = /^[ -~]{1,128}$/;
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*(?:utf-8|"utf-8")[ \t]*)?$/i;
 const CONTENT = ['text', 'raw', 'url', 'data'] as const;
@@ -22,16 +22,16 @@ const STATES = [
   'TASK_STATE_AUTH_REQUIRED',
 ] as const;
 
-// In the JSON form of Protocol Buffers, null and the zero value of a type mean that a member is absent.
+// In the JSON form of Protocol Buffers, null means that a member is absent. The zero value of a type means the same.
 const Name = z.string().regex(NAME);
 const MaybeName = Name.or(z.literal('')).nullish();
 const Strings = z.array(z.string()).nullish();
 const Struct = z.custom<Readonly<Record<string, unknown>>>(isObject).nullish();
 const Length = z.int().min(0).max(2_147_483_647).nullish();
-/** The card names no tenant, so a client cannot ask for one. */
+/** The agent card names no tenant, so a client cannot ask for a tenant. */
 const Tenant = z.literal('').nullish();
 
-/** The gateway accepts only data parts. The schema reads the other kinds so that they can be refused. */
+/** The gateway accepts only data parts. The schema also reads other parts, so that such parts get the right error. */
 const Part = z.object({
   text: z.unknown().optional(),
   raw: z.unknown().optional(),
@@ -67,7 +67,7 @@ const Send = z.object({
   metadata: Struct,
 });
 
-/** Checks the params of each method. It drops unknown members (A2A, section 5.7), including names in snake case. */
+/** Checks the params of each method. Unknown members, such as names in snake case, are dropped (A2A, section 5.7). */
 const METHODS: ReadonlyMap<string, (params: Params) => Params> = new Map([
   ['SendMessage', checking(Send, checkContent)],
   ['GetTask', checking(z.object({ ...TaskId, historyLength: Length }))],
@@ -90,8 +90,8 @@ const METHODS: ReadonlyMap<string, (params: Params) => Params> = new Map([
 ]);
 
 /**
- * The checked params of a method for the SDK's codec. The codec alone would coerce types and accept two names for each
- * member. Throws for params that do not fit. A method that the gateway does not serve gets empty params.
+ * Returns the checked params of a method for the SDK's codec. The codec alone would convert types and accept two names
+ * for a member. Throws if the params do not match the schema. A method that is not served gets empty params.
  */
 export const checkedParams = (method: string, params: Params): Params => METHODS.get(method)?.(params) ?? {};
 
@@ -105,7 +105,7 @@ function checking<S extends z.ZodObject>(schema: S, check: (given: z.output<S>) 
   };
 }
 
-/** Treats every member like a member of a JSON body, so that an error names its path. */
+/** Describes every member as a member of a JSON body. An error then names the path of the wrong member. */
 function placesOf(schema: z.ZodObject) {
   return { parameters: Object.keys(schema.shape).map((name) => ({ name, in: 'body' as const })) };
 }
@@ -131,18 +131,18 @@ function checkContent({ message: { parts }, configuration }: z.output<typeof Sen
     throw new ContentTypeNotSupportedError('Artifacts are of application/json.');
 }
 
-/** The content of the data part. The gateway defines it, so unknown members are refused. */
+/** The content of the data part of a message. The gateway defines this content, so it refuses unknown members. */
 const Work = z.strictObject({
   skill: z.string(),
   arguments: z.custom<Readonly<Record<string, unknown>>>(isObject),
 });
-/** Path of the data part, the prefix of its field names in errors. */
+/** The path of the data part in the params. Errors put this path before the name of a member. */
 const DATA = 'message.parts.0.data.';
 
-/** The skill and arguments of a message that `checkedParams` has accepted. */
+/** Returns the skill name and the arguments of a message that `checkedParams` has accepted. */
 export const workOf = (data: unknown): z.output<typeof Work> => Work.parse(data);
 
-/** A refusal of the arguments of a skill. */
+/** Converts a failure about the arguments of a skill to a protocol error. */
 export const invalidArguments = (failure: Failure): Error => invalidParams(failure, `${DATA}arguments.`);
 
 export const invalidSkill = (): Error => invalidField(`${DATA}skill`);

@@ -1,15 +1,15 @@
 import { code, type Html, html } from '../http/html.ts';
 
 const NAME = 'installation-gateway';
-/** A variable in the syntax of the clients' configuration files. */
+/** Formats a variable as MCP clients expect it in their configuration files, such as `${NAME}`. */
 const variable = (name: string): string => `\${${name}}`;
 const json = (value: object): string => JSON.stringify(value, null, 2);
 
-/** Setup of MCP clients. Each snippet follows the client's own documentation, because the formats differ. */
+/** The setup of MCP clients. Each snippet follows the documentation of its client, because the formats differ. */
 export function mcpClients(baseUrl: string): Html {
   const url = `${baseUrl}/mcp`;
   const { protocol, hostname } = new URL(baseUrl);
-  // mcp-remote refuses plain HTTP to other machines without this option.
+  // Without the option `--allow-http`, mcp-remote refuses plain HTTP to another machine.
   const plain = protocol === 'http:' && !['localhost', '127.0.0.1', '[::1]'].includes(hostname);
   return html`
 <h3 id="claude-code">Claude Code</h3>
@@ -81,7 +81,7 @@ ${code(
 )}`;
 }
 
-/** A first A2A task, with curl and with the SDK. */
+/** HTML that shows how to run a first A2A task, with curl and with the SDK. */
 export function a2aClients(baseUrl: string): Html {
   const data = { skill: 'support_insights', arguments: { website_id: 'WEBSITE_ID', range: 'last-7-days' } };
   const parts = [{ data, mediaType: 'application/json' }];

@@ -10,7 +10,7 @@ import { addressOf } from './reference.ts';
 export function guideBody(markdown: string, registry: Registry): { body: Html; sections: Section[] } {
   const sections: Section[] = [];
   const marked = new Marked({
-    // Guides have no HTML, so text that looks like HTML stays text.
+    // Guides contain no HTML. Text that looks like HTML is shown as text.
     tokenizer: { html: () => undefined, tag: () => undefined },
     renderer: {
       heading({ tokens, depth }) {
@@ -22,7 +22,7 @@ export function guideBody(markdown: string, registry: Registry): { body: Html; s
         return `<h${depth} id="${id}"><a class="anchor" href="#${id}">${inner}</a></h${depth}>\n`;
       },
       code({ text }) {
-        // The block may scroll sideways, so keyboard users must be able to focus it.
+        // A block of code can scroll sideways, so keyboard users must be able to focus the block.
         return `<pre tabindex="0"><code>${escapeHtml(text)}</code></pre>\n`;
       },
     },
@@ -44,9 +44,7 @@ const withScrollingTables = (text: string): string =>
     .replaceAll('<table>', '<div class="table" role="region" aria-label="Table" tabindex="0"><table>')
     .replaceAll('</table>', '</table></div>');
 
-/**
- * Links a word in code only if the text before it says what the word is. `visitor` is both a tool and a value.
- */
+/** Links a word in code only after a word such as "tool" or "guide", because `visitor` is both a tool and a value. */
 function withLinks(text: string, registry: Registry): string {
   const guides: ReadonlySet<string> = new Set(GUIDE_NAMES);
   const codes: ReadonlySet<string> = new Set(FAILURE_CODES.filter((name) => name.includes('_') || name === 'internal'));

@@ -1,11 +1,14 @@
 /**
- * Replaces the index in the page with the renderer, and corrects what the renderer's attributes cannot change:
- * - Its narrow layout hides the meaning of parameters and opens operations only by click. So it keeps the wide layout.
- * - It scrolls its list while the page loads. The next Tab would then start after the skip link.
- * - It shows nothing for a URL without a fragment.
+ * Replaces the index of operations on the page with the renderer openapi-explorer. It also corrects three faults of the
+ * renderer that no attribute of the renderer can correct:
+ * - The renderer's narrow layout hides the meaning of parameters. It also opens operations only after a click. This
+ * script therefore keeps the wide layout.
+ * - The renderer scrolls its list of operations while the page loads. The next Tab key would then start after the skip
+ * link.
+ * - The renderer shows nothing for a URL without a fragment.
  */
 
-/** Styles for the parts of the renderer that have their own shadow roots. */
+/** Styles for those parts of the renderer that have a shadow root of their own. */
 const PARTS = `
 :host {
   --red: var(--ink-red);
@@ -18,7 +21,7 @@ const PARTS = `
 :focus-visible { outline: 2px solid var(--primary-color) !important; outline-offset: -2px; }
 `;
 
-/** Styles for the renderer’s own shadow root, which holds operations and their parameters. */
+/** Styles for the main shadow root of the renderer. This shadow root holds the operations and their parameters. */
 const ROOT = `
 #the-main-body {
   --red: var(--ink-red);
@@ -78,7 +81,7 @@ function style(name, rules) {
   customElements.get(name).elementStyles.push(sheet);
 }
 
-/** Adds the fragment of the first page to a URL without one. It replaces the history entry. */
+/** Adds the fragment of the first page to a URL without a fragment. The function replaces the history entry. */
 function nameStart() {
   if (!location.hash.includes('route=')) history.replaceState(null, '', `#?route=${START}`);
 }
@@ -91,7 +94,7 @@ for (const kind of ['keydown', 'pointerdown', 'hashchange']) {
   addEventListener(kind, note, { capture: true, once: true });
 }
 
-/** Makes the next Tab start at the top of the page. Scrolling had moved that point without moving the focus. */
+/** Makes the next Tab key start at the top of the page. Scrolling has moved this start point, but not the focus. */
 function beginAtTop() {
   if (document.activeElement !== document.body) return;
   document.body.tabIndex = -1;
@@ -124,7 +127,7 @@ const overview = document.createElement('div');
 overview.slot = 'overview';
 overview.className = 'overview';
 overview.append(...main.childNodes);
-// An empty slot, because the renderer would repeat the description of the document below the overview.
+// An empty slot. Without the slot, the renderer would repeat the description of the document below the overview.
 const description = document.createElement('span');
 description.slot = 'overview-api-description';
 reference.append(overview, description);
@@ -137,9 +140,9 @@ function readOn() {
   content.focus({ preventScroll: true });
 }
 
-// After a link or a step back in the history, move the focus to the content.
+// After a click on a link or a step back in the history, move the focus to the content.
 addEventListener('hashchange', readOn);
-// The fragment names the shown operation, so the skip link must not change it.
+// The fragment of the URL names the shown operation, so the skip link must not change the fragment.
 document.querySelector('.skip').addEventListener('click', (event) => {
   event.preventDefault();
   readOn();

@@ -7,14 +7,15 @@ import { type Site, shell } from './page.ts';
 
 const require = createRequire(import.meta.url);
 
-/** The renderer from its package: one browser module without imports. */
+/** Reads the code of the renderer from its package. The code is one browser module without imports. */
 export const renderer = (): Buffer =>
   readFileSync(require.resolve('openapi-explorer/dist/browser/openapi-explorer.min.js'));
 
 /**
- * The hash of the style element that the renderer adds to its shadow root. Its text depends only on the renderer's
- * version and attributes. The renderer also computes style attributes, and no list of hashes can cover them. A style
- * attribute can load nothing foreign, because images and scripts come from this origin only.
+ * The hash of the style element that the renderer adds to its shadow root. The text of the style depends only on the
+ * version and the attributes of the renderer. The renderer also computes style attributes, and no list of hashes can
+ * cover computed text. A style attribute can load nothing foreign, because the policy permits images and scripts from
+ * the gateway's origin only.
  */
 const THEME = "'sha256-9aqQytT2ZQbdDJhFfTQabM6FIXrmKZIvlqr19fkzwl0='";
 
@@ -30,7 +31,7 @@ export const REFERENCE_CSP = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** The link to an operation in the reference, in the renderer's anchor format. */
+/** The link to an operation in the reference. The anchor has the format of the renderer. */
 export const addressOf = (tool: Tool): string =>
   `/docs/reference#?route=${tool.method.toLowerCase()}-${tool.path.replace(/[\s#:?&={}-]+/g, '-')}`;
 
@@ -46,8 +47,8 @@ const group = (registry: Registry, tag: Tag): Html => html`
   )}</ul>`;
 
 /**
- * The page itself holds the index of operations. The renderer shows it first, and a browser without scripts shows only
- * it.
+ * The reference page. The page itself contains the index of operations. The renderer shows the index first. A browser
+ * without scripts shows only the index.
  */
 export function referencePage(site: Site, registry: Registry): string {
   const tags = [...new Set(registry.operations.map((tool) => tool.tag))].sort();

@@ -4,15 +4,15 @@ import { exchangeOf } from './exchange.ts';
 import { parseJson } from './json.ts';
 
 /**
- * Reads the raw body, at most `limit` bytes. Throws `body_too_large` before it keeps more than that. Throws
- * `service_unavailable` if the caller's network sends too many body bytes at once.
+ * Reads the raw body of a request, at most `limit` bytes. Throws `body_too_large` before it keeps more bytes than the
+ * limit. Throws `service_unavailable` when the caller's network sends too many body bytes at the same time.
  */
 export function readBody(request: IncomingMessage, response: ServerResponse, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = [];
     let length = 0;
     const giveUp = (error: unknown): void => {
-      // Do not wait for the rest of the body. The connection cannot be reused after that.
+      // Refuse the request without waiting for the rest of the body. The connection cannot be reused after the refusal.
       if (!response.headersSent) response.setHeader('Connection', 'close');
       request.removeAllListeners('data').resume();
       reject(error);
@@ -34,8 +34,8 @@ export function readBody(request: IncomingMessage, response: ServerResponse, lim
       }
     });
     request.on('end', () => resolve(parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts)));
-    // The client has disconnected, so the promise must settle here. A request that was destroyed earlier emits no more
-    // events. After a normal end the promise is already resolved, and this call has no effect.
+    // When the client disconnects, the promise must settle here. A request that was destroyed earlier emits no more
+    // events. After a complete body, this rejection does nothing, because the promise is already resolved.
     const gone = (): void => reject(new Failure('invalid_request'));
     request.on('error', gone);
     request.on('close', gone);
@@ -43,7 +43,7 @@ export function readBody(request: IncomingMessage, response: ServerResponse, lim
   });
 }
 
-/** Largest JSON body in bytes, the same on REST, MCP and A2A. */
+/** Largest JSON body in bytes. REST, MCP and A2A have the same limit. */
 export const BODY_LIMIT = 65_536;
 
 /** Reads the JSON body of a request. Throws `unsupported_media_type`, `body_too_large` or `invalid_json`. */
@@ -56,7 +56,7 @@ export async function readJson(request: IncomingMessage, response: ServerRespons
 
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*(?:utf-8|"utf-8")[ \t]*)?$/i;
 
-/** Throws `unsupported_media_type` unless the body is uncompressed application/json in UTF-8 (checks, MC-06, HT-06). */
+/** Throws `unsupported_media_type` unless the body is uncompressed application/json in UTF-8 (checks MC-06, HT-06). */
 export function requireJson(request: IncomingMessage): void {
   const { 'content-type': type = '', 'content-encoding': encoding } = request.headers;
   if (!JSON_TYPE.test(type) || (encoding !== undefined && encoding.toLowerCase() !== 'identity')) {

@@ -2,13 +2,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { Exchange, type Serving } from './exchange.ts';
 
-/** Requests that may wait behind the running one. A client that pipelines more is disconnected. */
+/** Largest number of requests that wait behind the running request. A client that pipelines more is disconnected. */
 const PIPELINED = 8;
 
 /**
- * One connection and all its requests. It serves one request at a time. Node itself would start all pipelined requests
- * at once. When the socket closes, Node 20 and 24 emit no `close` for responses that wait behind another one. So an
- * exchange ends with its reply or with the socket, whichever comes first. A request that still waits then never starts.
+ * One connection and all its requests. The connection serves one request at a time. Node alone would start all
+ * pipelined requests at once. When a socket closes, Node 20 and 24 emit no `close` for responses that wait behind
+ * another response. An exchange therefore ends with its reply or with the socket, whichever comes first. A request that
+ * still waits when the socket closes never starts.
  */
 export class Connection {
   readonly #socket: Duplex;
@@ -26,14 +27,14 @@ export class Connection {
     });
   }
 
-  /** The running exchange. `undefined` means that none runs and none waits. */
+  /** The running exchange. `undefined` means that no request runs and no request waits. */
   get current(): Exchange | undefined {
     return this.#current;
   }
 
   /**
-   * True if the last reply was sent before the body of its request was complete. Unreadable bytes then belong to that
-   * body.
+   * True when the last exchange ended before the whole body of its request had arrived. Unreadable bytes then belong to
+   * that body.
    */
   get answered(): boolean {
     return this.#current === undefined && this.#last?.complete === false;
@@ -44,16 +45,14 @@ export class Connection {
   }
 
   add(request: IncomingMessage, response: ServerResponse): void {
-    // Node can still emit requests that it read before the connection was cut.
+    // After the connection is cut, Node can still emit requests that it has already read.
     if (this.#socket.destroyed) return;
     if (!this.#current) this.#begin(request, response);
     else if (this.#waiting.length < PIPELINED) this.#waiting.push([request, response]);
     else this.cut('too many requests pipelined');
   }
 
-  /**
-   * Disconnects the client at once, and releases what the connection holds before it returns. `reason` is for the log.
-   */
+  /** Disconnects the client at once and releases everything that the connection holds. `reason` is for the log. */
   cut(reason?: string): void {
     if (this.#current) this.#current.reason = reason;
     this.#socket.destroy();
@@ -61,9 +60,7 @@ export class Connection {
     if (this.#current) this.#ended(this.#current);
   }
 
-  /**
-   * Disconnects a client that has not read a reply that was complete before `since`. Both times are performance.now().
-   */
+  /** Disconnects a client whose reply was complete before `since` and is still unread. Times are in milliseconds. */
   check(since: number, now: number): void {
     const current = this.#current;
     if (!current?.response.writableEnded) return;
@@ -83,7 +80,7 @@ export class Connection {
     if (this.#current !== exchange) return;
     this.#current = undefined;
     exchange.end();
-    // After `Connection: close` the socket has ended and can send no further reply.
+    // After a reply with `Connection: close`, the socket has ended and can send no further reply.
     const next = this.#socket.writable ? this.#waiting.shift() : undefined;
     if (next) this.#begin(...next);
   }

@@ -4,15 +4,15 @@ import { gzipSync } from 'node:zlib';
 import accepts from 'accepts';
 import { send, sendNothing } from './reply.ts';
 
-/** A document that is the same for every caller, prepared for sending. */
+/** A document that is the same for every caller. Its bytes and headers are prepared in advance. */
 export interface Document {
   readonly type: string;
   readonly headers: OutgoingHttpHeaders;
-  /** The bytes for each content coding. Each coding has its own entity tag (RFC 9110, section 8.8.3.3). */
+  /** The body for each content coding. Each content coding has an entity tag of its own (RFC 9110, section 8.8.3.3). */
   readonly codings: Readonly<Record<'identity' | 'gzip', { readonly body: Buffer; readonly etag: string }>>;
 }
 
-/** `maxAge` in seconds. */
+/** Prepares a document. `maxAge` is its cache time in seconds. `csp` replaces the default content security policy. */
 export function document(
   type: string,
   text: string | Buffer,
@@ -46,6 +46,6 @@ export function sendDocument(request: IncomingMessage, response: ServerResponse,
   send(request, response, 200, one.type, body, all, { shared: true });
 }
 
-/** Whether If-None-Match contains the tag, by weak comparison (RFC 9110, section 13.1.2). */
+/** True when the header If-None-Match contains the entity tag, by weak comparison (RFC 9110, section 13.1.2). */
 const names = (field: string | undefined, etag: string): boolean =>
   (field ?? '').split(',').some((one) => ['*', etag].includes(one.trim().replace(/^W\//, '')));

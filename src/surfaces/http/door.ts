@@ -1,9 +1,9 @@
 import { networkOf } from '../../auth/network.ts';
 
-/** Open connections: in total, and from one network. A trusted proxy may use the total. */
+/** Largest number of open connections: in total, and from one network. For a trusted proxy, only the total counts. */
 export const CONNECTIONS = { inAll: 16_384, perNetwork: 4_096 };
 
-/** Counts open connections for each client network. */
+/** Limits how many connections or upgrades each client network has open at the same time. */
 export class Door {
   readonly #perNetwork: number;
   readonly #open = new Map<string, number>();
@@ -13,7 +13,7 @@ export class Door {
   }
 
   /**
-   * Returns a function to call when the connection closes. Returns `undefined` if its network has reached the limit.
+   * Counts a new connection or upgrade. Returns a function for its end, or `undefined` if the network is at its limit.
    */
   enter(address: string): (() => void) | undefined {
     const network = networkOf(address);

@@ -5,17 +5,17 @@ import type { Source } from '../../gateway/call.ts';
 import type { Budget } from './budget.ts';
 import { endedCall, newRequestId, type RequestContext, type RequestRecord, since, type teller } from './records.ts';
 
-/** Services that all exchanges of a server share. */
+/** Services that all requests of a server share. */
 export interface Serving {
   readonly tell: ReturnType<typeof teller>;
   readonly observer: Observer | undefined;
-  /** Bytes of replies that clients have not read yet, over all surfaces. */
+  /** Counts the bytes of replies that clients have not read yet, over all surfaces. */
   readonly unread: Budget;
-  /** Bytes of request bodies that are being read. */
+  /** Counts the received body bytes of all requests that have not ended. */
   readonly bodies: Budget;
-  /** Headers of every reply. */
+  /** Headers that every reply has. */
   readonly headers: OutgoingHttpHeaders;
-  /** Returns a function that gives the client's address. It works even after the socket has closed. */
+  /** Returns a function that returns the client's address. The function works even after the socket has closed. */
   readonly from: (request: IncomingMessage) => () => string;
   readonly trace: (request: IncomingMessage) => CallTrace | undefined;
   readonly answer: (
@@ -25,7 +25,7 @@ export interface Serving {
   ) => boolean | Promise<void>;
 }
 
-/** Why a reply was written to the socket instead of the response object. */
+/** A reply that the server wrote directly to the socket, without the response object. */
 interface Cut {
   readonly status: number;
   readonly code: string;
@@ -33,36 +33,36 @@ interface Cut {
 }
 
 /**
- * Replies of at most this many bytes are not counted. A connection sends one reply at a time, and the kernel buffers
- * this much at once.
+ * A reply of at most this many bytes is not counted as unread. A connection sends one reply at a time, and the kernel
+ * buffers this many bytes at once.
  */
 const SMALL = 16 * 1024;
 
 const exchanges = new WeakMap<IncomingMessage, Exchange>();
 
-/** The exchange of a request. `undefined` if the request did not come through `Connection`. */
+/** The exchange of a request. `undefined` means that the request did not come through the class `Connection`. */
 export const exchangeOf = (request: IncomingMessage): Exchange | undefined => exchanges.get(request);
 
-/** The request id and the log record of a request. */
+/** The request id and the log record of a request. Both are empty when the request has no exchange. */
 export const contextOf = (request: IncomingMessage): RequestContext =>
   exchanges.get(request) ?? { requestId: '', record: {} };
 
 /**
- * One request and its reply. The connection starts it once and ends it once. `end` releases everything that the request
- * holds, and writes one entry each to the log, the metrics and the trace.
+ * One request and its reply. The connection starts the exchange once and ends it once. `end` releases everything that
+ * the request holds. `end` also writes one entry to the log, one to the metrics and one to the trace.
  */
 export class Exchange implements RequestContext, Source {
   readonly requestId = newRequestId();
   readonly record: RequestRecord = {};
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Set if the request is refused before its body is complete. */
+  /** The reply to a request that was refused before its body was complete. `undefined` for any other request. */
   cut: Cut | undefined;
-  /** Why the client was disconnected before it read its reply, for the log. */
+  /** Why the server disconnected the client before the client had read its reply. This text is for the log. */
   reason: string | undefined;
-  /** When a check first saw that the whole reply was handed to the socket (performance.now()). */
+  /** The time when a check first found that the whole reply was handed to the socket (performance.now()). */
   repliedAt: number | undefined;
-  /** The share that the reply counts against, its bytes, and when the count started (performance.now()). */
+  /** The count of unread reply bytes. `share` names the caller. `since` is the start time (performance.now()). */
   held: { readonly share: string; bytes: number; readonly since: number } | undefined;
   #body = 0;
   readonly #serving: Serving;
@@ -97,23 +97,22 @@ export class Exchange implements RequestContext, Source {
   }
 
   /**
-   * Whether the client has disconnected or has its answer. Node does not report this for every response
-   * (connection.ts).
+   * True when the client has disconnected or has its answer. Node does not report a disconnect for every response (see
+   * connection.ts).
    */
   get done(): boolean {
     return this.#over || this.cut !== undefined || this.response.headersSent || this.response.destroyed;
   }
 
-  /**
-   * Throws `answers_unread` if the app's share is used up. Call this first, before the call costs or changes anything.
-   */
+  /** Throws `answers_unread` if the app holds too many unread bytes. Runs before the call costs or changes anything. */
   room(app: string): void {
     this.#serving.unread.room(app);
   }
 
   /**
-   * Counts a reply of `bytes` bytes as unread until the exchange ends. A second call adds only the difference. Throws
-   * `answers_unread` or `service_unavailable` if that is too much, but never for a request that has changed something.
+   * Counts a reply of `bytes` bytes as unread until the exchange ends. A second call counts only the difference. Throws
+   * `answers_unread` or `service_unavailable` if too many bytes are unread. Never throws for a request that may have
+   * changed something.
    */
   hold(bytes: number): void {
     const more = bytes - (this.held?.bytes ?? 0);
@@ -126,14 +125,14 @@ export class Exchange implements RequestContext, Source {
     else this.held = { share, bytes, since: performance.now() };
   }
 
-  /** Counts received body bytes. Throws `service_unavailable` if the caller's network sends too many at once. */
+  /** Counts received body bytes. Throws `service_unavailable` if one network sends too many bytes at once. */
   receive(bytes: number): void {
     if (this.#over) return;
     this.#serving.bodies.hold(networkOf(this.from), bytes);
     this.#body += bytes;
   }
 
-  /** Ends the exchange: the client has read the reply or has disconnected. A second call does nothing. */
+  /** Ends the exchange after the client has read the reply or has disconnected. A second call does nothing. */
   end(): void {
     if (this.#over) return;
     this.#over = true;
@@ -160,8 +159,8 @@ export class Exchange implements RequestContext, Source {
       observer?.ended(call);
       this.#trace?.end(call);
     };
-    // A request may still be running after its client disconnects. Log it when it ends, because the caller and the
-    // outcome are known only then.
+    // A request may still be running after its client disconnects. Log the request when it ends, because the caller and
+    // the outcome are known only then.
     if (unfinished && typeof this.#work === 'object') void this.#work.then(book, book);
     else book();
   }

@@ -1,11 +1,11 @@
-/** Trusted HTML: templates insert it without escaping. */
+/** Trusted HTML text. Templates insert the text without escaping. */
 export class Html {
   constructor(readonly text: string) {}
 }
 
 type Value = string | number | Html | readonly Value[] | undefined;
 
-/** An HTML template. It escapes every value that is not `Html`, joins lists and omits `undefined`. */
+/** The tag function of HTML templates. It escapes every value except `Html`, joins lists and omits `undefined`. */
 export const html = (parts: TemplateStringsArray, ...values: readonly Value[]): Html =>
   new Html(parts.map((part, i) => part + render(values[i])).join(''));
 
@@ -26,14 +26,14 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (char) => ENTITIES[char] ?? char);
 
-/** Makes an anchor id from text: lower case, words joined by hyphens. */
+/** Makes an anchor id from text: lower case, with hyphens between the words. */
 export const slug = (text: string): string =>
   text
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]+/gu, '-')
     .replace(/^-|-$/g, '');
 
-/** A labelled block of code. It can receive focus, because a keyboard user must be able to scroll it sideways. */
+/** A labelled block of code. It can receive focus, so that a keyboard user can scroll it sideways. */
 export const code = (label: string, text: string): Html => html`
 <figure class="code">
   <figcaption>${label}</figcaption>

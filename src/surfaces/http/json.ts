@@ -1,14 +1,15 @@
-/** Largest depth and number of members of a JSON body (checks, HT-11). */
+/** Largest depth of a JSON body, and largest number of its members (check HT-11). */
 const DEPTH = 32;
 const MEMBERS = 1_000;
 
-/** `ignoreBOM` keeps a byte order mark in the text, so that JSON.parse rejects it. */
+/** The option `ignoreBOM` keeps a byte order mark in the text, so that JSON.parse rejects the text. */
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Parses a body as I-JSON (RFC 7493): UTF-8 without a byte order mark, no duplicate member, no number beyond a double,
- * no unpaired surrogate, at most 32 levels and 1,000 members. Returns `undefined` for any other body. JSON.parse alone
- * keeps the last of two duplicate members and accepts the other defects.
+ * Parses a body as I-JSON (RFC 7493). The body must be UTF-8 without a byte order mark. Duplicate members, numbers
+ * beyond a double and unpaired surrogates are not valid. The limits are 32 levels and 1,000 members. Returns
+ * `undefined` for any other body. JSON.parse alone accepts such numbers, surrogates and sizes. It keeps the last of two
+ * duplicate members.
  */
 export function parseJson(bytes: Uint8Array): { readonly value: unknown } | undefined {
   try {
@@ -18,7 +19,7 @@ export function parseJson(bytes: Uint8Array): { readonly value: unknown } | unde
     const value: unknown = JSON.parse(text);
     return keysOf(value) === members ? { value } : undefined;
   } catch (error) {
-    // A TypeError means that the body is not UTF-8. A SyntaxError means that it is not JSON.
+    // A TypeError means that the body is not UTF-8. A SyntaxError means that the body is not JSON.
     if (error instanceof TypeError || error instanceof SyntaxError) return undefined;
     throw error;
   }
@@ -30,7 +31,7 @@ const BACKSLASH = 92;
 const OPENING = new Set([91, 123]);
 const CLOSING = new Set([93, 125]);
 
-/** Counts the members in the text. Returns `undefined` if the text is too deep or has too many members. */
+/** Counts the members in JSON text. Returns `undefined` when the text is too deep or has too many members. */
 function membersOf(text: string): number | undefined {
   let depth = 0;
   let members = 0;
@@ -49,9 +50,7 @@ function membersOf(text: string): number | undefined {
   return members;
 }
 
-/**
- * Counts the members of the value. Returns NaN, which equals no count, for an unpaired surrogate or an infinite number.
- */
+/** Counts the members of a value. Returns NaN, which equals no count, for a lone surrogate or an infinite number. */
 function keysOf(value: unknown): number {
   if (typeof value === 'string') return value.isWellFormed() ? 0 : Number.NaN;
   if (typeof value === 'number') return Number.isFinite(value) ? 0 : Number.NaN;

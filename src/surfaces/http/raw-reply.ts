@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 /** Milliseconds that a client has to read a reply on a connection that Node's HTTP server no longer manages. */
 const LINGER = 2_000;
 
-/** Writes a problem to a socket without a response object (invalid HTTP or an upgrade), and ends the connection. */
+/** Writes a problem to a socket and ends the connection. Invalid HTTP and upgrades have no response object. */
 export function replyRaw(socket: Duplex, body: Readonly<Record<string, unknown>>, headers: OutgoingHttpHeaders): void {
   const text = JSON.stringify(body);
   const all = {
@@ -17,7 +17,7 @@ export function replyRaw(socket: Duplex, body: Readonly<Record<string, unknown>>
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
   const status = Number(body['status']);
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${text}`);
-  // Node's own timeouts may be off here. A client that neither reads nor closes must not keep the connection.
+  // Node's own timeouts can be off for this socket. Cut a client that reads nothing and does not close.
   socket.resume();
   const end = setTimeout(() => socket.destroy(), LINGER).unref();
   socket.once('close', () => clearTimeout(end));

@@ -7,23 +7,25 @@ import type { Failure } from '../../core/failures.ts';
 import { type AuditKind, auditLog, auditOf, doesOf } from '../../gateway/audit.ts';
 import type { OperationState } from '../../gateway/outcomes.ts';
 
-/** The log record of a request. It never holds a path, a query or a value. */
+/** The log record of a request. The record never contains a path, a query or a value from the client. */
 export interface RequestRecord {
-  /** Absent means `public`. */
+  /** The surface that answers the request. Absent means `public`. */
   surface?: Surface;
   operation?: string;
   code?: string;
-  /** The app whose share of unread replies the answer counts against. Not logged. */
+  /** Id of the app whose share of unread bytes the reply counts against. This member is not logged. */
   app?: string;
-  /** The request may have changed something, so its answer is never withheld. Not logged. */
+  /**
+   * True if the request may have changed something. Such a request always gets its answer. This member is not logged.
+   */
   effect?: boolean;
   credential?: string;
-  /** The id of the person's consent that the caller acts under. */
+  /** Id of the person's consent under which the caller acts. Absent when the caller acts without a consent. */
   consent?: string;
   cause?: unknown;
-  /** The audit kind of the request if it succeeds (checks, LG-02). */
+  /** The kind of the request's audit entry if the request succeeds (check LG-02). */
   does?: AuditKind | undefined;
-  /** Further ids for the audit entry, such as the person or the operation. */
+  /** Further members of the audit entry, such as the id of the person or of the operation. */
   audit?: Readonly<Record<string, string | boolean>>;
 }
 
@@ -33,8 +35,8 @@ export interface RequestContext {
 }
 
 /**
- * Answers a request. Returns false if the path belongs to another handler. The promise settles when the work ends,
- * maybe after the answer.
+ * Answers a request. Returns false when the path belongs to another handler. A returned promise settles when the work
+ * ends, which can be after the answer.
  */
 export type RequestHandler = (
   request: IncomingMessage,
@@ -42,7 +44,7 @@ export type RequestHandler = (
   context: RequestContext,
 ) => boolean | Promise<void>;
 
-/** Records the caller and the operation id of a write. Every surface calls this. */
+/** Adds the caller to the log record, and for a write the id of the operation. */
 export function noteCall(
   record: RequestRecord,
   {
@@ -64,7 +66,7 @@ export function noteRefusal(record: RequestRecord, failure: Failure): void {
   const { code, details } = failure;
   record.code = code;
   record.cause = details.cause;
-  // A token that is no longer accepted still names its credential.
+  // The refusal of an expired or revoked token still names the credential of the token.
   if (details.credential !== undefined) record.credential ??= details.credential;
   record.does = doesOf(failure, record.does);
 }
@@ -72,8 +74,9 @@ export function noteRefusal(record: RequestRecord, failure: Failure): void {
 type Entry = Readonly<Record<string, unknown>> & { readonly status: number };
 
 /**
- * Writes one log line for each request, each opened socket and each closed socket. A failed MCP call has status 200.
- * `from` gives the caller's address. It is logged for every sign-in, and for a refusal without a known credential.
+ * Returns a function that writes one log line for each request, each opened socket and each closed socket. A failed MCP
+ * call has status 200, so the failure code also decides the log level. `from` returns the caller's address. The address
+ * is logged for every audited authentication. It is also logged for an audited refusal without a known credential.
  */
 export const teller = (log: Logger) => {
   const audits = auditLog(log);
@@ -99,7 +102,7 @@ export const teller = (log: Logger) => {
   };
 };
 
-/** The entry for metrics and traces. */
+/** The entry of an ended request for metrics and traces. */
 export function endedCall(
   { request_id, status, ms }: { readonly request_id: string; readonly status: number; readonly ms: number },
   { surface = 'public', operation = 'none', code }: RequestRecord,
@@ -109,7 +112,7 @@ export function endedCall(
   return { surface, operation, outcome, status, seconds: ms / 1_000, requestId: request_id };
 }
 
-/** Milliseconds since `began` (performance.now()), with one decimal. */
+/** Milliseconds since `began`, with one decimal. `began` is a time of performance.now(). */
 export const since = (began: number): number => Math.round((performance.now() - began) * 10) / 10;
 
 export const newRequestId = (): string => `req_${randomBytes(16).toString('hex')}`;

@@ -3,7 +3,7 @@ import { type Failure, titleOf } from '../../core/failures.ts';
 import type { QuotaState } from '../../gateway/quota.ts';
 import { exchangeOf } from './exchange.ts';
 
-/** Headers of every reply (checks, HT-01). */
+/** Security headers of every reply (check HT-01). */
 export const SECURITY_HEADERS: OutgoingHttpHeaders = {
   'X-Content-Type-Options': 'nosniff',
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
@@ -27,8 +27,8 @@ export function rateLimit(quota: QuotaState | undefined): OutgoingHttpHeaders {
 }
 
 /**
- * Sends a reply. Throws `answers_unread` or `service_unavailable` if too many bytes are unread already. `shared` means
- * that all callers get the same buffer, so it is not counted.
+ * Sends a reply. Throws `answers_unread` or `service_unavailable` when too many bytes are unread. `shared` means that
+ * all callers get the same buffer. The bytes of a shared buffer are not counted.
  */
 export function send(
   request: IncomingMessage,
@@ -48,7 +48,7 @@ export function send(
   response.end(bare ? undefined : body);
 }
 
-/** Sends a reply without a body. A 204 also has no Content-Length (RFC 9110, section 8.6). */
+/** Sends a reply without a body. A reply with status 204 also has no Content-Length (RFC 9110, section 8.6). */
 export function sendNothing(
   request: IncomingMessage,
   response: ServerResponse,
@@ -58,7 +58,7 @@ export function sendNothing(
   if (!gone(request, response)) response.writeHead(status, headers).end();
 }
 
-/** Whether the client has disconnected or has its answer, so that nothing can be sent. */
+/** True when nothing can be sent, because the client has disconnected or already has its answer. */
 const gone = (request: IncomingMessage, response: ServerResponse): boolean =>
   exchangeOf(request)?.done ?? (response.headersSent || response.destroyed);
 
@@ -67,7 +67,7 @@ export interface ProblemContext {
   readonly requestId: string;
 }
 
-/** A failure as problem details (RFC 9457). */
+/** Converts a failure to problem details (RFC 9457). */
 export function problem(failure: Failure, { baseUrl, requestId }: ProblemContext): Record<string, unknown> {
   const { detail, errors, retryAfter, required } = failure.details;
   return {
@@ -103,7 +103,10 @@ export function sendProblem(
   });
 }
 
-/** The WWW-Authenticate challenge. It has no `error` if the request had no token (RFC 6750, section 3; RFC 9728, section 5.1). */
+/**
+ * The value of the header WWW-Authenticate. The value has no `error` if the request had no token (RFC 6750, section 3;
+ * RFC 9728, section 5.1).
+ */
 function challenge({ resource, tokenSent }: { resource: string; tokenSent: boolean }): string {
   return `Bearer ${tokenSent ? 'error="invalid_token", ' : ''}resource_metadata="${resource}"`;
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Failure } from '../../core/failures.ts';
 
-/** Headers that may occur only once. Node keeps the first of several or joins them silently (checks, HT-08). */
+/** Headers that may occur only once. Of two values, Node silently keeps the first or joins both (check HT-08). */
 const SINGLETONS: ReadonlySet<string> = new Set([
   'authorization',
   'idempotency-key',
@@ -26,7 +26,7 @@ export function refuseAmbiguous(request: IncomingMessage): void {
   }
 }
 
-/** Throws if Origin occurs more than once. Only operations that check the origin call this. */
+/** Throws when Origin occurs more than once. Only operations that check the origin call this function. */
 export function refuseOrigins(request: IncomingMessage): void {
   const sent = request.rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'origin');
   if (sent.length > 1)
@@ -34,8 +34,8 @@ export function refuseOrigins(request: IncomingMessage): void {
 }
 
 /**
- * Refuses a body on an operation that takes none, because an ignored body would mislead its sender. It does not wait
- * for the body, so the connection closes.
+ * Refuses a body on an operation that takes no body, because an ignored body would mislead its sender. The body is not
+ * read, so the connection closes.
  */
 export function refuseBody(request: IncomingMessage, response: ServerResponse): void {
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
@@ -45,14 +45,14 @@ export function refuseBody(request: IncomingMessage, response: ServerResponse): 
 }
 
 /**
- * The token of `Authorization: Bearer …` (RFC 6750, section 2.1). `undefined` if the header is absent or has another
+ * The token of `Authorization: Bearer …` (RFC 6750, section 2.1). `undefined` when the header is absent or has another
  * form.
  */
 export function bearerOf(request: IncomingMessage): string | undefined {
   return /^Bearer ([A-Za-z0-9._~+/-]+=*)$/i.exec(request.headers.authorization ?? '')?.[1];
 }
 
-/** The raw text after the first `?` of the request's URL, or an empty string. */
+/** The raw query of a request: the text after the first `?` of the URL. An empty string when the URL has no query. */
 export function queryOf(request: IncomingMessage): string {
   const url = request.url ?? '';
   const cut = url.indexOf('?');

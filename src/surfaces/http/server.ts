@@ -20,79 +20,78 @@ import { Request, type UpgradeHandler, upgrades } from './upgrade.ts';
 export interface ServerOptions {
   readonly host: string;
   readonly port: number;
-  /** The gateway's public base URL, for the `type` of problems. */
+  /** The gateway's public base URL. The `type` of every problem starts with this URL. */
   readonly baseUrl: string;
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   readonly log: Logger;
-  /** Tried in order. The first handler that knows the path answers. */
+  /** The handlers in the order in which the server tries them. The first handler that knows the path answers. */
   readonly handlers: readonly RequestHandler[];
-  /** Answers paths that no handler knows. */
+  /** Answers every path that no handler knows. */
   readonly otherwise: (request: IncomingMessage, response: ServerResponse) => void;
-  /** Handles upgrades at the path of the realtime socket. The server ignores `Upgrade` on other paths. */
+  /** Handles upgrades on the path of the realtime socket. On other paths the server ignores `Upgrade`. */
   readonly upgrade?: UpgradeHandler;
   readonly observer?: Observer;
-  /** Proxies whose X-Forwarded-For and traceparent are trusted. Absent means none. */
+  /** Proxies whose headers X-Forwarded-For and traceparent are trusted. Absent means that no proxy is trusted. */
   readonly trustedProxies?: readonly string[];
-  /** Tests set shorter timeouts. */
+  /** Timeouts in milliseconds. Tests set shorter timeouts. */
   readonly timeouts?: Timeouts;
-  /** Tests set smaller limits. */
+  /** Largest numbers of open connections. Tests set smaller numbers. */
   readonly connections?: typeof CONNECTIONS;
   readonly budgets?: typeof BUDGETS;
 }
 
 export type Timeouts = Readonly<Record<keyof typeof TIMEOUTS, number>>;
 
-/** Milliseconds after which a slow or idle client is disconnected (checks, HT-05). */
+/** Milliseconds after which the server disconnects a slow or idle client (check HT-05). */
 const TIMEOUTS = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
   keepAliveTimeout: 30_000,
   connectionsCheckingInterval: 2_000,
-  /** For a socket without traffic. It is longer than the longest read. */
+  /** Milliseconds that a socket may have no traffic. The value is longer than the longest read operation. */
   timeout: 20_000,
-  /** For a client to read its whole reply, even if it reads steadily. */
+  /** Milliseconds that a client has to read its whole reply, even if the client reads steadily. */
   reply: 30_000,
 };
 const TLS_HANDSHAKE = 10_000;
-/** Milliseconds. Only a reply that has waited this long may be cut to make room for another caller's reply. */
+/** Milliseconds that a reply must stay unread before the server may cut it to make room for another reply. */
 const UNREAD = 1_000;
-/** Largest number of header fields of a request. Browsers behind two proxies send about 40. */
+/** Largest number of header fields in a request. Browsers behind two proxies send about 40 fields. */
 const FIELDS = 100;
 /**
- * Milliseconds in which clients on open connections may send one more request; its reply says `Connection: close`.
- * If the server closed an idle connection at once, a request already on its way would be lost.
+ * Milliseconds in which a client on an open connection can send one more request. The reply to this request says
+ * `Connection: close`. If the server closed idle connections at once, a request that is already on its way would be
+ * lost.
  */
 const LEAVE_TIMEOUT = 1_000;
-/** Milliseconds. Together with the steps before and after, the process ends within 10 s of SIGTERM (checks, F-18). */
+/** Milliseconds that a shutdown gives running requests. The process ends within 10 s of SIGTERM (check F-18). */
 const CLOSE_TIMEOUT = 7_000;
 
 export interface RunningServer {
   readonly port: number;
-  /** What clients hold at the moment, for metrics. */
+  /** Returns what clients hold now, such as connections and unread bytes, for the metrics. */
   held(): Held;
-  /**
-   * Stops listening. Each later reply closes its connection. Resolves when no connection is open, after at most 1 s.
-   */
+  /** Stops listening. Each later reply closes its connection. Resolves when no connection is open, or after 1 s. */
   leave(): Promise<void>;
-  /** Stops listening, lets running requests finish for up to 7 s, then ends. */
+  /** Stops listening and gives running requests up to 7 s to finish. The server then ends all connections. */
   close(): Promise<void>;
 }
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { log, tls, observer, baseUrl, trustedProxies = [], connections: limits = CONNECTIONS } = options;
   const timeouts = options.timeouts ?? TIMEOUTS;
-  // The gateway refuses a missing Host itself, because Node's reply has neither a request id nor a body.
+  // The gateway itself refuses a request without Host, because Node's reply has neither a request id nor a body.
   const settings = { ...timeouts, requireHostHeader: false, IncomingMessage: Request };
   const server: Server = tls
     ? createTlsServer({ ...settings, ...tls, handshakeTimeout: TLS_HANDSHAKE })
     : createServer(settings);
   server.timeout = timeouts.timeout;
   server.maxConnections = limits.inAll;
-  // Node silently drops fields beyond its own maximum. Keep them all here and refuse a request with too many.
+  // Node silently drops header fields beyond a maximum. The value 0 keeps all fields. The gateway refuses too many.
   server.maxHeadersCount = 0;
 
   const open = new Map<Duplex, Connection>();
-  /** Cuts the oldest unread reply of `share`, the caller that holds most. Other callers keep their replies. */
+  /** Cuts the oldest unread reply of `share`, the caller with the most bytes. Other callers keep their replies. */
   const makeRoom = (share: string): boolean => {
     const since = ({ current }: Connection): number =>
       current?.held?.share === share ? current.held.since : Number.POSITIVE_INFINITY;
@@ -116,14 +115,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     bodies,
     headers: { ...SECURITY_HEADERS, ...(tls && HSTS) },
     from: (request) => {
-      // Read the address now, because Node caches it. A closed socket gives no address that was not read before.
+      // Read the address now, because Node caches it. After the socket has closed, Node cannot find the address.
       void request.socket.remoteAddress;
       return () => sourceOf(request);
     },
-    // Ignore the traceparent of an untrusted client. It decides whether a call is sampled, and in which trace.
+    // Ignore an untrusted client's traceparent. This header decides whether a call is sampled, and in which trace.
     trace: (request) => observer?.trace?.(trusts(request) ? headerOf(request, 'traceparent') : undefined),
     answer: (request, response, context) => {
-      // Node's parser drops the bytes after an `Upgrade` request in the same read. The connection cannot be reused.
+      // Node's parser drops bytes that arrive together with an `Upgrade` request, so the connection cannot be reused.
       if (closing || request.headers.upgrade !== undefined) response.setHeader('Connection', 'close');
       const refusal = refusalOf(request);
       if (refusal) {
@@ -168,7 +167,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const serve = (request: IncomingMessage, response: ServerResponse): void =>
     open.get(request.socket)?.add(request, response);
   server.on('request', serve);
-  // Without these handlers Node answers on its own: `100 Continue` for a body that may be refused, or a bare 417.
+  // Without these handlers, Node itself answers Expect headers: `100 Continue` before any check, or an empty 417.
   server.on('checkContinue', serve);
   server.on('checkExpectation', serve);
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
@@ -184,7 +183,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const reason = error.code ?? '';
     const status = STATUS_OF_BAD_HTTP[reason] ?? 400;
     const code = 'invalid_request';
-    // A request with an incomplete body is logged when it ends. Bytes that are not a request are logged here.
+    // A request with an incomplete body is logged when the request ends. Bytes that are not a request are logged here.
     if (current) current.cut = { status, code, reason };
     const requestId = current?.requestId ?? newRequestId();
     if (!current) {
@@ -198,7 +197,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   if (options.upgrade) {
     const take = upgrades(options.upgrade, serving, baseUrl, () => closing);
     server.on('upgrade', (request, socket, head) => {
-      // Behind a running request the upgrade would be answered first, so the socket is cut.
+      // The upgrade would be answered before the running request in front of it, so the server cuts the socket.
       if (open.get(socket)?.current) socket.destroy();
       else take(request, socket, head, refusalOf(request));
     });
@@ -219,7 +218,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => {
     closing = true;
-    // Without this header a connection would stay open after its running reply until the timeout.
+    // Without this header, the connection would stay open after its running reply until the idle timeout.
     for (const { current } of open.values())
       if (current && !current.response.headersSent) current.response.setHeader('Connection', 'close');
     stopped ??= stopListening(server);
@@ -247,7 +246,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
 }
 
-/** The refusal of a request that does not depend on its path. `undefined` if there is none. */
+/** The refusal of a request for reasons other than its path. `undefined` means that there is no refusal. */
 function refusalOf({ httpVersion, method, rawHeaders }: IncomingMessage): Failure | undefined {
   if (httpVersion !== '1.1' && httpVersion !== '1.0')
     return new Failure('invalid_request', { detail: 'Send the request as HTTP/1.1.' });
@@ -256,7 +255,7 @@ function refusalOf({ httpVersion, method, rawHeaders }: IncomingMessage): Failur
   return method === 'CONNECT' ? new Failure('method_not_allowed', { allow: ['GET', 'HEAD'] }) : undefined;
 }
 
-/** The value of a header. `undefined` if it is absent or if Node made a list of several. */
+/** The value of a header. `undefined` when the header is absent or when Node has made a list of several values. */
 function headerOf(request: IncomingMessage, name: string): string | undefined {
   const value = request.headers[name];
   return typeof value === 'string' ? value : undefined;

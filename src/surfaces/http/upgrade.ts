@@ -6,16 +6,17 @@ import { replyRaw } from './raw-reply.ts';
 import { endedCall, newRequestId, noteRefusal, type RequestRecord, since } from './records.ts';
 import { problem, UPGRADE_REQUIRED } from './reply.ts';
 
-/** The only path that answers an upgrade. It captures the session id and an optional query. */
+/** The only path that accepts an upgrade. The pattern captures the session id and an optional query. */
 export const SOCKET = /^\/api\/v1\/realtime\/sessions\/([^/?]+)\/socket(\?.*)?$/;
 
 /**
- * Accepts `Upgrade` only at the path of the socket. On other paths Node serves the request normally, because a server
- * may ignore `Upgrade` (RFC 9110, section 7.8). Node reads the `upgrade` property after the head, and takes the
- * connection away from HTTP if it is true. Node 20 lacks `shouldUpgradeCallback`, which exists for this purpose.
+ * A request that accepts `Upgrade` only on the path of the realtime socket. On other paths Node serves the request
+ * normally, because a server may ignore `Upgrade` (RFC 9110, section 7.8). Node reads the property `upgrade` after the
+ * header fields. If the property is true, Node's HTTP server gives up the connection. Node 20 lacks the option
+ * `shouldUpgradeCallback`, which exists for this purpose.
  */
 export class Request extends IncomingMessage {
-  // `declare`, because a class field would overwrite it: the constructor of IncomingMessage assigns `upgrade` earlier.
+  // `declare` creates no class field. A field would overwrite the value that the IncomingMessage constructor assigns.
   declare taken?: boolean;
 
   get upgrade(): boolean {
@@ -27,19 +28,19 @@ export class Request extends IncomingMessage {
   }
 }
 
-/** Takes over the connection, or refuses the upgrade over HTTP. */
+/** Takes over the connection for a WebSocket, or refuses the upgrade with an HTTP reply. */
 export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer, context: UpgradeContext) => void;
 
 interface UpgradeContext {
   readonly record: RequestRecord;
-  /** The client's address. */
+  /** The address of the client. */
   readonly from: string;
   readonly refuse: (failure: Failure) => void;
-  /** Call this after the handshake, and call the returned function when the socket closes. Both write a log line. */
+  /** Call this after the handshake. Call the returned function when the socket closes. Both write a log line. */
   readonly accepted: () => (end: { readonly code: number; readonly cause: string }) => void;
 }
 
-/** Records each upgrade once in the log, the metrics and the trace, whether it is accepted or refused. */
+/** Returns the listener for upgrades. It records each upgrade once in the log, the metrics and the trace. */
 export function upgrades(
   handler: UpgradeHandler,
   { tell, observer, headers, from: fromOf, trace: traceOf }: Serving,
@@ -85,7 +86,7 @@ export function upgrades(
       return (end: { readonly code: number; readonly cause: string }): void =>
         tell(
           { ...entry(101), closed: end.code, reason: end.cause },
-          // A stream that ended because its authority ended is logged as a refusal.
+          // When a stream ended because its authority ended, log the end as a refusal.
           end.cause === 'authority' ? { ...record, code: 'not_permitted' } : record,
           from,
           'socket closed',

@@ -4,18 +4,18 @@ export type RequestId = string | number;
 
 export type Message =
   | { readonly kind: 'request'; readonly id: RequestId; readonly method: string; readonly params: Params }
-  /** A notification, or an answer to a request that the gateway never sent. Both are accepted and dropped. */
+  /** A notification, or a response to a request that the gateway never sent. Neither needs an answer. */
   | { readonly kind: 'notification' };
 
 export type Params = Readonly<Record<string, unknown>>;
 
-/** JSON-RPC 2.0 error codes (section 5.1) that MCP and A2A use. */
+/** Error codes of JSON-RPC 2.0 (section 5.1) that MCP and A2A use. */
 export const PARSE_ERROR = -32700;
 export const INVALID_REQUEST = -32600;
 export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 
-/** A JSON-RPC error as it is sent. The SDK's McpError would prefix the message with its code. */
+/** A JSON-RPC error exactly as the client gets it. The SDK's class McpError would put the code before the message. */
 export class RpcError extends Error {
   override readonly name = 'RpcError';
 
@@ -23,7 +23,7 @@ export class RpcError extends Error {
     readonly code: number,
     message: string,
     readonly data?: unknown,
-    /** Id of the request. Absent if it could not be read. */
+    /** Id of the JSON-RPC request. Absent when the gateway could not read the id. */
     readonly id?: RequestId,
   ) {
     super(message);

@@ -20,18 +20,18 @@ export interface LlmsOptions {
 }
 
 export interface LlmsTexts {
-  /** /llms.txt, in the form of llmstxt.org. */
+  /** The text of /llms.txt, in the format of llmstxt.org. */
   readonly index: string;
-  /** /llms-full.txt: everything in one text. */
+  /** The text of /llms-full.txt, which contains everything. */
   readonly full: string;
 }
 
-/** Guides that few agents need. They go under the heading that llmstxt.org calls "Optional". */
+/** Guides that few agents need. They are under the heading that llmstxt.org calls "Optional". */
 const OPTIONAL: ReadonlySet<GuideName> = new Set(['agent_tasks', 'event_recovery']);
 
-/** Both texts for agents, made from llms/preamble.md and the declarations. */
+/** Makes both texts for agents from llms/preamble.md and the declarations. */
 export function llms({ registry, guides, baseUrl, resources, prompts, skills }: LlmsOptions): LlmsTexts {
-  // Comments in the preamble are for its editors only.
+  // Remove the comments of the preamble, because they are only for its editors.
   const preamble = readFileSync(new URL('llms/preamble.md', packageRoot), 'utf8').replace(/<!--.*?-->\n*/gs, '');
   const { nameOf, text: records } = recordsOf(registry);
   const parts: Readonly<Record<string, () => string>> = {
@@ -50,7 +50,7 @@ export function llms({ registry, guides, baseUrl, resources, prompts, skills }: 
     if (!part) throw new Error(`llms/preamble.md asks for an unknown part: ${name}`);
     return part();
   });
-  // Both texts start with the part before the first heading of level two.
+  // llms.txt and llms-full.txt start with the text before the first heading of level two in the preamble.
   const opening = addressed(preamble, baseUrl).split(/^## /m, 1)[0] ?? '';
   return { index: `${opening.trim()}\n\n${links({ registry, guides, baseUrl }, full)}\n`, full: `${full.trim()}\n` };
 }
@@ -93,13 +93,13 @@ function links(
 
 const titleOf = (guide: string): string => /^# (.+)$/m.exec(guide)?.[1] ?? '';
 
-/** The first sentence of a guide, after its heading. */
+/** The first sentence of a guide after its heading. */
 function aboutOf(guide: string): string {
   const paragraph = guide.split(/\n{2,}/).find((block) => !/^[#>]/.test(block)) ?? '';
   return /^.*?\.(?=\s|$)/s.exec(paragraph)?.[0].replaceAll('\n', ' ') ?? paragraph;
 }
 
-/** Markdown with its headings `levels` deeper. Lines in code blocks stay the same. */
+/** Makes the headings of Markdown `levels` levels deeper. Lines in code blocks stay the same. */
 function demoted(text: string, levels: number): string {
   let fenced = false;
   return text

@@ -1,12 +1,12 @@
 import type { Registry } from '../../gateway/registry.ts';
 import { type NameOf, type Node, outline, outputOf } from './schema-text.ts';
 
-/** An object with fewer members is spelled out, because that is shorter than a reference. */
+/** Smallest number of members of a named shape. Smaller shapes are spelled out, because a reference is longer. */
 const MEMBERS_MIN = 4;
 
 interface Found {
   readonly node: Node;
-  /** Names of the members that hold this shape: `one` for a single object, `many` for a list. */
+  /** Names of the members that hold this shape. `one` is for a single object, and `many` is for a list. */
   readonly one: string[];
   readonly many: string[];
   readonly tools: Set<string>;
@@ -14,11 +14,11 @@ interface Found {
 
 export interface Records {
   readonly nameOf: NameOf;
-  /** Every named shape, under a heading of level three. */
+  /** The members of every named shape, under a heading of level three for each shape. */
   readonly text: string;
 }
 
-/** Names the shapes that several operations return, so that each shape is described once. */
+/** Gives a name to each object shape that several operations return, so that each shape is described once. */
 export function recordsOf(registry: Registry): Records {
   const found = new Map<string, Found>();
   for (const tool of registry.operations) collect(outputOf(tool), tool.name, [], found);
@@ -26,7 +26,7 @@ export function recordsOf(registry: Registry): Records {
   const nodes = new Map<string, Node>();
   for (const [key, { node, one, many, tools }] of found) {
     const name = capitalized(one[0] ?? (many[0] ?? '').replace(/s$/, ''));
-    // A second shape with the same name gets no name and is spelled out.
+    // If another shape already has this name, the shape gets no name and is spelled out.
     if (tools.size < 2 || nodes.has(name)) continue;
     names.set(key, name);
     nodes.set(name, node);
@@ -35,7 +35,7 @@ export function recordsOf(registry: Registry): Records {
   const text = [...nodes]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, node]) => {
-      // Spell out the shape itself. Shapes inside it may have names.
+      // Spell out the shape itself. Shapes inside it can appear by name.
       const inside: NameOf = (other) => (other === node ? undefined : nameOf(other));
       return [`### ${name}`, '', ...outline(node, inside)].join('\n');
     })
@@ -58,7 +58,7 @@ function collect(node: Node, tool: string, path: readonly string[], found: Map<s
   if (node.items && member !== undefined) collect(node.items, tool, ['*', member], found);
 }
 
-/** The shape without its description, because members with the same shape have different descriptions. */
+/** Identifies a shape without its description, because members with the same shape have different descriptions. */
 const keyOf = ({ description: _, ...shape }: Node): string => JSON.stringify(shape);
 
 const capitalized = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);

@@ -8,7 +8,7 @@ import type { Registry } from '../../gateway/registry.ts';
 import type { Skills } from '../../gateway/skills.ts';
 import { aboutText, code, codes, type NameOf, nodeOf, typeText } from './schema-text.ts';
 
-/** Every failure code with its status and title. */
+/** A Markdown table of every failure code with its status and title. */
 export const errorsText = (): string =>
   [
     '| Code | Status | Meaning |',
@@ -16,7 +16,7 @@ export const errorsText = (): string =>
     ...FAILURE_CODES.map((failure) => `| ${code(failure)} | ${statusOf(failure)} | ${titleOf(failure)} |`),
   ].join('\n');
 
-/** The operations that need each scope and each data-access flag. */
+/** Lists the operations that need each scope and each data-access flag. */
 export const scopesText = (registry: Registry): string =>
   [
     'Scopes:',
@@ -49,7 +49,7 @@ function opened(
 
 const orCodes = (conditions: Tool['when']): string => conditions.map(({ given }) => code(given)).join(' or ');
 
-/** MCP resources. Each reads one operation, and is listed only if the registry has that operation. */
+/** Lists the MCP resources whose operation is in the registry. Each resource reads one operation. */
 export const resourcesText = (resources: readonly Resource[], registry: Registry): string =>
   resources
     .filter(({ tool }) => registry.get(tool))
@@ -59,7 +59,7 @@ export const resourcesText = (resources: readonly Resource[], registry: Registry
     )
     .join('\n');
 
-/** MCP prompts. Each uses several operations, and is listed only if the registry has all of them. */
+/** Lists the MCP prompts whose operations are all in the registry. Each prompt uses several operations. */
 export const promptsText = (prompts: readonly Prompt[], registry: Registry): string =>
   prompts
     .filter(({ tools }) => tools.every((tool) => registry.get(tool)))
@@ -69,7 +69,7 @@ export const promptsText = (prompts: readonly Prompt[], registry: Registry): str
     })
     .join('\n');
 
-/** A2A skills with their arguments. A skill runs operations and needs their scopes and flags. */
+/** Lists the A2A skills with their arguments. A skill needs the scopes and flags of the operations that it runs. */
 export const skillsText = ({ all }: Skills, nameOf: NameOf): string =>
   all
     .map(({ skill, required, unrestricted }) => {

@@ -15,8 +15,8 @@ export interface Descriptor {
 
 /**
  * The entry of a tool in `tools/list`. A model reads the whole list before its first call, so every token counts. Input
- * schemas have no patterns. Output schemas have only the names of members: the complete output schemas of 35 tools take
- * 21,500 tokens (measured with the o200k tokenizer).
+ * schemas therefore have no patterns, and output schemas have only the names of members. The complete output schemas of
+ * 35 tools would take 21,500 tokens (measured with the o200k tokenizer).
  */
 export function describe(tool: Tool, version: Version): Descriptor {
   const first = version === '2025-03-26';
@@ -25,7 +25,7 @@ export function describe(tool: Tool, version: Version): Descriptor {
     title: tool.title,
     description: tool.summary,
     inputSchema: inputSchema(tool),
-    // Version 2025-03-26 has no output schemas, and a title only in the annotations.
+    // MCP version 2025-03-26 has no output schemas. It has the title of a tool only in the annotations.
     ...(!first && { outputSchema: outputSchema(tool) }),
     annotations: first ? { title: tool.title, ...hints(tool) } : hints(tool),
   };
@@ -34,14 +34,14 @@ export function describe(tool: Tool, version: Version): Descriptor {
 const hints = (tool: Tool): Readonly<Record<string, boolean>> => ({
   readOnlyHint: tool.effect === 'read',
   destructiveHint: tool.method === 'PATCH' || tool.method === 'DELETE',
-  // True for reads, for writes with a required key, and for writes to one revision. Two such calls have one effect.
+  // True if a repeated call has no second effect: reads, writes with a required key, and writes to one revision.
   idempotentHint: tool.idempotency !== 'optional' || tool.ifMatch,
   openWorldHint: false,
 });
 
 const ERROR = { properties: { code: {}, status: {}, request_id: {}, retry_after: {} } };
 
-/** Accepts a result and a failure, because the SDK's client also validates the answers of failed calls. */
+/** This schema accepts a result and a failure, because the SDK's client also validates answers of failed calls. */
 const outputSchema = (tool: Tool): ObjectSchema => ({
   type: 'object',
   properties: {
@@ -57,13 +57,13 @@ const KEY = {
   description: 'Own key, up to 128 characters, for retries.',
 };
 
-/** The gateway also accepts the text form of the header. Answers give a revision as a number. */
+/** The argument `if_match`. Answers give a revision as a number. The gateway also accepts the header's text form. */
 const REVISION = { type: 'integer', description: 'Current revision.' };
 
 function inputSchema(tool: Tool): ObjectSchema {
   const schema = without(jsonSchema(tool.input, 'input'));
   if (tool.effect === 'read') return { type: 'object', ...schema };
-  const { properties = {}, required = [] } = schema as { properties?: object; required?: readonly string[] }; // the schema of an object
+  const { properties = {}, required = [] } = schema as { properties?: object; required?: readonly string[] }; // the schema of arguments is an object schema
   return {
     type: 'object',
     ...schema,
@@ -80,9 +80,9 @@ const VERBOSE: ReadonlySet<string> = new Set([
   ...['pattern', 'minLength', 'maxLength', 'minimum', 'minItems', 'uniqueItems', 'minProperties'],
 ]);
 
-/** Removes rules that a model does not use. The gateway still enforces them. */
+/** Removes the rules of a schema that a model does not use. The gateway still enforces these rules. */
 function without(schema: JsonSchema): JsonSchema {
-  const { properties, items, description, ...rules } = schema as ObjectNode; // `jsonSchema` returns this form for arguments
+  const { properties, items, description, ...rules } = schema as ObjectNode; // `jsonSchema` returns an ObjectNode for arguments
   return {
     ...Object.fromEntries(
       Object.entries(rules).filter(
@@ -92,21 +92,21 @@ function without(schema: JsonSchema): JsonSchema {
     ...(properties && {
       properties: Object.fromEntries(Object.entries(properties).map(([name, property]) => [name, without(property)])),
     }),
-    // The description of the list already says what its items are.
+    // Omit the description of the items, because the description of the list already says what the items are.
     ...(items && { items: without({ ...items, description: undefined }) }),
-    // A model copies ids, so it does not need their form.
+    // A model copies ids from answers, so the model does not need the form of an id.
     ...(description !== undefined && { description: description.replace(/: \w+_\{tenant\}.*$/, '.') }),
   };
 }
 
-/** The members of an arguments schema that `without` reads. */
+/** The members that `without` reads in a schema of arguments. */
 interface ObjectNode extends JsonSchema {
   readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly items?: JsonSchema;
   readonly description?: string;
 }
 
-/** Largest four-byte integer. */
+/** Largest signed integer of four bytes. */
 const INT_MAX = 2_147_483_647;
 
 interface Node {
@@ -116,7 +116,7 @@ interface Node {
   readonly anyOf?: readonly Node[];
 }
 
-/** The names of an answer's members at every depth. It has no rules, so it accepts every answer. */
+/** A schema with the names of an answer's members at every depth. It has no rules, so it accepts every answer. */
 function outline(node: Node): JsonSchema {
   const alternatives = node.anyOf ?? [];
   const properties = Object.entries({
@@ -127,7 +127,7 @@ function outline(node: Node): JsonSchema {
   const inside = items && outline(items);
   return {
     ...(properties.length > 0 && {
-      // The values come from a Node's properties.
+      // The cast is correct, because the members come from the properties of a Node.
       properties: Object.fromEntries(properties.map(([name, member]) => [name, outline(member as Node)])),
     }),
     ...(inside && Object.keys(inside).length > 0 && { items: inside }),

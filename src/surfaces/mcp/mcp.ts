@@ -17,15 +17,15 @@ import { ASSUMED, type Version, versionOf } from './versions.ts';
 
 const JSON_TYPE = 'application/json';
 const STREAM_TYPE = 'text/event-stream';
-/** The Accept header of nearly every client. */
+/** The Accept header that nearly every client sends. */
 const BOTH = `${JSON_TYPE}, ${STREAM_TYPE}`;
 
 export type McpOptions = Omit<RpcOptions, 'registry'>;
 
 /**
- * The MCP endpoint: Streamable HTTP, POST only, plain JSON, no session. This handler checks the message; the SDK behind
- * it handles the method. The order of checks: origin, method, query, bearer, headers, body. The gateway verifies the
- * bearer in the store before it reports a problem of the headers or the body.
+ * The MCP endpoint: Streamable HTTP with POST only, plain JSON and no session. This handler checks the message. Only a
+ * valid message reaches the method. The handler checks in this order: origin, method, query, bearer, headers, body. The
+ * store verifies the bearer token before the handler reports a problem of the headers or the body.
  */
 export function mcpSurface(corridor: Corridor, options: McpOptions): RequestHandler {
   const dispatch = openRpc({ ...options, registry: corridor.registry });
@@ -65,11 +65,11 @@ export function mcpSurface(corridor: Corridor, options: McpOptions): RequestHand
       if (url !== '/mcp') throw new Failure('unsupported_parameter');
       const version = versionOf(request.headers['mcp-protocol-version'] ?? ASSUMED);
       const bearer = bearerOf(request);
-      // Do not read the body of a request without a gateway token.
+      // A request without a well-formed gateway token is refused before its body is read.
       if (bearer === undefined || !isBearer(bearer)) throw new Failure('unauthenticated');
       mcpRequest = new McpRequest(corridor, bearer, requestId, version ?? ASSUMED, source);
       const current = mcpRequest;
-      /** Checks the bearer before it reports a refusal of the message. */
+      /** Checks the bearer token before a problem of the message is reported. */
       const proved = async <T>(work: () => T | Promise<T>): Promise<T> => {
         try {
           return await work();
@@ -122,8 +122,9 @@ export function mcpSurface(corridor: Corridor, options: McpOptions): RequestHand
 const tooLarge = (): RpcError => new RpcError(PARSE_ERROR, `The body is larger than ${BODY_LIMIT} bytes.`);
 
 /**
- * Refuses requests from foreign web pages. Browsers send Origin, and only the gateway's own origin may call (checks,
- * MC-03). On loopback, Host must be a loopback name or the gateway's own, to stop DNS rebinding to 127.0.0.1 (MC-04).
+ * Refuses requests from foreign web pages. Browsers send Origin, and only the gateway's own origin may call (check
+ * MC-03). On loopback, Host must be a loopback name or the gateway's own host. This rule stops DNS rebinding to
+ * 127.0.0.1 (check MC-04).
  */
 function refuseForeign(request: IncomingMessage, own: URL): void {
   const { origin, host = '' } = request.headers;
@@ -133,7 +134,7 @@ function refuseForeign(request: IncomingMessage, own: URL): void {
 }
 
 function negotiate(request: IncomingMessage, version: Version | undefined): void {
-  // `accepts` reads an absent or empty Accept as one that takes all types, but MCP requires that a client names both types.
+  // `accepts` treats an absent or empty Accept like `*/*`, but MCP requires that a client names both types.
   const accept = request.headers.accept?.trim() ?? '';
   const wanted = accept === BOTH ? undefined : accepts(request);
   const named = accept !== '' && [JSON_TYPE, STREAM_TYPE].every((type) => wanted?.type([type]) !== false);

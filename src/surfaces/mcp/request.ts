@@ -5,13 +5,13 @@ import type { OperationState } from '../../gateway/outcomes.ts';
 import type { QuotaState } from '../../gateway/quota.ts';
 import type { Version } from './versions.ts';
 
-/** The outcome of a call. An HTTP status is thrown instead. */
+/** The outcome of a call. A failure with status 401 is thrown and is not part of the outcome. */
 export type Called = { readonly operation: OperationState | undefined } & (
   | { readonly body: unknown }
   | { readonly failure: Failure }
 );
 
-/** Inputs that are headers over REST. */
+/** Input values that REST reads from headers. */
 export interface Headers {
   readonly idempotencyKey?: string;
   readonly ifMatch?: string;
@@ -19,16 +19,16 @@ export interface Headers {
 
 /** One HTTP request to `/mcp`. */
 export class McpRequest {
-  /** The quota for the RateLimit headers of the reply. */
+  /** The state of the app's quota, for the RateLimit headers of the reply. */
   quota: QuotaState | undefined;
-  /** The caller, for the log. */
+  /** The authority of the caller. `undefined` until the bearer token is checked. */
   authority: Authority | undefined;
   /** The name of the called tool, for the log. */
   called: string | undefined;
   writes = false;
-  /** The ledger entry of a write. */
+  /** The entry of a write in the ledger of writes. `undefined` for a read. */
   operation: OperationState | undefined;
-  /** Why the call failed, for the log. On the wire a failed call has status 200. */
+  /** The failure of the call, for the log. The HTTP reply of a failed tool call has status 200. */
   failed: Failure | undefined;
   #bytes = 0;
 
@@ -41,8 +41,8 @@ export class McpRequest {
   ) {}
 
   /**
-   * Checks the bearer and charges one quota unit, once for each request. An answer that does not come from a call
-   * through the corridor must call this first. Throws the Failure.
+   * Checks the bearer token and charges one quota unit, once for each request. Code that answers without a call through
+   * the corridor must call this method first. Throws a Failure to refuse the request.
    */
   async admit(): Promise<Authority> {
     if (this.authority) return this.authority;
@@ -52,21 +52,21 @@ export class McpRequest {
     return authority;
   }
 
-  /** Serializes the body of an answer, and counts its bytes for `pay`. */
+  /** Converts the body of an answer to JSON text, and counts the bytes of the text for `pay`. */
   text(body: unknown): string {
     const text = JSON.stringify(body);
     this.#bytes += Buffer.byteLength(text);
     return text;
   }
 
-  /** Charges the bytes of the body once, as over REST, even though an MCP result repeats the body. */
+  /** Charges the bytes of the body once, as REST does, although an MCP result contains the body twice. */
   async pay(): Promise<void> {
     if (!this.authority || this.#bytes === 0) return;
     await this.corridor.payFor(this.authority, this.#bytes);
     this.quota = this.corridor.quotaOf(this.authority);
   }
 
-  /** Calls an operation. Throws for an invalid bearer, because that must be an HTTP status. */
+  /** Calls an operation. Throws a failure with status 401, so that the HTTP reply has that status. */
   async call(name: string, input: Readonly<Record<string, unknown>>, headers: Headers = {}): Promise<Called> {
     const tool = this.corridor.registry.get(name);
     if (!tool) throw new Error(`the registry has no tool ${name}`);

@@ -4,7 +4,7 @@ import { mayCall, type Registry } from '../../gateway/registry.ts';
 import { invalidParams } from './refusals.ts';
 import type { McpRequest } from './request.ts';
 
-/** `resources/list` shows at most this many websites. Clients reach the others by template. */
+/** Largest number of websites in `resources/list`. Clients use URI templates for the other websites. */
 const LISTED_WEBSITES = 50;
 
 interface Description {
@@ -14,7 +14,7 @@ interface Description {
   readonly mimeType: string;
 }
 
-/** MCP resources. Each URI reads one operation under the caller's authority. */
+/** The MCP resources. Each URI reads one operation under the caller's authority. */
 export function mcpResources(resources: readonly Resource[], registry: Registry) {
   const matchers = resources.map((resource) => ({ resource, match: matcher(resource.uri) }));
   const readable = async (mcpRequest: McpRequest): Promise<Resource[]> => {
@@ -72,7 +72,7 @@ export function mcpResources(resources: readonly Resource[], registry: Registry)
           const text = resource.text?.(outcome.body) ?? json;
           return { contents: [{ uri, mimeType: resource.mimeType, text }] };
         }
-        // A refusal of the URI or of the caller is a parameter error. Any other failure is an HTTP status.
+        // A failure that the URI or the caller causes is a parameter error. Any other failure is an HTTP status.
         if (outcome.failure.status < 429) throw invalidParams(outcome.failure);
         throw outcome.failure;
       }
@@ -84,7 +84,7 @@ export function mcpResources(resources: readonly Resource[], registry: Registry)
 
 const VARIABLE = /\{(\w+)\}/g;
 
-/** Expands a level 1 URI template (RFC 6570). The values are ids and names, which need no escape. */
+/** Expands a URI template of level 1 (RFC 6570). The values are ids and names, which need no escape. */
 const expand = (template: string, variables: Readonly<Record<string, string>>): string =>
   template.replace(VARIABLE, (_, name: string) => variables[name] ?? '');
 

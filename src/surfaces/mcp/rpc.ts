@@ -27,11 +27,11 @@ export type Answer =
   | { readonly result: object }
   | { readonly error: { readonly code: number; readonly message: string; readonly data?: unknown } };
 
-/** One method: the schema of its params, and the function that answers. Members that the schema lacks are dropped. */
+/** One MCP method: the schema of its params and the function that answers. Members outside the schema are dropped. */
 interface Method {
   readonly params: z.ZodObject;
   answer(mcpRequest: McpRequest, params: Params): Promise<object>;
-  /** True if the answer comes from a call through the corridor, which checks the bearer itself. */
+  /** True when the answer comes from a call through the corridor. The corridor then checks the bearer token. */
   readonly proves: boolean;
 }
 
@@ -40,16 +40,16 @@ function method<S extends z.ZodObject>(
   answer: (mcpRequest: McpRequest, params: z.output<S>) => Promise<object>,
   proves = false,
 ): Method {
-  // `answer` gets only input that `params` has accepted.
+  // The cast is correct, because `answer` gets only input that the schema `params` has accepted.
   return { params, answer: answer as Method['answer'], proves };
 }
 
-/** Each list has one page, so every cursor is invalid. */
+/** The params of a method that lists something. Each list has one page, so every cursor is invalid. */
 const Page = z.object({ cursor: z.undefined().optional() });
 /** The raw arguments. A zod record would drop `__proto__`, but the operation's own schema must see and refuse it. */
 const Arguments = z.custom<Readonly<Record<string, unknown>>>(isObject).default({});
 
-/** Methods that the SDK answers itself, with their params. The SDK's own checks would send a dump of the error. */
+/** Schemas of params for methods that the SDK answers itself. The SDK's own check would send a dump of the error. */
 const LIFECYCLE: Readonly<Record<string, z.ZodObject>> = {
   initialize: z.object({
     protocolVersion: z.string(),
@@ -60,10 +60,11 @@ const LIFECYCLE: Readonly<Record<string, z.ZodObject>> = {
 };
 
 /**
- * Dispatches through one shared SDK server. The SDK documents a new server and transport for every request without a
- * session, but that serves about a quarter of the calls (measured). Sharing is safe: every request gets an id of the
- * gateway, notifications, `_meta` and `task` are never passed on, and the server sends nothing unasked. The gateway's
- * methods use the SDK's fallback handler, because the SDK's own handlers check params and results a second time.
+ * Dispatches all requests through one shared SDK server. The SDK's documentation creates a new server and transport for
+ * every request without a session. A new server for every request serves about a quarter of the calls (measured).
+ * Sharing is safe, because every request gets an id from the gateway. Notifications, `_meta` and `task` never reach the
+ * SDK, and the server sends nothing on its own. The gateway's methods use the SDK's fallback handler, because other SDK
+ * handlers check params and results a second time.
  */
 export function openRpc(
   options: RpcOptions,
@@ -128,7 +129,7 @@ export function openRpc(
       throw invalidParams(refusalOf(inputErrors(undefined, parsed.error, params)));
     }
     const given = parsed?.data ?? {};
-    // Calls bypass the SDK. It would add 12 µs to each call (a twelfth of contact_get, measured) and no benefit.
+    // Calls bypass the SDK, which would add 12 µs to each call (a twelfth of contact_get, measured) and no benefit.
     if (known?.proves) return { result: await known.answer(mcpRequest, given) };
     const id = ++last;
     let failed: unknown;
@@ -154,7 +155,7 @@ interface Waiting {
   readonly work: (() => Promise<object>) | undefined;
 }
 
-/** `initialize` with a version that the gateway serves. The SDK alone would also agree to older versions. */
+/** Params of `initialize` with a version that the gateway serves. The SDK alone would also agree to older versions. */
 const agreed = (params: Params): Record<string, unknown> => ({
   ...params,
   capabilities: {},

@@ -15,7 +15,7 @@ export interface ToolResult {
   readonly [member: string]: unknown;
 }
 
-/** The registry as MCP tools. `list` returns exactly the tools that the credential can call now. */
+/** The tools of the registry as MCP tools. `list` returns exactly the tools that the credential can call now. */
 export function mcpTools(registry: Registry) {
   const descriptors = new Map<Version, ReadonlyMap<string, Descriptor>>(
     VERSIONS.map((version) => [version, new Map(registry.tools.map((tool) => [tool.name, describe(tool, version)]))]),
@@ -36,7 +36,7 @@ export function mcpTools(registry: Registry) {
       const outcome = await mcpRequest.call(name, ...argumentsOf(tool, input));
       if ('body' in outcome) return success(tool, outcome.body, mcpRequest.text(outcome.body), outcome.operation);
       const { failure, operation } = outcome;
-      // Invalid input, and a tool that is not in the credential's list, are protocol errors.
+      // Invalid input is a protocol error. A call of a tool outside the credential's list is a protocol error too.
       if (failure.status === 400) throw invalidParams(failure);
       if (failure.code === 'not_permitted' && !mayCall(tool, await mcpRequest.admit())) throw invalidParams(failure);
       return refused(failure, mcpRequest.requestId, operation);
@@ -44,7 +44,7 @@ export function mcpTools(registry: Registry) {
   };
 }
 
-/** Splits the arguments into the operation's input and what REST sends in headers: idempotency key and revision. */
+/** Separates the operation's input from two values that REST reads from headers: idempotency key and revision. */
 function argumentsOf(
   tool: Tool,
   values: Readonly<Record<string, unknown>>,
@@ -64,7 +64,7 @@ function argumentsOf(
   ];
 }
 
-/** A value that is not text becomes an empty header value, which the corridor refuses. */
+/** Returns a text unchanged. Any other value becomes an empty text, which the corridor refuses as a header value. */
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 function success(tool: Tool, body: unknown, text: string, operation: OperationState | undefined): ToolResult {
@@ -76,7 +76,7 @@ function success(tool: Tool, body: unknown, text: string, operation: OperationSt
   };
 }
 
-/** The result of a valid call that failed. The first text is for programs, the second for the model. */
+/** The result of a valid call that failed. The first text is for programs, and the second text is for the model. */
 function refused(failure: Failure, requestId: string, operation: OperationState | undefined): ToolResult {
   const { retryAfter, required, detail } = failure.details;
   const error = {

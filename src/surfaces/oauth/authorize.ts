@@ -15,9 +15,9 @@ import { clearedSession, sessionCookie } from './cookies.ts';
 import { consentPage, errorPage, signInPage } from './pages/views.ts';
 import { asOAuthError, readForm } from './token.ts';
 
-/** The services of the pages. */
+/** The services that the sign-in and consent pages need. */
 export interface PageServices extends Services {
-  /** Display name of the organization's identity provider. `undefined` means that none is configured. */
+  /** Display name of the organization's identity provider. `undefined` means that no provider is configured. */
   readonly identity: string | undefined;
 }
 
@@ -32,7 +32,7 @@ export class Visit {
     readonly record: RequestRecord,
   ) {}
 
-  /** The query of the authorization request. Every page keeps it in its URL. */
+  /** The query of the authorization request. The URL of every page contains this query. */
   get query(): string {
     return queryOf(this.request);
   }
@@ -44,7 +44,7 @@ export class Visit {
     });
   }
 
-  /** Redirects with 303, so that the browser does not send the form data on (RFC 9700, section 4.12). */
+  /** Redirects with 303, so that the browser does not pass on the form data (RFC 9700, section 4.12). */
   redirect(location: string, headers: OutgoingHttpHeaders = {}): void {
     send(this.request, this.response, 303, 'text/plain; charset=utf-8', '', { ...headers, Location: location });
   }
@@ -54,7 +54,7 @@ export class Visit {
   }
 }
 
-/** Chromium also applies form-action to the redirect that answers a form. So the policy names the callback's origin. */
+/** Chromium also applies `form-action` to the redirect after a form, so the policy names the callback's origin. */
 const pageHeaders = (callback: string | undefined): OutgoingHttpHeaders => ({
   'Content-Security-Policy': `default-src 'none'; style-src 'self'; form-action 'self'${
     callback === undefined ? '' : ` ${new URL(callback).origin}`
@@ -72,7 +72,7 @@ export async function showAuthorize(visit: Visit): Promise<void> {
   });
 }
 
-/** POST /oauth/sign-in: checks e-mail and password, then redirects to the consent page. */
+/** POST /oauth/sign-in: checks the e-mail address and the password, then redirects to the consent page. */
 export async function receiveSignIn(visit: Visit): Promise<void> {
   visit.record.does = 'authentication';
   const form = await visit.form();
@@ -105,7 +105,7 @@ export async function receiveSignIn(visit: Visit): Promise<void> {
   });
 }
 
-/** POST /oauth/consent: stores the choice, then redirects to the app with a code or with the refusal. */
+/** POST /oauth/consent: stores the person's choice, then redirects to the app with a code or with an error. */
 export async function receiveConsent(visit: Visit): Promise<void> {
   visit.record.does = 'consent';
   const form = await visit.form();
@@ -151,7 +151,10 @@ function contextOf(visit: Visit, endpoint: OAuthContext['endpoint'], form?: OAut
   return new OAuthContext(endpoint, { ...visit.wire, parameters, form }, visit.services);
 }
 
-/** Adds the person, the consent and, for a refusal, the address to the audit entry. It never adds what was sent. */
+/**
+ * Adds the person and the consent to the audit entry. For a refusal, also adds the caller's address. The audit entry
+ * never contains a value that the caller sent.
+ */
 function audit({ record, wire }: Visit, context: OAuthContext): void {
   const client = context.known('client');
   const person = context.known('person');
@@ -165,7 +168,7 @@ function audit({ record, wire }: Visit, context: OAuthContext): void {
   };
 }
 
-/** Answers a refusal of the rules: with the sign-in page, a redirect to the verified callback, or an error page. */
+/** Runs a page's work. A refusal gets the sign-in page, a redirect to the verified callback, or an error page. */
 async function guarded(visit: Visit, context: OAuthContext, run: () => Promise<void>): Promise<void> {
   try {
     await run();
@@ -192,12 +195,12 @@ async function guarded(visit: Visit, context: OAuthContext, run: () => Promise<v
     const refusal = asOAuthError(error);
     visit.record.code = refusal.code;
     visit.record.cause = refusal.details.cause;
-    // The client or its redirect URI is unknown. Audit this on the page as well as on a form.
+    // An unknown client or redirect URI is audited on pages as well as on forms.
     if (context.known('redirectUri') === undefined && refusal.code === 'invalid_request')
       visit.record.does ??= 'authorization';
     audit(visit, context);
-    // A forged or changed form is not reported to the client. Nor is a 5xx during sign-in, because a redirect to the
-    // client would interrupt the sign-in.
+    // A forged or changed form is not reported to the client. A 5xx during sign-in is not reported to the client
+    // either, because a redirect would interrupt the sign-in.
     const ours = refusal.details.about === 'form';
     const here = ours || (refusal.status >= 500 && context.endpoint !== 'consent' && context.endpoint !== 'authorize');
     if (context.known('redirectUri') !== undefined && !here) {
@@ -225,7 +228,7 @@ function callback(context: OAuthContext, told: Readonly<Record<string, string>>)
   const state = context.known('state');
   const { baseUrl } = context.services;
   const added = new URLSearchParams({ ...told, ...(state !== undefined && { state }), iss: baseUrl });
-  // Keep the URI exactly as it was registered. A URL parser could rewrite it.
+  // Keep the redirect URI exactly as it was registered. A URL parser could change its text.
   return `${uri}${uri.includes('?') ? '&' : '?'}${added}`;
 }
 

@@ -1,37 +1,35 @@
 import type { IncomingMessage } from 'node:http';
 
-/** On plain HTTP, which is for loopback only, browsers reject a cookie with the `__Host-` prefix. */
+/** True on HTTPS. On plain HTTP, which is only for loopback, browsers reject a cookie with the prefix `__Host-`. */
 const secure = (baseUrl: string): boolean => baseUrl.startsWith('https:');
 
 /**
- * With the prefix, only this origin can set or read the cookie, not another host of its domain (RFC 6265bis, section
- * 4.1.3.2).
+ * Adds the prefix `__Host-` to the name of a cookie. Another host of the domain can then neither set nor read the
+ * cookie (RFC 6265bis, section 4.1.3.2).
  */
 const named = (baseUrl: string, name: string): string => (secure(baseUrl) ? `__Host-${name}` : name);
 export const sessionName = (baseUrl: string): string => named(baseUrl, 'igw_session');
 export const identityName = (baseUrl: string): string => named(baseUrl, 'igw_identity');
 
-/**
- * Scripts cannot read the cookie. Browsers send it with links and redirects from other sites, but not with their forms.
- */
+/** Scripts cannot read the cookie. Links and redirects from other sites send it, but forms from other sites do not. */
 const attributes = (baseUrl: string, seconds: number): string =>
   `; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure(baseUrl) ? '; Secure' : ''}`;
 
-/** Set-Cookie for a new session. */
+/** The Set-Cookie header for a new session. */
 export const sessionCookie = (baseUrl: string, secret: string, seconds: number): string =>
   `${sessionName(baseUrl)}=${secret}${attributes(baseUrl, seconds)}`;
 
 export const clearedSession = (baseUrl: string): string => sessionCookie(baseUrl, '', 0);
 
-/** The secret of the session. `undefined` unless the request has exactly one. */
+/** The secret of the session. `undefined` unless the request has exactly one session cookie. */
 export const sessionOf = (request: IncomingMessage, baseUrl: string): string | undefined =>
   readCookie(request, sessionName(baseUrl));
 
-/** Set-Cookie for the state that is kept while the person is at the identity provider. 0 seconds deletes it. */
+/** Set-Cookie for the state of a sign-in at the identity provider. A lifetime of 0 seconds deletes the cookie. */
 export const identityCookie = (baseUrl: string, kept: string, seconds: number): string =>
   `${identityName(baseUrl)}=${kept}${attributes(baseUrl, seconds)}`;
 
-/** The value of a cookie. `undefined` if it is absent or empty, or if it is sent twice, because one may be forged. */
+/** The value of a cookie. `undefined` if it is absent, empty or sent twice, because one of two can be forged. */
 export function readCookie(request: IncomingMessage, name: string): string | undefined {
   const [value = '', ...others] = (request.headers.cookie ?? '')
     .split(';')

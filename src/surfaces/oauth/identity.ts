@@ -8,20 +8,20 @@ import { send } from '../http/reply.ts';
 import { queryOf } from '../http/request.ts';
 import { identityCookie, identityName, readCookie, sessionCookie } from './cookies.ts';
 
-/** Sign-in at the organization's identity provider. A cookie keeps the app's authorization request meanwhile. */
+/** Options for signing in at an identity provider. During this time, a cookie keeps the authorization request. */
 export interface IdentityOptions {
   readonly baseUrl: string;
   readonly provider: IdentityProvider;
-  /** The tenant of a client. `undefined` if the client is unknown. */
+  /** The tenant of a client. `undefined` means that the client is unknown. */
   tenantOf(clientId: string): Promise<string | undefined>;
   signInWith(identity: Identity & { tenant: string }): Promise<{ session: string } | { refused: 'credentials' }>;
-  /** Answers with an error page. `cause` is for the log. */
+  /** Answers with an error page. The `cause` of the refusal goes only to the log. */
   refuse(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void;
 }
 
 export interface Refusal {
   readonly status: 400 | 403;
-  /** For the log. */
+  /** The code of the refusal, for the log. */
   readonly code: string;
   readonly title: string;
   readonly sentence: string;
@@ -30,25 +30,25 @@ export interface Refusal {
 
 export interface IdentityHandlers {
   /**
-   * GET /oauth/identity?<query of the authorization request>. Throws `service_unavailable` if the provider does not
-   * answer.
+   * Answers GET /oauth/identity?<query of the authorization request>. Throws `service_unavailable` when the identity
+   * provider does not answer.
    */
   begin(request: IncomingMessage, response: ServerResponse): Promise<void>;
   /**
-   * GET /oauth/identity/callback, the provider's redirect. Throws `service_unavailable` if the provider does not
-   * answer.
+   * Answers GET /oauth/identity/callback, the redirect from the identity provider. Throws `service_unavailable` when
+   * the identity provider does not answer.
    */
   finish(request: IncomingMessage, response: ServerResponse): Promise<void>;
 }
 
-/** Seconds that a person has to sign in at the provider. */
+/** Seconds that a person has to sign in at the identity provider. */
 const KEPT_SECONDS = 600;
-/** Browsers silently drop a cookie of more than 4,096 bytes, including its name and attributes. */
+/** Longest Set-Cookie value. Browsers silently drop a cookie of more than 4,096 bytes, including its attributes. */
 const COOKIE_MAX = 3_900;
-/** Largest kept state in bytes. A request line has at most 16 KiB anyway. */
+/** Largest unpacked state of a sign-in in bytes. A state holds a query, and a request line has at most 16 KiB. */
 const KEPT_MAX = 16_384;
 
-/** Characters that a URL can hold without an escape. */
+/** The characters that a URL can contain without an escape. */
 const QUERY = /^[\x21-\x7e]*$/;
 const Kept = z.strictObject({
   state: z.string(),
@@ -101,12 +101,13 @@ export function identityHandlers(options: IdentityOptions): IdentityHandlers {
     },
     async finish(request, response) {
       const kept = unpack(readCookie(request, identityName(baseUrl)));
-      // The kept state serves one attempt. Delete it even if the attempt fails.
+      // The state of a sign-in is valid for one attempt. Delete the cookie even if the attempt fails.
       response.setHeader('Set-Cookie', forget);
       if (!kept) return refuse(request, response, LAPSED);
       const tenant = await tenantOf(clientOf(kept.query));
       if (tenant === undefined) return refuse(request, response, LAPSED);
-      // Build the URL from the base URL, not from Host. The provider compares it with the one that it was given.
+      // Build the URL from the base URL, not from the header Host. The identity provider compares the result with the
+      // redirect URI of the authorization request.
       const identity = await provider
         .finish(new URL(`${redirectUri}?${queryOf(request)}`), kept)
         .catch((error: unknown) => {
@@ -122,9 +123,7 @@ export function identityHandlers(options: IdentityOptions): IdentityHandlers {
   };
 }
 
-/**
- * The client id of the query. If it does not occur exactly once, the result is the empty string, which no client has.
- */
+/** The client id in a query. If there is not exactly one id, the result is an empty string. No client has this id. */
 function clientOf(query: string): string {
   const [id = '', ...others] = new URLSearchParams(query).getAll('client_id');
   return others.length === 0 ? id : '';
@@ -138,8 +137,8 @@ function unpack(cookie: string | undefined): Kept | undefined {
     const bytes = inflateRawSync(Buffer.from(cookie, 'base64url'), { maxOutputLength: KEPT_MAX });
     return Kept.parse(JSON.parse(bytes.toString()));
   } catch (error) {
-    // The gateway did not make this cookie: it is not deflated, not JSON, or has other members. Other errors are
-    // defects.
+    // These errors mean that the gateway did not make the cookie. The cookie does not unpack, is not JSON, or has other
+    // members. Any other error is a defect.
     if (error instanceof SyntaxError || error instanceof z.ZodError || (error instanceof Error && 'code' in error)) {
       return undefined;
     }

@@ -42,7 +42,7 @@ interface Route {
   readonly kind: 'json' | 'page';
 }
 
-/** The authorization server: metadata, token endpoint, revocation endpoint, sign-in and consent. */
+/** The handler of the authorization server: metadata, token endpoint, revocation endpoint, sign-in and consent. */
 export function oauthSurface(services: Services, source: Source, provider?: IdentityProvider): RequestHandler {
   const { baseUrl } = services;
   const pages: PageServices = { ...services, identity: provider?.name };
@@ -66,7 +66,7 @@ export function oauthSurface(services: Services, source: Source, provider?: Iden
     async (request, response) =>
       send(request, response, 200, type, body, { 'Cache-Control': 'public, max-age=300' });
 
-  /** Sign-in at the organization's identity provider. `leg` is the way to the provider or the way back. */
+  /** A route of the sign-in at the identity provider. `leg` is the way to the provider or the way back. */
   const identity = (known: IdentityProvider, leg: keyof IdentityHandlers): Route => ({
     method: 'GET',
     operation: 'oauth_identity',

@@ -11,7 +11,7 @@ import { readBody } from '../http/body.ts';
 import type { RequestRecord } from '../http/records.ts';
 import { send } from '../http/reply.ts';
 
-/** Largest form in bytes. It has room for about 700 website ids, which a consent or a token request lists. */
+/** Largest form in bytes. A consent or a token request can list about 700 website ids in such a form. */
 export const FORM_LIMIT = 16_384;
 const FORM_TYPE = /^application\/x-www-form-urlencoded[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i;
 
@@ -54,7 +54,7 @@ export async function answerToken(
   } catch (error) {
     const refusal = asOAuthError(error);
     const { ended } = refusal.details;
-    // The refused misuse has also ended the consent. One audit entry records both.
+    // The misuse of a code or refresh token is refused and also ends the consent. One audit entry records both.
     if (ended) record.consent = ended.consent;
     record.audit = {
       ...record.audit,
@@ -66,8 +66,8 @@ export async function answerToken(
 }
 
 /**
- * A cached client may have got more scopes since. Before it refuses a scope, the gateway reads the client again from
- * the store.
+ * Checks a token request. A cached client can lack scopes that were granted later. The gateway therefore reads the
+ * client from the store again before it refuses a scope.
  */
 async function checkAnew(context: OAuthContext): Promise<void> {
   try {
@@ -107,7 +107,7 @@ export function refuse(
   );
 }
 
-/** Maps any error to an OAuth error. */
+/** Converts any error to an OAuth error. */
 export function asOAuthError(error: unknown): OAuthError {
   if (error instanceof OAuthError) return error;
   const failure = asFailure(error);

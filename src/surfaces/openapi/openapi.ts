@@ -7,7 +7,7 @@ import { type Parameter, TAGS, type Tool } from '../../core/tool.ts';
 import type { Registry } from '../../gateway/registry.ts';
 import { HEADERS, PROBLEM } from './components.ts';
 
-/** Failure codes that every operation can return. Each tool adds its own. */
+/** Failure codes that every operation can return. Each tool adds its own failure codes. */
 const COMMON: readonly FailureCode[] = [
   'unauthenticated',
   'token_expired',
@@ -19,7 +19,7 @@ const COMMON: readonly FailureCode[] = [
   'authority_unavailable',
 ];
 
-/** The OpenAPI 3.1 document of the REST surface, derived from the registry. */
+/** The OpenAPI 3.1 document of the REST surface. The document is derived from the registry. */
 export function openapi(registry: Registry, serverUrl: string): object {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const tool of registry.operations) {
@@ -30,7 +30,7 @@ export function openapi(registry: Registry, serverUrl: string): object {
     openapi: '3.1.1',
     info: {
       title: 'Installation Gateway',
-      version: '1.0.0', // of the interface; the package counts its own versions
+      version: '1.0.0', // of the REST interface; the package has a version of its own
       summary: 'Stored customer-support data for installed applications and agents.',
       description:
         'Reads stored conversations, visitors, contacts, catalogues, reports and AI feature metadata. A few reviewed ' +
@@ -187,17 +187,17 @@ function responses(tool: Tool): object {
   ]);
 }
 
-/** Added to an operation without a 2xx response, because some OpenAPI tools expect a 2xx or a default. */
+/** The default response of an operation without a 2xx. Some OpenAPI tools expect a 2xx or a default response. */
 const DEFAULT = {
   description: 'Any other refusal of the handshake.',
   headers: { 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' } },
   content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
 };
 
-/** Failure codes of the write ledger. */
+/** Failure codes of the ledger of writes. */
 const LEDGER: readonly FailureCode[] = ['invalid_idempotency_key', 'idempotency_conflict', 'outcome_unknown'];
 
-/** Whether some credentials may not call the operation, or not with every parameter. */
+/** True when some credentials cannot call the operation, or cannot use all of its parameters. */
 const refusable = ({ required, restrictions, consent, when }: Tool): boolean =>
   required.scopes.length + required.dataAccess.length + when.length > 0 ||
   restrictions === 'refused' ||

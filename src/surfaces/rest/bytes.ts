@@ -6,8 +6,8 @@ import type { FileBytes } from '../../core/reads.ts';
 import type { BytesRequest } from '../../core/tool.ts';
 
 /**
- * Reads Range and If-Match of a request for file content (RFC 9110, sections 13 and 14). For JSON, If-Match means the
- * same as `version`, and Range is ignored. For raw bytes, Range and `chunk` exclude each other.
+ * Reads the headers Range and If-Match of a request for file content (RFC 9110, sections 13 and 14). For JSON, If-Match
+ * means the same as `version`, and Range is ignored. For raw bytes, a request may have Range or `chunk`, but not both.
  */
 export function readConditions(
   request: IncomingMessage,
@@ -17,7 +17,7 @@ export function readConditions(
   const { 'if-match': matchHeader } = request.headers;
   const rangeHeader = wantsBytes ? request.headers.range : undefined;
   const range = rangeHeader === undefined ? undefined : readRange(rangeHeader);
-  // Accept one strong entity tag. Weak tags, lists and `*` do not identify exact bytes.
+  // Accept only one strong entity tag. Weak tags, lists and `*` do not identify exact bytes.
   const ifMatch = /^"([a-f0-9]{16,64})"$/.exec(matchHeader ?? '')?.[1];
   if (!wantsBytes && ifMatch !== undefined) input['version'] ??= ifMatch;
   return {
@@ -32,7 +32,7 @@ export function readConditions(
 
 const unreadable = (parameter: string): ParameterError => ({ parameter, code: 'invalid_parameter' });
 
-/** Reads one byte range. Returns `undefined` for several ranges, another unit or a range without a number. */
+/** Reads one byte range. Returns `undefined` for several ranges, for another unit, or for a range without a number. */
 function readRange(header: string): BytesRequest['range'] {
   const [, first, last] = /^bytes=([0-9]{0,16})-([0-9]{0,16})$/i.exec(header) ?? [];
   if (first === undefined || last === undefined || (first === '' && last === '')) return undefined;

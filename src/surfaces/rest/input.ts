@@ -8,8 +8,8 @@ export interface RawInput {
 }
 
 /**
- * Reads the raw query string into JSON types. A repeated, unknown, unnamed or badly encoded parameter is a problem, so
- * the gateway never guesses. Express's own parser would make arrays and objects of such parameters.
+ * Converts the raw query string to JSON types. A repeated, unknown, unnamed or badly encoded parameter is a problem, so
+ * the gateway never guesses. The parser of Express would make arrays and objects of such parameters.
  */
 export function readInput(tool: Tool, path: Readonly<Record<string, string>>, query: string): RawInput {
   const input: Record<string, unknown> = { ...path };
@@ -26,7 +26,7 @@ export function readInput(tool: Tool, path: Readonly<Record<string, string>>, qu
       problems.push({ parameter: parameter.name, code: 'duplicate_parameter' });
     } else {
       seen.add(parameter.name);
-      // A value that cannot be decoded becomes text that every schema refuses under the parameter's name.
+      // A value that cannot be decoded becomes a text that every schema refuses. The error then names the parameter.
       input[parameter.name] = value === undefined ? '\u0000' : typed(parameter, value);
     }
   }
@@ -56,7 +56,7 @@ function decode(text: string): string | undefined {
 }
 
 function typed(parameter: Parameter, value: string): string | number | boolean {
-  // Each number has one spelling: no sign, point, exponent, leading zero or digits that a double would round.
+  // A number has only one accepted spelling: 1 to 16 digits, without a sign, a point, an exponent or a leading zero.
   if (parameter.type === 'integer') return /^(0|[1-9][0-9]{0,15})$/.test(value) ? Number(value) : value;
   if (parameter.type === 'boolean') return value === 'true' ? true : value === 'false' ? false : value;
   return value;

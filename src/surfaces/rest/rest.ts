@@ -20,8 +20,8 @@ const JSON_TYPE = 'application/json';
 const BYTES_TYPE = 'application/octet-stream';
 
 /**
- * The REST surface: every tool of the registry under its path. The handler returns false for other paths, so that the
- * next handler answers them.
+ * The REST surface. It serves every tool of the registry on the path of the tool. The handler returns false for any
+ * other path, so that the next handler answers.
  */
 export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler {
   const find = routesOf(corridor.registry);
@@ -41,8 +41,8 @@ export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler
     };
     let quota: QuotaState | undefined;
     /**
-     * Checks and charges the bearer before it reports a problem of the body, because strangers learn nothing. MCP does
-     * the same.
+     * Checks the bearer token and charges its app before a problem of the body is reported, because strangers must
+     * learn nothing. MCP does the same.
      */
     const proved = async (bearer: string, problem: unknown): Promise<never> => {
       const admission = await corridor.admit(bearer, 'rest', source);
@@ -64,7 +64,7 @@ export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler
       const { input, problems } = readInput(tool, match.path, cut === -1 ? '' : url.slice(cut + 1));
       const bearer = bearerOf(request);
       if (!tool.body) refuseBody(request, response);
-      // Do not read the body of a request without a gateway token.
+      // A request without a well-formed gateway token is refused before its body is read.
       else if (bearer === undefined || !isBearer(bearer)) throw new Failure('unauthenticated');
       else {
         const body = await readJson(request, response).catch((problem: unknown) => proved(bearer, problem));
@@ -119,7 +119,7 @@ const described = ({ revision, location }: Tool, body: unknown): OutgoingHttpHea
   ...(location && { Location: location(body) }),
 });
 
-/** The value of a header. A header that is sent twice was refused before. */
+/** The value of a header. A request with two values for the header was refused earlier. */
 function header(request: IncomingMessage, name: string): string | undefined {
   const value = request.headers[name];
   return typeof value === 'string' ? value : undefined;
@@ -128,7 +128,7 @@ function header(request: IncomingMessage, name: string): string | undefined {
 const allowed = (methods: ReadonlyMap<string, Tool>): string[] =>
   [...methods.keys()].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
 
-/** Whether the caller prefers raw bytes. The default is JSON, which every operation can send. */
+/** True if the caller prefers raw bytes to JSON, the default. Throws `not_acceptable` if no offered type fits. */
 function negotiate(request: IncomingMessage, tool: Tool): boolean {
   const { accept } = request.headers;
   if (accept === undefined || accept === JSON_TYPE || accept === '*/*') return false;

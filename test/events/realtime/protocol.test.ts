@@ -23,7 +23,7 @@ async function opened(): Promise<Raw> {
 
 describe('WS-03', () => {
   const ping = Buffer.from('{"type":"ping","id":1}');
-  it.each([
+  it.concurrent.each([
     ['an unmasked frame', frame(TEXT, ping, false), 1002],
     ['a reserved bit', frame(TEXT | 0x40, ping), 1002],
     ['another reserved bit', frame(TEXT | 0x10, ping), 1002],

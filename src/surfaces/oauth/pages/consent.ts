@@ -39,8 +39,8 @@ ${jumps(view)}
 }
 
 /**
- * Enter on a checkbox presses the first enabled button of its form (Chromium 147). This hidden button comes first, so
- * that nobody approves by accident. Its method `dialog` does nothing outside a dialog.
+ * The Enter key on a checkbox presses the first enabled button of the form (Chromium 147). This hidden button comes
+ * first, so that nobody approves by accident. The form method `dialog` does nothing outside a dialog.
  */
 const NO_DEFAULT = html`<button type="submit" formmethod="dialog" hidden></button>`;
 
@@ -74,7 +74,7 @@ const facts = (view: ConsentView): Html => html`
   }</dd></div>
 </dl>`;
 
-/** Links to the parts of the page, because it may be long. */
+/** Links to the parts of the page, because the page can be long. */
 const jumps = ({ scopes, websites: sites }: ConsentView): Html => html`
 <nav aria-label="On this page">
   <ul>
@@ -111,7 +111,7 @@ function scopeCard(scope: Scope, view: ConsentView): Html {
     </div>`;
 }
 
-/** Marks for personal data, texts and writes. They are words, because colour alone is not accessible. */
+/** Labels for personal data, texts and writes. The labels are words, because colour alone is not accessible. */
 function marks({ reveals, acts }: ScopeText): Html | undefined {
   const words = [
     ...(acts === 'writes' ? [html`<li class="writes">Writes</li>`] : []),

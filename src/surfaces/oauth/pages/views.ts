@@ -4,7 +4,7 @@ import { EMAIL, hostOf, named, plain, shell } from './shell.ts';
 
 export { consentPage } from './consent.ts';
 
-/** No text is trusted: the pages escape, isolate and cut every text. Actions are paths with their query. */
+/** The pages trust no text: they escape, isolate and cut every text. Each form action is a path with its query. */
 export interface SignInView {
   readonly action: string;
   readonly organization: string;
@@ -12,9 +12,9 @@ export interface SignInView {
   readonly redirectHost: string;
   /** The e-mail address of the last attempt, or an empty string on the first visit. */
   readonly email: string;
-  /** A sentence that says why the last attempt failed. */
+  /** A sentence that says why the last attempt failed. Absent on the first visit. */
   readonly problem?: string;
-  /** The organization's identity provider, if one is configured. `action` is the link that starts its sign-in. */
+  /** The identity provider, if one is configured. `action` is the link that starts the sign-in there. */
   readonly identity?: { readonly action: string; readonly name: string };
 }
 
@@ -29,24 +29,24 @@ export interface ConsentView {
   /** E-mail address of the signed-in person. */
   readonly person: string;
   readonly resource: 'rest' | 'mcp' | 'a2a';
-  /** Longest lifetime of a renewable consent. */
+  /** Longest lifetime of a renewable consent, in hours. */
   readonly hours: number;
-  /** Lifetime of an access token. */
+  /** Lifetime of an access token, in minutes. */
   readonly minutes: number;
-  /** Scopes that the app asks for, in the order of core's SCOPES. */
+  /** The scopes that the app asks for, in the order of `SCOPES` in core. */
   readonly scopes: readonly Scope[];
-  /** Data-access flags of the credential. */
+  /** The data-access flags of the app's credential. */
   readonly dataAccess: readonly DataAccess[];
-  /** Whether the credential has channel, team or subsite restrictions. */
+  /** True when the app's credential has channel, team or subsite restrictions. */
   readonly restricted: boolean;
   readonly websites: readonly { readonly id: string; readonly name: string; readonly timeZone: string }[];
-  /** What the person had ticked when the form was sent. The page ticks it again. */
+  /** The person's choice in the form that was sent. The page ticks the same checkboxes again. */
   readonly chosen?: {
     readonly scopes: readonly string[];
     readonly websites: readonly string[];
     readonly renewal: boolean;
   };
-  /** A sentence that says why nothing was approved. */
+  /** A sentence that says why nothing was approved. Absent when the page shows no problem. */
   readonly problem?: string;
 }
 
@@ -56,7 +56,7 @@ export interface ErrorView {
   readonly requestId: string;
 }
 
-/** The sign-in page. It says who asks and who may decide. */
+/** The sign-in page. It says which app asks for access and who may decide. */
 export function signInPage(view: SignInView): string {
   const { problem, identity } = view;
   const described = problem === undefined ? undefined : html` aria-describedby="problem"`;
