@@ -6,13 +6,14 @@ import { networkOf } from './network.ts';
 import { digestOf, isBearer } from './tokens.ts';
 
 /**
- * Turns a bearer into an Authority. The cache only saves the first round trip; nothing trusts a cached authority. The
- * statement that reads the data proves it (store/calls/guard.ts). If no statement has proved it, the corridor calls
- * `fresh` before it answers.
+ * Turns a bearer token into an Authority. The cache of authorities only saves the first round trip; no code trusts a
+ * cached authority. The statement that reads the data proves the authority (store/calls/guard.ts). If no statement has
+ * proved it, the corridor calls `fresh` before it answers.
  */
 export interface Authorities {
   /**
-   * Returns the cached authority of a bearer, or a fresh one. Throws a 401 if the token is not usable on the resource.
+   * Returns the cached authority of a bearer token, or reads the authority from the store. Throws a 401 if the token is
+   * not usable on the resource.
    */
   resolve(
     bearer: string | undefined,
@@ -20,18 +21,18 @@ export interface Authorities {
     from?: string,
   ): Promise<{ authority: Authority; fresh: boolean }>;
   /**
-   * Reads the authority from the store. `from`: address of the caller. While the app is unknown, the statement waits in
-   * the queue of the caller's network.
+   * Reads the authority of a bearer token from the store. `from` is the address of the caller. While the app of the
+   * token is unknown, the statement waits in the queue of the caller's network.
    */
   fresh(bearer: string, resource: Resource, from?: string): Promise<Authority>;
 }
 
-/** Authorities in each of the two generations of the cache. */
+/** Most authorities in each of the two generations of the cache. */
 const REMEMBERED = 10_000;
 
 export function openAuthorities(db: Database): Authorities {
-  // An entry that is unused for a whole generation is dropped. An LRU Map would move a key with each call, and such a
-  // Map keeps its deleted values from being collected young (core/line.ts).
+  // The cache drops an authority that is unused for a whole generation. An LRU cache would move a key of its Map with
+  // each call. V8 collects the deleted values of such a Map late (core/line.ts).
   let remembered = new Map<string, Authority>();
   let before = new Map<string, Authority>();
   const remember = (key: string, authority: Authority): void => {
@@ -74,7 +75,7 @@ export function openAuthorities(db: Database): Authorities {
   };
 }
 
-/** Refuses a token of one interface on another (RFC 8707; OU-03). The binding of a token never changes. */
+/** Refuses a token of one interface on another interface (RFC 8707; OU-03). The interface of a token never changes. */
 function bound(authority: Authority, resource: Resource): Authority {
   if (authority.audience !== null && authority.audience !== resource) {
     throw new Failure('wrong_resource', { credential: authority.credentialId });
