@@ -6,7 +6,7 @@ import type { Database } from '../store/driver/postgres.ts';
 import { callback, collect, dataAccess, lifetime, origin, scope, scopeSet } from './options.ts';
 import { belonging, websites } from './references.ts';
 
-/** The options of `credential issue` and `credential update` that define the grants. */
+/** The options of `credential issue` and `credential update` that define the grants of the credential. */
 export interface PolicyOptions {
   readonly website?: string[];
   readonly scope?: Scope[];
@@ -37,7 +37,7 @@ export const policyOptions = (command: Command): Command =>
       lifetime,
     );
 
-/** The effect of `--clear`: a restriction becomes unrestricted, a list becomes empty. */
+/** The changes that `--clear` makes. A cleared restriction becomes unrestricted. A cleared list becomes empty. */
 const CLEARED = {
   channel: { channel_ids: null },
   team: { team_ids: null },
@@ -62,11 +62,11 @@ export function cleared(names: readonly Clearable[]): PolicyChanges {
   return changes;
 }
 
-/** The option that is both set and cleared, if there is one. */
+/** Returns the option that is both set and cleared. Returns `undefined` if there is no such option. */
 export const contradiction = (options: PolicyOptions, names: readonly Clearable[]): Clearable | undefined =>
   names.find((name) => (name === 'data-access' ? options.dataAccess : options[name]) !== undefined);
 
-/** Options -> changes. Names become ids of the organization's records; lists are sorted and without duplicates. */
+/** Turns the options into changes of a credential. Names become ids. Lists are sorted and have no duplicates. */
 export async function resolvePolicy(
   db: Database,
   options: PolicyOptions,
@@ -92,7 +92,7 @@ export async function resolvePolicy(
   };
 }
 
-/** The union of `--scopes` and every `--scope`; undefined if neither is given. */
+/** Returns the union of `--scopes` and every `--scope`. Returns undefined if neither option is given. */
 export function scopesOf({ scope: single, scopes }: PolicyOptions): Scope[] | undefined {
   if (!single && !scopes) return undefined;
   const all = new Set<Scope>([...(single ?? []), ...(scopes ?? [])]);

@@ -32,7 +32,7 @@ import { DAY, duration } from './options.ts';
 import { Refused } from './output.ts';
 import { app, installation, organization } from './references.ts';
 
-/** `gateway credential …` */
+/** Registers the commands `gateway credential …`. They manage the grants, secrets and tokens of installations. */
 export function credentialCommands(program: Command, register: Run): void {
   const group = program.command('credential').description('manage the grants, secrets and tokens of installations');
   issueCommand(group, register);
@@ -188,7 +188,7 @@ function revokeCommand(group: Command, register: Run): void {
   });
 }
 
-/** The credential with this id; throws Refused if there is none. */
+/** Returns the credential with this id. Throws Refused if the credential does not exist. */
 export async function credential(db: Database, id = ''): Promise<CredentialRecord> {
   const [record] = await readCredentials(db, { id });
   if (!record) throw new Refused(`There is no credential ${JSON.stringify(id)}.`);

@@ -9,7 +9,9 @@ interface FamilyOptions {
   readonly family: Family;
 }
 
-/** `gateway family …`: holds an event family of a website, or reports a gap in its receipts. */
+/**
+ * Registers the commands `gateway family …`. They hold an event family of a website, or report a gap in its receipts.
+ */
 export function familyCommands(program: Command, register: Run): void {
   const group = program.command('family').description('hold event families of a website, and report gaps in them');
   pauseCommand(group, register);

@@ -7,8 +7,9 @@ import { existingStore } from './existing-store.ts';
 import { Refused } from './output.ts';
 
 /**
- * `gateway restored`: run it after a backup was restored. A backup lacks the receipts that clients saw since, so their
- * cursors end and they get a gap. It also lacks the single use of refresh tokens and codes, so consents and sign-ins end.
+ * Registers `gateway restored`, for use after a backup was restored. Clients may have seen receipts that the backup
+ * lacks, so their cursors end and they get a gap. The backup also does not know which refresh tokens and codes were
+ * used, so consents and sign-ins end.
  */
 export function restoredCommand(program: Command, register: Run): void {
   const command = program

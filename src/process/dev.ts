@@ -6,12 +6,12 @@ import { packageRoot } from '../config/package.ts';
 import { Rounds } from '../core/rounds.ts';
 
 /**
- * `npm run dev`: after each change it compiles and starts `gateway serve` again, with the demo data and a debugger port.
- * The compiler's own watch mode is not used, because it missed every change after the first one (22 November 2026).
+ * `npm run dev` compiles after each change and starts `gateway serve` again, with the demo data and a debugger port. It
+ * does not use the compiler's own watch mode, which missed every change after the first one (22 November 2026).
  */
 
 const WATCHED = ['src', 'tools', 'skills', 'prompts', 'resources', 'llms'];
-/** Milliseconds after a change before the build, because an editor may write several files. */
+/** Milliseconds between a change and the build. An editor may write several files in this time. */
 const QUIET = 150;
 const INSPECT = process.env['DEV_INSPECT'] ?? '127.0.0.1:9229';
 
