@@ -27,7 +27,7 @@ export interface Authorities {
   fresh(bearer: string, resource: Resource, from?: string): Promise<Authority>;
 }
 
-/** Most authorities in each of the two generations of the cache. */
+/** The cache has two generations. Each generation holds at most this many authorities. */
 const REMEMBERED = 10_000;
 
 export function openAuthorities(db: Database): Authorities {

@@ -32,7 +32,7 @@ export interface IdentityProvider {
 export class NotVouchedFor extends Error {
   override readonly name = 'NotVouchedFor';
 
-  /** `code` is the reason for the log. */
+  /** `code` is the reason of the failure, for the log. */
   constructor(readonly code: string) {
     super(code);
   }
@@ -143,7 +143,8 @@ function refused(error: unknown): Error {
   if (error instanceof NotVouchedFor) return error;
   const denied = error instanceof client.AuthorizationResponseError;
   const spent = error instanceof client.ResponseBodyError && error.error === 'invalid_grant';
-  // The provider did not answer, a proxy answered with its own page, or the provider does not know this gateway.
+  // The provider is unavailable in three cases: no answer, the answer of a proxy, or a provider that does not know this
+  // gateway.
   const failed = !(error instanceof client.ClientError) || FAILED.test(reasonOf(error));
   return failed && !denied && !spent
     ? unavailable(error)

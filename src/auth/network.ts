@@ -6,8 +6,7 @@ import { isIPv6 } from 'node:net';
  */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address;
-  // URL writes an IPv6 address in one canonical form, as hexadecimal groups. URL accepts no zone, so remove the zone
-  // first.
+  // The URL parser writes an IPv6 address in one canonical form, as hexadecimal groups. The parser accepts no zone.
   const canonical = new URL(`http://[${address.replace(/%.*$/, '')}]`).hostname.slice(1, -1);
   const [head = [], tail = []] = canonical.split('::').map((part) => part.split(':').filter((group) => group !== ''));
   const groups = [...head, ...Array.from({ length: 8 - head.length - tail.length }, () => '0'), ...tail];

@@ -15,13 +15,13 @@ const SALT = 16;
 const HASH = 32;
 
 /**
- * Most hashes that run at the same time. One hash takes 0.3 s of a core and 32 MiB. Other requests need the rest of the
- * machine.
+ * The largest number of hashes that run at the same time. One hash takes 0.3 s of a core and 32 MiB. Other requests
+ * need the rest of the machine.
  */
 const AT_ONCE = 2;
 /**
- * Most hashes that wait. A hash waits for 3 s at most. When the queue is full, the queue refuses the new hash or a
- * waiting hash of the busiest source.
+ * The largest number of hashes that wait. A hash waits for 3 s at most. When the queue is full, it refuses the new hash
+ * or a waiting hash of the busiest source.
  */
 const WAITING = 16;
 const RETRY_AFTER = 3;

@@ -41,8 +41,8 @@ export class Bucket {
 
 /**
  * Limits failed attempts by network, or by a name that the store has confirmed. It never limits by a name that a caller
- * can invent. The counts are in the memory of this replica. That is enough, because they only limit work: secrets of
- * 256 bits need no lockout.
+ * can invent. The counts are in the memory of this replica. That is enough, because the counts only limit work. Secrets
+ * of 256 bits need no lockout.
  */
 export class Throttle {
   readonly #rate: Rate;

@@ -62,7 +62,7 @@ export function cleared(names: readonly Clearable[]): PolicyChanges {
   return changes;
 }
 
-/** Returns the option that is both set and cleared. Returns `undefined` if there is no such option. */
+/** Returns the option that the operator both sets and clears. Returns `undefined` if there is none. */
 export const contradiction = (options: PolicyOptions, names: readonly Clearable[]): Clearable | undefined =>
   names.find((name) => (name === 'data-access' ? options.dataAccess : options[name]) !== undefined);
 

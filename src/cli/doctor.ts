@@ -29,7 +29,9 @@ import { table } from './output.ts';
 
 interface Finding {
   readonly check: string;
-  /** `error` means that the store is inconsistent. `warning` means that something may not work as its owner expects. */
+  /**
+   * `error` means that the store is inconsistent. `warning` means that something might not work as its owner expects.
+   */
   readonly severity: 'error' | 'warning';
   readonly detail: string;
   readonly count: number;

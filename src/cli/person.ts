@@ -58,7 +58,7 @@ function addCommand(group: Command, register: Run): void {
     refuseTwoPasswords(command, given);
     const { db } = await store();
     const { tenant } = await organization(db, given.organization);
-    // Check before the prompt, so that nobody chooses a password in vain.
+    // Check for an existing person before the prompt, so that nobody chooses a password in vain.
     const [existing] = (await readPeople(db, { tenant })).filter((one) => one.email === given.email);
     if (existing) throw new Refused(`The organization already has a person ${plain(given.email)}: ${existing.id}.`);
     const password = (await passwordOf(given)) ?? null;

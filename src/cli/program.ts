@@ -85,7 +85,7 @@ export async function run(argv: readonly string[], wired: Wired): Promise<number
 
 /**
  * Describes an unexpected error, which is a defect. The name and stack help to fix the defect. The message is left out
- * because it may contain data.
+ * because it can contain data.
  */
 function unexpected(error: unknown): string {
   if (error instanceof StoreUnreachable)

@@ -7,7 +7,7 @@ export interface ProgressReport {
   end(): void;
 }
 
-/** Milliseconds between two plain lines. The line at the end of a phase is always written. */
+/** Milliseconds between two plain lines of progress. The last line of a phase is always written. */
 const QUIET = 5_000;
 
 export const openProgress = (stream: NodeJS.WriteStream = process.stderr): ProgressReport =>

@@ -270,7 +270,7 @@ function replayCommand(group: Command, register: Run): void {
   });
 }
 
-/** Most deliveries that the command shows. */
+/** The largest number of deliveries that the command shows. */
 const SHOWN = 1_000;
 
 function deliveriesCommand(group: Command, register: Run): void {

@@ -169,7 +169,7 @@ export interface Config {
   readonly databaseUrl: string | undefined;
   /** The address of the PostgreSQL server itself. It is set when `databaseUrl` names a pooler in transaction mode. */
   readonly directUrl: string | undefined;
-  /** The address of a streaming replica. The replica answers reads that may lag. */
+  /** The address of a streaming replica. The replica answers reads that can lag. */
   readonly replicaUrl: string | undefined;
   readonly dataDir: string;
   /**

@@ -33,7 +33,7 @@ export async function openKeys(
  * Opens the keys for a command. A command seals values that the gateway has to open, so it must use the gateway's keys.
  *
  * With DATABASE_URL, a command never makes keys, because the processes that serve the store would not know them. The
- * command uses a key file only when GATEWAY_DATA_DIR is given. The default folder may contain the key file of another
+ * command uses a key file only when GATEWAY_DATA_DIR is given. The default folder can contain the key file of another
  * gateway, for example of one that was tried in this checkout.
  */
 export async function openGivenKeys(

@@ -34,8 +34,8 @@ const Payload = z.strictObject({
 
 /**
  * Writes a cursor: base64url(JSON) "." base64url(HMAC-SHA256 of the text before the dot) (CU-01). Positions are not
- * secret, because each receipt shows its own position. A cursor does not expire. Its use is limited by the time for
- * which the journal keeps receipts.
+ * secret, because each receipt shows its own position. A cursor does not expire, but the journal keeps receipts only
+ * for a limited time.
  */
 export function writeCursor(keys: CursorKeys, state: CursorState): string {
   const payload: z.output<typeof Payload> = {

@@ -4,7 +4,8 @@ import { beatFamilies, settleAbandonedImport, trimJournals } from '../store/even
 import { dropSessions } from '../store/events/realtime.ts';
 
 /**
- * Rows in one statement. The journals wait for the commit of the statement, which takes a few hundredths of a second.
+ * The largest number of rows in one statement. The journals wait for the statement's commit, which takes a few
+ * hundredths of a second.
  */
 const RECEIPTS = 1_000;
 const WEBSITES = 200;

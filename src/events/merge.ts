@@ -15,7 +15,9 @@ export interface Scanned<Row extends Mergeable> {
 
 export interface Merged<Row extends Mergeable> {
   readonly taken: readonly { readonly website: string; readonly row: Row }[];
-  /** The new position of each website: the last row that was delivered or skipped as unwanted. */
+  /**
+   * The reader's new position in each website's journal: the position of the last row that was delivered or skipped.
+   */
   readonly positions: ReadonlyMap<string, number>;
 }
 

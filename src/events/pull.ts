@@ -15,8 +15,8 @@ export interface PullContext {
 }
 
 /**
- * Seconds until a client retries while a family is paused. Operators pause and resume a family by hand, so an earlier
- * retry is useless.
+ * Seconds until a client should retry while an event family is paused. Operators pause and resume a family by hand, so
+ * an earlier retry is useless.
  */
 const PAUSED_RETRY = 30;
 

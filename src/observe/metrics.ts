@@ -129,7 +129,7 @@ export function openMetrics({ version, pools, sockets, held, replica, quotaRefus
 
   return {
     ended({ surface, operation, outcome, seconds }) {
-      // Both lines together take about 1 µs (measured on Node 20). A read of a contact takes 180 µs.
+      // An update of both metrics takes about 1 µs (measured on Node 20). A read of a contact takes 180 µs.
       requests.inc({ surface, operation, outcome });
       duration.observe({ surface, operation }, seconds);
     },

@@ -38,7 +38,7 @@ export interface TracingOptions {
    */
   readonly onError: (lost: number) => void;
   /**
-   * Called when the SDK logs a warning, at most once a minute. The text of the warning is not passed on, because it may
+   * Called when the SDK logs a warning, at most once a minute. The text of the warning is not passed on, because it can
    * contain values of settings.
    */
   readonly onComplaint: () => void;
@@ -108,7 +108,7 @@ export function startTracing(options: TracingOptions): Tracing {
       const late = new Promise<boolean>((resolve) => {
         timer = setTimeout(() => resolve(false), LAST);
       });
-      // A rejection needs no report, because a failed export was already reported. The SDK may still retry the export.
+      // A rejection needs no report, because a failed export was already reported. The SDK can still retry the export.
       const sent = provider.shutdown().then(
         () => true,
         () => false,
@@ -118,7 +118,7 @@ export function startTracing(options: TracingOptions): Tracing {
   };
 }
 
-/** The header of W3C Trace Context, section 3.2, in any version except ff. A later version may append more fields. */
+/** The header of W3C Trace Context, section 3.2, in any version except ff. A later version can append more fields. */
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
 /**

@@ -63,7 +63,7 @@ async function chosenPort(host: string): Promise<number> {
 
 /** The error codes that UDP and TCP sockets share. `listen` reports all other errors. */
 const FOREIGN: readonly unknown[] = ['EADDRNOTAVAIL', 'EAFNOSUPPORT'];
-/** Ports below this number need a privilege. */
+/** A process needs a privilege to listen on a port below this number. */
 const PRIVILEGED = 1_024;
 
 /**

@@ -11,7 +11,7 @@ import { Rounds } from '../core/rounds.ts';
  */
 
 const WATCHED = ['src', 'tools', 'skills', 'prompts', 'resources', 'llms'];
-/** Milliseconds between a change and the build. An editor may write several files in this time. */
+/** Milliseconds between a change and the build. An editor can write several files in this time. */
 const QUIET = 150;
 const INSPECT = process.env['DEV_INSPECT'] ?? '127.0.0.1:9229';
 

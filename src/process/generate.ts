@@ -19,7 +19,7 @@ const BASE_URL = 'http://127.0.0.1:8787';
 /** The file with the SHA-256 digest and the name of each migration. */
 const DIGESTS = 'test/golden/migrations.txt';
 
-// The imports run when this module loads, so that `generated` stays a plain function of the registry.
+// Load resources, prompts and skills once at import, so that `generated` stays a plain function of the registry.
 const resources = await loadResources();
 const prompts = await loadPrompts();
 const skills = await loadSkills(await loadTools());

@@ -30,7 +30,7 @@ export const logSettings = (level: string): LoggerOptions => ({
   base: null,
   timestamp: pino.stdTimeFunctions.isoTime,
   formatters: { level: (label) => ({ level: label }) },
-  // An error is logged by its name, code and stack frames. Its message is left out, because a message of PostgreSQL may
+  // An error is logged by its name, code and stack frames. Its message is left out, because a message of PostgreSQL can
   // contain data.
   serializers: { err: (error: unknown) => describeError(error) },
 });
@@ -44,7 +44,7 @@ function describeError(error: unknown, depth = 0): object | undefined {
 }
 
 /**
- * Returns the frames of an error's stack. The stack starts with the message, and a line of the message may look like a
+ * Returns the frames of an error's stack. The stack starts with the message, and a line of the message can look like a
  * frame. So frames are taken only from the text after the message. If the stack does not contain the message, no frames
  * are logged.
  */

@@ -245,7 +245,8 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
   ready(baseUrl);
   await aborted(stop);
   await server.leave();
-  // Stop these parts together. Calls that wait for a task, and open sockets, keep the server open until they end.
+  // Stop the server, tasks, sockets and webhooks together. Calls that wait for a task, and open sockets, keep the
+  // server open until they end.
   await Promise.all([server.close(), tasks.stop(), realtime.stop(), webhooks.stop()]);
   await Promise.all([rounds.stop(), journals.stop()]);
 }
@@ -275,7 +276,7 @@ async function prepareDemo(store: Store, dataDir: string): Promise<DemoAccess | 
   if (!(await isEmpty(store.db))) return undefined;
   const demo = await loadDemo(store, {});
   const access = { token: demo.full.token, website: demo.website_ids[0] ?? '' };
-  // Always create a new file. An existing file may be readable by others, or may be a link.
+  // Always create a new file. An existing file can be readable by others, or can be a link.
   await rm(file, { force: true });
   await writeFile(file, `${JSON.stringify(access)}\n`, { mode: 0o600, flag: 'wx' });
   return access;

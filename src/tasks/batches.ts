@@ -5,14 +5,14 @@ import { type Database, isUnavailable, mayRepeat } from '../store/driver/postgre
 import { type Acceptance, acceptTasks, type Ending, endTasks } from '../store/tasks/batches.ts';
 import { type Accepted, type Accepting, acceptTask, endTask, type RunEnd, type TaskRow } from '../store/tasks/tasks.ts';
 
-/** Most tasks in one statement. */
+/** The largest number of tasks in one statement. */
 const BATCH = 32;
 /** Milliseconds that a task waits while no batch makes progress. */
 const PATIENCE = 1_000;
 /** The key of the only lane (a queue). One batch runs at a time. Tasks that arrive meanwhile share the next batch. */
 const LANE = { lane: '', group: '' };
 
-/** Most tasks that wait for a batch. The runner holds some of them, and others are being accepted at the same time. */
+/** The largest number of tasks that wait for a batch. The runner holds some of them. The others are being accepted. */
 const LENGTH = 1_000;
 
 /** The batch has left out this task, so a separate statement handles it. */
@@ -32,7 +32,7 @@ export interface BatchesOptions {
  * committed.
  *
  * A batch does not change a task that it leaves out. The statement for one task then decides. It runs outside the lane,
- * because it may wait for locked rows. If the reply of a batch was lost, this statement finds what the batch has done.
+ * because it can wait for locked rows. If the reply of a batch was lost, this statement finds what the batch has done.
  */
 export class Batches {
   readonly #db: Database;

@@ -58,7 +58,10 @@ export interface RunnerOptions {
   readonly owner: string;
   readonly onError: (error: unknown) => void;
   readonly onCall?: (call: RunCall) => void;
-  /** Most tasks whose arguments stay in memory, up to 64 KiB each. Default: 1,000. One app may have half of them. */
+  /**
+   * The largest number of tasks whose arguments stay in memory, up to 64 KiB each. Default: 1,000. One app can have
+   * half of them.
+   */
   readonly held?: number;
 }
 
@@ -127,7 +130,7 @@ export class Runner {
       }
       return accepted;
     } catch (error) {
-      // The row may exist although no caller knows of the task. Withdraw the row, so that the client can send the
+      // The row can exist although no caller knows of the task. Withdraw the row, so that the client can send the
       // message again.
       if (isUnavailable(error)) this.#unanswered.set(job.id, performance.now() + TASK_LEASE);
       throw error;

@@ -1,6 +1,6 @@
 import type { Authority } from '../core/authority.ts';
 
-/** A task that a process holds. */
+/** A task that a process holds in memory. */
 export interface Held {
   readonly authority: Authority;
   readonly state: 'accepting' | 'waiting' | 'running';
@@ -8,7 +8,10 @@ export interface Held {
   readonly starts: boolean;
 }
 
-/** Most tasks that a process runs at the same time, for all installations. One app may have half of them. */
+/**
+ * The largest number of tasks that a process runs at the same time, for all installations. One app can have half of
+ * them.
+ */
 export const RUNNING_HERE = 32;
 
 /** Returns the free slots of the process for an app. `running` includes jobs that were dropped but still run. */

@@ -2,7 +2,10 @@ import { Rounds } from '../core/rounds.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { sweepTasks } from '../store/tasks/tasks.ts';
 
-/** Most rows in one statement. The statement holds its locks for a short time, and other replicas skip locked rows. */
+/**
+ * The largest number of rows in one statement. The statement holds its locks for a short time, and other replicas skip
+ * locked rows.
+ */
 const BATCH = 500;
 /** Milliseconds between two rounds. If a process dies, its tasks end within their lease and 5 s (F-12). */
 const EVERY = 2_000;

@@ -38,11 +38,11 @@ export interface Task {
   /** The website of the task. `null` when the task has none, or when the reading authority does not include it. */
   readonly websiteId: string | null;
   readonly state: TaskState;
-  /** The time of the last change of state, by PostgreSQL's clock, with milliseconds. */
+  /** The time of the last change of state, to the millisecond, by PostgreSQL's clock. */
   readonly stateAt: Date;
-  /** 15 minutes after the task's acceptance, or the end of the sender's token or credential if that is earlier. */
+  /** The task expires 15 minutes after acceptance, or with the sender's token or credential if that ends earlier. */
   readonly expiresAt: Date;
-  /** A failure code, `artifact_too_large` or `interrupted`. `null` unless the task has failed. */
+  /** The reason: a failure code, `artifact_too_large` or `interrupted`. `null` unless the task has failed. */
   readonly failure: string | null;
   /** The body of a completed task. `undefined`: not requested, or the reader has other grants than the sender. */
   readonly artifact: unknown;
@@ -90,9 +90,7 @@ export interface Tasks {
   send(request: NewTask): Promise<Task>;
   /** Returns the credential's task with this id, unless the task has expired. */
   get(session: Session, id: string): Promise<Task | undefined>;
-  /**
-   * Lists the credential's unexpired tasks, latest change first. Throws `invalid_cursor` for a token of another list.
-   */
+  /** Lists the credential's unexpired tasks, latest change first. Throws `invalid_cursor` for a foreign page token. */
   list(session: Session, query: TaskQuery): Promise<TaskPage>;
   /** Cancels a task. `canceled` is false when the task had ended before. */
   cancel(session: Session, id: string): Promise<{ task: Task; canceled: boolean } | undefined>;
@@ -102,7 +100,7 @@ export interface Tasks {
 
 export interface TasksOptions {
   readonly db: Database;
-  /** The databases for batches. Default: `db`. */
+  /** The database connections for batches. Default: `db`. */
   readonly batches?: BatchesOptions['batches'];
   readonly corridor: Corridor;
   readonly onError: (error: unknown) => void;
@@ -110,13 +108,13 @@ export interface TasksOptions {
   readonly onCall?: (call: RunCall) => void;
   /** Milliseconds that a caller waits for the end of its task. Default: PATIENCE. */
   readonly patience?: number;
-  /** Most tasks whose arguments the process keeps in memory. Default: 1,000. One app may have half of them. */
+  /** The largest number of tasks whose arguments stay in memory. Default: 1,000. One app can have half of them. */
   readonly held?: number;
 }
 
 /** Milliseconds that a caller waits for the end of its task. The agent card publishes this value. */
 export const PATIENCE = 30_000;
-/** Units for the read that a new task makes. */
+/** Quota units for the read that a new task makes. */
 const COST = 1;
 
 export function openTasks(options: TasksOptions): Tasks {
@@ -290,7 +288,7 @@ function grantsOf(authority: Authority): Buffer {
 /** Returns the task as an authority may see it. `body` is the result of the run, for a row without its artifact. */
 function viewOf(row: TaskRow, authority: Authority, body: unknown = row.artifact): Task {
   const { id, contextId, skill, state, stateAt, expiresAt, failure, grants } = row;
-  // Another token of the same credential may not include the website of the task.
+  // Another token of the same credential might not include the website of the task.
   const websiteId = row.websiteId !== null && authority.websites.has(row.websiteId) ? row.websiteId : null;
   const readable = state === 'completed' && body !== null && grantsOf(authority).equals(grants);
   return { id, contextId, skill, websiteId, state, stateAt, expiresAt, failure, artifact: readable ? body : undefined };

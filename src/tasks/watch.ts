@@ -42,7 +42,7 @@ export class Watch {
     return { ended, leave };
   }
 
-  /** Ends all waits. Later waits end at once. */
+  /** Ends all waits for tasks. Later waits end at once. */
   stop(): void {
     this.#stopped = true;
     void this.#rounds.stop();

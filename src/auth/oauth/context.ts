@@ -7,7 +7,9 @@ import type { Bucket, Throttle } from '../throttle.ts';
 import type { Clients } from './clients.ts';
 import type { Parameters } from './parameters.ts';
 
-/** The columns of the matrix in order.ts. `token` stands for a token request with an unsupported grant type. */
+/**
+ * The endpoints are the columns of the matrix in order.ts. `token` is a token request with an unsupported grant type.
+ */
 export const ENDPOINTS = [
   'authorize',
   'sign_in',
@@ -25,8 +27,8 @@ export type Endpoint = (typeof ENDPOINTS)[number];
 /** An OAuth request as the surface has read it from the wire. */
 export interface OAuthRequest {
   /**
-   * For /oauth/authorize and the forms of its pages, the parameters of the query. For all other endpoints, the
-   * parameters of the body. `undefined` means that the parameters are malformed.
+   * The parameters of the request. Requests to /oauth/authorize and from its forms have them in the query, others in
+   * the body. `undefined` means that the parameters are malformed.
    */
   readonly parameters: Parameters | undefined;
   /** The fields of a submitted form of an OAuth page. */

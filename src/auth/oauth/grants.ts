@@ -31,7 +31,7 @@ export interface TokenResponse {
   readonly refresh_expires_in?: number;
 }
 
-/** The lifetimes that the consent page shows. */
+/** The lifetimes of a consent and of an access token, for the consent page. */
 export const CONSENT_HOURS = LIVES.renewableConsent / 3_600;
 export const ACCESS_MINUTES = LIVES.access / 60;
 
@@ -126,7 +126,7 @@ async function whileProved<T>(context: OAuthContext, run: () => Promise<T | unde
     const done = await run();
     if (done !== undefined) return done;
     await proveAgain(context);
-    // The client may hold fewer grants now, so the rules check the request again.
+    // The client might hold fewer grants now, so the rules check the request again.
     await check(context);
   }
   throw new OAuthError('temporarily_unavailable', { retryAfter: 1 });

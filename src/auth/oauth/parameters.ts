@@ -3,13 +3,13 @@
  */
 export type Parameters = ReadonlyMap<string, readonly string[]>;
 
-// No parameter may contain a control character. PostgreSQL cannot store U+0000.
+// A parameter must not contain a control character. PostgreSQL cannot store U+0000.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression searches for control characters
 const CONTROL = /[\u0000-\u001f\u007f]/;
 
 /**
- * Parses application/x-www-form-urlencoded text strictly. Every escape must be valid UTF-8, and no name or value may
- * contain a control character. Returns `undefined` for any other text, which URLSearchParams would silently repair.
+ * Parses application/x-www-form-urlencoded text strictly. Returns `undefined` for an empty name, an escape that is not
+ * valid UTF-8, or a control character. URLSearchParams would silently repair such a text.
  */
 export function readParameters(text: string): Parameters | undefined {
   const found = new Map<string, string[]>();

@@ -1,7 +1,9 @@
 import type { EventPage } from '../../core/events.ts';
 import { type CursorKeys, readCursor } from '../cursors.ts';
 
-/** A subscription on a socket. It has the cursor of the next page, and the page that waits for an acknowledgement. */
+/**
+ * A subscription that a socket streams: the cursor of its next page, and the page that waits for an acknowledgement.
+ */
 export class Attachment {
   readonly subscription: string;
   readonly revision: number;
@@ -21,7 +23,7 @@ export class Attachment {
   /** `reading` is true while a page is being read. `news` is true if receipts arrived after that read started. */
   reading = false;
   news = false;
-  /** The time of the next attempt (performance.now()) after the client was told that a family is paused. */
+  /** The time of the next attempt (performance.now()) after the client was told that an event family is paused. */
   pausedUntil: number | undefined;
   /**
    * True while the stream skips a backlog that does not match the subscription. If the quota ends meanwhile, the stream

@@ -11,9 +11,9 @@ import type { Pages } from './pages.ts';
 import { Pulse } from './pulse.ts';
 import type { Timings, Wire } from './wire.ts';
 
-/** Most bytes that can wait for a client that does not read (WS-06). */
+/** The largest number of bytes that can wait for a client that does not read (WS-06). */
 const BUFFERED = 1024 * 1024;
-/** Failed attempts in a row to read a page, after which the socket closes. */
+/** The socket closes after this number of failed attempts in a row to read a page. */
 const FAILURES = 10;
 
 interface Start extends HeldSession {
@@ -27,10 +27,10 @@ interface Start extends HeldSession {
   readonly onEnd: (connection: Connection) => void;
 }
 
-/** The cause of a socket's end. Or the client closed the socket, broke the protocol, was silent or did not read. */
+/** The cause of a socket's end. The last four causes lie with the client, for example its silence. */
 type End = CloseCause | 'client' | 'protocol' | 'silence' | 'unread';
 
-/** One socket. It handles the frames of one client. It reads data only through `pages`, under its own authority. */
+/** One realtime socket and the frames of its client. It reads data only through `pages`, under its authority. */
 export class Connection implements Watched {
   readonly session: string;
   readonly epoch: number;
@@ -265,7 +265,7 @@ export class Connection implements Watched {
     this.close(lost ?? (code === 'authority_changed' ? 'authority' : 'unavailable'));
   }
 
-  /** Runs work under the last known authority. If a statement refuses it, repeats the work under the current one. */
+  /** Runs work under the last known authority. If a statement finds it stale, repeats the work under a fresh one. */
   async #proved<T>(work: (authority: Authority) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {

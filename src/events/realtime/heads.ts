@@ -17,7 +17,7 @@ type Watcher = (website: string, position: number) => void;
 const CHANNEL = 'gateway_journal';
 /**
  * Milliseconds between a notification and a second read of the heads. A journal sends at most one notification in 25 ms
- * for each website. So a later receipt may have no notification.
+ * for each website. So a later receipt can have no notification.
  */
 const AGAIN = 30;
 /** The position of a journal that has not been read yet. */
@@ -25,7 +25,7 @@ const UNKNOWN = -1;
 
 /**
  * Follows the heads (last positions) of all journals that this process streams. One statement reads all heads. It runs
- * when the store notifies, and every `every` milliseconds, because a notification may get lost. Without watchers,
+ * when the store notifies, and every `every` milliseconds, because a notification can get lost. Without watchers,
  * nothing is read.
  */
 export class Heads {
@@ -80,8 +80,7 @@ export class Heads {
   }
 
   /**
-   * Handles a notification with the payload '<tenant> <site>'. It is empty when listening restarts after a lost
-   * connection.
+   * Handles a notification for '<tenant> <site>'. The payload is empty when listening restarts after a lost connection.
    */
   #told(payload: string): void {
     if (payload !== '' && !this.#watched.has(`web_${payload.replace(' ', '_')}`)) return;

@@ -23,17 +23,17 @@ export interface PagesOptions extends HeadsOptions {
 }
 
 /**
- * Reads for sockets that run at the same time. One app can have all of them but one. The limit is low, so that the
- * other calls of the process get their turn.
+ * The number of reads for sockets that run at the same time. One app can have all of them but one. The limit is low, so
+ * that the other calls of the process get their turn.
  */
 const TOGETHER = 4;
-/** Most acknowledgements in one statement. */
+/** The largest number of acknowledgements in one statement. */
 const ACKS = 200;
-/** Most acknowledgements of one app that wait. Each stream has at most one waiting acknowledgement. */
+/** The largest number of acknowledgements of one app that wait. Each stream has at most one waiting acknowledgement. */
 const WAITING = 4_096;
 /** Milliseconds that an acknowledgement waits while no statement ends. */
 const PATIENCE = 3_000;
-/** Most receipts in a page. */
+/** The largest number of receipts in a page. */
 const PAGE = 100;
 
 interface Page {
@@ -48,7 +48,9 @@ interface Reader {
   readonly reject: (error: unknown) => void;
 }
 
-/** Makes all reads and writes of the sockets of a process. Only a few reads run at the same time. Apps take turns. */
+/**
+ * Performs all reads and writes for the sockets of a process. Only a few reads run at the same time. Apps take turns.
+ */
 export class Pages {
   readonly keys: CursorKeys;
   readonly authority: PagesOptions['authority'];
@@ -235,7 +237,7 @@ export class Pages {
 /**
  * Makes the key of a page request. Two requests have the same key only if they get exactly the same page. The
  * properties of a token never change. Each change of its credential raises the revision. The websites are part of the
- * key, because a session may have fewer websites than its credential. No part contains a space.
+ * key, because a session can have fewer websites than its credential. No part contains a space.
  */
 const keyOf = ({ digest, revision, websites }: Authority, { subscription, after }: Page): string =>
   [Buffer.from(digest).toString('base64'), revision, subscription, after, ...websites.keys()].join(' ');

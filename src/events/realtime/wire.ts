@@ -25,7 +25,7 @@ export interface Timings {
   readonly check: number;
   /** The time between two reads of the journals' heads when no notification arrives. */
   readonly look: number;
-  /** The longest time without an answer of the store. Streaming then stops, because a revocation may go unnoticed. */
+  /** The longest time without an answer of the store. Streaming then stops, because a revocation can go unnoticed. */
   readonly unproved: number;
   /** The time between two attempts to read a page while the store is away. */
   readonly retry: number;

@@ -12,8 +12,8 @@ const SPECIAL_V4: readonly (readonly [network: string, prefix: number])[] = [
   ['169.254.0.0', 16], // link-local addresses, and the metadata services of clouds
   ['172.16.0.0', 12],
   ['192.0.0.0', 24], // protocol assignments of the IETF
-  ['192.0.2.0', 24], // documentation, as are 198.51.100.0 and 203.0.113.0
-  ['192.31.196.0', 24], // AS112 servers, as is 192.175.48.0
+  ['192.0.2.0', 24], // for documentation, like 198.51.100.0 and 203.0.113.0
+  ['192.31.196.0', 24], // AS112 servers, like 192.175.48.0
   ['192.52.193.0', 24], // automatic multicast tunneling (AMT)
   ['192.88.99.0', 24], // 6to4 relays
   ['192.168.0.0', 16],
@@ -33,11 +33,11 @@ const global = new BlockList();
 global.addSubnet('2000::', 3, 'ipv6');
 const SPECIAL_V6: readonly (readonly [network: string, prefix: number])[] = [
   ['2001::', 23], // protocol assignments of the IETF, with Teredo
-  ['2001:db8::', 32], // documentation
+  ['2001:db8::', 32], // for documentation
   ['2002::', 16], // 6to4 tunnels
   ['2620:4f:8000::', 48], // AS112 servers
   ['3ffe::', 16], // 6bone, a test network that has ended
-  ['3fff::', 20], // documentation
+  ['3fff::', 20], // for documentation
 ];
 for (const [network, prefix] of SPECIAL_V6) special.addSubnet(network, prefix, 'ipv6');
 

@@ -31,12 +31,12 @@ export interface WebhooksOptions {
 const EVERY = 500;
 /**
  * Milliseconds between a notification and a second search for due deliveries. A journal sends at most one notification
- * in 25 ms for each website. So a later receipt may have no notification.
+ * in 25 ms for each website. So a later receipt can have no notification.
  */
 const AGAIN = 30;
 /** Milliseconds until an outcome is written again, if another statement has locked its endpoint. */
 const HELD = 10;
-/** Most attempts to write the last outcomes when the process stops. */
+/** The largest number of attempts to write the last outcomes when the process stops. */
 const LAST = 50;
 /**
  * The longest time in milliseconds between the request for a lease and its use. An older lease is given back. So a
@@ -46,7 +46,7 @@ const FRESH = 1_000;
 /** Milliseconds that running attempts get when the process stops. */
 const GRACE = 3_000;
 const PURGE_EVERY = 60_000;
-/** Most rows that one statement purges. */
+/** The largest number of rows that one statement purges. */
 const PURGED = 1_000;
 
 /**
@@ -122,7 +122,7 @@ export function startWebhooks(options: WebhooksOptions): { stop(): Promise<void>
       clearTimeout(again);
       await listening.close();
       const grace = setTimeout(() => stopping.abort(), GRACE);
-      // A round settles each attempt as soon as it ends. The process may be killed before all attempts have ended.
+      // A round settles each attempt as soon as it ends. The process can be killed before all attempts have ended.
       await Promise.all(flying);
       clearTimeout(grace);
       await rounds.stop();
@@ -131,7 +131,10 @@ export function startWebhooks(options: WebhooksOptions): { stop(): Promise<void>
   };
 }
 
-/** Sends the delivery of a claim. Returns `undefined` if none of the operator's keys opens the secret of the claim. */
+/**
+ * Sends the delivery of a claim (a lease). Returns `undefined` if none of the operator's keys opens the secret of the
+ * claim.
+ */
 export async function sendClaim(
   { keys, sender }: Pick<WebhooksOptions, 'keys' | 'sender'>,
   claim: Claim,
@@ -143,7 +146,7 @@ export async function sendClaim(
   return send({ ...claim, secrets }, sender, stop);
 }
 
-/** Seconds until a claim with an unreadable secret is leased again. Another process may have the key. */
+/** Seconds until a claim with an unreadable secret is leased again. Another process can have the key. */
 const UNREADABLE = 30;
 const GONE = 410;
 /** Statuses with which the header Retry-After counts. */
@@ -163,7 +166,7 @@ export function settlementOf(claim: Claim, outcome: Outcome | undefined, schedul
   return { ...givenBack(claim), unused: false, delivered, wait, gone, status, error };
 }
 
-/** The settlement of a claim without an attempt. The delivery is due again at once. */
+/** The settlement of a claim (a lease) without an attempt. The delivery is due again at once. */
 function givenBack({ id, endpoint, url, attempt, losses }: Claim): Settlement {
   const none = { delivered: false, gone: false, status: null, error: null };
   return { id, endpoint, url, attempt, losses, ...none, unused: true, wait: 0 };

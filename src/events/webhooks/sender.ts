@@ -56,7 +56,7 @@ export const senderOptions = (allowed: ReadonlySet<string>, baseUrl: string): Se
 });
 
 const DEADLINE = 10_000;
-/** Most bytes of a response that are read. The gateway discards them. */
+/** The largest number of bytes of a response that are read. The gateway discards them. */
 const RESPONSE_MAX = 65_536;
 
 /** Returns the body of a delivery: the receipt in compact JSON, below 1 KB. */
@@ -151,7 +151,7 @@ function exchange(
       resolve(outcome);
       request.destroy();
     };
-    // The listener stays after the outcome, because a destroyed connection may still emit an error.
+    // The listener stays after the outcome, because a destroyed connection can still emit an error.
     request.on('error', (error: NodeJS.ErrnoException) => {
       const kind = TLS.test(error.code ?? '') ? 'tls_failed' : 'connection_failed';
       finish({ error: ended(response ? 'response_broken' : kind), ...(response && { status: statusOf(response) }) });

@@ -84,7 +84,8 @@ function proofOf(client: Client | undefined, digest: Buffer): Proved | undefined
   return { credential: client.id, revision: client.revision, oldSecret: !current };
 }
 
-// The driver builds digests in this way too. Node takes a different time to read a buffer from another kind of memory.
+// A dummy digest, built in the same way as the driver builds digests. Node takes a different time to read a buffer from
+// another kind of memory.
 const NONE = Buffer.from('00'.repeat(32), 'hex');
 const NOBODY: Pick<Client, 'secretDigest' | 'oldSecretDigest'> = { secretDigest: NONE, oldSecretDigest: null };
 

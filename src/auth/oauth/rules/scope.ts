@@ -13,8 +13,8 @@ const scopesOf = (text: string): Scope[] => {
 };
 
 /**
- * Requires that the credential holds every requested scope. If the request names no scope, it requests all these
- * scopes.
+ * Requires that the credential holds every requested scope. A request without `scope` requests all scopes of the
+ * credential.
  */
 export const scope: Rule = (context) => {
   const held = context.the('client').scopes;
