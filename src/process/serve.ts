@@ -184,8 +184,8 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
     replica: store.replica?.current,
     quotaRefusals: () => corridor.quotaRefusals,
   });
-  // The supervisor keeps its answer for a second, so that every worker gives the same answer. Therefore the worker
-  // itself keeps no answer.
+  // The supervisor keeps the metrics of all workers for a second, so that every worker gives the same answer. Therefore
+  // the worker itself keeps no answer.
   const ofProcesses = isWorker() ? sharing(joinGroup(metrics, uncollected(log)), 0) : sharing(metrics.text);
   const ofStore = openStoreGauges(store.db);
   const provider = config.identity && openIdentityProvider(config.identity);

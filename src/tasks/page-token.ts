@@ -14,7 +14,7 @@ export const pageTokenOf = (key: Uint8Array, list: string, { at, id }: TaskPageS
 };
 
 /**
- * Returns the start of a page. Throws `invalid_cursor` unless `pageTokenOf` has made exactly this token for this list.
+ * Returns the page start of a token. Throws `invalid_cursor` unless `pageTokenOf` has made this token for this list.
  */
 export function pageStartOf(key: Uint8Array, list: string, token: string): TaskPageStart {
   const [, at = '', id = ''] =

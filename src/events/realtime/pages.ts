@@ -18,7 +18,7 @@ export interface PagesOptions extends HeadsOptions {
   readonly charge: (authority: Authority) => Promise<number>;
   /** Gives charged units back to the app. */
   readonly refund: (authority: Authority, units: number) => void;
-  /** Loads the current authority, limited to a session's websites. `undefined`: the authority has ended. */
+  /** Loads the current authority for a session's websites. Resolves with `undefined` if the authority has ended. */
   readonly authority: (authority: Authority) => Promise<Authority | undefined>;
 }
 
@@ -208,7 +208,7 @@ export class Pages {
       if (free && pulled.status === 'fulfilled') for (const { reader } of refused) reader.resolve(pulled.value);
     }
     for (const { reader, reason } of refused) reader.reject(reason);
-    // Ends the promises of readers that no longer want the page. For all other readers, this has no effect.
+    // Rejects the promises of readers that no longer want the page. For settled promises, this has no effect.
     for (const { reject } of readers) reject(new Failure('service_unavailable'));
   }
 
