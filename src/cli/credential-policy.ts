@@ -26,11 +26,15 @@ export const policyOptions = (command: Command): Command =>
     .option('--scope <SCOPE>', 'granted scope (repeatable)', scope)
     .option('--scopes <SET>', 'set of scopes: all, or read (every scope that does not write)', scopeSet)
     .option('--data-access <FLAG>', `data-access flag: ${DATA_ACCESS.join(', ')} (repeatable)`, dataAccess)
-    .option('--channel <C>', 'only conversations of this channel (repeatable)', collect)
-    .option('--team <T>', 'only conversations of this team (repeatable)', collect)
-    .option('--subsite <S>', 'only conversations of this subsite (repeatable)', collect)
+    .option('--channel <C>', 'restrict to conversations of this channel, by id or external_id (repeatable)', collect)
+    .option('--team <T>', 'restrict to conversations of this team, by id or external_id (repeatable)', collect)
+    .option('--subsite <S>', 'restrict to conversations of this subsite, by id or external_id (repeatable)', collect)
     .option('--callback <URL>', 'https URL to which the browser returns after consent (repeatable)', callback)
-    .option('--origin <ORIGIN>', 'origin that can open realtime sessions (repeatable)', origin)
+    .option(
+      '--origin <ORIGIN>',
+      'web origin that can open realtime sessions, such as https://app.example (repeatable)',
+      origin,
+    )
     .option(
       '--expires <DURATION>',
       'lifetime from now, such as 15m, 24h or 90d; at most 365d (default of issue: 90d)',

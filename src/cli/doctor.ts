@@ -132,7 +132,7 @@ const CHECKS: readonly Check[] = [
   counting('expired', 'error', 'tasks past their expiry; a running gateway deletes them', expiredTasks),
   counting('deliveries', 'error', 'webhook deliveries that no running gateway has resumed', lapsedDeliveries),
   secrets,
-  counting('tokens', 'error', 'usable tokens of a revoked credential; revoke it again', orphanedTokens),
+  counting('tokens', 'error', 'usable tokens of a revoked credential; revoke the credential again', orphanedTokens),
   counting('oauth_tokens', 'error', 'access tokens whose consent or credential has ended', outlivingTokens),
   counting(
     'people',
@@ -140,7 +140,12 @@ const CHECKS: readonly Check[] = [
     'sessions and consents of people who may not consent; disable these people again',
     unentitledPeople,
   ),
-  counting('refresh', 'error', 'consents with more than one usable refresh token; revoke them', splitFamilies),
+  counting(
+    'refresh',
+    'error',
+    'consents with more than one usable refresh token; revoke these consents',
+    splitFamilies,
+  ),
   counting('websites', 'warning', 'credentials that grant a website that does not exist', missingWebsites),
   counting(
     'authors',
@@ -157,7 +162,7 @@ const CHECKS: readonly Check[] = [
   counting(
     'imports',
     'warning',
-    'interrupted imports, or imports without all receipts; finish them with import --resume',
+    'interrupted imports, or imports without all receipts; finish these imports with import --resume',
     unfinishedImports,
   ),
 ];

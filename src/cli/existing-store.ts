@@ -14,7 +14,7 @@ export function existingStore({ databaseUrl, directUrl, dataDir }: Config): stri
     const folder = resolve(dataDir);
     if (!existsSync(join(folder, 'postgres', 'PG_VERSION'))) {
       throw new Refused(
-        `There is no store in ${folder}. Set GATEWAY_DATA_DIR to its folder, or DATABASE_URL to its server.`,
+        `There is no store in ${folder}. Set GATEWAY_DATA_DIR to the folder of the store, or DATABASE_URL to its server.`,
       );
     }
     return `the embedded store in ${folder}`;

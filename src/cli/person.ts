@@ -188,7 +188,7 @@ function passwordCommand(group: Command, register: Run): void {
 function consentsText(id: string, active: number, ended: number | undefined): string {
   if (ended !== undefined) return `${ended} ended, ${active} active`;
   if (active === 0) return 'none is active';
-  return `${active} active. List them: \`gateway consent list --person ${id}\`. Revoke one: \`gateway consent revoke CNS\`. End all: this command with --end-consents`;
+  return `${active} active. List them: \`gateway consent list --person ${id}\`. Revoke one: \`gateway consent revoke CNS\`. End all: repeat this command with --end-consents`;
 }
 
 function present<T>(record: T | undefined): T {

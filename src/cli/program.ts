@@ -89,7 +89,7 @@ export async function run(argv: readonly string[], wired: Wired): Promise<number
  */
 function unexpected(error: unknown): string {
   if (error instanceof StoreUnreachable)
-    return 'The connection to the store was lost. What was committed is kept. Try again.';
+    return 'The connection to the store was lost. Committed changes are kept. Try again.';
   const name = error instanceof Error ? error.name : 'error';
   const frames = error instanceof Error ? error.stack?.split('\n').filter((line) => line.startsWith('    at ')) : [];
   const code = sqlState(error);

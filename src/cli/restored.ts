@@ -14,7 +14,9 @@ import { Refused } from './output.ts';
 export function restoredCommand(program: Command, register: Run): void {
   const command = program
     .command('restored')
-    .description('after a backup was restored: end cursors of the lost time, consents and sign-ins, and report a gap')
+    .description(
+      'run this after restoring a backup: end consents, sign-ins and cursors of the lost time, and report a gap',
+    )
     .option(
       '--yes',
       'confirm that the configured store is the restored one (without --yes the command only names the store)',
@@ -24,7 +26,7 @@ export function restoredCommand(program: Command, register: Run): void {
     const storeName = existingStore(config);
     if (yes !== true) {
       throw new Refused(
-        `This ends all cursors, consents and sign-ins of this store: ${storeName}. Use --yes if it is the restored one.`,
+        `This ends all cursors, consents and sign-ins of this store: ${storeName}. Use --yes if this store is the restored one.`,
       );
     }
     out.note(`store: ${storeName}`);
