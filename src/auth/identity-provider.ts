@@ -13,9 +13,7 @@ export interface Kept {
 export interface IdentityProvider {
   /** The host name of the provider, to show to people. */
   readonly name: string;
-  /**
-   * Returns the URL for the browser at the provider. Throws `service_unavailable` if the provider cannot be reached.
-   */
+  /** Returns the provider's URL for the browser. Throws `service_unavailable` if the provider cannot be reached. */
   begin(redirectUri: string): Promise<{ url: string; kept: Kept }>;
   /**
    * Returns the identity of the person who came back from the provider. `callback` is the redirect URI with the

@@ -8,7 +8,7 @@ export interface CursorKeys {
   verify(purpose: 'cursor', data: string, signature: { readonly kid: string; readonly mac: Uint8Array }): boolean;
 }
 
-/** The state of a reader: for each website's journal, the position of the last receipt that the reader has taken. */
+/** The state of a reader: for each website's journal, the position up to which the reader has read. */
 export interface CursorState {
   readonly subscription: string;
   readonly revision: number;

@@ -7,7 +7,7 @@ export interface Mergeable {
 
 export interface Scanned<Row extends Mergeable> {
   readonly website: string;
-  /** The position of the last receipt that the reader has taken from the website's journal. */
+  /** The position up to which the reader has read the website's journal. */
   readonly after: number;
   /** The rows after the position `after`, in the order of their positions. */
   readonly rows: readonly Row[];

@@ -42,9 +42,11 @@ export interface Task {
   readonly stateAt: Date;
   /** The task expires 15 minutes after acceptance, or with the sender's token or credential if that ends earlier. */
   readonly expiresAt: Date;
-  /** The reason: a failure code, `artifact_too_large` or `interrupted`. `null` unless the task has failed. */
+  /**
+   * The reason of a failure: a failure code, `artifact_too_large` or `interrupted`. `null` unless the task has failed.
+   */
   readonly failure: string | null;
-  /** The body of a completed task. `undefined`: not requested, or the reader has other grants than the sender. */
+  /** The body of a completed task. `undefined` if not requested, or if reader and sender have different grants. */
   readonly artifact: unknown;
 }
 
