@@ -30,7 +30,7 @@ export class Attachment {
    * waits and the socket stays open. A new socket would skip the same backlog again.
    */
   passing = false;
-  /** Failed attempts in a row to read a page from the store. */
+  /** The number of failed attempts in a row to read a page from the store. */
   failures = 0;
   retryAt: number | undefined;
   unwatch: () => void = () => undefined;

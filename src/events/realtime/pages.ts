@@ -218,7 +218,7 @@ export class Pages {
   }
 
   /**
-   * Runs work that costs one unit when the app has its turn. If the authority is stale, the unit is given back, because
+   * Runs work in the app's turn. The work costs one unit. If the authority is stale, the unit is given back, because
    * the work is repeated under another authority.
    */
   #turn<T>(authority: Authority, wanted: () => boolean, work: () => Promise<T>): Promise<T> {

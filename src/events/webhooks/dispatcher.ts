@@ -107,7 +107,7 @@ export function startWebhooks(options: WebhooksOptions): { stop(): Promise<void>
     }
     if (more) rounds.wake();
     if (asked - purgedAt < PURGE_EVERY) return;
-    // Run at most one purge in a round, because deliveries wait for it.
+    // Run at most one purge in a round, because deliveries wait for the end of the round.
     if ((await purgeDeliveries(db, PURGED)) < PURGED) purgedAt = asked;
   };
   const rounds = new Rounds({ every: EVERY, round, onError });
