@@ -2,7 +2,7 @@
 import { Refused } from './cli/output.ts';
 import { run } from './cli/program.ts';
 
-// Imported only by the commands that need them: the surfaces and their packages take 0.6 s to load.
+// Import the surfaces only in the commands that need them. The surfaces and their packages take 0.6 s to load.
 process.exitCode = await run(process.argv.slice(2), {
   serve: async (context, options) => (await import('./process/serve.ts')).serve(context, options),
   generate: async ({ out }, { check }) => {

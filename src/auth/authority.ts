@@ -8,13 +8,13 @@ import { networkOf } from './network.ts';
 import { digestOf, isBearer } from './tokens.ts';
 
 /**
- * Turns a bearer into an Authority. The cache only saves the first round trip; nothing trusts a cached authority. The
- * statement that reads the data proves it (store/calls/guard.ts). If no statement has proved it, the corridor calls
- * `fresh` before it answers.
+ * Turns a bearer token into an Authority. The cache of authorities only saves the first round trip; no code trusts a
+ * cached authority. The statement that reads the data proves the authority (store/calls/guard.ts). If no statement has
+ * proved it, the corridor calls `fresh` before it answers.
  */
 export interface Authorities {
   /**
-   * Returns the cached authority of a bearer without a proof, or a fresh one with its proof. Throws a 401 if the token is
+   * Returns the cached authority of a bearer token, or a fresh authority with its proof. Throws a 401 if the token is
    * not usable on the resource.
    */
   resolve(
@@ -23,18 +23,18 @@ export interface Authorities {
     from?: string,
   ): Promise<{ authority: Authority; proof?: Proof }>;
   /**
-   * Reads the authority from the store. `from`: address of the caller. While the app is unknown, the statement waits in
-   * the queue of the caller's network.
+   * Reads the authority of a bearer token from the store. `from` is the address of the caller. While the app of the
+   * token is unknown, the statement waits in the queue of the caller's network.
    */
   fresh(bearer: string, resource: Resource, from?: string): Promise<{ authority: Authority; proof: Proof }>;
 }
 
-/** Authorities in each of the two generations of the cache. */
+/** The cache has two generations. Each generation holds at most this many authorities. */
 const REMEMBERED = 10_000;
 
 export function openAuthorities(db: Database): Authorities {
-  // An entry that is unused for a whole generation is dropped. An LRU Map would move a key with each call, and such a
-  // Map keeps its deleted values from being collected young (core/line.ts).
+  // The cache drops an authority that is unused for a whole generation. An LRU cache would move a key of its Map with
+  // each call. V8 collects the deleted values of such a Map late (core/line.ts).
   let remembered = new Map<string, Authority>();
   let before = new Map<string, Authority>();
   const remember = (key: string, authority: Authority): void => {
@@ -77,7 +77,7 @@ export function openAuthorities(db: Database): Authorities {
   };
 }
 
-/** Refuses a token of one interface on another (RFC 8707; OU-03). The binding of a token never changes. */
+/** Refuses a token of one interface on another interface (RFC 8707; OU-03). The interface of a token never changes. */
 function bound(authority: Authority, resource: Resource): Authority {
   if (authority.audience !== null && authority.audience !== resource) {
     throw new Failure('wrong_resource', { credential: authority.credentialId });

@@ -2,31 +2,35 @@ import * as client from 'openid-client';
 import { Failure } from '../core/failures.ts';
 import type { Identity } from './sign-in.ts';
 
-/** Values that the browser keeps for us while the person is at the identity provider. */
+/** Values that the browser keeps for the gateway while the person signs in at the identity provider. */
 export interface Kept {
   readonly state: string;
   readonly nonce: string;
   readonly verifier: string;
 }
 
-/** An OpenID Connect provider, where people of an organization sign in instead of with a password. */
+/** An OpenID Connect provider. People of an organization can sign in at the provider instead of with a password. */
 export interface IdentityProvider {
-  /** Host of the provider, for people to read. */
+  /** The host name of the provider, to show to people. */
   readonly name: string;
-  /** Returns the URL to send the browser to. Throws `service_unavailable` if the provider cannot be reached. */
+  /** Returns the provider's URL for the browser. Throws `service_unavailable` if the provider cannot be reached. */
   begin(redirectUri: string): Promise<{ url: string; kept: Kept }>;
   /**
-   * Returns the identity of the person who came back. `callback` is the redirect URI with the provider's parameters.
-   * Throws NotVouchedFor, or `service_unavailable` if the provider cannot be reached or does not know this gateway.
+   * Returns the identity of the person who came back from the provider. `callback` is the redirect URI with the
+   * provider's parameters. Throws NotVouchedFor if the provider's answer proves no identity. Throws
+   * `service_unavailable` if the provider cannot be reached or does not know this gateway.
    */
   finish(callback: URL, kept: Kept): Promise<Identity>;
 }
 
-/** The provider's answer proves no identity: it is a refusal, for another browser, forged, expired or already used. */
+/**
+ * The provider's answer proves no identity. It is a refusal, belongs to another browser, is forged, expired or already
+ * used.
+ */
 export class NotVouchedFor extends Error {
   override readonly name = 'NotVouchedFor';
 
-  /** `code`: the reason, for the log. */
+  /** `code` is the reason of the failure, for the log. */
   constructor(readonly code: string) {
     super(code);
   }
@@ -38,16 +42,19 @@ export interface IdentitySettings {
   readonly clientSecret: string;
 }
 
-/** Timeout of each request to the provider, in seconds. A person waits for it. */
+/** Timeout of each request to the provider, in seconds. It is short, because a person waits for the answer. */
 const TIMEOUT = 5;
 const RETRY_AFTER = 5;
 
-/** Opens the provider. Requests begin with the first sign-in, and go only to the issuer and the URLs that it names. */
+/**
+ * Opens the provider without a request. The first sign-in makes the first request. Requests go only to the issuer and
+ * to the URLs that the issuer names.
+ */
 export function openIdentityProvider({ issuer, clientId, clientSecret }: IdentitySettings): IdentityProvider {
   let discovered: Promise<client.Configuration> | undefined;
   const configuration = (): Promise<client.Configuration> => {
     discovered ??= discover({ issuer, clientId, clientSecret }).catch((error: unknown) => {
-      discovered = undefined; // try again at the next sign-in
+      discovered = undefined; // the next sign-in tries again
       throw unavailable(error);
     });
     return discovered;
@@ -88,7 +95,8 @@ export function openIdentityProvider({ issuer, clientId, clientSecret }: Identit
           ? await client.fetchUserInfo(config, tokens.access_token, claims.sub)
           : claims;
         return {
-          // `sub` is unique only within its issuer (OpenID Connect Core, section 2), and the issuer setting can change.
+          // A `sub` claim is unique only within its issuer (OpenID Connect Core, section 2). The setting of the issuer
+          // can change, so the subject contains the issuer too.
           subject: `${claims.iss} ${claims.sub}`,
           email: email_verified === true && typeof email === 'string' ? email : undefined,
         };
@@ -101,21 +109,22 @@ export function openIdentityProvider({ issuer, clientId, clientSecret }: Identit
 
 async function discover({ issuer, clientId, clientSecret }: IdentitySettings): Promise<client.Configuration> {
   const url = new URL(issuer);
-  // Without metadata about the method, OpenID Connect Discovery prescribes client_secret_basic.
+  // If the provider's metadata names no authentication method, OpenID Connect Discovery prescribes client_secret_basic.
   const authenticate: client.ClientAuth = (server, ...rest) => {
     const basic = server.token_endpoint_auth_methods_supported?.includes('client_secret_basic') ?? true;
     return (basic ? client.ClientSecretBasic : client.ClientSecretPost)(clientSecret)(server, ...rest);
   };
   return client.discovery(url, clientId, undefined, authenticate, {
     timeout: TIMEOUT,
-    // Check the signature of an ID token although it comes directly from the provider. http: the configuration permits
-    // an http issuer on loopback only.
+    // Check the signature of the ID token, although the token comes directly from the provider. An issuer with http is
+    // on loopback, because the configuration permits no other.
     execute: [client.enableNonRepudiationChecks, ...(url.protocol === 'http:' ? [client.allowInsecureRequests] : [])],
   });
 }
 
 /**
- * The kind of an error. Only it may reach a log, because the library's errors hold answers of the provider with claims.
+ * Returns the kind of an error. Only the kind may reach a log, because library errors contain claims of the provider's
+ * answers.
  */
 const reasonOf = (error: unknown): string => {
   if (!(error instanceof Error)) return 'unknown';
@@ -132,7 +141,8 @@ function refused(error: unknown): Error {
   if (error instanceof NotVouchedFor) return error;
   const denied = error instanceof client.AuthorizationResponseError;
   const spent = error instanceof client.ResponseBodyError && error.error === 'invalid_grant';
-  // The provider did not answer, a proxy answered with a page of its own, or the provider does not know this client.
+  // The provider is unavailable in three cases: no answer, the answer of a proxy, or a provider that does not know this
+  // gateway.
   const failed = !(error instanceof client.ClientError) || FAILED.test(reasonOf(error));
   return failed && !denied && !spent
     ? unavailable(error)

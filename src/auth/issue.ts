@@ -19,11 +19,11 @@ export interface Issued {
   readonly token: string;
 }
 
-/** A new public id: `<prefix>_` and 128 random bits in hexadecimal. */
+/** Makes a new public id: the prefix, `_` and 128 random bits in hexadecimal. */
 export const newId = (prefix: 'app' | 'ins' | 'crd' | 'prs' | 'cns' | 'whk'): string =>
   `${prefix}_${randomBytes(16).toString('hex')}`;
 
-/** Issues a credential. `undefined`: the installation does not exist. */
+/** Issues a credential. Returns `undefined` if the installation does not exist. */
 export async function issueCredential(
   db: Database,
   request: { installation: string; environment: Environment; policy: Policy },
@@ -34,8 +34,8 @@ export async function issueCredential(
 }
 
 /**
- * Issues a new secret and token. The old ones work for `overlap` more seconds. `undefined`: the credential is not
- * active.
+ * Issues a new secret and a new token for a credential. The old secret and token work for `overlap` more seconds.
+ * Returns `undefined` if the credential is not active.
  */
 export async function rotateCredential(db: Database, id: string, overlap: number): Promise<Issued | undefined> {
   return atRevision(db, id, async (current) => {
@@ -46,7 +46,7 @@ export async function rotateCredential(db: Database, id: string, overlap: number
   });
 }
 
-/** Ends a credential, its secret and its tokens at once. `undefined`: the credential does not exist. */
+/** Ends a credential, its secret and its tokens at once. Returns `undefined` if the credential does not exist. */
 export async function revokeCredential(db: Database, id: string): Promise<CredentialRecord | undefined> {
   return atRevision(db, id, async (current) => {
     const outcome = await endCredential(db, current);
@@ -56,7 +56,9 @@ export async function revokeCredential(db: Database, id: string): Promise<Creden
 
 const ATTEMPTS = 20;
 
-/** Runs a change on the current credential. Runs it again if another writer changed the credential in between. */
+/**
+ * Runs a change on the current credential. Runs the change again if another writer changed the credential meanwhile.
+ */
 async function atRevision<T>(
   db: Database,
   id: string,

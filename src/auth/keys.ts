@@ -1,22 +1,27 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 
-/** One of the operator's keys: 32 bytes and a name. Each signature and sealed text carries the name. */
+/**
+ * One of the operator's keys: 32 bytes and a name. Each signature and each sealed text contains the name of its key.
+ */
 export interface Key {
   readonly kid: string;
   readonly secret: Uint8Array;
 }
 
-/** Purpose of a derived key (RFC 5869). A signature or sealed text of one purpose is invalid for another. */
+/** The purpose of a derived key (RFC 5869). A signature or sealed text of one purpose is invalid for all others. */
 export type Purpose = 'cursor' | 'webhook secret';
 
 /**
- * The operator's keys (GATEWAY_KEYS). The first key signs and seals; all keys verify and open. The operator can
- * therefore replace a key while signatures and sealed texts of the old key are still in use.
+ * The operator's keys (GATEWAY_KEYS). The first key signs and seals. All keys verify and open. So the operator can
+ * replace a key while signatures and sealed texts of the old key are still in use.
  */
 export class Keyring {
   readonly #first: Key;
   readonly #keys: ReadonlyMap<string, Key>;
-  /** Derived keys by kid and purpose. They are cached because deriving takes longer than a MAC. */
+  /**
+   * Derived keys by the name of the operator's key and the purpose. They are cached, because deriving a key takes
+   * longer than computing a MAC.
+   */
   readonly #derived = new Map<string, Uint8Array>();
 
   constructor(keys: readonly Key[]) {
@@ -26,17 +31,17 @@ export class Keyring {
     this.#keys = new Map(keys.map((key) => [key.kid, key]));
   }
 
-  /** Name of the key that signs. */
+  /** The name of the key that signs. */
   get kid(): string {
     return this.#first.kid;
   }
 
-  /** Returns the HMAC-SHA256 of the first key, and the name of that key. */
+  /** Computes the HMAC-SHA256 of the data with the first key. Returns the MAC and the name of the key. */
   sign(purpose: Purpose, data: string): { kid: string; mac: Buffer } {
     return { kid: this.#first.kid, mac: mac(this.#for(this.#first, purpose), data) };
   }
 
-  /** Whether the key of that name made the MAC. For a known key, the comparison takes constant time. */
+  /** True when the named key has made this MAC. If the key is known, the comparison takes constant time. */
   verify(purpose: Purpose, data: string, signature: { kid: string; mac: Uint8Array }): boolean {
     const key = this.#keys.get(signature.kid);
     if (!key) return false;
@@ -44,7 +49,10 @@ export class Keyring {
     return expected.length === signature.mac.length && timingSafeEqual(expected, signature.mac);
   }
 
-  /** Encrypts with AES-256-GCM and the first key: `kid~iv~tag~ciphertext`. All parts except the name are base64url. */
+  /**
+   * Encrypts a text with AES-256-GCM and the first key. The result is `kid~iv~tag~ciphertext`, and `kid` is the name of
+   * the key. All other parts are in base64url.
+   */
   seal(purpose: Purpose, plain: string): string {
     const iv = randomBytes(12);
     const cipher = createCipheriv('aes-256-gcm', this.#for(this.#first, purpose), iv);
@@ -54,7 +62,7 @@ export class Keyring {
     );
   }
 
-  /** Decrypts a sealed text. `undefined`: none of the keys opens it. */
+  /** Decrypts a sealed text. Returns `undefined` if none of the keys opens the text. */
   open(purpose: Purpose, sealed: string): string | undefined {
     const [kid = '', ...parts] = sealed.split(SEPARATOR);
     const key = this.#keys.get(kid);
@@ -80,7 +88,7 @@ export class Keyring {
   }
 }
 
-/** Key names may contain dots and dashes, so neither can be the separator. */
+/** The separator in sealed texts. A key name can contain dots and dashes, so neither can separate. */
 const SEPARATOR = '~';
 
 const mac = (key: Uint8Array, data: string): Buffer => createHmac('sha256', key).update(data).digest();
@@ -88,7 +96,8 @@ const mac = (key: Uint8Array, data: string): Buffer => createHmac('sha256', key)
 const LIST = /^[\w.-]+:[A-Za-z0-9+/]{43}=(,[\w.-]+:[A-Za-z0-9+/]{43}=)*$/;
 
 /**
- * Parses `kid:BASE64` of 32 bytes. Commas separate several keys; names are unique. `undefined`: the text is malformed.
+ * Parses a list of keys in the form `kid:BASE64`, separated by commas. Each key has 32 bytes and a unique name. Returns
+ * `undefined` if the text is malformed.
  */
 export function parseKeys(text: string): Key[] | undefined {
   if (!LIST.test(text)) return undefined;

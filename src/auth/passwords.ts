@@ -3,9 +3,9 @@ import { Failure } from '../core/failures.ts';
 import { QueueFull, WorkQueue } from './work-queue.ts';
 
 /**
- * Passwords of people are hashed by scrypt with 32 MiB and a parallelism of 3, a strength that OWASP recommends. The
- * hash is stored as a PHC string, which names its parameters. A password must only be long enough (NIST SP 800-63B,
- * 3.1.1).
+ * The gateway hashes passwords of people by scrypt with 32 MiB and a parallelism of 3. OWASP recommends this strength.
+ * The store keeps the hash as a PHC string, which names the parameters of scrypt. Only the length of a password is
+ * checked (NIST SP 800-63B, section 3.1.1).
  */
 const PASSWORD_MIN = 12;
 const PASSWORD_MAX = 256;
@@ -14,11 +14,14 @@ const COST = { ln: 15, r: 8, p: 3 } as const;
 const SALT = 16;
 const HASH = 32;
 
-/** Hashes at the same time. One takes 0.3 s of a core and 32 MiB, and other requests need the rest of the machine. */
+/**
+ * The largest number of hashes that run at the same time. One hash takes 0.3 s of a core and 32 MiB. Other requests
+ * need the rest of the machine.
+ */
 const AT_ONCE = 2;
 /**
- * Hashes that wait, which takes 3 s at most. When the queue is full, the newcomer or a waiter of the busiest source is
- * refused.
+ * The largest number of hashes that wait. A hash waits for 3 s at most. When the queue is full, it refuses the new hash
+ * or a waiting hash of the busiest source.
  */
 const WAITING = 16;
 const RETRY_AFTER = 3;
@@ -32,17 +35,18 @@ interface Parts {
 }
 
 const queue = new WorkQueue({ atOnce: AT_ONCE, waiting: WAITING });
-/** Source of hashes at the command line, which runs in its own process. */
+/** The source of hashes at the command line. The command line runs in its own process. */
 const OPERATOR = '';
 
-/** Whether the text is acceptable as a password: 12 to 256 characters after normalization. */
+/** True when the text is acceptable as a password: 12 to 256 characters after normalization. */
 export function isPassword(password: string): boolean {
   const length = [...password.normalize('NFKC')].length;
   return length >= PASSWORD_MIN && length <= PASSWORD_MAX && password.isWellFormed();
 }
 
 /**
- * Returns the PHC string to store: `$scrypt$ln=15,r=8,p=3$salt$hash`. Throws `service_unavailable` if too many wait.
+ * Returns the PHC string to store: `$scrypt$ln=15,r=8,p=3$salt$hash`. Throws `service_unavailable` if too many hashes
+ * wait.
  */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT);
@@ -50,12 +54,12 @@ export async function hashPassword(password: string): Promise<string> {
   return `$scrypt$ln=${COST.ln},r=${COST.r},p=${COST.p}$${b64(salt)}$${b64(hash)}`;
 }
 
-/** Compared with the password of a person who has none. The refusal takes as long as every other one. */
+/** A dummy hash for a person without a password, so that the refusal takes as long as every other refusal. */
 const DUMMY: Parts = { ...COST, salt: Buffer.alloc(SALT, 'nobody'), hash: Buffer.alloc(HASH, 'nobody') };
 
 /**
- * Whether the password matches the PHC string. With null the result is false, after the same work. Sources take turns.
- * Throws `service_unavailable` if too many wait.
+ * True when the password matches the PHC string. With null, the result is false after the same amount of work. Sources
+ * take turns. Throws `service_unavailable` if too many hashes wait.
  */
 export async function verifyPassword(password: string, phc: string | null, source = OPERATOR): Promise<boolean> {
   const stored = phc === null ? undefined : parse(phc);
@@ -83,7 +87,7 @@ const b64 = (bytes: Buffer): string => bytes.toString('base64').replace(/=+$/, '
 
 function derive(password: string, { ln, r, p, salt }: Omit<Parts, 'hash'>, source: string): Promise<Buffer> {
   const N = 2 ** ln;
-  // The default maxmem of node:crypto equals the working memory of this cost, and leaves nothing for its overhead.
+  // By default, node:crypto permits scrypt only the working memory of this cost, and nothing for its overhead.
   const options = { N, r, p, maxmem: 2 * 128 * N * r };
   const work = (): Promise<Buffer> =>
     new Promise((resolve, reject) => {

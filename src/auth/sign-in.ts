@@ -14,26 +14,27 @@ import { networkOf } from './network.ts';
 import { verifyPassword } from './passwords.ts';
 import { digestOf, newSecret } from './tokens.ts';
 
-/** Lifetime of a session in seconds: enough time to read a consent page, and then another one. */
+/** The lifetime of a session in seconds. It is enough time to read one consent page and then another one. */
 export const SESSION_SECONDS = 3600;
 
 /**
- * Failed attempts that one network may make in 15 minutes: for one account, and in total. Failures of one network do
- * not affect another. Over all networks an account has 50 failures; networks where the person has signed in before do
- * not count (0008_sign_in.sql).
+ * Limits for failed attempts of one network within 15 minutes: `perAccount` for one account, `perSource` in total.
+ * Failures of one network do not affect another network. Over all networks, an account may have 50 failures. Failures
+ * of networks where the person has signed in before do not count (0008_sign_in.sql).
  */
 const LIMITS: SignInLimits = { window: 900, perAccount: 5, perSource: 20 };
 
-/** `session` is the secret of the session; `person` is the id of its person. */
+/** `session` is the secret of the new session. `person` is the id of the signed-in person. */
 export type SignedIn =
   | { readonly session: string; readonly person: string }
   | { readonly refused: 'credentials' }
   | { readonly refused: 'throttled'; readonly retryAfter: number };
 
 /**
- * Signs a person in by e-mail address and password. An unknown address, a wrong password, a disabled person, and a
- * person who may not consent get the same answer after the same work. Throws `service_unavailable` if too many
- * passwords wait to be checked; such an attempt does not count as a failure.
+ * Signs a person in by e-mail address and password. Every refusal has the same answer and needs the same work. Reasons
+ * are an unknown address, a wrong password, a disabled person, or a person who may not consent.
+ *
+ * Throws `service_unavailable` if too many passwords wait to be checked. Such an attempt does not count as a failure.
  */
 export async function signIn(
   db: Database,
@@ -52,9 +53,9 @@ export async function signIn(
   return session;
 }
 
-/** Removes an attempt that failed through no fault of the person, and rethrows the error. */
+/** Removes a sign-in attempt that failed through no fault of the person. Then throws the error again. */
 async function withdraw(db: Database, recorded: Attempt, error: unknown): Promise<never> {
-  // If the store itself fails, the attempt cannot be removed and counts for 15 minutes.
+  // If the store itself fails, the attempt cannot be removed. The attempt then counts for 15 minutes.
   await forgetAttempt(db, recorded).catch(() => undefined);
   throw error;
 }
@@ -70,15 +71,17 @@ async function checkPassword(
   return openSession(db, person.id, stored);
 }
 
-/** A person at the identity provider. `email` is present only if the provider has verified it. */
+/**
+ * A person whom the identity provider has identified. `email` is present only if the provider has verified the address.
+ */
 export interface Identity {
   readonly subject: string;
   readonly email: string | undefined;
 }
 
 /**
- * Signs in the person whom the identity provider has identified: the person bound to the subject, otherwise the person
- * with the verified e-mail address. The latter is then bound to the subject.
+ * Signs in the person whom the identity provider has identified. First looks for the person who is bound to the
+ * subject. Otherwise looks for the person with the verified e-mail address, and binds that person to the subject.
  */
 export async function signInWith(
   db: Database,
@@ -92,7 +95,7 @@ export async function signInWith(
 }
 
 /**
- * Ends a session and returns the id of its person. `undefined`: the session is malformed or unknown, which is no error.
+ * Ends a session and returns the id of its person. Returns `undefined` if the session is unknown, which is no error.
  */
 export const signOut = (db: Database, session: string): Promise<string | undefined> =>
   endSession(db, digestOf(session));
@@ -114,7 +117,8 @@ async function openSession(db: Database, person: string, password?: string): Pro
 const EMAIL_MAX = 320;
 
 /**
- * Normalizes an e-mail address as the store keeps it. Returns '', which no person has, if the text is not an address.
+ * Normalizes an e-mail address to the form in which the store keeps it. Returns an empty string if the text is not an
+ * e-mail address. No person has an empty address.
  */
 export function emailOf(given: string): string {
   const email = given.trim().normalize('NFC').toLowerCase();

@@ -2,7 +2,7 @@ import { networkOf } from './network.ts';
 
 export interface Rate {
   readonly perMinute: number;
-  /** Units that may be used at once. */
+  /** The largest number of units that can be used at once. */
   readonly burst: number;
 }
 
@@ -17,7 +17,7 @@ export class Bucket {
     this.#left = rate.burst;
   }
 
-  /** Seconds until a unit is available; 0: one is available now. */
+  /** Seconds until the next unit is available. 0 means that a unit is available now. */
   wait(): number {
     const left = this.#refill();
     return left >= 1 ? 0 : Math.max(1, Math.ceil(((1 - left) * 60) / this.#rate.perMinute));
@@ -40,8 +40,9 @@ export class Bucket {
 }
 
 /**
- * Limits failed attempts by network, or by a name that the store has confirmed; never by a name that a caller can
- * invent. It lives in the memory of this replica, because it only limits work: secrets of 256 bits need no lockout.
+ * Limits failed attempts by network, or by a name that the store has confirmed. It never limits by a name that a caller
+ * can invent. The counts are in the memory of this replica. That is enough, because the counts only limit work. Secrets
+ * of 256 bits need no lockout.
  */
 export class Throttle {
   readonly #rate: Rate;
@@ -51,7 +52,7 @@ export class Throttle {
     this.#rate = rate;
   }
 
-  /** Seconds until the next attempt is allowed; 0: now. */
+  /** Seconds until the next attempt is allowed. 0 means that an attempt is allowed now. */
   wait(source: string): number {
     return this.#buckets.get(networkOf(source))?.wait() ?? 0;
   }
@@ -66,7 +67,7 @@ export class Throttle {
     if (this.#buckets.size > SOURCES) this.#buckets.delete(this.#buckets.keys().next().value ?? '');
   }
 
-  /** Takes back a failure that was counted before the outcome was known. */
+  /** Takes back a failure that was counted before the outcome of the attempt was known. */
   succeeded(source: string): void {
     this.#buckets.get(networkOf(source))?.giveBack();
   }

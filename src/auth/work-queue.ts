@@ -1,4 +1,4 @@
-/** The queue is full, or the work gave up its slot to a source with fewer waiters. */
+/** The queue is full, or the work had to leave the queue for a source with fewer waiters. */
 export class QueueFull extends Error {
   override readonly name = 'QueueFull';
 }
@@ -9,14 +9,14 @@ interface Waiter {
 }
 
 /**
- * Runs a limited amount of work at once, with a queue of limited length. Sources take turns. When the queue is full,
- * the source with the most waiters gives up its last one to a source with fewer. So no source can fill the queue for
- * others.
+ * Runs a limited amount of work at once, with a queue of limited length. Sources of work take turns. When the queue is
+ * full, the source with the most waiters loses its last waiter to a source with fewer waiters. So no source can fill
+ * the queue and block the others.
  */
 export class WorkQueue {
   readonly #atOnce: number;
   readonly #capacity: number;
-  /** Waiters by source. The first source is the next. */
+  /** Waiting work by source. The first source in the Map has the next turn. */
   readonly #lines = new Map<string, Waiter[]>();
   #waiting = 0;
   #running = 0;
@@ -26,14 +26,14 @@ export class WorkQueue {
     this.#capacity = waiting;
   }
 
-  /** Runs the work when it is the source's turn. Rejects with QueueFull. */
+  /** Runs the work when its source has a turn. Rejects with QueueFull if the queue has no room for the work. */
   async run<T>(source: string, work: () => Promise<T>): Promise<T> {
     if (this.#running >= this.#atOnce) await this.#turn(source);
     else this.#running++;
     try {
       return await work();
     } finally {
-      // The next waiter takes over the slot directly, so that no new work can take it first.
+      // The next waiter takes over the slot directly. Otherwise new work could take the slot first.
       if (!this.#next()) this.#running--;
     }
   }
@@ -48,7 +48,10 @@ export class WorkQueue {
     });
   }
 
-  /** Whether a source with more waiters than `held` and the new one has given up its last waiter. */
+  /**
+   * Makes room for a new waiter of a source that already has `held` waiters. The source with the most waiters loses its
+   * last waiter, if it has more than `held` + 1 waiters. Returns false if no source has so many.
+   */
   #madeRoom(held: number): boolean {
     const [source, line] = [...this.#lines].reduce((one, other) => (other[1].length > one[1].length ? other : one));
     if (line.length <= held + 1) return false;

@@ -12,7 +12,7 @@ interface QuotaOptions {
   readonly burst?: number;
 }
 
-/** `gateway app …` */
+/** Registers the commands `gateway app …`, which manage apps, their installations and quotas. */
 export function appCommands(program: Command, register: Run): void {
   const group = program.command('app').description('manage apps, their installations and quotas');
   createCommand(group, register);
@@ -24,10 +24,10 @@ const quotaOptions = (command: Command): Command =>
   command
     .option(
       '--quota-per-minute <N>',
-      'quota in units per minute, shared by all surfaces and replicas (default: 600)',
+      'quota in units per minute, 1 to 1000000, shared by all surfaces and replicas (default of create: 600)',
       whole,
     )
-    .option('--burst <N>', 'quota units that can be spent at once (default: 120)', whole);
+    .option('--burst <N>', 'quota units that can be spent at once, 1 to 1000000 (default of create: 120)', whole);
 
 const quotaOf = ({ quotaPerMinute, burst }: QuotaOptions): { perMinute?: number; burst?: number } => ({
   ...(quotaPerMinute !== undefined && { perMinute: quotaPerMinute }),
@@ -79,7 +79,7 @@ function listCommand(group: Command, register: Run): void {
 
 function updateCommand(group: Command, register: Run): void {
   const command = quotaOptions(
-    group.command('update <APP>').description('change the quota of an app; it takes effect within seconds'),
+    group.command('update <APP>').description('change the quota of an app; the new quota takes effect within seconds'),
   );
   register(command, async ({ out, store }) => {
     const quota = quotaOf(command.opts<QuotaOptions>());

@@ -7,7 +7,7 @@ import { Refused, table } from './output.ts';
 import { belonging, website } from './references.ts';
 import { plain } from './text.ts';
 
-/** `gateway author …`: the operator in whose name a credential writes on a website. */
+/** Registers the commands `gateway author …`. They map the operator in whose name a credential writes on a website. */
 export function authorCommands(program: Command, register: Run): void {
   const group = program
     .command('author')
@@ -36,12 +36,15 @@ function mapCommand(group: Command, register: Run): void {
     const given = command.opts<MapOptions>();
     const { db } = await store();
     const { id, tenant, sites, state } = await credential(db, given.credential);
-    if (state === 'revoked') throw new Refused(`Credential ${id} is revoked.`);
+    if (state === 'revoked') throw new Refused(`Credential ${id} is revoked. Name a credential that is not revoked.`);
     const site = await website(db, given.website, tenant);
-    if (!sites.includes(site.site)) throw new Refused(`Website ${site.id} is not granted to credential ${id}.`);
+    if (!sites.includes(site.site))
+      throw new Refused(
+        `Website ${site.id} is not granted to credential ${id}. Grant the website with credential update.`,
+      );
     const operator = await operatorOn(db, given.operator, site);
     const mapped = await mapAuthor(db, { credential: id, operator: operator.id });
-    if (!mapped) throw new Refused(`Operator ${operator.id} is disabled.`);
+    if (!mapped) throw new Refused(`Operator ${operator.id} is disabled. Name an enabled operator.`);
     out.result(
       { credential_id: id, website_id: site.id, operator_id: operator.id, operator_name: mapped.operator_name },
       `Credential ${id} writes on ${site.id} as ${plain(mapped.operator_name)} (${operator.id}).`,
@@ -56,9 +59,9 @@ async function operatorOn(db: Database, ref: string, site: { tenant: string; sit
 }
 
 function unmapCommand(group: Command, register: Run): void {
-  const command = target(group.command('unmap').description('remove the mapping; safe to repeat')).option(
+  const command = target(group.command('unmap').description('remove the mapped operator; safe to repeat')).option(
     '--operator <OPR>',
-    'remove the mapping only if it names this operator',
+    'remove only this operator, by id or external_id (default: any operator)',
   );
   register(command, async ({ out, store }) => {
     const given = command.opts<Omit<MapOptions, 'operator'> & { operator?: string }>();
@@ -69,7 +72,9 @@ function unmapCommand(group: Command, register: Run): void {
       const operator = await operatorOn(db, given.operator, site);
       const [mapped] = await readAuthors(db, { credential: id, website: site.id });
       if (mapped && mapped.operator_id !== operator.id) {
-        throw new Refused(`Another operator is mapped on ${site.id}: ${mapped.operator_id}.`);
+        throw new Refused(
+          `Another operator is mapped on ${site.id}: ${mapped.operator_id}. Name this operator, or leave out --operator.`,
+        );
       }
     }
     const removed = await unmapAuthor(db, { credential: id, tenant, site: site.site });

@@ -6,7 +6,7 @@ import type { Database } from '../store/driver/postgres.ts';
 import { callback, collect, dataAccess, lifetime, origin, scope, scopeSet } from './options.ts';
 import { belonging, websites } from './references.ts';
 
-/** The options of `credential issue` and `credential update` that define the grants. */
+/** The options of `credential issue` and `credential update` that define the grants of the credential. */
 export interface PolicyOptions {
   readonly website?: string[];
   readonly scope?: Scope[];
@@ -26,18 +26,22 @@ export const policyOptions = (command: Command): Command =>
     .option('--scope <SCOPE>', 'granted scope (repeatable)', scope)
     .option('--scopes <SET>', 'set of scopes: all, or read (every scope that does not write)', scopeSet)
     .option('--data-access <FLAG>', `data-access flag: ${DATA_ACCESS.join(', ')} (repeatable)`, dataAccess)
-    .option('--channel <C>', 'only conversations of this channel (repeatable)', collect)
-    .option('--team <T>', 'only conversations of this team (repeatable)', collect)
-    .option('--subsite <S>', 'only conversations of this subsite (repeatable)', collect)
+    .option('--channel <C>', 'restrict to conversations of this channel, by id or external_id (repeatable)', collect)
+    .option('--team <T>', 'restrict to conversations of this team, by id or external_id (repeatable)', collect)
+    .option('--subsite <S>', 'restrict to conversations of this subsite, by id or external_id (repeatable)', collect)
     .option('--callback <URL>', 'https URL to which the browser returns after consent (repeatable)', callback)
-    .option('--origin <ORIGIN>', 'origin that can open realtime sessions (repeatable)', origin)
+    .option(
+      '--origin <ORIGIN>',
+      'web origin that can open realtime sessions, such as https://app.example (repeatable)',
+      origin,
+    )
     .option(
       '--expires <DURATION>',
       'lifetime from now, such as 15m, 24h or 90d; at most 365d (default of issue: 90d)',
       lifetime,
     );
 
-/** The effect of `--clear`: a restriction becomes unrestricted, a list becomes empty. */
+/** The changes that `--clear` makes. A cleared restriction becomes unrestricted. A cleared list becomes empty. */
 const CLEARED = {
   channel: { channel_ids: null },
   team: { team_ids: null },
@@ -62,11 +66,11 @@ export function cleared(names: readonly Clearable[]): PolicyChanges {
   return changes;
 }
 
-/** The option that is both set and cleared, if there is one. */
+/** Returns the option that the operator both sets and clears. Returns `undefined` if there is none. */
 export const contradiction = (options: PolicyOptions, names: readonly Clearable[]): Clearable | undefined =>
   names.find((name) => (name === 'data-access' ? options.dataAccess : options[name]) !== undefined);
 
-/** Options -> changes. Names become ids of the organization's records; lists are sorted and without duplicates. */
+/** Turns the options into changes of a credential. Names become ids. Lists are sorted and have no duplicates. */
 export async function resolvePolicy(
   db: Database,
   options: PolicyOptions,
@@ -92,7 +96,7 @@ export async function resolvePolicy(
   };
 }
 
-/** The union of `--scopes` and every `--scope`; undefined if neither is given. */
+/** Returns the union of `--scopes` and every `--scope`. Returns undefined if neither option is given. */
 export function scopesOf({ scope: single, scopes }: PolicyOptions): Scope[] | undefined {
   if (!single && !scopes) return undefined;
   const all = new Set<Scope>([...(single ?? []), ...(scopes ?? [])]);

@@ -8,7 +8,9 @@ const websiteIds = ({ tenant, sites }: CredentialRecord): string[] => sites.map(
 
 type Restricted = Pick<CredentialRecord, 'channel_ids' | 'team_ids' | 'subsite_ids'>;
 
-/** The same form as in the API: an absent dimension is unrestricted. */
+/**
+ * Shows restrictions in the same form as the API. An absent dimension (channels, teams or subsites) is unrestricted.
+ */
 export const restrictionsOf = ({ channel_ids, team_ids, subsite_ids }: Restricted): object => ({
   ...(channel_ids && { channel_ids }),
   ...(team_ids && { team_ids }),
@@ -36,13 +38,16 @@ export const credentialDocument = (record: CredentialRecord): object => ({
   updated_at: record.updated_at,
 });
 
-/** For commands that only read. A statement that makes or revokes tokens cannot count the usable ones. */
+/**
+ * The JSON document of commands that only read credentials. A statement that makes or revokes tokens cannot count the
+ * usable tokens.
+ */
 export const storedDocument = (record: CredentialRecord): object => ({
   ...credentialDocument(record),
   usable_tokens: record.usable_tokens,
 });
 
-/** The only document that holds the secret and the token. */
+/** The JSON document of a new secret and token. No other document contains them. */
 export const issuedDocument = ({ credential, secret, token }: Issued): object => ({
   ...credentialDocument(credential),
   secret,

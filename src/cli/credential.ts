@@ -32,7 +32,7 @@ import { DAY, duration } from './options.ts';
 import { Refused } from './output.ts';
 import { app, installation, organization } from './references.ts';
 
-/** `gateway credential …` */
+/** Registers the commands `gateway credential …`. They manage the grants, secrets and tokens of installations. */
 export function credentialCommands(program: Command, register: Run): void {
   const group = program.command('credential').description('manage the grants, secrets and tokens of installations');
   issueCommand(group, register);
@@ -132,7 +132,7 @@ function updateCommand(group: Command, register: Run): void {
     ),
   ).option(
     '--clear <NAME>',
-    'clear channel, team or subsite (unrestricted then), callback, origin or data-access (repeatable)',
+    'list to clear: channel, team or subsite become unrestricted; callback, origin or data-access become empty (repeatable)',
     clearable,
   );
   register(command, async ({ out, store }) => {
@@ -166,7 +166,9 @@ function rotateCommand(group: Command, register: Run): void {
     const { db } = await store();
     const { id, state } = await active(db, command.args[0]);
     if (state === 'expired')
-      throw new Refused(`Credential ${id} has expired. Extend it with credential update --expires, then rotate it.`);
+      throw new Refused(
+        `Credential ${id} has expired. Extend the credential with credential update --expires, then rotate it.`,
+      );
     const issued = await rotateCredential(db, id, overlap);
     if (!issued) throw new Refused(`Credential ${id} has just been revoked or has expired.`);
     out.result(issuedDocument(issued), issuedText(issued));
@@ -188,7 +190,7 @@ function revokeCommand(group: Command, register: Run): void {
   });
 }
 
-/** The credential with this id; throws Refused if there is none. */
+/** Returns the credential with this id. Throws Refused if the credential does not exist. */
 export async function credential(db: Database, id = ''): Promise<CredentialRecord> {
   const [record] = await readCredentials(db, { id });
   if (!record) throw new Refused(`There is no credential ${JSON.stringify(id)}.`);
@@ -198,6 +200,6 @@ export async function credential(db: Database, id = ''): Promise<CredentialRecor
 async function active(db: Database, id: string | undefined): Promise<CredentialRecord> {
   const record = await credential(db, id);
   if (record.state === 'revoked')
-    throw new Refused(`Credential ${record.id} is permanently revoked. Issue another one.`);
+    throw new Refused(`Credential ${record.id} is permanently revoked. Issue another credential.`);
   return record;
 }

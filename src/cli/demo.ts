@@ -28,9 +28,9 @@ export interface Demo {
   readonly app_id: string;
   readonly installation_id: string;
   readonly website_ids: string[];
-  /** Every scope and flag on both websites, with a mapped author on each. */
+  /** A credential with every scope and data-access flag on both websites. An author is mapped on each website. */
   readonly full: DemoCredential;
-  /** Scopes that read, without personal data, restricted to one channel of the first website. */
+  /** A credential that reads one channel of the first website, without personal data. */
   readonly restricted: DemoCredential;
 }
 
@@ -57,7 +57,7 @@ export function demoCommand(program: Command, register: Run): void {
   });
 }
 
-/** Whether the demo can load: the store is empty, or holds only what an interrupted demo load left behind. */
+/** True when the demo can load. The store is empty, or contains only the rest of an interrupted demo load. */
 export async function isEmpty(db: Database): Promise<boolean> {
   const [row] = await db.query<{ empty: boolean }>(sql`
     SELECT NOT EXISTS (SELECT 1 FROM platform.organization WHERE external_id <> ${ORGANIZATION})
@@ -65,7 +65,7 @@ export async function isEmpty(db: Database): Promise<boolean> {
   return row?.empty === true;
 }
 
-/** Loads the demo organization into an empty store, with an app and two credentials. */
+/** Loads the demo organization into an empty store. Also creates an app and two credentials. */
 export async function loadDemo(store: Pick<Store, 'db' | 'slow'>, options: DemoOptions): Promise<Demo> {
   const { db, slow } = store;
   const now = options.now ?? (await clock(db));
@@ -73,7 +73,7 @@ export async function loadDemo(store: Pick<Store, 'db' | 'slow'>, options: DemoO
   return demoAccess(db);
 }
 
-/** Creates the app and the credentials for a demo organization that is already stored. */
+/** Creates the app and the credentials of a demo organization that is already stored. */
 export async function demoAccess(db: Database): Promise<Demo> {
   const owner = await organization(db, ORGANIZATION);
   const sites = await websites(db, [us.website, eu.website], owner.tenant);

@@ -29,7 +29,9 @@ import { table } from './output.ts';
 
 interface Finding {
   readonly check: string;
-  /** error: the store is inconsistent; warning: something does not work as its owner may expect. */
+  /**
+   * `error` means that the store is inconsistent. `warning` means that something might not work as its owner expects.
+   */
   readonly severity: 'error' | 'warning';
   readonly detail: string;
   readonly count: number;
@@ -37,7 +39,10 @@ interface Finding {
 
 type Check = (db: Database) => Promise<Finding[]>;
 
-/** `gateway doctor`: checks the store and changes nothing. The exit code is 1 with an error, 0 with warnings only. */
+/**
+ * Registers `gateway doctor`, which checks the store and changes nothing. The exit code is 1 if there is an error, and
+ * 0 if there are only warnings.
+ */
 export function doctorCommand(program: Command, register: Run): void {
   const command = program
     .command('doctor')
@@ -64,7 +69,7 @@ const findingsTable = (findings: readonly Finding[]): string =>
 
 async function runChecks(db: Database): Promise<Finding[]> {
   const findings: Finding[] = [];
-  // The checks run one at a time, so that they leave the store to its users.
+  // The checks run one at a time, so that users of the store can keep working.
   for (const check of CHECKS) findings.push(...(await check(db)));
   return findings;
 }
@@ -76,7 +81,7 @@ const counting =
     return n === 0 ? [] : [{ check, severity, detail, count: n }];
   };
 
-/** Runs a check for each website. On a large store one statement over all websites exceeds its timeout. */
+/** Runs a check once for each website. On a large store, one statement over all websites would exceed its timeout. */
 const perSite =
   (check: string, detail: string, count: (db: Database, site: Site) => Promise<number>): Check =>
   async (db) => {
@@ -127,7 +132,7 @@ const CHECKS: readonly Check[] = [
   counting('expired', 'error', 'tasks past their expiry; a running gateway deletes them', expiredTasks),
   counting('deliveries', 'error', 'webhook deliveries that no running gateway has resumed', lapsedDeliveries),
   secrets,
-  counting('tokens', 'error', 'usable tokens of a revoked credential; revoke it again', orphanedTokens),
+  counting('tokens', 'error', 'usable tokens of a revoked credential; revoke the credential again', orphanedTokens),
   counting('oauth_tokens', 'error', 'access tokens whose consent or credential has ended', outlivingTokens),
   counting(
     'people',
@@ -135,7 +140,12 @@ const CHECKS: readonly Check[] = [
     'sessions and consents of people who may not consent; disable these people again',
     unentitledPeople,
   ),
-  counting('refresh', 'error', 'consents with more than one usable refresh token; revoke them', splitFamilies),
+  counting(
+    'refresh',
+    'error',
+    'consents with more than one usable refresh token; revoke these consents',
+    splitFamilies,
+  ),
   counting('websites', 'warning', 'credentials that grant a website that does not exist', missingWebsites),
   counting(
     'authors',
@@ -152,7 +162,7 @@ const CHECKS: readonly Check[] = [
   counting(
     'imports',
     'warning',
-    'interrupted imports, or imports without all receipts; finish them with import --resume',
+    'interrupted imports, or imports without all receipts; finish these imports with import --resume',
     unfinishedImports,
   ),
 ];

@@ -5,8 +5,8 @@ import { leadsTo } from '../store/open/server.ts';
 import { Refused } from './output.ts';
 
 /**
- * The name of the configured store, without its password, so that an operator sees which store a command acts on.
- * Throws Refused if there is no store yet, instead of creating an embedded one.
+ * Returns the name of the configured store without its password. The name shows the operator on which store a command
+ * acts. Throws Refused if the store does not exist, so that the command does not create an embedded store.
  */
 export function existingStore({ databaseUrl, directUrl, dataDir }: Config): string {
   const address = directUrl ?? databaseUrl;
@@ -14,7 +14,7 @@ export function existingStore({ databaseUrl, directUrl, dataDir }: Config): stri
     const folder = resolve(dataDir);
     if (!existsSync(join(folder, 'postgres', 'PG_VERSION'))) {
       throw new Refused(
-        `There is no store in ${folder}. Set GATEWAY_DATA_DIR to its folder, or DATABASE_URL to its server.`,
+        `There is no store in ${folder}. Set GATEWAY_DATA_DIR to the folder of the store, or DATABASE_URL to its server.`,
       );
     }
     return `the embedded store in ${folder}`;

@@ -9,9 +9,13 @@ interface FamilyOptions {
   readonly family: Family;
 }
 
-/** `gateway family …`: holds an event family of a website, or reports a gap in its receipts. */
+/**
+ * Registers the commands `gateway family …`. They hold an event family of a website, or report a gap in its receipts.
+ */
 export function familyCommands(program: Command, register: Run): void {
-  const group = program.command('family').description('hold event families of a website, and report gaps in them');
+  const group = program
+    .command('family')
+    .description('hold event families of a website, and report gaps in their receipts');
   pauseCommand(group, register);
   resumeCommand(group, register);
   gapCommand(group, register);
@@ -24,7 +28,7 @@ const target = (command: Command): Command =>
 
 function pauseCommand(group: Command, register: Run): void {
   const command = target(
-    group.command('pause').description('hold a family: its changes are recorded but not delivered; safe to repeat'),
+    group.command('pause').description('hold an event family: changes are recorded but not delivered; safe to repeat'),
   );
   register(command, async ({ out, store }) => {
     const given = command.opts<FamilyOptions>();
@@ -40,7 +44,7 @@ function pauseCommand(group: Command, register: Run): void {
 
 function resumeCommand(group: Command, register: Run): void {
   const command = target(
-    group.command('resume').description('release a held family: what was recorded meanwhile is delivered'),
+    group.command('resume').description('release a held event family: changes recorded meanwhile are delivered'),
   );
   register(command, async ({ out, store }) => {
     const given = command.opts<FamilyOptions>();
@@ -65,7 +69,7 @@ function gapCommand(group: Command, register: Run): void {
     const types = await reportGap(db, site, given.family);
     out.result(
       { website_id: site.id, family: given.family, event_types: types },
-      `Receivers of ${site.id} are told of a gap: ${types.join(', ')}.`,
+      `A gap was reported to the receivers of ${site.id}: ${types.join(', ')}.`,
     );
   });
 }

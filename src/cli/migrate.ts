@@ -1,7 +1,10 @@
 import type { Command } from 'commander';
 import type { Run } from './context.ts';
 
-/** `gateway migrate`: opening the store migrates it. Several processes can run it at the same time. */
+/**
+ * Registers `gateway migrate`. The command only opens the store, because opening the store migrates it. Several
+ * processes can run the command at the same time.
+ */
 export function migrateCommand(program: Command, register: Run): void {
   const command = program.command('migrate').description('migrate the store to the current schema');
   register(command, async ({ out, store }) => {

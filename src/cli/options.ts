@@ -1,10 +1,10 @@
 import { InvalidArgumentError } from 'commander';
 import { DATA_ACCESS, type DataAccess, SCOPES, type Scope, WRITE_SCOPES } from '../core/scopes.ts';
 
-/** Parsers of option values. An InvalidArgumentError is wrong usage (exit code 2). */
+/** The functions of this file parse option values. An InvalidArgumentError means wrong usage (exit code 2). */
 
 export const DAY = 86_400;
-/** Longest lifetime of a credential, in seconds. */
+/** The longest lifetime of a credential, in seconds. */
 const LIFE_MAX = 365 * DAY;
 
 /** Collects the values of a repeatable option in order. */
@@ -12,7 +12,7 @@ export const collect = (value: string, before: readonly string[] | undefined): s
 
 const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: DAY };
 
-/** `30s`, `15m`, `24h`, `90d` -> seconds. */
+/** Converts a duration such as `30s`, `15m`, `24h` or `90d` to seconds. */
 export function duration(value: string): number {
   const [, count = '', unit = ''] = /^(\d{1,9})([smhd])$/.exec(value) ?? [];
   const seconds = Number(count) * (UNITS[unit] ?? Number.NaN);
@@ -29,14 +29,14 @@ export function lifetime(value: string): number {
   return seconds;
 }
 
-/** Adds a scope to those of earlier `--scope` options. */
+/** Adds a scope to the scopes of earlier `--scope` options. */
 export function scope(value: string, before: readonly Scope[] | undefined): Scope[] {
   const found = SCOPES.find((one) => one === value);
   if (!found) throw new InvalidArgumentError(`The scopes are ${SCOPES.join(', ')}.`);
   return [...(before ?? []), found];
 }
 
-/** `all`: every scope. `read`: every scope that does not write. */
+/** Returns the scopes of a set. `all` contains every scope. `read` contains every scope that does not write. */
 export function scopeSet(value: string): readonly Scope[] {
   if (value === 'all') return SCOPES;
   if (value === 'read') return SCOPES.filter((one) => !WRITE_SCOPES.includes(one));
@@ -53,7 +53,7 @@ const CALLBACKS_MAX = 10;
 const ORIGINS_MAX = 50;
 const ADDRESS_MAX = 2000;
 
-/** A redirect URI. Clients must send it character for character, so it may have only one reading. */
+/** Parses a redirect URI. A client must send the URI character for character, so the URI must not be ambiguous. */
 export function callback(value: string, before: readonly string[] | undefined): string[] {
   const url = address(value);
   if (
@@ -67,7 +67,7 @@ export function callback(value: string, before: readonly string[] | undefined): 
   return addedTo(before, value, CALLBACKS_MAX, 'callbacks');
 }
 
-/** An origin in the form in which browsers send it: scheme, host and port only. */
+/** Parses an origin in the form in which browsers send it: scheme, host and port only. */
 export function origin(value: string, before: readonly string[] | undefined): string[] {
   const url = address(value);
   if (!url || !/^https?:$/.test(url.protocol) || url.origin !== value || url.host.includes('*')) {
@@ -87,7 +87,7 @@ function addedTo(before: readonly string[] | undefined, value: string, maximum: 
 
 const WHOLE_MAX = 1_000_000;
 
-/** 1 to 1,000,000. */
+/** Parses a whole number from 1 to 1,000,000. */
 export function whole(value: string): number {
   const n = /^[1-9]\d{0,6}$/.test(value) ? Number(value) : Number.NaN;
   if (!(n <= WHOLE_MAX)) throw new InvalidArgumentError('Expected a whole number from 1 to 1000000.');

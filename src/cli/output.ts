@@ -1,10 +1,10 @@
 /**
- * Conventions of every command. With --json, standard output has exactly one JSON document, and everything else goes to
- * standard error. Exit code 0: done. 1: refused or failed. 2: wrong usage.
+ * Conventions of every command. With --json, standard output has exactly one JSON document. All other text goes to
+ * standard error. Exit code 0 means done. Exit code 1 means refused or failed. Exit code 2 means wrong usage.
  */
 export interface Output {
   readonly json: boolean;
-  /** The command's result: the JSON document, or `text` for people. */
+  /** Writes the result of the command: the JSON document, or `text` for people. */
   result(document: object, text: string): void;
   /** Writes a line to standard error. */
   note(line: string): void;
@@ -22,12 +22,12 @@ export function openOutput(json: boolean): Output {
   };
 }
 
-/** A command cannot be done. The message tells the operator why, without a stack. Exit code 1. */
+/** A command cannot do its work. The message tells the operator why, without a stack. The exit code is 1. */
 export class Refused extends Error {
   override readonly name = 'Refused';
 }
 
-/** An aligned table with a header line. */
+/** Returns an aligned table with a header line. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((cell, i) => Math.max(cell.length, ...rows.map((row) => row[i]?.length ?? 0)));
   return [head, ...rows]

@@ -20,7 +20,7 @@ import { type PasswordSource, pipedPassword, typedPassword } from './password.ts
 import { organization, person } from './references.ts';
 import { facts, plain, time } from './text.ts';
 
-/** `gateway person …`: the people who may sign in to the consent page. */
+/** Registers the commands `gateway person …`. They manage the people who may sign in to the consent page. */
 export function personCommands(program: Command, register: Run): void {
   const group = program
     .command('person')
@@ -58,7 +58,7 @@ function addCommand(group: Command, register: Run): void {
     refuseTwoPasswords(command, given);
     const { db } = await store();
     const { tenant } = await organization(db, given.organization);
-    // Check before the prompt, so that nobody chooses a password in vain.
+    // Check for an existing person before the prompt, so that nobody chooses a password in vain.
     const [existing] = (await readPeople(db, { tenant })).filter((one) => one.email === given.email);
     if (existing) throw new Refused(`The organization already has a person ${plain(given.email)}: ${existing.id}.`);
     const password = (await passwordOf(given)) ?? null;
@@ -71,7 +71,7 @@ function addCommand(group: Command, register: Run): void {
 
 interface PasswordOptions {
   readonly passwordStdin?: boolean;
-  /** False with --no-password. */
+  /** False when --no-password is given. */
   readonly password: boolean;
 }
 
@@ -101,7 +101,10 @@ function listCommand(group: Command, register: Run): void {
   });
 }
 
-/** A command on one person, named by id or e-mail address, within one organization if `--organization` is given. */
+/**
+ * Creates a command on one person, named by id or e-mail address. `--organization` limits the search to one
+ * organization.
+ */
 const named = (group: Command, name: string, description: string): Command =>
   group
     .command(`${name} [PERSON]`)
@@ -178,11 +181,14 @@ function passwordCommand(group: Command, register: Run): void {
   });
 }
 
-/** Consents outlive a password change unless --end-consents is given, because an app never had the password. */
+/**
+ * Describes the consents after a password change. They stay active unless --end-consents is given, because an app never
+ * had the password.
+ */
 function consentsText(id: string, active: number, ended: number | undefined): string {
   if (ended !== undefined) return `${ended} ended, ${active} active`;
   if (active === 0) return 'none is active';
-  return `${active} active. List them: \`gateway consent list --person ${id}\`. Revoke one: \`gateway consent revoke CNS\`. End all: this command with --end-consents`;
+  return `${active} active. List them: \`gateway consent list --person ${id}\`. Revoke one: \`gateway consent revoke CNS\`. End all: repeat this command with --end-consents`;
 }
 
 function present<T>(record: T | undefined): T {

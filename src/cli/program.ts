@@ -19,13 +19,13 @@ import { personCommands } from './person.ts';
 import { restoredCommand } from './restored.ts';
 import { webhookCommands } from './webhook.ts';
 
-/** Commands that need the surfaces. main.ts supplies them, because cli/ may not import surfaces. */
+/** Commands that need the surfaces. main.ts supplies these commands, because cli/ must not import surfaces. */
 export interface Wired {
   serve(context: CommandContext, options: { demo: boolean; workers: number }): Promise<void>;
   generate(context: CommandContext, options: { check: boolean }): Promise<void>;
 }
 
-/** Parses and runs one command line; returns the exit code. */
+/** Parses and runs one command line. Returns the exit code. */
 export async function run(argv: readonly string[], wired: Wired): Promise<number> {
   const program = new Command('gateway')
     .description('Installation Gateway: REST, MCP and A2A access to stored customer-support data.')
@@ -50,11 +50,11 @@ export async function run(argv: readonly string[], wired: Wired): Promise<number
         workers,
         1,
       ),
-    (context, options) => wired.serve(context, options as { demo: boolean; workers: number }), // commander's own parse result
+    (context, options) => wired.serve(context, options as { demo: boolean; workers: number }), // commander has parsed the options
   );
   register(
     program.command('generate', { hidden: true }).option('--check', 'fail if a generated file differs'),
-    (context, options) => wired.generate(context, { check: (options as { check?: boolean }).check === true }), // as above
+    (context, options) => wired.generate(context, { check: (options as { check?: boolean }).check === true }), // commander has parsed the option
   );
   migrateCommand(program, register);
   demoCommand(program, register);
@@ -83,10 +83,13 @@ export async function run(argv: readonly string[], wired: Wired): Promise<number
   }
 }
 
-/** An unexpected error is a defect. Its name and stack help to fix it; its message is left out because it may hold data. */
+/**
+ * Describes an unexpected error, which is a defect. The name and stack help to fix the defect. The message is left out
+ * because it can contain data.
+ */
 function unexpected(error: unknown): string {
   if (error instanceof StoreUnreachable)
-    return 'The connection to the store was lost. What was committed is kept. Try again.';
+    return 'The connection to the store was lost. Committed changes are kept. Try again.';
   const name = error instanceof Error ? error.name : 'error';
   const frames = error instanceof Error ? error.stack?.split('\n').filter((line) => line.startsWith('    at ')) : [];
   const code = sqlState(error);
@@ -101,7 +104,8 @@ async function withContext(out: Output, action: (context: CommandContext) => Pro
     config,
     store: ({ migrates } = {}) => {
       opened ??= openStore({
-        // Commands run long statements and change settings of their connection, so they bypass a pooler.
+        // Commands run long statements and change settings of their connection. So they connect to the server directly,
+        // not through a pooler.
         databaseUrl: config.directUrl ?? config.databaseUrl,
         setting: config.directUrl === undefined ? 'DATABASE_URL' : 'DATABASE_DIRECT_URL',
         dataDir: config.dataDir,

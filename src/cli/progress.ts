@@ -1,13 +1,13 @@
 import { type Options, Presets, SingleBar } from 'cli-progress';
 import type { Progress } from '../sources/import.ts';
 
-/** Progress of long work on standard error: a bar on a terminal, plain lines elsewhere. */
+/** Shows the progress of long work on standard error. A terminal gets a bar. Any other stream gets plain lines. */
 export interface ProgressReport {
   show(progress: Progress): void;
   end(): void;
 }
 
-/** Milliseconds between two plain lines. The end of a phase is always written. */
+/** Milliseconds between two plain lines of progress. The last line of a phase is always written. */
 const QUIET = 5_000;
 
 export const openProgress = (stream: NodeJS.WriteStream = process.stderr): ProgressReport =>

@@ -7,13 +7,16 @@ import { existingStore } from './existing-store.ts';
 import { Refused } from './output.ts';
 
 /**
- * `gateway restored`: run it after a backup was restored. A backup lacks the receipts that clients saw since, so their
- * cursors end and they get a gap. It also lacks the single use of refresh tokens and codes, so consents and sign-ins end.
+ * Registers `gateway restored`, for use after a backup was restored. Clients may have seen receipts that the backup
+ * lacks, so their cursors end and they get a gap. The backup also does not know which refresh tokens and codes were
+ * used, so consents and sign-ins end.
  */
 export function restoredCommand(program: Command, register: Run): void {
   const command = program
     .command('restored')
-    .description('after a backup was restored: end cursors of the lost time, consents and sign-ins, and report a gap')
+    .description(
+      'run this after restoring a backup: end consents, sign-ins and cursors of the lost time, and report a gap',
+    )
     .option(
       '--yes',
       'confirm that the configured store is the restored one (without --yes the command only names the store)',
@@ -23,7 +26,7 @@ export function restoredCommand(program: Command, register: Run): void {
     const storeName = existingStore(config);
     if (yes !== true) {
       throw new Refused(
-        `This ends all cursors, consents and sign-ins of this store: ${storeName}. Use --yes if it is the restored one.`,
+        `This ends all cursors, consents and sign-ins of this store: ${storeName}. Use --yes if this store is the restored one.`,
       );
     }
     out.note(`store: ${storeName}`);

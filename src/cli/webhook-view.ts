@@ -2,7 +2,7 @@ import type { DeliveryRecord, EndpointRecord } from '../store/administration/end
 import { table } from './output.ts';
 import { facts, plain, time } from './text.ts';
 
-/** The URL without its query, which often holds a secret of the receiver (check WH-11). */
+/** Returns the URL without its query, because the query often contains a secret of the receiver (WH-11). */
 function shown(address: string): string {
   const url = new URL(address);
   return url.search === '' ? url.href : `${url.origin}${url.pathname}?…`;

@@ -30,7 +30,7 @@ import { plain } from './text.ts';
 import { testEndpoint } from './webhook-test.ts';
 import { deliveryDocument, deliveryTable, endpointDocument, endpointTable, endpointText } from './webhook-view.ts';
 
-/** `gateway webhook …`: endpoints that get a website's receipts by push. */
+/** Registers the commands `gateway webhook …`. A webhook is an endpoint that gets a website's receipts by push. */
 export function webhookCommands(program: Command, register: Run): void {
   const group = program
     .command('webhook')
@@ -114,7 +114,7 @@ function createCommand(group: Command, register: Run): void {
 }
 
 const notPermitted = (crd: string, web: string): string =>
-  `Credential ${crd} lacks a grant for the receipts of ${web}. It needs the website, website_read, event_read and no restrictions.`;
+  `Credential ${crd} lacks a grant for the receipts of ${web}. The credential needs the website, website_read, event_read and no restrictions.`;
 
 const secretText = (record: EndpointRecord, secret: string): string =>
   `${endpointText(record)}\n\n  secret  ${secret}\n\nThe secret is shown only now. The store keeps it encrypted.`;
@@ -125,7 +125,7 @@ async function usable(db: Database, ref: string): Promise<CredentialRecord> {
   return record;
 }
 
-/** Checks a receiver and returns its URL in canonical form. Every delivery attempt checks it again. */
+/** Checks the URL of a receiver and returns it in canonical form. Every delivery attempt checks the URL again. */
 async function receiver({ out, config }: CommandContext, text: string): Promise<string> {
   const checked = receiverOf(text, config.webhooks.allowed);
   if ('refused' in checked) throw new Refused(checked.refused);
@@ -135,7 +135,7 @@ async function receiver({ out, config }: CommandContext, text: string): Promise<
   } catch (error) {
     if (error instanceof AddressRefused)
       throw new Refused('The host name of the receiver resolves to an address that is not public.');
-    out.note('The host name of the receiver does not resolve now. Deliveries wait until it does.');
+    out.note('The host name of the receiver does not resolve now. Deliveries wait until the name resolves.');
   }
   return url.href;
 }
@@ -169,7 +169,9 @@ function updateCommand(group: Command, register: Run): void {
   const command = endpointOptions(
     group
       .command('update <WHK>')
-      .description('change a webhook; a given list replaces the stored list and applies to deliveries not yet queued')
+      .description(
+        'change a webhook; a given list of event types replaces the stored list for deliveries not yet queued',
+      )
       .option('--credential <CRD>', 'credential under whose grants receipts are delivered')
       .option('--website <WEB>', 'website; queued deliveries of the previous website are dropped')
       .option('--url <URL>', 'https URL of the receiver'),
@@ -203,9 +205,11 @@ function updateCommand(group: Command, register: Run): void {
 function rotateCommand(group: Command, register: Run): void {
   const command = group
     .command('rotate <WHK>')
-    .description('replace the signing secret; the new one is shown only once, and both sign during the overlap')
+    .description(
+      'replace the signing secret; the new secret is shown only once, and both secrets sign during the overlap',
+    )
     .addOption(
-      new Option('--overlap <DURATION>', 'time for which the old secret also signs; 0s ends it at once')
+      new Option('--overlap <DURATION>', 'time for which the old secret also signs; 0s ends the old secret at once')
         .argParser(duration)
         .default(DAY, '24h'),
     );
@@ -219,7 +223,7 @@ function rotateCommand(group: Command, register: Run): void {
     if (!rotated) {
       const { old_secret_until: until } = await endpoint(db, record.id);
       throw new Refused(
-        `The previous secret of ${record.id} still signs until ${until?.toISOString() ?? 'now'}. Rotate after that, or use --overlap 0s, which ends both older secrets at once.`,
+        `The previous secret of ${record.id} still signs until ${until?.toISOString() ?? 'now'}. Rotate after that time, or end both older secrets at once with --overlap 0s.`,
       );
     }
     out.result({ ...endpointDocument(rotated), secret }, secretText(rotated, secret));
@@ -256,7 +260,8 @@ function replayCommand(group: Command, register: Run): void {
     const which = event === undefined ? { since: since ?? new Date(0), until: until ?? null } : { event };
     const { refused, found, queued } = await replayDeliveries(db, id, await openLedgerKey(db)(), which);
     if (refused === 'unknown') throw unknown(id);
-    if (refused === 'disabled') throw new Refused(`Webhook ${id} is disabled.`);
+    if (refused === 'disabled')
+      throw new Refused(`Webhook ${id} is disabled. Enable the webhook with webhook update --enable.`);
     if (refused === 'not_permitted')
       throw new Refused(`The credential of webhook ${id} lost the grant for the website.`);
     if (found === 0 && event !== undefined) {
@@ -270,7 +275,7 @@ function replayCommand(group: Command, register: Run): void {
   });
 }
 
-/** Most log entries that the command shows. */
+/** The largest number of deliveries that the command shows. */
 const SHOWN = 1_000;
 
 function deliveriesCommand(group: Command, register: Run): void {

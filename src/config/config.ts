@@ -14,7 +14,7 @@ import {
   mayBeFolder,
 } from './values.ts';
 
-/** Only this folder reads the environment. Every setting is described here and in docs/configuration.md. */
+/** Only this folder reads the environment. This file and docs/configuration.md describe every setting. */
 const whole = (least: number, most: number) =>
   z
     .string()
@@ -78,7 +78,7 @@ const Environment = z
       if (all[path] !== undefined && all.DATABASE_URL === undefined) context.addIssue({ code: 'custom', path: [path] });
     for (const path of unusableTracing(all)) context.addIssue({ code: 'custom', path: [path] });
     const missing = IDENTITY.filter((name) => all[name] === undefined);
-    // The three settings belong together: all of them are given, or none.
+    // The three OIDC settings belong together. Either all of them are given, or none.
     if (missing.length < IDENTITY.length)
       for (const path of missing) context.addIssue({ code: 'custom', path: [path] });
   });
@@ -93,8 +93,8 @@ const SAMPLERS = [
 ];
 
 /**
- * Returns the names of unusable settings. OpenTelemetry's SDK silently replaces them by its defaults, so the gateway
- * refuses them. Checked only when tracing is on.
+ * Returns the names of unusable tracing settings. OpenTelemetry's SDK silently replaces them by its defaults, so the
+ * gateway refuses them. The settings are checked only when tracing is on.
  */
 function unusableTracing(given: Parameters<typeof collectorOf>[0] & Readonly<Record<string, unknown>>): string[] {
   if (collectorOf(given) === undefined) return [];
@@ -113,7 +113,7 @@ function unusableTracing(given: Parameters<typeof collectorOf>[0] & Readonly<Rec
   ];
 }
 
-/** Pairs in the form of OpenTelemetry's resource SDK: `name=value`, percent-encoded. */
+/** True when the list has the form of OpenTelemetry's resource SDK: `name=value` pairs, percent-encoded. */
 function areAttributes(list: string): boolean {
   try {
     return listOf(list).every((pair) => /^[^=]+=[^=]*$/.test(pair) && decodeURIComponent(pair).length <= 255);
@@ -123,7 +123,7 @@ function areAttributes(list: string): boolean {
   }
 }
 
-/** The expected value of every setting, for the error that refuses a wrong one. */
+/** The expected value of every setting. The error about a wrong value shows it. */
 export const EXPECTED: Readonly<Record<string, string>> = {
   PORT: 'a port number, 0 to 65535',
   HOST: 'an address or host name to listen on',
@@ -167,34 +167,36 @@ export interface Config {
   readonly host: string;
   readonly baseUrl: string;
   readonly databaseUrl: string | undefined;
-  /** The PostgreSQL server itself, when `databaseUrl` names a pooler in transaction mode. */
+  /** The address of the PostgreSQL server itself. It is set when `databaseUrl` names a pooler in transaction mode. */
   readonly directUrl: string | undefined;
-  /** A streaming replica. It answers reads that may lag. */
+  /** The address of a streaming replica. The replica answers reads that can lag. */
   readonly replicaUrl: string | undefined;
   readonly dataDir: string;
-  /** Whether `dataDir` was given. If not, it is the default folder below the current directory. */
+  /**
+   * True when the operator has set `dataDir`. Otherwise `dataDir` is the default folder below the current directory.
+   */
   readonly dataDirGiven: boolean;
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   readonly dbConnections: number;
-  /** `undefined`: the gateway makes a key and keeps it in the data directory. */
+  /** The operator's keys. If `undefined`, the gateway makes a key and keeps it in the data directory. */
   readonly keys: readonly Key[] | undefined;
   /** Proxies whose X-Forwarded-For header is trusted. */
   readonly trustedProxies: readonly string[];
   /** Addresses other than this machine that may read the metrics. */
   readonly metricsAllowed: readonly string[];
-  /** The endpoint for traces and the service name. `undefined`: no tracing. */
+  /** The endpoint for traces and the name of the service. `undefined` means no tracing. */
   readonly tracing: { readonly url: string; readonly service: string } | undefined;
   /**
-   * `allowed`: origins of receivers that may use http or a private address. `schedule`: seconds before each attempt of
-   * a delivery.
+   * `allowed` contains origins of receivers that may use http or a private address. `schedule` contains the seconds
+   * before each attempt of a delivery.
    */
   readonly webhooks: { readonly allowed: ReadonlySet<string>; readonly schedule: readonly number[] };
-  /** The OpenID Connect provider where people sign in. `undefined`: they sign in at the gateway. */
+  /** The OpenID Connect provider where people sign in. If `undefined`, people sign in at the gateway. */
   readonly identity: { readonly issuer: string; readonly clientId: string; readonly clientSecret: string } | undefined;
   readonly logLevel: string;
 }
 
-/** A setting that cannot be used. The message is for the operator. */
+/** A setting has an unusable value. The message is for the operator. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
@@ -253,8 +255,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
 }
 
 /**
- * The endpoint for traces, as OpenTelemetry's OTLP exporter defines it: OTEL_EXPORTER_OTLP_TRACES_ENDPOINT unchanged,
- * or OTEL_EXPORTER_OTLP_ENDPOINT with `/v1/traces` appended.
+ * Returns the endpoint for traces, as OpenTelemetry's OTLP exporter defines it. It is
+ * OTEL_EXPORTER_OTLP_TRACES_ENDPOINT unchanged, or OTEL_EXPORTER_OTLP_ENDPOINT with `/v1/traces` appended.
  */
 function collectorOf(given: {
   readonly OTEL_TRACES_EXPORTER: string;

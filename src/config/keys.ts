@@ -9,8 +9,8 @@ import { type Config, ConfigError } from './config.ts';
 const FILE = 'keys';
 
 /**
- * The keys of GATEWAY_KEYS. Without the setting, the first start makes a key and keeps it in the data directory, mode
- * 0600. Replicas on several machines need the setting, because replicas with different keys refuse each other's
+ * Opens the keys of GATEWAY_KEYS. Without this setting, the first start makes a key and keeps it in the data directory,
+ * with mode 0600. Replicas on several machines need the setting. With different keys, they would refuse each other's
  * cursors.
  */
 export async function openKeys(
@@ -24,17 +24,17 @@ export async function openKeys(
     throw new ConfigError(
       `The file ${FILE} in GATEWAY_DATA_DIR must hold kid:KEY, where KEY is 32 bytes in base64. Restore the file.`,
     );
-  // The embedded store closes its folder itself.
+  // The embedded store closes its folder to other users itself.
   if (told && databaseUrl !== undefined) closeToOthers(dataDir, told);
   return new Keyring(kept);
 }
 
 /**
- * The same for a command. A command seals values that the gateway has to open, so it must use the gateway's keys.
+ * Opens the keys for a command. A command seals values that the gateway has to open, so it must use the gateway's keys.
  *
- * Beside a DATABASE_URL, a command never makes keys: the processes that serve this store would not know them. It uses a
- * kept file only when GATEWAY_DATA_DIR is given. The default folder may hold the file of another gateway, for example
- * of one that was tried in this checkout.
+ * With DATABASE_URL, a command never makes keys, because the processes that serve the store would not know them. The
+ * command uses a key file only when GATEWAY_DATA_DIR is given. The default folder can contain the key file of another
+ * gateway, for example of one that was tried in this checkout.
  */
 export async function openGivenKeys(
   config: Pick<Config, 'keys' | 'dataDir' | 'dataDirGiven' | 'databaseUrl'>,
@@ -48,7 +48,9 @@ export async function openGivenKeys(
   return openKeys(config);
 }
 
-/** Writes the file whole or not at all. When two processes start at once, both use the file of the first. */
+/**
+ * Writes the key file whole or not at all. When two processes start at once, both use the file of the first process.
+ */
 async function made(dataDir: string, path: string): Promise<string> {
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   try {

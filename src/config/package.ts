@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
 
 /**
- * The folder of this package's package.json, as a file: URL. It is the same from src/ (tests) and from dist/src/ (npm
- * start).
+ * The folder that contains this package's package.json, as a file: URL. The folder is the same from src/ (tests) and
+ * from dist/src/ (npm start).
  */
 export const packageRoot: URL = find(new URL('.', import.meta.url));
 

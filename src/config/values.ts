@@ -5,7 +5,10 @@ import proxyAddr from 'proxy-addr';
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
-/** The address is the issuer of tokens (RFC 8414, section 2). It uses https; on this machine http is allowed. */
+/**
+ * True when the text can be the gateway's base URL, which is also the issuer of tokens (RFC 8414, section 2). The URL
+ * uses https. On this machine, http is allowed.
+ */
 export function isBaseUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname, pathname, search, hash, username } = new URL(text);
@@ -13,7 +16,7 @@ export function isBaseUrl(text: string): boolean {
   return safe && pathname === '/' && search === '' && hash === '' && username === '';
 }
 
-/** An IP address, or a host name (RFC 1123, section 2.1). */
+/** True when the text is an IP address or a host name (RFC 1123, section 2.1). */
 export function isHost(text: string): boolean {
   return (
     isIP(text) > 0 || (text.length <= 253 && /^([a-z\d]([a-z\d-]*[a-z\d])?\.)*[a-z\d]([a-z\d-]*[a-z\d])?$/i.test(text))
@@ -21,8 +24,8 @@ export function isHost(text: string): boolean {
 }
 
 /**
- * An address that the driver can read. The driver decodes every part, so the percent-encoding must be valid. A bare
- * `/`, `?` or `#` in a password cuts the address in two: such an address is refused.
+ * True when the driver can read the address of a database. The driver decodes every part, so the percent-encoding must
+ * be valid. A bare `/`, `?` or `#` in a password would cut the address in two, so it is refused.
  */
 export function isDatabase(text: string): boolean {
   if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text)) return false;
@@ -36,18 +39,18 @@ export function isDatabase(text: string): boolean {
   }
 }
 
-/** A folder, or a path below existing folders where nothing exists yet. */
+/** True when the path is a folder, or when nothing exists at the path and a folder can be created there. */
 export function mayBeFolder(path: string): boolean {
   try {
     const there = statSync(path, { throwIfNoEntry: false });
-    // Node 24 also finds nothing below a file, so the parents are checked too.
+    // For a path below a file, statSync of Node 24 also returns undefined. So the parent folders are checked too.
     return there?.isDirectory() ?? mayBeFolder(dirname(resolve(path)));
   } catch {
-    return false; // the path leads through a file, or this user may not look there
+    return false; // the path leads through a file, or this user may not read a folder on the path
   }
 }
 
-/** Addresses, ranges in CIDR notation, or names that proxy-addr knows. */
+/** True when the list contains only addresses, ranges in CIDR notation, or names that proxy-addr knows. */
 export function areProxies(list: string): boolean {
   try {
     proxyAddr.compile(listOf(list));
@@ -60,11 +63,14 @@ export function areProxies(list: string): boolean {
 
 export const listOf = (text: string): string[] => text.split(',').flatMap((one) => one.trim() || []);
 
-/** Scheme, host and port, in the normalized form. Origins are compared as text. */
+/** True when the text is an origin in normalized form: scheme, host and port. Origins are compared as text. */
 export const isOrigin = (text: string): boolean =>
   /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
 
-/** OpenID Connect Discovery, section 2: https, without query and fragment. On this machine http is allowed. */
+/**
+ * True when the text can be an issuer (OpenID Connect Discovery, section 2). An issuer uses https and has no query or
+ * fragment. On this machine, http is allowed.
+ */
 export function isIssuer(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname, username, password } = new URL(text);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The operator's keys, as far as cursors need them (auth/keys.ts, Keyring). */
+/** The part of the operator's keys that cursors need (Keyring in auth/keys.ts). */
 export interface CursorKeys {
   /** The name of the key that signs. */
   readonly kid: string;
@@ -8,17 +8,17 @@ export interface CursorKeys {
   verify(purpose: 'cursor', data: string, signature: { readonly kid: string; readonly mac: Uint8Array }): boolean;
 }
 
-/** The state of a reader: the position up to which it has taken each website's journal. */
+/** The state of a reader: for each website's journal, the position up to which the reader has read. */
 export interface CursorState {
   readonly subscription: string;
   readonly revision: number;
   readonly credential: string;
   readonly environment: 'live' | 'test';
-  /** By website id, for every website of the subscription. */
+  /** The positions by website id, for every website of the subscription. */
   readonly positions: ReadonlyMap<string, number>;
 }
 
-/** Characters. Fifty websites with ids and positions of full length take 5,200. */
+/** The largest length of a cursor in characters. Fifty websites with ids and positions of full length take 5,200. */
 export const CURSOR_MAX = 12_000;
 const VERSION = 1;
 
@@ -33,8 +33,9 @@ const Payload = z.strictObject({
 });
 
 /**
- * base64url(JSON) "." base64url(HMAC-SHA256 of the text before the dot) (CU-01). Positions are not secret: each receipt
- * shows its own. A cursor has no expiry: the retention of the journal limits its use.
+ * Writes a cursor: base64url(JSON) "." base64url(HMAC-SHA256 of the text before the dot) (CU-01). Positions are not
+ * secret, because each receipt shows its own position. A cursor does not expire, but the journal keeps receipts only
+ * for a limited time.
  */
 export function writeCursor(keys: CursorKeys, state: CursorState): string {
   const payload: z.output<typeof Payload> = {
@@ -51,18 +52,18 @@ export function writeCursor(keys: CursorKeys, state: CursorState): string {
 }
 
 /**
- * Reads a cursor that one of our keys has signed. Returns `undefined` for any other text, also for another spelling of
- * the same bytes.
+ * Reads a cursor that one of the gateway's keys has signed. Returns `undefined` for any other text. Another spelling of
+ * the same bytes also counts as another text.
  */
 export function readCursor(keys: CursorKeys, cursor: string): CursorState | undefined {
   if (cursor.length > CURSOR_MAX) return undefined;
   const [text = '', signature = '', ...rest] = cursor.split('.');
   const mac = Buffer.from(signature, 'base64url');
-  // The last base64url character of a MAC has two unused bits, so several spellings give the same bytes. Only one is
-  // accepted.
+  // The last base64url character of a MAC has two unused bits. So several spellings give the same bytes, and only one
+  // of these spellings is accepted.
   if (rest.length > 0 || mac.toString('base64url') !== signature) return undefined;
   const payload = parse(text);
-  // The name of the key must be read before the MAC is checked. No other part is used before.
+  // The check of the MAC needs the name of the key, so read the name first. Everything else is read after the check.
   if (payload === undefined || !keys.verify('cursor', text, { kid: payload.kid, mac })) return undefined;
   const { data } = Payload.safeParse(payload);
   return (

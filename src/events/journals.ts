@@ -3,15 +3,18 @@ import type { Database } from '../store/driver/postgres.ts';
 import { beatFamilies, settleAbandonedImport, trimJournals } from '../store/events/journal.ts';
 import { dropSessions } from '../store/events/realtime.ts';
 
-/** Rows in one statement. The journals wait for its commit, which takes a few hundredths of a second. */
+/**
+ * The largest number of rows in one statement. The journals wait for the statement's commit, which takes a few
+ * hundredths of a second.
+ */
 const RECEIPTS = 1_000;
 const WEBSITES = 200;
 const EVERY = 10_000;
 
 /**
- * Does one round for the journals, on any replica. It appends a heartbeat where a watched family was silent for 5
- * minutes. It appends the receipts that an interrupted import still owes. It removes receipts older than 7 days, and
- * expired realtime sessions.
+ * Runs one round of upkeep for the journals, on any replica. The round appends a heartbeat where a watched event family
+ * was silent for 5 minutes. It appends the receipts that an interrupted import still owes. It removes receipts older
+ * than 7 days and expired realtime sessions.
  *
  * Returns the number of websites that got a heartbeat (`beaten`), of appended receipts (`settled`) and of removed
  * receipts (`trimmed`).
@@ -29,6 +32,6 @@ export async function keepJournals(
   return { trimmed, beaten, settled };
 }
 
-/** Does a round every 10 s. `stop` waits for the running statement. */
+/** Runs a round of upkeep for the journals every 10 s. `stop` waits for the running statement. */
 export const startJournals = (db: Database, onError: (error: unknown) => void): Rounds =>
   new Rounds({ every: EVERY, round: (stop) => keepJournals(db, stop), onError });

@@ -1,4 +1,4 @@
-/** The part of a receipt that merging needs. */
+/** The part of a receipt that `merge` needs. */
 export interface Mergeable {
   readonly position: number;
   readonly eventType: string;
@@ -7,21 +7,24 @@ export interface Mergeable {
 
 export interface Scanned<Row extends Mergeable> {
   readonly website: string;
-  /** The position up to which the reader has taken the website. */
+  /** The position up to which the reader has read the website's journal. */
   readonly after: number;
-  /** Rows behind `after`, by position. */
+  /** The rows after the position `after`, in the order of their positions. */
   readonly rows: readonly Row[];
 }
 
 export interface Merged<Row extends Mergeable> {
   readonly taken: readonly { readonly website: string; readonly row: Row }[];
-  /** The new position of each website: past the rows that were delivered or not wanted, and no further. */
+  /**
+   * The reader's new position in each website's journal: the position of the last row that was delivered or skipped.
+   */
   readonly positions: ReadonlyMap<string, number>;
 }
 
 /**
- * Takes at most `limit` wanted rows of several journals, the oldest first. Rows of one website stay in the order of
- * their positions, whatever their timestamps say. Unwanted rows are skipped, also those behind the last delivered row.
+ * Takes at most `limit` wanted rows from several journals, the oldest rows first. Rows of one website stay in the order
+ * of their positions, even if their timestamps have another order. Unwanted rows are skipped, also after the last
+ * delivered row.
  */
 export function merge<Row extends Mergeable>(
   scanned: readonly Scanned<Row>[],

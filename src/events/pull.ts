@@ -6,23 +6,26 @@ import { type CursorKeys, type CursorState, readCursor, writeCursor } from './cu
 import { merge } from './merge.ts';
 import { receiptOf } from './receipts.ts';
 
-/** The authority and the keys for pages. */
+/** The authority and the keys for reading a page. */
 export interface PullContext {
   readonly access: Access;
   readonly keys: CursorKeys;
-  /** The store's own key, from which event ids are made (store/calls/ledger.ts, ledgerKey). */
+  /** The store's own key, from which event ids are made (ledgerKey in store/calls/ledger.ts). */
   readonly eventKey: () => Promise<Uint8Array>;
 }
 
-/** Seconds. Operators pause and resume a family by hand, so an early retry is useless. */
+/**
+ * Seconds until a client should retry while an event family is paused. Operators pause and resume a family by hand, so
+ * an earlier retry is useless.
+ */
 const PAUSED_RETRY = 30;
 
 const invalid = (): Failure =>
   new Failure('invalid_cursor', { errors: [{ parameter: 'after', code: 'invalid_cursor' }] });
 
 /**
- * Reads one page of receipts behind a cursor, in one guarded statement. The pull operation and the socket both use it.
- * The caller has checked that the authority may pull events at all.
+ * Reads the page of receipts after a cursor, in one guarded statement. The pull operation and the socket both use it.
+ * The caller must have checked that the authority may pull events.
  *
  * Throws `invalid_cursor` when the cursor does not belong to this subscription, credential and environment, or
  * StaleAuthority. Refusals: `not_found`, `subscription_corrupt`, `revision_changed`, `replay_expired`,
@@ -80,11 +83,11 @@ function refusalOf(scan: Scan, state: CursorState): Failure | undefined {
     // receipts that no longer exist.
     if (position < trimmed || position > head) return new Failure('replay_expired');
   }
-  // A paused family withholds the whole page, and the cursor stays valid.
+  // A paused event family withholds the whole page. The cursor stays valid.
   if (scan.paused) return new Failure('event_family_paused', { retryAfter: PAUSED_RETRY });
   for (const { website, rows, head } of scan.websites) {
     const position = positionOf(state, website);
-    // Positions have no gaps. A missing receipt is an error: it must not be skipped silently.
+    // Positions have no gaps. A missing receipt is an error, so it must not be skipped silently.
     const whole = rows.every((row, i) => row.position === position + i + 1);
     if (!whole || (head > position && rows.length === 0)) return new Failure('journal_unavailable', { retryAfter: 1 });
   }

@@ -3,8 +3,9 @@ import type { EventReceipt } from '../core/events.ts';
 import type { JournalRow } from '../store/events/pull.ts';
 
 /**
- * The id of the receipt at a position of a website's journal. Its key is kept in the store and never rotated
- * (store/calls/ledger.ts, ledgerKey). So the id is the same on every replica and after a change of GATEWAY_KEYS.
+ * Returns the id of the receipt at a position of a website's journal. The key of the id is in the store and never
+ * rotated (ledgerKey in store/calls/ledger.ts). So the id is the same on every replica and after a change of
+ * GATEWAY_KEYS.
  */
 export const eventId = (key: Uint8Array, website: string, position: number): string =>
   `evt_${createHmac('sha256', key).update(`${website} ${position}`).digest('hex')}`;

@@ -5,16 +5,16 @@ import type { Metrics, Snapshot } from './metrics.ts';
 import { sharing } from './sharing.ts';
 
 /**
- * The metrics of `serve --workers`. Any worker can be scraped: it asks the supervisor, and the supervisor asks all
- * workers.
+ * The metrics of `serve --workers`. A scrape can ask any worker. The worker asks the supervisor, and the supervisor
+ * asks all workers.
  *
- * Each series has the label `worker`, the worker's slot, which a replacement takes over. Series are not summed: a sum
- * of counters would fall when a worker is replaced, and a rate over it would show a spike.
+ * Each series has the label `worker`, which is the worker's slot. A replacement takes over the slot. Series are not
+ * summed. A sum of counters would fall when a worker is replaced, and its rate would show a spike.
  */
 
 /**
- * Milliseconds. A worker that does not answer in time is left out of one scrape. A scrape without an answer from the
- * supervisor gets 503.
+ * Milliseconds that a scrape waits. A worker that does not answer in time is left out of the scrape. If the supervisor
+ * does not answer in time, the scrape gets 503.
  */
 const WORKER_PATIENCE = 1_000;
 const SCRAPE_PATIENCE = 2_000;
@@ -24,16 +24,19 @@ type Message =
   | { readonly metrics: 'collected'; readonly id: number; readonly values: Snapshot }
   | { readonly metrics: 'scraped'; readonly id: number; readonly text: string };
 
-/** Only these processes write to the channel. Messages of node:cluster itself have no `metrics`. */
+/**
+ * Returns the message if it belongs to the metrics. Messages of node:cluster itself have no `metrics`. Only the
+ * supervisor and its workers write to the channel, so the message has this type.
+ */
 const messageOf = (value: unknown): Message | undefined =>
   typeof value === 'object' && value !== null && 'metrics' in value ? (value as Message) : undefined;
 
-/** Requests that wait for an answer, by number. */
+/** Requests to another process that wait for an answer, by number. */
 class Waiting<T> {
   readonly #resolve = new Map<number, (value: T | undefined) => void>();
   #last = 0;
 
-  /** Resolves with the answer, or with `undefined` after `patience` milliseconds. */
+  /** Sends a request. Resolves with the answer, or with `undefined` after `patience` milliseconds. */
   ask(send: (id: number) => void, patience: number): Promise<T | undefined> {
     const id = ++this.#last;
     return new Promise((resolve) => {
@@ -52,17 +55,16 @@ class Waiting<T> {
   }
 }
 
-/** Receives errors of a collection. Such an error fails one scrape and no process. */
+/** Called with the error of a failed collection. The error fails one scrape and ends no process. */
 type OnError = (error: unknown) => void;
 
 /**
- * Runs in a worker. Answers the supervisor's requests, and returns a function that reads the metrics of the whole
- * group.
+ * Runs in a worker. Answers the supervisor's requests. Returns a function that reads the metrics of the whole group.
  */
 export function joinGroup(metrics: Metrics, onError: OnError): () => Promise<string> {
   const scrapes = new Waiting<string>();
   const send = (message: Message): void => {
-    // Without its supervisor, this process is about to end.
+    // A worker without its supervisor is about to end, so it sends nothing.
     if (process.connected) process.send?.(message, undefined, {}, () => undefined);
   };
   process.on('message', (value) => {
@@ -89,7 +91,7 @@ export function superviseGroup(onError: OnError): (worker: Worker, number: numbe
     registers: [own],
   });
   const workers = new Map<Worker, number>();
-  // A worker that is still starting cannot answer, so it is not asked.
+  // A worker that is still starting cannot answer, so the supervisor does not ask it.
   const listening = new WeakSet<Worker>();
   const collections = new Waiting<Snapshot>();
 
@@ -121,14 +123,14 @@ export function superviseGroup(onError: OnError): (worker: Worker, number: numbe
   };
 }
 
-/** A worker that has ended gets no answer. */
+/** Sends a message to a worker, unless the worker has ended. */
 const send = (worker: Worker, message: Message): void => {
   if (worker.isConnected()) worker.send(message, undefined, () => undefined);
 };
 
 /**
- * Adds the label `worker` to every series; nothing is summed. NaN and infinity become null between processes and would
- * break a scrape, so these values are left out.
+ * Adds the label `worker` to every series, and sums nothing. NaN and infinity would become null between processes and
+ * break the scrape, so they are left out.
  */
 export const labelled = (metrics: Snapshot, worker: string): Snapshot =>
   metrics.map((metric) => ({

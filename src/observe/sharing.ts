@@ -2,9 +2,8 @@
 const KEPT = 1_000;
 
 /**
- * Callers share one answer: those that call while `work` runs, and those that call within a second of its answer. So
- * many scrapes cost as much as one. A failure is not kept: the next caller tries again. `kept`: milliseconds in place
- * of that second.
+ * Lets callers share one answer. They share it when they call while `work` runs, or within `kept` milliseconds after
+ * its answer. So many scrapes cost as much as one. A failure is not kept, so the next caller tries again.
  */
 export function sharing<T>(work: () => Promise<T>, kept = KEPT): () => Promise<T> {
   let last: { readonly answer: Promise<T>; until: number } | undefined;

@@ -17,14 +17,14 @@ import type { CallTrace } from '../core/calls.ts';
 import type { OnStatement } from '../store/driver/watched.ts';
 
 /**
- * OpenTelemetry traces: a server span for each call, and a client span for each read of the store within it. This file
- * loads the SDK, so it is imported only when an endpoint is configured. The SDK reads its other settings itself
+ * OpenTelemetry traces. Each call gets a server span. Each read of the store within the call gets a client span. This
+ * file loads the SDK, so it is imported only when an endpoint is configured. The SDK reads its other settings itself
  * (OTEL_EXPORTER_OTLP_HEADERS, OTEL_TRACES_SAMPLER, OTEL_BSP_…).
  */
 export interface Tracing {
   readonly trace: (traceparent: string | undefined) => CallTrace;
   readonly onStatement: OnStatement;
-  /** Sends the remaining spans, for at most a second. Resolves with false if an export is still running. */
+  /** Sends the remaining spans, for at most a second. Resolves with false if an export is still running then. */
   stop(): Promise<boolean>;
 }
 
@@ -33,16 +33,16 @@ export interface TracingOptions {
   readonly service: string;
   readonly version: string;
   /**
-   * Called when an export has failed, at most once a minute, with the number of lost spans. Spans wait in a bounded
-   * queue; spans beyond it are dropped.
+   * Called with the number of lost spans when an export has failed, at most once a minute. Spans wait in a bounded
+   * queue. Spans beyond its capacity are dropped.
    */
   readonly onError: (lost: number) => void;
   /**
-   * Called when the SDK logs a warning, at most once a minute. Its text is not passed on, because it may hold values of
-   * settings.
+   * Called when the SDK logs a warning, at most once a minute. The text of the warning is not passed on, because it can
+   * contain values of settings.
    */
   readonly onComplaint: () => void;
-  /** Milliseconds for one export. Default: TIMEOUT. */
+  /** The longest time of one export in milliseconds. Default: TIMEOUT. */
   readonly timeout?: number;
 }
 
@@ -72,7 +72,7 @@ export function startTracing(options: TracingOptions): Tracing {
     trace(traceparent) {
       const parent = contextOf(traceparent);
       const context = parent ? trace.setSpanContext(ROOT_CONTEXT, parent) : ROOT_CONTEXT;
-      // `end` sets the name, because the operation is known only then.
+      // The operation is known only at the end, so `end` sets the name of the span.
       const span = tracer.startSpan('call', { kind: SpanKind.SERVER }, context);
       return {
         run: (work) => current.run(span, work),
@@ -108,7 +108,7 @@ export function startTracing(options: TracingOptions): Tracing {
       const late = new Promise<boolean>((resolve) => {
         timer = setTimeout(() => resolve(false), LAST);
       });
-      // A failure was reported already. An export that the SDK retries is still running.
+      // A rejection needs no report, because a failed export was already reported. The SDK can still retry the export.
       const sent = provider.shutdown().then(
         () => true,
         () => false,
@@ -118,10 +118,12 @@ export function startTracing(options: TracingOptions): Tracing {
   };
 }
 
-/** W3C Trace Context, section 3.2: any version except ff. A later version may append more fields. */
+/** The header of W3C Trace Context, section 3.2, in any version except ff. A later version can append more fields. */
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
-/** The caller's span. `undefined` when the header is absent or malformed: the call then starts a new trace. */
+/**
+ * Returns the caller's span. Returns `undefined` for an absent or malformed header. The call then starts a new trace.
+ */
 export function contextOf(traceparent: string | undefined): SpanContext | undefined {
   const [, version, traceId = '', spanId = '', flags = '', more] = TRACEPARENT.exec(traceparent ?? '') ?? [];
   if (version === undefined || (version === '00' && more !== undefined)) return undefined;
@@ -129,7 +131,7 @@ export function contextOf(traceparent: string | undefined): SpanContext | undefi
   return isSpanContextValid(context) ? context : undefined;
 }
 
-/** Runs `work` at most once a minute. */
+/** Returns a function that runs `work` at most once a minute. */
 function seldom(work: () => void): () => void {
   let doneAt = Number.NEGATIVE_INFINITY;
   return () => {
@@ -139,7 +141,7 @@ function seldom(work: () => void): () => void {
   };
 }
 
-/** An exporter that also reports its failures. */
+/** Returns an exporter that also reports its failures. */
 function telling(exporter: OTLPTraceExporter, onError: (lost: number) => void): SpanExporter {
   let lost = 0;
   const tell = seldom(() => {

@@ -7,14 +7,13 @@ import { packageRoot } from '../config/package.ts';
 import { Rounds } from '../core/rounds.ts';
 
 /**
- * `npm run dev`: after each change it compiles and starts `gateway serve` again, with the demo data and a debugger port.
- * `-- --inspect 127.0.0.1:9230` chooses the debugger's address.
- *
- * The compiler's own watch mode is not used, because it missed every change after the first one (22 November 2026).
+ * `npm run dev` compiles after each change and starts `gateway serve` again, with the demo data and a debugger port. It
+ * does not use the compiler's own watch mode, which missed every change after the first one (22 November 2026). The
+ * option `--inspect HOST:PORT` sets the debugger's address.
  */
 
 const WATCHED = ['src', 'tools', 'skills', 'prompts', 'resources', 'llms'];
-/** Milliseconds after a change before the build, because an editor may write several files. */
+/** Milliseconds between a change and the build. An editor can write several files in this time. */
 const QUIET = 150;
 const { values } = parseArgs({ options: { inspect: { type: 'string', default: '127.0.0.1:9229' } } });
 
@@ -36,7 +35,7 @@ const rounds = new Rounds({
   round: async (stop) => {
     // npm puts the project's own tsc on PATH.
     const [code] = await once(run('tsc', ['--build']), 'exit');
-    if (code !== 0) say('it does not compile; the server of before goes on');
+    if (code !== 0) say('it does not compile, so the old server keeps running');
     if (code !== 0 || stop.aborted) return;
     await end();
     server = run(process.execPath, [

@@ -1,8 +1,9 @@
 import pino, { type Logger, type LoggerOptions } from 'pino';
 
 /**
- * Logs one JSON line for each event on standard output. Lines are buffered and written together. When nobody reads the
- * pipe, the buffer grows to 8 MiB and further lines are dropped, so that a blocked log never stops a request.
+ * Opens a log that writes one JSON line for each event to standard output. Lines are buffered and written together.
+ * When nobody reads the pipe, the buffer grows to 8 MiB and further lines are dropped. A blocked log never stops a
+ * request.
  */
 export function openLog(level: string, fd = 1): { log: Logger; flush: () => void } {
   const destination = pino.destination({
@@ -29,8 +30,8 @@ export const logSettings = (level: string): LoggerOptions => ({
   base: null,
   timestamp: pino.stdTimeFunctions.isoTime,
   formatters: { level: (label) => ({ level: label }) },
-  // An error is logged by its name, code and stack frames. Its message is left out, because a message of PostgreSQL may
-  // hold data.
+  // An error is logged by its name, code and stack frames. Its message is left out, because a message of PostgreSQL can
+  // contain data.
   serializers: { err: (error: unknown) => describeError(error) },
 });
 
@@ -43,8 +44,9 @@ function describeError(error: unknown, depth = 0): object | undefined {
 }
 
 /**
- * The stack starts with the message, and a line of the message may look like a frame. So frames are taken only from
- * behind the message. If the stack does not hold the message, no frames are logged.
+ * Returns the frames of an error's stack. The stack starts with the message, and a line of the message can look like a
+ * frame. So frames are taken only from the text after the message. If the stack does not contain the message, no frames
+ * are logged.
  */
 function framesOf({ message, stack = '' }: Error): string[] {
   const at = stack.indexOf(message);

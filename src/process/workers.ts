@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { Refused } from '../cli/output.ts';
 
 /**
- * Milliseconds before a worker that ended by itself is replaced. Without the pause, a worker that always fails would
+ * Milliseconds until a worker that ended by itself is replaced. Without this pause, a worker that always fails would
  * use up the machine.
  */
 const BEFORE_ANOTHER = 1_000;
@@ -13,15 +13,15 @@ const BEFORE_ANOTHER = 1_000;
 export const isWorker = (): boolean => cluster.isWorker;
 
 /**
- * A signal that SIGTERM and SIGINT abort. In a worker, the end of its supervisor aborts it too. A second SIGTERM or
- * SIGINT ends the process at once; a worker ignores a second SIGTERM.
+ * Returns a signal that SIGTERM and SIGINT abort. In a worker, the end of the supervisor aborts the signal too. A
+ * second SIGTERM or SIGINT ends the process at once, but a worker ignores a second SIGTERM.
  */
 export function stopSignal(): AbortSignal {
   const stop = new AbortController();
   const end = (): void => stop.abort();
   process.once('SIGINT', end);
   if (cluster.isWorker) {
-    // A worker receives SIGTERM twice: a service manager signals every process of the group, and the supervisor signals
+    // A worker receives SIGTERM twice. A service manager signals every process of the group, and the supervisor signals
     // its workers.
     process.on('SIGTERM', end);
     process.once('disconnect', end);
@@ -40,22 +40,22 @@ export function leave(): void {
 
 export interface Supervision {
   readonly count: number;
-  /** Variables for all workers, in addition to the environment of this process. */
+  /** Environment variables for all workers, in addition to the environment of this process. */
   readonly env: Readonly<Record<string, string>>;
   readonly stop: AbortSignal;
   readonly log: Logger;
-  /** Called when all workers listen. */
+  /** Called when all workers listen on the port. */
   readonly onReady: () => void;
   /**
-   * Called for each new worker with its slot, a number from 1 to `count`. A replacement gets the slot of the worker
-   * that ended.
+   * Called for each new worker with its slot, a number from 1 to `count`. A replacement gets the slot of the ended
+   * worker.
    */
   readonly onWorker: (worker: Worker, place: number) => void;
 }
 
 /**
- * Runs this command line in `count` processes that share one listening port (node:cluster) and replaces those that end
- * by themselves. Resolves when all have ended after `stop`. Rejects when a worker ends before all of them listen.
+ * Runs this command line in `count` processes that share one listening port (node:cluster). Replaces a worker that ends
+ * by itself. Resolves when all workers have ended after `stop`. Rejects when a worker ends before all workers listen.
  */
 export async function superviseWorkers({ count, env, stop, log, onReady, onWorker }: Supervision): Promise<void> {
   const living = new Set<Worker>();

@@ -1,6 +1,6 @@
 /**
- * Resolves after this many milliseconds, when one of the other promises resolves, or when the signal aborts. No timer
- * is left.
+ * Resolves after this many milliseconds, when one of the other promises resolves, or when the signal aborts. Leaves no
+ * timer behind.
  */
 export async function pauseUpTo(
   milliseconds: number,

@@ -20,7 +20,7 @@ import type { Batches } from './batches.ts';
 import { pauseUpTo } from './pause.ts';
 import { type Held, RUNNING_HERE, roomFor, slotsFor, waitingApps } from './slots.ts';
 
-/** A task that this process accepts. Only this process has its arguments. */
+/** A task that this process accepts. Only this process has the arguments of the task. */
 export interface Work {
   readonly id: string;
   readonly requestId: string;
@@ -28,19 +28,22 @@ export interface Work {
   readonly authority: Authority;
   readonly skill: Skill;
   readonly input: Readonly<Record<string, unknown>>;
-  /** For the writes of the skill. It is the same for the same message. */
+  /** The idempotency key for the writes of the skill. A repeated message has the same key. */
   readonly idempotencyKey: string;
-  /** Whether the task starts together with its acceptance. */
+  /** True when the task starts together with its acceptance. */
   readonly starts: boolean;
 }
 
-/** A call of a task's run, with its outcome. */
+/** A call that a running task has made, with the outcome of the call. */
 export interface RunCall extends Pick<Work, 'id' | 'requestId' | 'authority'> {
   readonly tool: Tool;
   readonly outcome: Outcome;
 }
 
-/** The end of a task that ran here, with its authority. `undefined`: it has ended elsewhere or no longer exists. */
+/**
+ * The end of a task that ran in this process, with its authority. `undefined` means that the task ended elsewhere or no
+ * longer exists.
+ */
 export type Ended = { readonly row: TaskRow; readonly body: unknown; readonly authority: Authority } | undefined;
 
 interface Job extends Work, Held {
@@ -56,32 +59,37 @@ export interface RunnerOptions {
   readonly owner: string;
   readonly onError: (error: unknown) => void;
   readonly onCall?: (call: RunCall) => void;
-  /** Tasks whose arguments stay in memory, up to 64 KiB each. Default: 1,000. One app may have half of them. */
+  /**
+   * The largest number of tasks whose arguments stay in memory, up to 64 KiB each. Default: 1,000. One app can have
+   * half of them.
+   */
   readonly held?: number;
 }
 
 const HELD = 1_000;
 /** The largest artifact, in bytes. */
 const ARTIFACT_BYTES = 131_072;
-/** Milliseconds between attempts to start waiting tasks, or to store an end. */
+/** Milliseconds between two attempts to start waiting tasks, or to store the end of a task. */
 const EVERY = 250;
 const RENEWAL = TASK_LEASE / 4;
-/** Milliseconds that running tasks have when the process stops. */
+/** Milliseconds that running tasks get when the process stops. */
 const GRACE = 3_000;
 
 /**
- * Runs the tasks of one process. p-queue limits the tasks of this process; PostgreSQL counts the running tasks of an
- * installation over all processes. When a task ends in the store (canceled, or ended by another process), its result
- * here is dropped.
+ * Runs the tasks of one process. p-queue limits the running tasks of this process. PostgreSQL counts the running tasks
+ * of an installation over all processes. A canceled task ends in the store, and another process can end a task there.
+ * The runner then drops the result of the task.
  */
 export class Runner {
   readonly #options: RunnerOptions;
   readonly #queue = new PQueue({ concurrency: RUNNING_HERE });
   readonly #jobs = new Map<string, Job>();
   readonly #acceptances = new Set<Promise<unknown>>();
-  /** Acceptances without an answer, with the time until which their statement may still commit. */
+  /**
+   * Acceptances without an answer. The value is the time until which the statement of the acceptance can still commit.
+   */
   readonly #unanswered = new Map<string, number>();
-  /** Jobs whose run has not ended. Dropped jobs count too. */
+  /** Jobs that are still running. Dropped jobs count too. */
   readonly #running: Job[] = [];
   /** Apps in the order in which they last started tasks. */
   #served: string[] = [];
@@ -95,15 +103,15 @@ export class Runner {
     this.#starts = new Rounds({ every: EVERY, round: () => this.#startWaiting(), onError });
   }
 
-  /** Whether one more task of an app fits into memory. */
+  /** True when one more task of an app fits into memory. */
   room = (app: string): boolean => roomFor(app, this.#jobs, this.#options.held ?? HELD);
 
-  /** Free slots of this process for an app. */
+  /** The number of free slots of this process for an app. */
   slots = (app: string): number => slotsFor(app, this.#running, this.#jobs.values());
 
   /**
-   * Registers a task before it is accepted. As soon as its row exists, it may be started together with waiting tasks,
-   * possibly before its acceptance returns.
+   * Registers a task before it is accepted. As soon as its row exists, the task can start together with waiting tasks.
+   * This can happen before its acceptance returns.
    */
   async accept(work: Work, acceptance: () => Promise<Accepted>): Promise<Accepted> {
     let finish: Job['finish'] = () => undefined;
@@ -123,7 +131,8 @@ export class Runner {
       }
       return accepted;
     } catch (error) {
-      // The row may exist although no caller knows of the task. It is withdrawn, so that the message can be sent again.
+      // The row can exist although no caller knows of the task. Withdraw the row, so that the client can send the
+      // message again.
       if (isUnavailable(error)) this.#unanswered.set(job.id, performance.now() + TASK_LEASE);
       throw error;
     } finally {
@@ -132,17 +141,17 @@ export class Runner {
     }
   }
 
-  /** Resolves when a task of this process has ended. `undefined`: the task is not of this process. */
+  /** Resolves when a task of this process has ended. Returns `undefined` if the task is not of this process. */
   ended(id: string): Promise<Ended> | undefined {
     return this.#jobs.get(id)?.ended;
   }
 
-  /** Forgets a task that has ended in the store, and ends the waits for it. */
+  /** Forgets a task that has ended in the store, and ends all waits for the task. */
   drop(id: string): void {
     this.#forget(id, undefined);
   }
 
-  /** Running acceptances and tasks have three seconds. The rest ends as lost. */
+  /** Stops the runner. Running acceptances and tasks get three seconds. All other tasks end as lost. */
   async stop(): Promise<void> {
     const settled = async (): Promise<void> => {
       await Promise.allSettled(this.#acceptances);
@@ -153,7 +162,7 @@ export class Runner {
     await this.#renewals.stop();
     await this.#withdraw().catch(this.#options.onError);
     const left = [...this.#jobs.keys()];
-    // If the store does not answer, another process ends these tasks when their lease has expired.
+    // If the store does not answer, another process ends these tasks after their lease has expired.
     if (left.length > 0) await releaseTasks(this.#options.db, this.#options.owner, left).catch(this.#options.onError);
     for (const id of left) this.drop(id);
   }
@@ -173,7 +182,7 @@ export class Runner {
   /** Starts waiting tasks while slots are free. */
   async #startWaiting(): Promise<void> {
     const waiting = waitingApps(this.#jobs.values());
-    // The app that was served last comes last. Otherwise the first app would take every free slot.
+    // The app that started tasks last comes last. Otherwise the first app would take every free slot.
     this.#served = this.#served.filter((app) => waiting.has(app));
     for (const app of new Set([...waiting.keys()].filter((one) => !this.#served.includes(one)).concat(this.#served))) {
       let started = 0;
@@ -227,7 +236,7 @@ export class Runner {
       resource: 'a2a',
       bearer: job.bearer,
       input,
-      // The units were paid when the task was accepted.
+      // The sender paid the units when the task was accepted.
       cost: 0,
       ...(tool.idempotency === 'required' && { idempotencyKey: job.idempotencyKey }),
     });
@@ -238,7 +247,7 @@ export class Runner {
     return outcome.body;
   }
 
-  /** Stores the end of the task. It tries for as long as the lease can last without renewal. */
+  /** Stores the end of a task. Tries again for as long as the lease can last without renewal. */
   async #end(job: Job, end: RunEnd): Promise<TaskRow | undefined> {
     const until = performance.now() + TASK_LEASE;
     // A dropped task has already ended.
@@ -266,7 +275,7 @@ export class Runner {
     for (const job of held) {
       const state = states.get(job.id);
       if (state === undefined) this.drop(job.id);
-      // The task has started, but the reply was lost.
+      // The task has started, but the reply of the store was lost.
       else if (state === 'working') this.#run(job);
     }
   }

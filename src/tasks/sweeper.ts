@@ -2,12 +2,15 @@ import { Rounds } from '../core/rounds.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { sweepTasks } from '../store/tasks/tasks.ts';
 
-/** Rows in one statement. Its locks are short, and other replicas skip them. */
+/**
+ * The largest number of rows in one statement. The statement holds its locks for a short time, and other replicas skip
+ * locked rows.
+ */
 const BATCH = 500;
-/** Milliseconds between rounds. When its process dies, a task ends within its lease and 5 s (F-12). */
+/** Milliseconds between two rounds. If a process dies, its tasks end within their lease and 5 s (F-12). */
 const EVERY = 2_000;
 
-/** Ends tasks with an expired lease and deletes expired tasks, once. Runs on any replica. Returns both numbers. */
+/** Sweeps once, on any replica. Ends tasks with an expired lease and deletes expired tasks. Returns both counts. */
 export async function sweep(db: Database): Promise<{ interrupted: number; deleted: number }> {
   const all = { interrupted: 0, deleted: 0 };
   for (;;) {
@@ -18,6 +21,6 @@ export async function sweep(db: Database): Promise<{ interrupted: number; delete
   }
 }
 
-/** Does a round every 2 s. `stop` waits for the running round. */
+/** Sweeps every 2 s. `stop` waits for the running sweep. */
 export const startSweeper = (db: Database, onError: (error: unknown) => void): Rounds =>
   new Rounds({ every: EVERY, round: () => sweep(db), onError });

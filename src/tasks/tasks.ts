@@ -30,45 +30,47 @@ export type { RunCall } from './runner.ts';
 
 /** A task as its owner sees it. */
 export interface Task {
-  /** `task_` and 32 hexadecimal digits. */
+  /** The id of the task: `task_` and 32 hexadecimal digits. */
   readonly id: string;
-  /** The client's own id, or one that the gateway made. */
+  /** The context id of the client, or an id that the gateway made. */
   readonly contextId: string;
   readonly skill: string;
-  /** `null` when the task has no website, or when the reading authority does not include the website. */
+  /** The website of the task. `null` when the task has none, or when the reading authority does not include it. */
   readonly websiteId: string | null;
   readonly state: TaskState;
-  /** By PostgreSQL's clock, in milliseconds. */
+  /** The time of the last change of state, to the millisecond, by PostgreSQL's clock. */
   readonly stateAt: Date;
-  /** 15 minutes after acceptance, or the end of the sender's token or credential if that is earlier. */
+  /** The task expires 15 minutes after acceptance, or with the sender's token or credential if that ends earlier. */
   readonly expiresAt: Date;
-  /** A failure code, `artifact_too_large` or `interrupted`. `null` unless the task has failed. */
+  /**
+   * The reason of a failure: a failure code, `artifact_too_large` or `interrupted`. `null` unless the task has failed.
+   */
   readonly failure: string | null;
-  /** The body of a completed task. `undefined`: not requested, or the reader has other grants than the sender. */
+  /** The body of a completed task. `undefined` if not requested, or if reader and sender have different grants. */
   readonly artifact: unknown;
 }
 
 export interface NewTask {
-  /** Made by `newTaskId`. A request that is repeated under another authority keeps its id. */
+  /** The id of the task, made by `newTaskId`. A request that is repeated under another authority keeps this id. */
   readonly id: string;
-  /** The id of the sending request. The calls of the run are logged under it. */
+  /** The id of the sending request. The log of the task's calls shows this id. */
   readonly requestId: string;
   readonly bearer: string;
   readonly caller: Caller;
   readonly messageId: string;
   readonly contextId: string | undefined;
   readonly skill: Skill;
-  /** Parsed by the skill's input schema. */
+  /** The arguments of the task, parsed by the skill's input schema. */
   readonly input: Readonly<Record<string, unknown>>;
-  /** Whether to wait for the end of the task, for at most `patience`. */
+  /** True when the caller waits for the end of the task, for at most `patience`. */
   readonly wait: boolean;
-  /** Ends the wait, not the task. */
+  /** Ends the wait for the task, not the task. */
   readonly signal: AbortSignal;
 }
 
 export interface TaskPage {
   readonly tasks: Task[];
-  /** Empty on the last page. */
+  /** The token of the next page. Empty on the last page. */
   readonly nextPageToken: string;
   readonly totalSize: number;
 }
@@ -79,42 +81,42 @@ export class MessageIdConflict extends Error {
 }
 
 /**
- * The A2A task ledger. The caller keeps the proof of every statement. Methods throw only a Failure,
- * MessageIdConflict, or StaleAuthority when the loaded authority is outdated.
+ * The ledger of A2A tasks. The caller keeps the proof of every statement. Methods throw only a Failure, a
+ * MessageIdConflict, or a StaleAuthority when the loaded authority is outdated.
  */
 export interface Tasks {
   /**
-   * Returns the task of the same message, or accepts a new one, which costs one unit in addition to its admission.
-   * Throws MessageIdConflict. Throws `task_limit` or `quota_exceeded`; both leave the messageId unused.
+   * Returns the task of the same message, or accepts a new task. A new task costs one unit in addition to its
+   * admission. Throws MessageIdConflict, `task_limit` or `quota_exceeded`. The last two leave the messageId unused.
    */
   send(request: NewTask): Promise<Task>;
-  /** The credential's unexpired task. */
+  /** Returns the credential's task with this id, unless the task has expired. */
   get(caller: Caller, id: string): Promise<Task | undefined>;
-  /** The credential's unexpired tasks, the latest state first. Throws `invalid_cursor` for a foreign page token. */
+  /** Lists the credential's unexpired tasks, latest change first. Throws `invalid_cursor` for a foreign page token. */
   list(caller: Caller, query: TaskQuery): Promise<TaskPage>;
-  /** `canceled` is false when the task had ended before. */
+  /** Cancels a task. `canceled` is false when the task had ended before. */
   cancel(caller: Caller, id: string): Promise<{ task: Task; canceled: boolean } | undefined>;
-  /** Accepts nothing more and ends all waits. Running tasks have three seconds; the rest ends as lost. */
+  /** Accepts no more tasks and ends all waits. Running tasks get three seconds. All other tasks end as lost. */
   stop(): Promise<void>;
 }
 
 export interface TasksOptions {
   readonly db: Database;
-  /** The databases for batches. Default: `db`. */
+  /** The database connections for batches. Default: `db`. */
   readonly batches?: BatchesOptions['batches'];
   readonly corridor: Corridor;
   readonly onError: (error: unknown) => void;
-  /** Called for each call of a run. The request that sent the task may have ended by then. */
+  /** Called for each call that a task makes. The request that sent the task may have ended by then. */
   readonly onCall?: (call: RunCall) => void;
   /** Milliseconds that a caller waits for the end of its task. Default: PATIENCE. */
   readonly patience?: number;
-  /** Tasks whose arguments the process keeps in memory. Default: 1,000. One app may have half of them. */
+  /** The largest number of tasks whose arguments stay in memory. Default: 1,000. One app can have half of them. */
   readonly held?: number;
 }
 
-/** Milliseconds. The agent card publishes this value. */
+/** Milliseconds that a caller waits for the end of its task. The agent card publishes this value. */
 export const PATIENCE = 30_000;
-/** Units for the read that a new task makes. */
+/** Quota units for the read that a new task makes. */
 const COST = 1;
 
 export function openTasks(options: TasksOptions): Tasks {
@@ -127,7 +129,7 @@ export function openTasks(options: TasksOptions): Tasks {
   let stopping = false;
   const secret = openLedgerKey(db);
 
-  /** `paid`: units in addition to the admission. */
+  /** Accepts a task. `paid` is the number of charged units in addition to the admission. */
   const accept = async (request: NewTask): Promise<{ accepted: Accepted; paid: number }> => {
     const { id, requestId, caller, skill, input, bearer, wait } = request;
     const { authority } = caller;
@@ -139,14 +141,14 @@ export function openTasks(options: TasksOptions): Tasks {
       if (!runner.room(authority.appId)) throw new Failure('service_unavailable', { retryAfter: 1 });
       paid = await corridor.charge(authority, COST);
     } catch (error) {
-      // A repeated message needs no memory and no quota.
+      // A repeated message needs no memory and no quota, so look for its task.
       const found = await caller.take(findTask({ db, authority }, { message, fingerprint }));
       if (!found) throw error;
       return { accepted: found, paid: 0 };
     }
     let accepted: Accepted | undefined;
     try {
-      // Without a wait the answer says `submitted`, so the task must not start with its acceptance.
+      // Without a wait, the answer says `submitted`. So the task must not start with its acceptance.
       const starts = wait && runner.slots(authority.appId) > 0;
       const idempotencyKey = `a2a-${message.toString('hex')}`;
       const work = { id, requestId, bearer, authority, skill, input, idempotencyKey, starts };
@@ -175,7 +177,7 @@ export function openTasks(options: TasksOptions): Tasks {
   const writes = ({ tools }: Skill): boolean =>
     tools.some((name) => corridor.registry.get(name)?.idempotency === 'required');
 
-  /** Waits until a task has ended, on any replica. Returns it as the current authority of its caller may see it. */
+  /** Waits until a task has ended, on any replica. Returns the task as the caller's current authority may see it. */
   const ended = async ({ bearer, caller, signal }: NewTask, first: TaskRow): Promise<Task> => {
     if (!isOpen(first.state)) return viewOf(first, caller.authority);
     let end: Ended;
@@ -186,8 +188,8 @@ export function openTasks(options: TasksOptions): Tasks {
     const told = here ? [here, elsewhere.ended] : [elsewhere.ended];
     await pauseUpTo(patience, told, signal);
     elsewhere.leave();
-    // The statement that stores the result proves the token with which the task was accepted. So a caller with the same
-    // token needs no further proof; any other token does.
+    // The statement that stores the result proves the token of the task. So a caller with the same token needs no
+    // further proof, but any other token does.
     if (end?.row.state === 'completed' && Buffer.compare(end.authority.digest, caller.authority.digest) === 0) {
       return viewOf(end.row, end.authority, end.body);
     }
@@ -250,7 +252,7 @@ export function openTasks(options: TasksOptions): Tasks {
   };
 }
 
-/** 122 random bits as 32 digits. Node keeps a buffer of random bytes for UUIDs, so this is faster than randomBytes. */
+/** Returns 122 random bits as 32 digits. Node buffers random bytes for UUIDs, so this is faster than randomBytes. */
 const randomHex = (): string => randomUUID().replaceAll('-', '');
 
 export const newTaskId = (): string => `task_${randomHex()}`;
@@ -267,12 +269,12 @@ async function failing<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** A malformed id is looked up too, so that it takes as long as an unknown id. */
+/** Returns an id for the look-up. A malformed id is looked up too, so that it takes as long as an unknown id. */
 const askable = (id: string): string => (/^task_[a-f0-9]{32}$/.test(id) ? id : '');
 
 const grantsKnown = new WeakMap<Authority, Buffer>();
 
-/** SHA-256 of everything that an authority may see. It does not depend on the token or the revision. */
+/** The SHA-256 digest of everything that an authority may see. Token and revision do not change it. */
 function grantsOf(authority: Authority): Buffer {
   const known = grantsKnown.get(authority);
   if (known) return known;
@@ -289,22 +291,22 @@ function grantsOf(authority: Authority): Buffer {
   return digest;
 }
 
-/** `body`: the result of the run, for a row that was returned without its artifact. */
+/** Returns the task as an authority may see it. `body` is the result of the run, for a row without its artifact. */
 function viewOf(row: TaskRow, authority: Authority, body: unknown = row.artifact): Task {
   const { id, contextId, skill, state, stateAt, expiresAt, failure, grants } = row;
-  // Another token of the same credential may not include the website.
+  // Another token of the same credential might not include the website of the task.
   const websiteId = row.websiteId !== null && authority.websites.has(row.websiteId) ? row.websiteId : null;
   const readable = state === 'completed' && body !== null && grantsOf(authority).equals(grants);
   return { id, contextId, skill, websiteId, state, stateAt, expiresAt, failure, artifact: readable ? body : undefined };
 }
 
-/** The website of a task: the input's `website_id`, or the website in another id of the input. */
+/** Returns the website of a task: the input's `website_id`, or the website in another id of the input. */
 function websiteOf(skill: Skill, input: Readonly<Record<string, unknown>>): string | null {
   for (const [name, schema] of Object.entries(skill.input.shape)) {
     const value = input[name];
     if (typeof value !== 'string') continue;
     if (name === 'website_id') return value;
-    // zod declares an object's members only by its core interface.
+    // zod declares the members of an object only by its core interface.
     if (idKind(schema as Parameters<typeof idKind>[0])) return parseId(value)?.website ?? null;
   }
   return null;

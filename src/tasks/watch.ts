@@ -2,12 +2,12 @@ import { Rounds } from '../core/rounds.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { endedTasks } from '../store/tasks/tasks.ts';
 
-/** Milliseconds between two looks. A caller learns within this time that another process has ended its task. */
+/** Milliseconds between two queries. A caller learns within this time that another process has ended its task. */
 const EVERY = 250;
 
 /**
- * Tells callers of this process when their tasks have ended, on any replica. One statement a round asks for all of
- * them.
+ * Tells callers of this process when their tasks have ended, on any replica. One statement in each round asks for all
+ * of these tasks.
  */
 export class Watch {
   readonly #db: Database;
@@ -17,12 +17,15 @@ export class Watch {
 
   constructor(db: Database) {
     this.#db = db;
-    // An error is not reported. The next round asks again, and after its patience a caller reads the store itself and
-    // gets the error.
+    // An error is not reported, because the next round asks again. When its waiting time is over, a caller reads the
+    // store itself and gets the error.
     this.#rounds = new Rounds({ every: EVERY, round: () => this.#look(), onError: () => undefined });
   }
 
-  /** `ended` resolves when the task has ended or no longer exists. Call `leave` when the caller stops waiting. */
+  /**
+   * Watches a task. `ended` resolves when the task has ended or does not exist. Call `leave` when the caller stops
+   * waiting.
+   */
   watch(id: string): { readonly ended: Promise<void>; leave(): void } {
     const all = this.#waiting.get(id) ?? new Set();
     this.#waiting.set(id, all);
@@ -39,7 +42,7 @@ export class Watch {
     return { ended, leave };
   }
 
-  /** Ends all waits. Later waits end at once. */
+  /** Ends all waits for tasks. Later waits end at once. */
   stop(): void {
     this.#stopped = true;
     void this.#rounds.stop();

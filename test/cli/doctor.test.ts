@@ -294,7 +294,7 @@ test('tokens', async () => {
   await gateway('credential', 'revoke', full);
   expect(await findings()).toMatchObject({ code: 0 });
   await database.sql`UPDATE gateway.token SET revoked_at = NULL WHERE credential_id = ${full}`;
-  expect(await findings()).toEqual(finding('tokens', 'error', 1, 'revoke it again'));
+  expect(await findings()).toEqual(finding('tokens', 'error', 1, 'revoke the credential again'));
   await gateway('credential', 'revoke', full);
   expect(await findings()).toMatchObject({ code: 0 });
 });

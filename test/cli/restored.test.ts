@@ -187,7 +187,7 @@ it('without --yes it names the store, without a password, and changes nothing', 
       expect(await command('restored', ...flags)).toEqual({
         code: 1,
         stdout: '',
-        stderr: `gateway: This ends all cursors, consents and sign-ins of this store: ${name}. Use --yes if it is the restored one.\n`,
+        stderr: `gateway: This ends all cursors, consents and sign-ins of this store: ${name}. Use --yes if this store is the restored one.\n`,
       });
     vi.unstubAllEnvs();
   }
@@ -204,7 +204,7 @@ it.each([['doctor'], ['restored', '--yes']])('%s makes no store', async (...argv
   expect(await command(...argv)).toEqual({
     code: 1,
     stdout: '',
-    stderr: `gateway: There is no store in ${folder}. Set GATEWAY_DATA_DIR to its folder, or DATABASE_URL to its server.\n`,
+    stderr: `gateway: There is no store in ${folder}. Set GATEWAY_DATA_DIR to the folder of the store, or DATABASE_URL to its server.\n`,
   });
   expect(existsSync(folder)).toBe(false);
 });

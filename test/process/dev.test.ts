@@ -74,7 +74,7 @@ it('npm run dev serves, shows what does not compile, and serves each change', as
 
   printed = '';
   appendFileSync(tool, "const wrong: number = '';\n");
-  await sees(/contact-get\.ts\(\d+,\d+\): error TS2322[\s\S]*the server of before goes on/);
+  await sees(/contact-get\.ts\(\d+,\d+\): error TS2322[\s\S]*the old server keeps running/);
   expect(await title()).toBe('Read a contact');
 
   printed = '';

@@ -7,7 +7,9 @@ import type { Bucket, Throttle } from '../throttle.ts';
 import type { Clients } from './clients.ts';
 import type { Parameters } from './parameters.ts';
 
-/** Columns of the matrix in order.ts. `token`: a token request with an unsupported grant type. */
+/**
+ * The endpoints are the columns of the matrix in order.ts. `token` is a token request with an unsupported grant type.
+ */
 export const ENDPOINTS = [
   'authorize',
   'sign_in',
@@ -22,21 +24,21 @@ export const ENDPOINTS = [
 ] as const;
 export type Endpoint = (typeof ENDPOINTS)[number];
 
-/** A request as the surface has read it from the wire. */
+/** An OAuth request as the surface has read it from the wire. */
 export interface OAuthRequest {
   /**
-   * Parameters of the query, for /oauth/authorize and the forms of its pages; of the body, for the other endpoints.
-   * `undefined`: they are malformed.
+   * The parameters of the request. Requests to /oauth/authorize and from its forms have them in the query, others in
+   * the body. `undefined` means that the parameters are malformed.
    */
   readonly parameters: Parameters | undefined;
-  /** Fields of the form of a page. */
+  /** The fields of a submitted form of an OAuth page. */
   readonly form?: Parameters | undefined;
   readonly authorization: string | undefined;
   readonly origin: string | undefined;
   readonly fetchSite: string | undefined;
-  /** Secret of the session cookie. */
+  /** The secret of the session cookie. */
   readonly session: string | undefined;
-  /** Address of the caller. */
+  /** The IP address of the caller. */
   readonly source: string;
 }
 
@@ -44,26 +46,28 @@ export interface Services {
   readonly baseUrl: string;
   readonly db: Database;
   readonly clients: Clients;
-  /** Failed client authentications by address. */
+  /** Limits failed client authentications by address. */
   readonly failures: Throttle;
-  /** Budget by credential: look-ups of cached clients from addresses that have failed too often. */
+  /** Limits look-ups of cached clients, by credential. It applies to addresses that have failed too often. */
   readonly lookups: Throttle;
-  /** Budget of the whole process: look-ups of all other clients from such addresses. */
+  /**
+   * Limits look-ups of all other clients, for the whole process. It applies to addresses that have failed too often.
+   */
   readonly strangers: Bucket;
   readonly skillScopes: readonly Scope[];
 }
 
-/** The choice of a person on the consent page. */
+/** The choices of a person on the consent page. */
 export interface Choice {
   readonly scopes: readonly Scope[];
   readonly sites: readonly string[];
   readonly renewable: boolean;
 }
 
-/** Facts that the rules have established. Each rule adds its own. */
+/** Facts about a request that the OAuth rules have established. Each rule adds its own facts. */
 export interface Facts {
   readonly client: Client;
-  /** Proof that the client authenticated. Every later statement for the client verifies it again. */
+  /** The proof that the client has authenticated. Every later statement for the client verifies this proof again. */
   readonly proof: Proved;
   readonly resource: Resource;
   readonly scopes: readonly Scope[];
@@ -72,14 +76,14 @@ export interface Facts {
   readonly state: string;
   readonly challenge: string;
   readonly person: Person;
-  /** Revision of the credential that the consent page showed. */
+  /** The revision of the credential that the consent page showed. */
   readonly shown: number;
   readonly choice: Choice;
-  /** Id of the new consent. */
+  /** The id of the new consent. */
   readonly consent: string;
 }
 
-/** One request, and the facts that the rules of its endpoint have established about it. */
+/** One OAuth request, and the facts that the rules of its endpoint have established. */
 export class OAuthContext {
   readonly #facts: Partial<Facts> = {};
 
@@ -93,12 +97,12 @@ export class OAuthContext {
     this.#facts[name] = value;
   }
 
-  /** A fact; `undefined` until its rule has run. */
+  /** Returns a fact about the request. Returns `undefined` if the rule for this fact has not run. */
   known<K extends keyof Facts>(name: K): Facts[K] | undefined {
     return this.#facts[name];
   }
 
-  /** A fact whose rule has already run, by the order of the rules. */
+  /** Returns a fact about the request. The order of the rules ensures that the rule for this fact has already run. */
   the<K extends keyof Facts>(name: K): Facts[K] {
     const value = this.#facts[name];
     if (value === undefined) throw new Error(`${this.endpoint} reads ${name} before its rule has run: check order.ts`);
@@ -106,5 +110,8 @@ export class OAuthContext {
   }
 }
 
-/** One check. Throws an OAuthError to refuse the request, and adds the facts that it establishes. */
+/**
+ * One check of an OAuth request. A rule throws an OAuthError to refuse the request. Otherwise the rule adds the facts
+ * that it has established.
+ */
 export type Rule = (context: OAuthContext) => void | Promise<void>;

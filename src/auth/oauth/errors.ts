@@ -1,8 +1,9 @@
 import type { EndedConsent } from '../../store/sign-in/oauth.ts';
 
 /**
- * Errors of the OAuth endpoints: one row for each code (RFC 6749, sections 4.1.2.1 and 5.2; RFC 8707, section 2). The
- * text is for the client's developer, or for a person who sees it on a page. It never holds a value that somebody sent.
+ * The errors of the OAuth endpoints (RFC 6749, sections 4.1.2.1 and 5.2; RFC 8707, section 2). Each code has a status
+ * and a text. The text is for the client's developer, or for a person who sees it on a page. It never contains a value
+ * from the request.
  */
 const TABLE = {
   invalid_request: [
@@ -48,7 +49,10 @@ const TABLE = {
 
 export type OAuthCode = keyof typeof TABLE;
 
-/** A refusal of an OAuth endpoint. `about` names the wrong parameter, never its value. `ended` is for the log only. */
+/**
+ * The refusal of an OAuth request. `about` names the wrong parameter, never its value. `ended` is a consent that has
+ * ended with the refusal; only the log shows it.
+ */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError';
 
@@ -68,7 +72,7 @@ export class OAuthError extends Error {
     return TABLE[this.code][0];
   }
 
-  /** `error_description`. RFC 6749 permits only printable ASCII without double quotes and backslashes. */
+  /** The text for `error_description`. RFC 6749 permits only printable ASCII without double quotes and backslashes. */
   get description(): string {
     const { about } = this.details;
     return about === undefined ? this.message : `${about}: ${this.message}`;

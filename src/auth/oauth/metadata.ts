@@ -2,8 +2,8 @@ import { RESOURCES, type Resource } from '../../core/authority.ts';
 import { SCOPES, type Scope } from '../../core/scopes.ts';
 
 /**
- * Path of each interface under the base URL. The path of REST is empty, so its metadata URL has no suffix (RFC 9728,
- * 3.1).
+ * The path of each interface under the base URL. The path of REST is empty, so the metadata URL of REST has no suffix
+ * (RFC 9728, section 3.1).
  */
 const PATHS: Readonly<Record<Resource, string>> = { rest: '', mcp: '/mcp', a2a: '/a2a' };
 const NAMES: Readonly<Record<Resource, string>> = { rest: 'REST API', mcp: 'MCP endpoint', a2a: 'A2A endpoint' };
@@ -13,11 +13,12 @@ export const resourceUri = (baseUrl: string, resource: Resource): string => base
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 export const AUTHORIZATION_SERVER = '/.well-known/oauth-authorization-server';
 
-/** URL of the metadata of an interface. Its 401 names this URL (RFC 9728, section 5.1). */
+/** Returns the URL of an interface's metadata. A 401 of the interface names this URL (RFC 9728, section 5.1). */
 export const metadataUri = (baseUrl: string, resource: Resource): string => baseUrl + WELL_KNOWN + PATHS[resource];
 
 /**
- * RFC 8414, section 2. There is no registration endpoint, because the operator of the organization issues credentials.
+ * The metadata of the authorization server (RFC 8414, section 2). There is no registration endpoint, because the
+ * operator of the organization issues credentials.
  */
 const authorizationServer = (baseUrl: string): object => ({
   issuer: baseUrl,
@@ -35,7 +36,7 @@ const authorizationServer = (baseUrl: string): object => ({
   service_documentation: `${baseUrl}/docs`,
 });
 
-/** RFC 9728, section 2. */
+/** The metadata of one interface as a protected resource (RFC 9728, section 2). */
 const protectedResource = (baseUrl: string, resource: Resource, scopes: readonly Scope[]): object => ({
   resource: resourceUri(baseUrl, resource),
   authorization_servers: [baseUrl],
@@ -45,7 +46,7 @@ const protectedResource = (baseUrl: string, resource: Resource, scopes: readonly
   resource_documentation: `${baseUrl}/docs`,
 });
 
-/** The four metadata documents by path. The document of A2A lists only the scopes that its skills need. */
+/** The four metadata documents by path. The document of A2A lists only the scopes that the A2A skills need. */
 export const metadataDocuments = (baseUrl: string, skillScopes: readonly Scope[]): ReadonlyMap<string, object> =>
   new Map([
     [AUTHORIZATION_SERVER, authorizationServer(baseUrl)],

@@ -1,13 +1,15 @@
-/** The values of a request by name. A name has several values only if the request repeats it. */
+/**
+ * The values of a request's parameters by name. A name has several values only if the request repeats the parameter.
+ */
 export type Parameters = ReadonlyMap<string, readonly string[]>;
 
-// No parameter may hold a control character, and PostgreSQL cannot store U+0000.
+// A parameter must not contain a control character. PostgreSQL cannot store U+0000.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression searches for control characters
 const CONTROL = /[\u0000-\u001f\u007f]/;
 
 /**
- * Parses application/x-www-form-urlencoded strictly: every escape is valid UTF-8, and no name or value holds a control
- * character. Returns `undefined` for anything else. URLSearchParams would silently repair it.
+ * Parses application/x-www-form-urlencoded text strictly. Returns `undefined` for an empty name, an escape that is not
+ * valid UTF-8, or a control character. URLSearchParams would silently repair such a text.
  */
 export function readParameters(text: string): Parameters | undefined {
   const found = new Map<string, string[]>();
@@ -31,7 +33,7 @@ export function readParameters(text: string): Parameters | undefined {
 
 export const decode = (text: string): string => decodeURIComponent(text.replaceAll('+', ' '));
 
-/** The only value of a parameter. `undefined`: the parameter is missing, empty or repeated. */
+/** Returns the only value of a parameter. Returns `undefined` if the parameter is missing, empty or repeated. */
 export function single(parameters: Parameters, name: string): string | undefined {
   const [value, ...others] = parameters.get(name) ?? [];
   return others.length > 0 || value === '' ? undefined : value;

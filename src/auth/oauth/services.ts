@@ -4,23 +4,24 @@ import { Bucket, Throttle } from '../throttle.ts';
 import { openClients } from './clients.ts';
 import type { Services } from './context.ts';
 
-/** Failed client authentications of one address. */
+/** The limit for failed client authentications of one address. */
 const FAILURES = { perMinute: 60, burst: 60 };
-/** Look-ups of one cached credential, from addresses that have failed too often. */
+/** The limit for look-ups of one cached credential. It applies to addresses that have failed too often. */
 const LOOKUPS = { perMinute: 6, burst: 6 };
 /**
- * Look-ups of all other clients from such addresses, in the whole process. 5 a second use a thousandth of a connection.
+ * The limit for look-ups of all other clients, for the whole process. It applies to addresses that have failed too
+ * often. Five look-ups a second use a thousandth of a connection.
  */
 const STRANGERS = { perMinute: 300, burst: 60 };
 
 export interface OAuthOptions {
   readonly baseUrl: string;
   readonly db: Database;
-  /** Scopes that the A2A skills need. */
+  /** The scopes that the A2A skills need. */
   readonly skillScopes: readonly Scope[];
 }
 
-/** The services that the OAuth endpoints of one process share. */
+/** Opens the services that all OAuth endpoints of one process share. */
 export const openOAuth = (options: OAuthOptions): Services => ({
   ...options,
   clients: openClients(options.db),

@@ -1,32 +1,36 @@
 import type { EventPage } from '../../core/events.ts';
 import { type CursorKeys, readCursor } from '../cursors.ts';
 
-/** A subscription on a socket: the cursor of its next page, and the page that waits for an acknowledgement. */
+/**
+ * A subscription that a socket streams: the cursor of its next page, and the page that waits for an acknowledgement.
+ */
 export class Attachment {
   readonly subscription: string;
   readonly revision: number;
   readonly websites: readonly string[];
   readonly #keys: CursorKeys;
-  /** The next page starts behind this cursor. */
+  /** The next page starts after this cursor. */
   cursor: string;
   #positions: ReadonlyMap<string, number>;
-  /** The cursor of the last acknowledgement. At first, the cursor at which the stream started. */
+  /** The cursor of the last acknowledged page. At first, it is the cursor at which the stream started. */
   acked: string;
-  /** The page that waits for its acknowledgement, and its send time (performance.now()). */
+  /**
+   * The page that waits for its acknowledgement. `since` is the time at which the page was sent (performance.now()).
+   */
   open: { readonly cursor: string; readonly since: number } | undefined;
-  /** Whether the page's acknowledgement is being stored. */
+  /** True while the acknowledgement of the page is being stored. */
   acking = false;
-  /** `reading`: whether a page is being read. `news`: whether receipts arrived since that read started. */
+  /** `reading` is true while a page is being read. `news` is true if receipts arrived after that read started. */
   reading = false;
   news = false;
-  /** Set when the client was told that a family is paused. The next attempt starts at this time (performance.now()). */
+  /** The time of the next attempt (performance.now()) after the client was told that an event family is paused. */
   pausedUntil: number | undefined;
   /**
-   * Whether the stream is skipping a backlog that does not match the subscription. If the quota ends meanwhile, the
-   * stream waits and the socket stays open: a new socket would skip the same backlog again.
+   * True while the stream skips a backlog that does not match the subscription. If the quota ends meanwhile, the stream
+   * waits and the socket stays open. A new socket would skip the same backlog again.
    */
   passing = false;
-  /** Consecutive attempts that failed because the store could not be read. */
+  /** The number of failed attempts in a row to read a page from the store. */
   failures = 0;
   retryAt: number | undefined;
   unwatch: () => void = () => undefined;
@@ -44,12 +48,12 @@ export class Attachment {
     this.websites = [...this.#positions.keys()];
   }
 
-  /** Whether the journal holds receipts behind the position of this stream. */
+  /** True when the website's journal has receipts after the position of this stream. */
   behind(website: string, head: number): boolean {
     return head !== (this.#positions.get(website) ?? head);
   }
 
-  /** Whether the open page waits for this acknowledgement. */
+  /** True when the open page waits for the acknowledgement of this cursor. */
   awaits(cursor: string): boolean {
     return this.open?.cursor === cursor && !this.acking;
   }

@@ -11,14 +11,14 @@ import type { Pages } from './pages.ts';
 import { Pulse } from './pulse.ts';
 import type { Timings, Wire } from './wire.ts';
 
-/** Bytes that may wait for a client that does not read (WS-06). */
+/** The largest number of bytes that can wait for a client that does not read (WS-06). */
 const BUFFERED = 1024 * 1024;
-/** Attempts to read a page while the store is away. */
+/** The socket closes after this number of failed attempts in a row to read a page. */
 const FAILURES = 10;
 
 interface Start extends HeldSession {
   readonly authority: Authority;
-  /** Unix milliseconds. */
+  /** The end of the session in Unix milliseconds. */
   readonly expiresAt: number;
   readonly wire: Wire;
   readonly pages: Pages;
@@ -27,19 +27,19 @@ interface Start extends HeldSession {
   readonly onEnd: (connection: Connection) => void;
 }
 
-/** The cause of a close by the gateway. Or the client closed, broke the protocol, was silent or did not read. */
+/** The cause of a socket's end. The last four causes lie with the client, for example its silence. */
 type End = CloseCause | 'client' | 'protocol' | 'silence' | 'unread';
 
-/** One socket: the frames of its client and the frames to it. It reads only through `pages`, under its authority. */
+/** One realtime socket and the frames of its client. It reads data only through `pages`, under its authority. */
 export class Connection implements Watched {
   readonly session: string;
   readonly epoch: number;
   readonly #start: Start;
   readonly #attached = new Map<string, Attachment>();
-  /** Subscriptions that are being attached, each with its current attempt. */
+  /** Subscriptions that are being attached, each with a mark of its current attempt. */
   readonly #attaching = new Map<string, symbol>();
   #authority: Authority;
-  /** The cause of the end. `undefined` while the socket is open. */
+  /** The cause of the socket's end. `undefined` while the socket is open. */
   ended: End | undefined;
   readonly #pulse = new Pulse();
   readonly #allowance = new Allowance();
@@ -65,18 +65,18 @@ export class Connection implements Watched {
     return this.#authority.revision;
   }
 
-  /** Handles a ping or a pong of the WebSocket protocol. Only a pong that answers the gateway's own ping is free. */
+  /** Handles a ping or a pong of the WebSocket protocol. Only a pong that answers a ping of the gateway is free. */
   heard(what: 'ping' | 'pong'): void {
     this.#pulse.heard();
     if (what === 'ping' || !this.#pulse.answered()) this.#spend();
   }
 
-  /** Handles a text frame. `value` is its JSON, or `undefined` when the text is not JSON. */
+  /** Handles a text frame of the client. `value` is its parsed JSON, or `undefined` when the text is not JSON. */
   receive(value: unknown): void {
     if (this.ended !== undefined) return void this.#spend();
     this.#pulse.heard();
     const frame = readFrame(value);
-    // An expected acknowledgement is free, because its page was paid for.
+    // An expected acknowledgement is free, because its page was already paid for.
     const due = frame?.type === 'ack' && this.#attached.get(frame.subscription_id)?.awaits(frame.cursor);
     if (due !== true && !this.#spend()) return;
     if (!frame) this.close('frame');
@@ -94,7 +94,7 @@ export class Connection implements Watched {
     this.#start.wire.close(code, reason);
   }
 
-  /** Called when the socket has closed or is about to close. */
+  /** Ends the connection when its socket has closed or is about to close. */
   end(why: End): void {
     if (this.ended !== undefined) return;
     this.ended = why;
@@ -102,7 +102,7 @@ export class Connection implements Watched {
     this.#start.onEnd(this);
   }
 
-  /** Handles all timeouts that have passed at `now`. */
+  /** Handles all timeouts of the socket that have passed at `now`. */
   tick(now: number): void {
     const { timings, wire } = this.#start;
     const due = this.#pulse.due(now, timings);
@@ -121,7 +121,7 @@ export class Connection implements Watched {
     }
   }
 
-  /** Called when the credential has another revision. The socket goes on with the new authority, or closes. */
+  /** Called when the credential has a new revision. The socket continues with the new authority, or it closes. */
   async prove(again: (authority: Authority) => Promise<Authority | undefined>): Promise<void> {
     const found = await again(this.#authority);
     if (found) this.#authority = found;
@@ -265,7 +265,7 @@ export class Connection implements Watched {
     this.close(lost ?? (code === 'authority_changed' ? 'authority' : 'unavailable'));
   }
 
-  /** Works under the last known authority. If a statement refuses it, repeats the work under the current one. */
+  /** Runs work under the last known authority. If a statement finds it stale, repeats the work under a fresh one. */
   async #proved<T>(work: (authority: Authority) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -289,12 +289,12 @@ export class Connection implements Watched {
     return { session: this.session, epoch: this.epoch };
   }
 
-  /** Whether the attachment has ended. Its results are then dropped. */
+  /** True when the attachment has ended. The results of its reads are then dropped. */
   #stale(attachment: Attachment): boolean {
     return this.ended !== undefined || this.#attached.get(attachment.subscription) !== attachment;
   }
 
-  /** Counts one frame, ping or pong. Returns false and closes the socket when the client sends too many. */
+  /** Counts one frame, ping or pong of the client. If there are too many, closes the socket and returns false. */
   #spend(): boolean {
     if (this.#allowance.spend()) return true;
     this.close('flood');

@@ -4,7 +4,7 @@ import type { FailureCode } from '../../core/failures.ts';
 import { SubscriptionId } from '../../core/ids.ts';
 import { CURSOR_MAX } from '../cursors.ts';
 
-/** The frames of a realtime socket: JSON text, each an object with a `type`. */
+/** The frames of a realtime socket. Each frame is JSON text: an object with a `type`. */
 
 const id = z.union([z.string().min(1).max(64), z.int()]);
 const subscription_id = SubscriptionId;
@@ -19,7 +19,7 @@ const ClientFrame = z.discriminatedUnion('type', [
 export type ClientFrame = z.output<typeof ClientFrame>;
 export type FrameId = z.output<typeof id>;
 
-/** Returns `undefined` for a value that is not a client frame. */
+/** Parses a frame of the client. Returns `undefined` for a value that is not a client frame. */
 export const readFrame = (value: unknown): ClientFrame | undefined => ClientFrame.safeParse(value).data;
 
 export type ServerFrame =
@@ -27,7 +27,7 @@ export type ServerFrame =
       readonly type: 'ready';
       readonly session_id: string;
       readonly heartbeat_seconds: number;
-      /** Unix milliseconds. */
+      /** The end of the session in Unix milliseconds. */
       readonly expires_at: number;
     }
   | {
@@ -35,7 +35,7 @@ export type ServerFrame =
       readonly id: FrameId;
       readonly subscription_id: string;
       readonly revision: number;
-      /** The first page starts behind this cursor. */
+      /** The first page starts after this cursor. */
       readonly after: string;
     }
   | ({ readonly type: 'page' } & EventPage)
@@ -44,7 +44,7 @@ export type ServerFrame =
       readonly type: 'paused';
       readonly subscription_id: string;
       readonly code: 'event_family_paused';
-      /** Seconds until the next attempt at the latest. */
+      /** The gateway tries again after this many seconds at the latest. */
       readonly retry_after: number;
     }
   | {
@@ -53,13 +53,13 @@ export type ServerFrame =
       readonly subscription_id?: string;
       readonly code: FailureCode;
       readonly message: string;
-      /** Whether the socket closes because of this error. */
+      /** True when the socket closes because of this error. */
       readonly fatal: boolean;
     }
   | { readonly type: 'pong'; readonly id: FrameId }
   | { readonly type: 'closing'; readonly code: number; readonly reason: string };
 
-/** Close codes and reasons (RFC 6455, section 7.4.1). */
+/** The close codes (RFC 6455, section 7.4.1) and their reasons. */
 export const CLOSE = {
   closed: [1000, 'the session was closed'],
   policy: [1008, 'the acknowledged cursor is not that of the open page'],
@@ -76,7 +76,7 @@ export const CLOSE = {
 } as const satisfies Record<string, readonly [code: number, reason: string]>;
 export type CloseCause = keyof typeof CLOSE;
 
-/** Failures that end a stream, and the cause with which the socket closes. */
+/** Failures that end a stream, each with the cause of the socket's close. */
 export const LOST: Partial<Record<FailureCode, CloseCause>> = {
   not_found: 'unknown',
   revision_changed: 'changed',

@@ -5,27 +5,28 @@ import { grownHeads } from '../../store/events/realtime.ts';
 
 export interface HeadsOptions {
   readonly db: Database;
-  /** Milliseconds between two looks, when no notification arrives. */
+  /** Milliseconds between two reads of the heads when no notification arrives. */
   readonly every: number;
   readonly onError: (error: unknown) => void;
 }
 
-/** Called with a website and its new head position. */
+/** Called with a website and the new head (last position) of its journal. */
 type Watcher = (website: string, position: number) => void;
 
-/** The channel on which the journal notifies that a website has news. */
+/** The PostgreSQL channel on which a journal announces new receipts. */
 const CHANNEL = 'gateway_journal';
 /**
- * Milliseconds before a second look. The journal notifies at most once in 25 ms for each website, so a later receipt
- * may have no notification.
+ * Milliseconds between a notification and a second read of the heads. A journal sends at most one notification in 25 ms
+ * for each website. So a later receipt can have no notification.
  */
 const AGAIN = 30;
-/** The position of a journal that was not read yet. */
+/** The position of a journal that has not been read yet. */
 const UNKNOWN = -1;
 
 /**
- * Follows the heads of all journals that this process streams. One statement reads all of them. It runs when the store
- * notifies, and every `every` milliseconds, because a notification may get lost. Without watchers, nothing is read.
+ * Follows the heads (last positions) of all journals that this process streams. One statement reads all heads. It runs
+ * when the store notifies, and every `every` milliseconds, because a notification can get lost. Without watchers,
+ * nothing is read.
  */
 export class Heads {
   readonly #options: HeadsOptions;
@@ -44,7 +45,9 @@ export class Heads {
     this.#rounds.pause();
   }
 
-  /** Calls `watcher` with the head of each website, at first and at each change. Returns a function that ends this. */
+  /**
+   * Calls `watcher` with the head of each website, at first and at each change. Returns a function that ends the watch.
+   */
   watch(websites: readonly WebsiteKey[], watcher: Watcher): () => void {
     for (const key of websites) {
       const entry = this.#watched.get(key.id) ?? { key, position: UNKNOWN, watchers: new Set() };
@@ -76,7 +79,9 @@ export class Heads {
     this.#again = undefined;
   }
 
-  /** The payload is '<tenant> <site>'. It is empty when listening starts again after a lost connection. */
+  /**
+   * Handles a notification for '<tenant> <site>'. The payload is empty when listening restarts after a lost connection.
+   */
   #told(payload: string): void {
     if (payload !== '' && !this.#watched.has(`web_${payload.replace(' ', '_')}`)) return;
     this.#rounds.wake();

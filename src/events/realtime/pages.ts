@@ -15,26 +15,26 @@ import { Turns } from './turns.ts';
 export interface PagesOptions extends HeadsOptions {
   readonly keys: CursorKeys;
   readonly eventKey: () => Promise<Uint8Array>;
-  /** Charges a page, a scan or an attach. Resolves with the units that were charged. Throws `quota_exceeded`. */
+  /** Charges the app for a page, a scan or an attach. Resolves with the charged units. Throws `quota_exceeded`. */
   readonly charge: (authority: Authority) => Promise<number>;
-  /** Gives units back. */
+  /** Gives charged units back to the app. */
   readonly refund: (authority: Authority, units: number) => void;
-  /** Loads the current authority, limited to a session's websites. `undefined`: the authority has ended. */
+  /** Loads the current authority for a session's websites. Resolves with `undefined` if the authority has ended. */
   readonly authority: (authority: Authority) => Promise<Authority | undefined>;
 }
 
 /**
- * Reads for sockets at the same time. One of them is kept for another app. The limit is low, so that the other calls of
- * the process get their turn.
+ * The number of reads for sockets that run at the same time. One app can have all of them but one. The limit is low, so
+ * that the other calls of the process get their turn.
  */
 const TOGETHER = 4;
-/** Acknowledgements in one statement. */
+/** The largest number of acknowledgements in one statement. */
 const ACKS = 200;
-/** Acknowledgements of one app that may wait. Each stream has at most one. */
+/** The largest number of acknowledgements of one app that wait. Each stream has at most one waiting acknowledgement. */
 const WAITING = 4_096;
 /** Milliseconds that an acknowledgement waits while no statement ends. */
 const PATIENCE = 3_000;
-/** Receipts in a page. */
+/** The largest number of receipts in a page. */
 const PAGE = 100;
 
 interface Page {
@@ -49,7 +49,9 @@ interface Reader {
   readonly reject: (error: unknown) => void;
 }
 
-/** All reads and writes of the sockets of a process. Only a few reads run at the same time, the apps in turn. */
+/**
+ * Performs all reads and writes for the sockets of a process. Only a few reads run at the same time. Apps take turns.
+ */
 export class Pages {
   readonly keys: CursorKeys;
   readonly authority: PagesOptions['authority'];
@@ -61,7 +63,7 @@ export class Pages {
   readonly #heads: Heads;
   readonly #acks: Lanes<Ack, boolean>;
   readonly #turns = new Turns(TOGETHER, TOGETHER - 1);
-  /** Callers that wait for a page whose read has not started, by `keyOf`. */
+  /** Callers that wait for a page, by `keyOf`. The read of the page has not started. */
   readonly #waiting = new Map<string, Reader[]>();
 
   constructor(options: PagesOptions) {
@@ -86,9 +88,8 @@ export class Pages {
   }
 
   /**
-   * Returns the cursor at which a stream starts. That is `after`, or the last acknowledged cursor of the session, or
-   * the start of the subscription. It costs one unit. It throws the same failures as a pull, except for a paused
-   * family.
+   * Returns the cursor at which a stream starts. It is `after`, the last acknowledged cursor of the session, or the
+   * start of the subscription. The call costs one unit. It throws the failures of a pull, except for a paused family.
    */
   open(
     authority: Authority,
@@ -105,10 +106,10 @@ export class Pages {
   }
 
   /**
-   * Reads the page behind a cursor. The charge comes before the read, so nothing delays the page after it, and its
-   * authority cannot end in between. A failed page is free. So is an empty page at the end of the journal.
+   * Reads the page after a cursor. The charge comes before the read. So nothing delays a page that was read, and its
+   * authority cannot end during a charge. A failed page is free. An empty page at the end of the journal is free too.
    *
-   * Callers share a read: those with the same authority that ask for the same page before the read starts. Each of them
+   * Callers with the same authority share a read when they ask for the same page before the read starts. Each of them
    * pays.
    */
   read(authority: Authority, page: Page, wanted: () => boolean): Promise<EventPage> {
@@ -116,7 +117,7 @@ export class Pages {
       const reader = { wanted, resolve, reject };
       const key = keyOf(authority, page);
       const waiting = this.#waiting.get(key);
-      // A read without an interested caller is dropped, so a new caller must not join it.
+      // A read is dropped when no caller wants its page any more. A new caller must not join such a read.
       if (waiting?.some((one) => one.wanted())) {
         waiting.push(reader);
         return;
@@ -128,8 +129,8 @@ export class Pages {
       };
       const wantedStill = (): boolean => readers.some((one) => one.wanted());
       const work = async (): Promise<void> => {
-        // All watchers hear of a change in the same turn of the event loop, and ask for their pages in it. Wait for
-        // that turn to end, so that they share the read.
+        // All watchers learn of a change in the same turn of the event loop, and ask for their pages in this turn. Wait
+        // for the end of the turn, so that these callers share the read.
         await Promise.resolve();
         close();
         await this.#together(authority, page, readers);
@@ -142,8 +143,8 @@ export class Pages {
   }
 
   /**
-   * Stores an acknowledgement. Those that arrive during a statement share the next one, the apps in turn. Resolves with
-   * false when the session has ended or belongs to another socket by now.
+   * Stores an acknowledgement. Acknowledgements that arrive during a statement share the next statement. Apps take
+   * turns. Resolves with false when the session has ended or belongs to another socket.
    */
   ack({ appId }: Authority, ack: Ack): Promise<boolean> {
     return this.#acks.add({ lane: '', group: '', app: appId }, ack);
@@ -183,7 +184,10 @@ export class Pages {
     };
   }
 
-  /** Charges each reader. Those that have paid and still want the page get it. A free page goes to all readers. */
+  /**
+   * Charges every waiting reader. A reader that has paid and still wants the page gets it. A free page goes to all
+   * readers.
+   */
   async #together(authority: Authority, page: Page, readers: readonly Reader[]): Promise<void> {
     const asked = readers.filter(({ wanted }) => wanted());
     const charges = await Promise.allSettled(asked.map(() => this.#charge(authority)));
@@ -206,7 +210,7 @@ export class Pages {
       if (free && pulled.status === 'fulfilled') for (const { reader } of refused) reader.resolve(pulled.value);
     }
     for (const { reader, reason } of refused) reader.reject(reason);
-    // Ends the promises of readers that did not want the page any more. For all others, this has no effect.
+    // Rejects the promises of readers that no longer want the page. For settled promises, this has no effect.
     for (const { reject } of readers) reject(new Failure('service_unavailable'));
   }
 
@@ -216,8 +220,8 @@ export class Pages {
   }
 
   /**
-   * Runs work that costs one unit, when its turn comes. A stale authority gives the unit back, because the work is then
-   * repeated under another authority.
+   * Runs work in the app's turn. The work costs one unit. If the authority is stale, the unit is given back, because
+   * the work is repeated under another authority.
    */
   #turn<T>(authority: Authority, wanted: () => boolean, work: () => Promise<T>): Promise<T> {
     return this.#turns.take(authority, wanted, async () => {
@@ -233,9 +237,9 @@ export class Pages {
 }
 
 /**
- * Two requests have the same key only if they get exactly the same page. The properties of a token never change. Each
- * change of its credential raises the revision. The websites are part of the key, because a session may have fewer than
- * its credential. No part can hold a space.
+ * Makes the key of a page request. Two requests have the same key only if they get exactly the same page. The
+ * properties of a token never change. Each change of its credential raises the revision. The websites are part of the
+ * key, because a session can have fewer websites than its credential. No part contains a space.
  */
 const keyOf = ({ digest, revision, websites }: Authority, { subscription, after }: Page): string =>
   [Buffer.from(digest).toString('base64'), revision, subscription, after, ...websites.keys()].join(' ');

@@ -23,19 +23,19 @@ export interface RealtimeOptions {
   readonly db: Database;
   readonly keys: CursorKeys;
   readonly eventKey: () => Promise<Uint8Array>;
-  /** Whether an authority may stream at all. */
+  /** Returns true if the authority may stream at all. */
   readonly permitted: (authority: Authority) => boolean;
-  /** Charges a page, a scan or an attach. Resolves with the units that were charged. Throws `quota_exceeded`. */
+  /** Charges the app for a page, a scan or an attach. Resolves with the charged units. Throws `quota_exceeded`. */
   readonly charge: (authority: Authority) => Promise<number>;
-  /** Gives units back. */
+  /** Gives charged units back to the app. */
   readonly refund: (authority: Authority, units: number) => void;
-  /** Receives errors of work that is tried again. */
+  /** Called with errors of work that is tried again. */
   readonly onError: (error: unknown) => void;
-  /** Tests use shorter times. */
+  /** Times that replace the defaults. Tests use shorter times. */
   readonly timings?: Partial<Timings>;
 }
 
-/** A session that the ticket of an upgrade has opened. */
+/** A realtime session that the ticket of an upgrade request has opened. */
 export interface Admitted extends HeldSession {
   readonly authority: Authority;
   readonly expiresAt: number;
@@ -43,13 +43,13 @@ export interface Admitted extends HeldSession {
 
 /** The realtime sockets of this process. */
 export interface Realtime {
-  /** Uses up the ticket and returns its session. `undefined`: the ticket opens no session. */
+  /** Uses up a ticket and returns its session. Returns `undefined` if the ticket opens no session. */
   admit(use: TicketUse): Promise<Admitted | undefined>;
-  /** Called after the handshake. */
+  /** Opens the connection of a session after the WebSocket handshake. */
   connect(admitted: Admitted, wire: Wire): Connection;
   /** The number of open sockets. */
   readonly size: number;
-  /** Closes all sockets, for a restart. */
+  /** Closes all sockets because the gateway restarts. */
   stop(): Promise<void>;
 }
 
@@ -60,13 +60,14 @@ const CAUSE: Readonly<Record<Ended, CloseCause>> = {
   replaced: 'replaced',
 };
 
-/** Milliseconds between renewals of the sessions that this process holds. */
+/** Milliseconds between two renewals of the sessions that this process holds. */
 const RENEW = 15_000;
 
 export function openRealtime(options: RealtimeOptions): Realtime {
   const { db, permitted } = options;
   const timings = { ...TIMINGS, ...options.timings };
-  // While the store is away, each look, check and page fails. It is reported once, until a check succeeds.
+  // While the store is away, each look-up, check and page fails. Report only the first of these errors until a check
+  // succeeds.
   let away = false;
   const onError = (error: unknown): void => {
     if (!away || !isUnavailable(error)) options.onError(error);
@@ -75,7 +76,10 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   const connections = new Set<Connection>();
 
   type Found = Awaited<ReturnType<typeof loadAuthority>>;
-  /** The loaded authority, limited to a session's websites. */
+  /**
+   * Limits a loaded authority to a session's websites. Returns `undefined` if the authority has ended, may not stream
+   * or lacks one of these websites.
+   */
   const narrowed = (found: Found, websites: readonly string[]): Authority | undefined => {
     if (found?.state !== 'valid' || !permitted(found.authority)) return undefined;
     const kept = [...found.authority.websites].filter(([, { site }]) => websites.includes(site));
@@ -98,7 +102,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     const ended = new Map((await endedSessions(db, held)).map(({ session, why }) => [session, why]));
     provedAt = performance.now();
     away = false;
-    // All sockets of a token share one look-up.
+    // All sockets of a token share one look-up of its authority.
     const looked = new Map<string, Promise<Found>>();
     const together = async (authority: Authority): Promise<Authority | undefined> => {
       const key = Buffer.from(authority.digest).toString('hex');
@@ -117,7 +121,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   };
 
   const checks = new Rounds({ every: timings.check, round: check, onError });
-  // Not in a round, because a check that hangs must not delay this.
+  // The ticks are not part of a round, because a check that hangs must not delay them.
   const ticks = setInterval(() => {
     const now = performance.now();
     for (const connection of [...connections]) {
@@ -141,7 +145,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
       return connections.size;
     },
     async admit(use) {
-      // The authority is checked first. A refused upgrade must not use up the ticket.
+      // Check the authority before the ticket is used. A refused upgrade must not use up the ticket.
       const holder = await ticketHolder(db, use);
       const authority = holder && (await current(holder.digest, holder.sites));
       const held = authority && (await useTicket(db, use));
@@ -162,7 +166,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
         },
       });
       connections.add(connection);
-      // The stop came during the handshake.
+      // `stop` was called during the handshake.
       if (stopped) connection.close('restart');
       return connection;
     },

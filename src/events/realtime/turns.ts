@@ -7,33 +7,33 @@ interface Job {
   readonly drop: () => void;
 }
 
-/** The app and the credential that the work is for. */
+/** The app and the credential for which the work is done. */
 export interface Worker {
   readonly appId: string;
   readonly credentialId: string;
 }
 
 /**
- * Runs a few jobs at a time; the others wait. The apps take turns, and so do the credentials of an app. No app or
- * credential can block the others.
+ * Runs a few jobs at the same time, while the other jobs wait. Apps take turns, and so do the credentials of an app. So
+ * no app or credential can block the others.
  */
 export class Turns {
   readonly #together: number;
   readonly #each: number;
-  /** Each app, once for each waiting job. */
+  /** The apps of waiting jobs. Each app is in the line once for each of its waiting jobs. */
   readonly #apps = new Line<string>();
-  /** By app; the credentials of the app take turns. */
+  /** The waiting jobs by app. The credentials of an app take turns. */
   readonly #waiting = new Map<string, Line<Job>>();
-  /** The app of each running job. */
+  /** The app of each running job. An app with two running jobs is listed twice. */
   readonly #under: string[] = [];
 
-  /** Runs at most `together` jobs at a time, and at most `each` of one app. */
+  /** At most `together` jobs run at the same time, and at most `each` of them for one app. */
   constructor(together: number, each = together) {
     this.#together = together;
     this.#each = each;
   }
 
-  /** Rejects with `service_unavailable` if the caller no longer wants the work when its turn comes. */
+  /** Runs work in its turn. Rejects with `service_unavailable` if the caller no longer wants the work then. */
   take<T>({ appId, credentialId }: Worker, wanted: () => boolean, work: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const jobs = this.#waiting.get(appId) ?? new Line<Job>();

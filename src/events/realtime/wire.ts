@@ -1,33 +1,33 @@
 import { HEARTBEAT } from '../../core/realtime.ts';
 
-/** The transport of a socket. The surface implements it. */
+/** The transport of a realtime socket. The surface implements it. */
 export interface Wire {
   send(text: string): void;
   ping(): void;
-  /** Bytes that were sent and that the client has not read yet. */
+  /** Bytes that the gateway has sent and the client has not read yet. */
   readonly buffered: number;
-  /** Sends a close frame. A client that does not answer it is disconnected. */
+  /** Sends a close frame. A client that does not answer the close frame is disconnected. */
   close(code: number, reason: string): void;
-  /** Stops reading. After `close`, the socket is disconnected when the time for an answer is over. */
+  /** Stops reading from the client. After `close`, the socket is disconnected when the time for an answer is over. */
   deafen(): void;
-  /** Disconnects at once. */
+  /** Disconnects the client at once. */
   cut(): void;
 }
 
-/** Milliseconds. */
+/** The times of a realtime socket in milliseconds. */
 export interface Timings {
-  /** How long a page may wait for its acknowledgement. */
+  /** The longest time that a page waits for its acknowledgement. */
   readonly ack: number;
-  /** A socket is disconnected after this time without a frame from its client. */
+  /** The longest silence of a client. After this time without a frame from the client, its socket is disconnected. */
   readonly silence: number;
   readonly heartbeat: number;
-  /** Time between two checks of the sessions: each check closes the sockets whose session has ended. */
+  /** The time between two checks of the sessions. Each check closes the sockets whose session has ended. */
   readonly check: number;
-  /** Time between two looks at the journals, when no notification arrives. */
+  /** The time between two reads of the journals' heads when no notification arrives. */
   readonly look: number;
-  /** Streaming stops after this time without an answer of the store, because a revocation may go unnoticed. */
+  /** The longest time without an answer of the store. Streaming then stops, because a revocation can go unnoticed. */
   readonly unproved: number;
-  /** Time between two attempts to read a page while the store is away. */
+  /** The time between two attempts to read a page while the store is away. */
   readonly retry: number;
 }
 

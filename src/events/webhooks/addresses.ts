@@ -1,48 +1,50 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
 
-/** Networks outside the public internet, from the registries of special-purpose addresses (RFC 6890; WH-09). */
+/**
+ * Networks outside the public internet (RFC 6890; WH-09). The list follows the registries of special-purpose addresses.
+ */
 const SPECIAL_V4: readonly (readonly [network: string, prefix: number])[] = [
-  ['0.0.0.0', 8], // this network
+  ['0.0.0.0', 8], // hosts on the local network
   ['10.0.0.0', 8],
   ['100.64.0.0', 10], // carrier-grade NAT
   ['127.0.0.0', 8],
-  ['168.63.129.16', 32], // Azure's platform
-  ['169.254.0.0', 16], // link-local, metadata services of clouds
+  ['168.63.129.16', 32], // the platform of Azure
+  ['169.254.0.0', 16], // link-local addresses, and the metadata services of clouds
   ['172.16.0.0', 12],
-  ['192.0.0.0', 24], // protocol assignments
-  ['192.0.2.0', 24], // documentation, also 198.51.100.0 and 203.0.113.0
-  ['192.31.196.0', 24], // AS112, also 192.175.48.0
-  ['192.52.193.0', 24], // AMT
+  ['192.0.0.0', 24], // protocol assignments of the IETF
+  ['192.0.2.0', 24], // for documentation, like 198.51.100.0 and 203.0.113.0
+  ['192.31.196.0', 24], // AS112 servers, like 192.175.48.0
+  ['192.52.193.0', 24], // automatic multicast tunneling (AMT)
   ['192.88.99.0', 24], // 6to4 relays
   ['192.168.0.0', 16],
   ['192.175.48.0', 24],
-  ['198.18.0.0', 15], // benchmarks
+  ['198.18.0.0', 15], // benchmark tests
   ['198.51.100.0', 24],
   ['203.0.113.0', 24],
   ['224.0.0.0', 4], // multicast
-  ['240.0.0.0', 4], // reserved, and broadcast
+  ['240.0.0.0', 4], // reserved addresses, and broadcast
 ];
 
 const special = new BlockList();
 for (const [network, prefix] of SPECIAL_V4) special.addSubnet(network, prefix, 'ipv4');
-// IPv6: everything outside global unicast is refused. So are parts of it that carry an IPv4 address or belong to no
-// host.
+// For IPv6, refuse everything outside global unicast. Also refuse parts of it that carry an IPv4 address or have no
+// hosts.
 const global = new BlockList();
 global.addSubnet('2000::', 3, 'ipv6');
 const SPECIAL_V6: readonly (readonly [network: string, prefix: number])[] = [
-  ['2001::', 23], // protocol assignments, with Teredo
-  ['2001:db8::', 32], // documentation
-  ['2002::', 16], // 6to4
-  ['2620:4f:8000::', 48], // AS112
-  ['3ffe::', 16], // 6bone, returned
-  ['3fff::', 20], // documentation
+  ['2001::', 23], // protocol assignments of the IETF, with Teredo
+  ['2001:db8::', 32], // for documentation
+  ['2002::', 16], // 6to4 tunnels
+  ['2620:4f:8000::', 48], // AS112 servers
+  ['3ffe::', 16], // 6bone, a test network that has ended
+  ['3fff::', 20], // for documentation
 ];
 for (const [network, prefix] of SPECIAL_V6) special.addSubnet(network, prefix, 'ipv6');
 
 /**
- * Whether an address belongs to a host on the public internet. IPv6 addresses that carry an IPv4 address (mapped,
- * NAT64, 6to4, Teredo) do not count: no receiver needs them. An address with a zone is refused, and so is any other
- * text.
+ * True when an address belongs to a host on the public internet. An IPv6 address that carries an IPv4 address (mapped,
+ * NAT64, 6to4, Teredo) is refused, because no receiver needs it. An address with a zone and any other text are refused
+ * too.
  */
 export function isPublic(address: string): boolean {
   if (isIPv4(address)) return !special.check(address, 'ipv4');

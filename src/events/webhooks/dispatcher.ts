@@ -16,41 +16,43 @@ import type { SealKeys } from './signature.ts';
 
 export interface WebhooksOptions {
   readonly db: Database;
-  /** The store's own key, from which event ids are made (store/calls/ledger.ts, ledgerKey). */
+  /** The store's own key, from which event ids are made (ledgerKey in store/calls/ledger.ts). */
   readonly eventKey: () => Promise<Uint8Array>;
   readonly keys: Pick<SealKeys, 'open'>;
   readonly sender: SenderOptions;
-  /** Seconds before each attempt, one to five values. */
+  /** Seconds before each attempt: one to five values. */
   readonly schedule: readonly number[];
   readonly onError: (error: unknown) => void;
 }
 
-/** Milliseconds between two looks for due deliveries. A revoked credential's queue is dropped within a second. */
+/**
+ * Milliseconds between two searches for due deliveries. The queue of a revoked credential is dropped within a second.
+ */
 const EVERY = 500;
 /**
- * Milliseconds before a listener looks a second time. The journal notifies at most once in 25 ms for each website, so a
- * later receipt may have no notification.
+ * Milliseconds between a notification and a second search for due deliveries. A journal sends at most one notification
+ * in 25 ms for each website. So a later receipt can have no notification.
  */
 const AGAIN = 30;
-/** Milliseconds before an outcome is written again, when another statement has locked its endpoint. */
+/** Milliseconds until an outcome is written again, if another statement has locked its endpoint. */
 const HELD = 10;
-/** The number of such attempts when the process stops. */
+/** The largest number of attempts to write the last outcomes when the process stops. */
 const LAST = 50;
 /**
- * Milliseconds between the request for a lease and its use. Older leases are given back: a delivery that was revoked
- * meanwhile can go out only within this time.
+ * The longest time in milliseconds between the request for a lease and its use. An older lease is given back. So a
+ * revoked delivery can go out only within this time.
  */
 const FRESH = 1_000;
-/** Milliseconds that running attempts have when the process stops. */
+/** Milliseconds that running attempts get when the process stops. */
 const GRACE = 3_000;
 const PURGE_EVERY = 60_000;
-/** Rows in one statement. */
+/** The largest number of rows that one statement purges. */
 const PURGED = 1_000;
 
 /**
- * Delivers webhooks, on any replica. One statement settles the attempts that have ended, and the next one leases due
- * deliveries. Each lease is one attempt. When a process ends before it settles an attempt, another process repeats the
- * attempt after the lease has expired.
+ * Delivers webhooks, on any replica. One statement settles the attempts that have ended. The next statement leases due
+ * deliveries. Each lease is for one attempt. If a process ends before it settles an attempt, another process repeats
+ * the attempt after the lease has expired.
  */
 export function startWebhooks(options: WebhooksOptions): { stop(): Promise<void> } {
   const { db, schedule, onError } = options;
@@ -66,7 +68,7 @@ export function startWebhooks(options: WebhooksOptions): { stop(): Promise<void>
     clearTimeout(again);
     if (!stopped) again = setTimeout(() => rounds.wake(), milliseconds).unref();
   };
-  /** Outcomes that cannot be written now wait for another round. */
+  /** Writes the outcomes of ended attempts. An outcome that cannot be written now waits for another round. */
   const settle = async (): Promise<void> => {
     const batch = ended.slice();
     if (batch.length === 0) return;
@@ -74,7 +76,7 @@ export function startWebhooks(options: WebhooksOptions): { stop(): Promise<void>
     ended.splice(0, batch.length, ...batch.filter(({ id }) => later.has(id)));
     if (later.size > 0) lookIn(HELD);
   };
-  /** Only this process knows these outcomes, so it waits for locked endpoints. */
+  /** Writes the last outcomes. Only this process knows them, so it waits for locked endpoints. */
   const settleLast = async (): Promise<void> => {
     for (let n = 0; ended.length > 0 && n < LAST; n++) {
       if (n > 0) await pause(HELD);
@@ -105,7 +107,7 @@ export function startWebhooks(options: WebhooksOptions): { stop(): Promise<void>
     }
     if (more) rounds.wake();
     if (asked - purgedAt < PURGE_EVERY) return;
-    // At most one such statement a round, because deliveries wait for it.
+    // Run at most one purge in a round, because deliveries wait for the end of the round.
     if ((await purgeDeliveries(db, PURGED)) < PURGED) purgedAt = asked;
   };
   const rounds = new Rounds({ every: EVERY, round, onError });
@@ -120,7 +122,7 @@ export function startWebhooks(options: WebhooksOptions): { stop(): Promise<void>
       clearTimeout(again);
       await listening.close();
       const grace = setTimeout(() => stopping.abort(), GRACE);
-      // Each attempt that ends is settled by a round of its own, because the process may be killed meanwhile.
+      // A round settles each attempt as soon as it ends. The process can be killed before all attempts have ended.
       await Promise.all(flying);
       clearTimeout(grace);
       await rounds.stop();
@@ -129,7 +131,10 @@ export function startWebhooks(options: WebhooksOptions): { stop(): Promise<void>
   };
 }
 
-/** Makes the attempt of a claim. `undefined`: none of the operator's keys opens the secret of the claim. */
+/**
+ * Sends the delivery of a claim (a lease). Returns `undefined` if none of the operator's keys opens the secret of the
+ * claim.
+ */
 export async function sendClaim(
   { keys, sender }: Pick<WebhooksOptions, 'keys' | 'sender'>,
   claim: Claim,
@@ -141,10 +146,10 @@ export async function sendClaim(
   return send({ ...claim, secrets }, sender, stop);
 }
 
-/** Seconds before a claim with an unreadable secret is leased again. Another process may have the key. */
+/** Seconds until a claim with an unreadable secret is leased again. Another process can have the key. */
 const UNREADABLE = 30;
 const GONE = 410;
-/** Retry-After counts only with these statuses. */
+/** Statuses with which the header Retry-After counts. */
 const BUSY: readonly number[] = [429, 503];
 
 export function settlementOf(claim: Claim, outcome: Outcome | undefined, schedule: readonly number[]): Settlement {
@@ -156,12 +161,12 @@ export function settlementOf(claim: Claim, outcome: Outcome | undefined, schedul
     outcome && 'retryAfter' in outcome && BUSY.includes(outcome.status) ? outcome.retryAfter : undefined;
   if (outcome === undefined && !claim.test) return { ...givenBack(claim), wait: UNREADABLE, error };
   const next = delivered || gone ? null : waitAfter(schedule, claim.number, retryAfter);
-  // This process stopped the attempt, so another one repeats it at once.
+  // This process stopped the attempt, so another process repeats the attempt at once.
   const wait = error === 'interrupted' && next !== null ? 0 : next;
   return { ...givenBack(claim), unused: false, delivered, wait, gone, status, error };
 }
 
-/** The settlement of a claim that was not attempted. It is due at once. */
+/** The settlement of a claim (a lease) without an attempt. The delivery is due again at once. */
 function givenBack({ id, endpoint, url, attempt, losses }: Claim): Settlement {
   const none = { delivered: false, gone: false, status: null, error: null };
   return { id, endpoint, url, attempt, losses, ...none, unused: true, wait: 0 };

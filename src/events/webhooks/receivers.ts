@@ -1,29 +1,34 @@
 import { isIP } from 'node:net';
 import { isPublic } from './addresses.ts';
 
-/** Whether deliveries may go to an address (WH-09). It is checked when an endpoint is saved and before each attempt. */
+/**
+ * A checked address of a receiver, or the reason for its refusal (WH-09). The address is checked when an endpoint is
+ * saved and before each attempt.
+ */
 export type Receiver =
   | {
       readonly url: URL;
-      /** Listed in GATEWAY_WEBHOOK_ALLOW: any scheme, port and address are allowed. */
+      /** True when GATEWAY_WEBHOOK_ALLOW lists the origin. Any scheme, port and address are then allowed. */
       readonly exempt: boolean;
     }
   | { readonly refused: string };
 
 const URL_MAX = 2048;
 const PORTS: readonly string[] = ['', '443', '8443'];
-/** Names without public DNS, or of a local network (RFC 6761, RFC 6762, RFC 8375, and names that clouds use). */
+/**
+ * Host names without public DNS, and names of local networks (RFC 6761, RFC 6762, RFC 8375, and names that clouds use).
+ */
 const PRIVATE_NAME = /(^|\.)(localhost|localdomain|local|internal|home\.arpa)$/;
 
 /**
- * Checks the text of an address. The addresses of its host name are checked after the name is resolved. The URL parser
- * normalizes numbers of every notation and digits of every script first: `127.1` becomes 127.0.0.1.
+ * Checks the URL of a receiver. The addresses of its host name are checked later, after the name is resolved. The URL
+ * parser first normalizes numbers of every notation and digits of every script. For example, `127.1` becomes 127.0.0.1.
  */
 export function receiverOf(text: string, allowed: ReadonlySet<string>): Receiver {
   if (!/^[\x21-\x5b\x5d-\x7e]+$/.test(text) || !URL.canParse(text))
     return { refused: 'The address of a receiver must be an https URL in ASCII.' };
   const url = new URL(text);
-  // The normalized address is stored. Percent-encoding can make one character three.
+  // The store keeps the normalized URL. Percent-encoding can turn one character into three.
   if (url.href.length > URL_MAX)
     return { refused: `The address of a receiver must have at most ${URL_MAX} characters.` };
   if (url.username + url.password !== '' || /^[^/?#]*\/\/[^/?#]*@/.test(text)) {
@@ -43,5 +48,5 @@ export function receiverOf(text: string, allowed: ReadonlySet<string>): Receiver
   return { url, exempt: false };
 }
 
-/** Without the brackets of an IPv6 address. */
+/** Returns the host of a URL, without the brackets of an IPv6 address. */
 export const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '');

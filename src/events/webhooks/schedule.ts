@@ -1,14 +1,14 @@
 import { randomInt } from 'node:crypto';
 
-/** A delay is up to this share shorter or longer, so that deliveries that failed together are spread out. */
+/** A delay is up to this share shorter or longer. So deliveries that failed together are spread out. */
 const JITTER = 0.2;
-/** Seconds: the longest Retry-After that is respected. */
+/** The longest Retry-After that the gateway respects, in seconds. */
 const RETRY_AFTER_MAX = 3_600;
 const STEPS = 1_000_000;
 
 /**
- * Seconds from the end of attempt `number` (1 for the first) to the next one. null: it was the last. A receiver's
- * Retry-After can make the delay longer, never shorter.
+ * Returns the seconds from the end of attempt `number` to the next attempt. The first attempt has the number 1. Returns
+ * null after the last attempt. A receiver's Retry-After can make the delay longer, never shorter.
  */
 export function waitAfter(schedule: readonly number[], number: number, retryAfter: number | undefined): number | null {
   const delay = schedule[number];
@@ -18,8 +18,8 @@ export function waitAfter(schedule: readonly number[], number: number, retryAfte
 }
 
 /**
- * RFC 9110, section 10.2.3: seconds or a date. Returns seconds from `now` (Unix milliseconds), or `undefined` for any
- * other value.
+ * Parses the header Retry-After, which contains seconds or a date (RFC 9110, section 10.2.3). Returns seconds from
+ * `now` (Unix milliseconds). Returns `undefined` for any other value.
  */
 export function retryAfterOf(header: string | undefined, now: number): number | undefined {
   const text = header?.trim() ?? '';

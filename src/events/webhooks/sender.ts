@@ -11,13 +11,13 @@ export interface Attempt {
   /** The start of the attempt, in Unix milliseconds. */
   readonly at: number;
   readonly url: string;
-  /** In clear text. During a rotation, also the previous secret. */
+  /** The signing secrets in clear text. During a rotation, the previous secret is among them. */
   readonly secrets: readonly string[];
   readonly receipt: EventReceipt;
-  /** 1 for the first attempt. */
+  /** The number of the attempt. The first attempt has the number 1. */
   readonly number: number;
   readonly test: boolean;
-  /** Unix milliseconds. The time since which receipts to this receiver were lost. */
+  /** The time since which receipts to this receiver were lost, in Unix milliseconds. null if no receipt was lost. */
   readonly gapSince: number | null;
 }
 
@@ -37,15 +37,18 @@ export type Outcome =
   | { readonly error: SendError; readonly status?: number };
 
 export interface SenderOptions {
-  /** Origins of GATEWAY_WEBHOOK_ALLOW. */
+  /** The origins of GATEWAY_WEBHOOK_ALLOW. */
   readonly allowed: ReadonlySet<string>;
   readonly userAgent: string;
   readonly resolve: Resolve;
-  /** Milliseconds for a whole attempt, from the look-up of the name to the end of the response. */
+  /** The longest time of a whole attempt in milliseconds, from the look-up of the name to the end of the response. */
   readonly deadline?: number;
 }
 
-/** The options for production: names are resolved, and the User-Agent names the gateway's documentation. */
+/**
+ * Returns the options for production. Name servers resolve names, and the User-Agent contains the address of the
+ * gateway's documentation.
+ */
 export const senderOptions = (allowed: ReadonlySet<string>, baseUrl: string): SenderOptions => ({
   allowed,
   userAgent: `installation-gateway/1 (+${baseUrl}/docs)`,
@@ -53,10 +56,10 @@ export const senderOptions = (allowed: ReadonlySet<string>, baseUrl: string): Se
 });
 
 const DEADLINE = 10_000;
-/** Bytes of a response that are read and discarded. */
+/** The largest number of bytes of a response that are read. The gateway discards them. */
 const RESPONSE_MAX = 65_536;
 
-/** The body of a delivery: the receipt in compact JSON, below 1 KB. */
+/** Returns the body of a delivery: the receipt in compact JSON, below 1 KB. */
 export const bodyOf = (receipt: EventReceipt): string =>
   JSON.stringify({
     type: receipt.event_type,
@@ -65,14 +68,13 @@ export const bodyOf = (receipt: EventReceipt): string =>
   });
 
 /**
- * Makes one attempt: a POST over its own connection, to a checked address, without following redirects. The status
- * counts when the whole response or 64 KiB of it have arrived. Every error is an outcome: the promise does not reject.
+ * Makes one attempt. It sends a POST over its own connection to a checked address, and follows no redirects. The status
+ * counts when the whole response or 64 KiB of it have arrived. Every error is an outcome: the promise never rejects.
  */
 export async function send(attempt: Attempt, options: SenderOptions, stop?: AbortSignal): Promise<Outcome> {
   const receiver = receiverOf(attempt.url, options.allowed);
   if ('refused' in receiver) return { error: 'receiver_refused' };
-  // AbortSignal.any is not used here. It would keep an object for each attempt as long as the process-wide signal
-  // lives.
+  // AbortSignal.any would keep an object for each attempt for as long as the process-wide signal lives.
   const cut = new AbortController();
   const stopped = (): void => cut.abort('interrupted');
   const timer = setTimeout(() => cut.abort('timeout'), options.deadline ?? DEADLINE);
@@ -116,7 +118,7 @@ async function post(
       ...(attempt.test && { 'x-gateway-test': '1' }),
       ...(attempt.gapSince !== null && { 'x-gateway-gap-since': new Date(attempt.gapSince).toISOString() }),
     },
-    // Uses neither a shared connection nor the process's settings for certificates and proxies.
+    // Use neither a shared connection nor the process's settings for certificates and proxies.
     agent: false,
     rejectUnauthorized: true,
     lookup: pinned(addresses),
@@ -125,7 +127,7 @@ async function post(
   return exchange(request, body, attempt.at, ended);
 }
 
-/** A look-up that returns the checked addresses, so that the connection goes to one of them. */
+/** Returns a look-up function that gives the checked addresses. So the connection goes to one of these addresses. */
 const pinned = (addresses: readonly string[]): LookupFunction => {
   const all = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
   return (_host, options, done) => {
@@ -149,7 +151,7 @@ function exchange(
       resolve(outcome);
       request.destroy();
     };
-    // The listener stays after the outcome, because a connection that we destroy may still emit an error.
+    // The listener stays after the outcome, because a destroyed connection can still emit an error.
     request.on('error', (error: NodeJS.ErrnoException) => {
       const kind = TLS.test(error.code ?? '') ? 'tls_failed' : 'connection_failed';
       finish({ error: ended(response ? 'response_broken' : kind), ...(response && { status: statusOf(response) }) });
@@ -167,7 +169,7 @@ function exchange(
       given.on('end', whole);
       given.on('error', () => finish({ error: ended('response_broken'), status: statusOf(given) }));
     });
-    // A response such as 101. The gateway changes to no other protocol.
+    // A response such as 101 asks for another protocol. The gateway changes to no other protocol.
     request.on('upgrade', (given, socket) => {
       socket.destroy();
       finish({ status: statusOf(given), retryAfter: undefined });
@@ -178,7 +180,7 @@ function exchange(
 
 const statusOf = ({ statusCode = 0 }: IncomingMessage): number => statusCode;
 
-/** Rejects when the signal aborts, even if the promise is still pending. */
+/** Settles like the promise. Rejects at once when the signal aborts. */
 function before<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const cut = (): void => reject(signal.reason);

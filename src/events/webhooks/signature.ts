@@ -1,14 +1,15 @@
 import { createHmac, randomBytes } from 'node:crypto';
 
-/** Secrets and signatures follow Standard Webhooks 1.0. */
+/** The prefix of a webhook secret. Secrets and signatures follow Standard Webhooks 1.0. */
 const PREFIX = 'whsec_';
 
-/** `whsec_` and base64 of 32 random bytes. */
+/** Makes a webhook secret: `whsec_` and 32 random bytes in base64. */
 export const newWebhookSecret = (): string => PREFIX + randomBytes(32).toString('base64');
 
 /**
- * For each secret: `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body`. The signatures are separated by spaces.
- * During a rotation, receivers with the old or the new secret each find a matching one.
+ * Signs a delivery with each secret. A signature is `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`.
+ * Spaces separate the signatures. During a rotation, a receiver with the old or the new secret finds a matching
+ * signature.
  */
 export function signatures(secrets: readonly string[], id: string, timestamp: number, body: string): string {
   const signed = `${id}.${timestamp}.${body}`;
@@ -20,7 +21,7 @@ export function signatures(secrets: readonly string[], id: string, timestamp: nu
     .join(' ');
 }
 
-/** The operator's keys, as far as endpoints need them (auth/keys.ts, Keyring). */
+/** The part of the operator's keys that endpoints need (Keyring in auth/keys.ts). */
 export interface SealKeys {
   seal(purpose: 'webhook secret', plain: string): string;
   open(purpose: 'webhook secret', sealed: string): string | undefined;

@@ -12,11 +12,14 @@ interface Given {
 }
 
 /**
- * Authenticates the client by HTTP Basic: credential id and secret, each form-urlencoded (RFC 6749, section 2.3.1).
- * There is no other method. A malformed id or secret costs no query. A cached client with the right secret always
- * passes, so failures of others at the same address cannot lock it out. Any other client is looked up in the store.
- * Once its address has failed too often, each look-up uses a budget: the client's own if it is cached, otherwise the
- * budget of the process.
+ * Authenticates the client by HTTP Basic with credential id and secret, each form-urlencoded (RFC 6749, section 2.3.1).
+ * The gateway supports no other method. A malformed id or secret causes no query.
+ *
+ * A cached client with the right secret always passes. So failures of others at the same address cannot lock the client
+ * out.
+ *
+ * Any other client is looked up in the store. After too many failures of an address, each look-up for this address uses
+ * a budget. A cached client has its own budget. All other clients share the budget of the process.
  */
 export const clientAuthentication: Rule = async (context) => {
   const given = credentialsOf(context.request.authorization);
@@ -39,8 +42,8 @@ export const clientAuthentication: Rule = async (context) => {
 };
 
 /**
- * Authenticates the client again, from the store, after a statement found the cached client stale. The cached client
- * had proved the request, so earlier failures at its address do not count.
+ * Authenticates the client again from the store, because a statement has found the cached client stale. The cached
+ * client had passed the check, so earlier failures at the same address do not count.
  */
 export const proveAgain = (context: OAuthContext): Promise<void> => {
   const given = credentialsOf(context.request.authorization);
@@ -55,7 +58,7 @@ async function countingProve(context: OAuthContext, given: Given | undefined, di
     await prove(context, given, digest);
     services.failures.succeeded(request.source);
   } catch (error) {
-    // The store failed, not the client.
+    // The store failed, so the failure does not count against the caller's address.
     if (!(error instanceof OAuthError)) services.failures.succeeded(request.source);
     throw error;
   }
@@ -69,7 +72,10 @@ async function prove(context: OAuthContext, given: Given | undefined, digest: Bu
   context.learn('proof', proof);
 }
 
-/** Compares with both secrets, or with dummy digests for an unknown client, so that timing reveals nothing (TK-03). */
+/**
+ * Compares the digest with both secrets of the client. For an unknown client, compares with dummy digests, so that the
+ * response time reveals nothing (TK-03).
+ */
 function proofOf(client: Client | undefined, digest: Buffer): Proved | undefined {
   const { secretDigest, oldSecretDigest } = client ?? NOBODY;
   const current = timingSafeEqual(secretDigest, digest);
@@ -78,12 +84,14 @@ function proofOf(client: Client | undefined, digest: Buffer): Proved | undefined
   return { credential: client.id, revision: client.revision, oldSecret: !current };
 }
 
-// Built the way the driver builds digests, because Node needs another time to read a buffer from another kind of
-// memory.
+// A dummy digest, built in the same way as the driver builds digests. Node takes a different time to read a buffer from
+// another kind of memory.
 const NONE = Buffer.from('00'.repeat(32), 'hex');
 const NOBODY: Pick<Client, 'secretDigest' | 'oldSecretDigest'> = { secretDigest: NONE, oldSecretDigest: null };
 
-/** The credential id and secret of the header. `undefined`: they are missing or malformed. */
+/**
+ * Returns credential id and secret of the Authorization header. Returns `undefined` if they are missing or malformed.
+ */
 function credentialsOf(header: string | undefined): Given | undefined {
   const [, encoded] = /^Basic ([A-Za-z0-9+/]+={0,2})$/i.exec(header ?? '') ?? [];
   const text = Buffer.from(encoded ?? '', 'base64').toString('latin1');

@@ -1,12 +1,12 @@
 import type { Rule } from '../context.ts';
 import { OAuthError } from '../errors.ts';
 
-/** SHA-256 as base64url: 43 characters. The last two bits of the last character are zero. */
+/** A SHA-256 digest in base64url has 43 characters. The last two bits of the last character are zero. */
 const CHALLENGE = /^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/;
 
 /**
- * Requires a challenge of method S256. `plain` would expose the verifier (RFC 7636, section 4.4.1; RFC 9700, section
- * 2.1.1).
+ * Requires a code challenge of the method S256. The method `plain` would expose the verifier (RFC 7636, section 4.4.1;
+ * RFC 9700, section 2.1.1).
  */
 export const codeChallenge: Rule = (context) => {
   const { parameters } = context.request;

@@ -5,7 +5,8 @@ import { OAuthError } from '../errors.ts';
 const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/;
 
 /**
- * Computes the challenge of the verifier (RFC 7636, section 4.6). The store compares it with the challenge of the code.
+ * Computes the code challenge from the verifier (RFC 7636, section 4.6). The store compares the result with the
+ * challenge of the authorization code.
  */
 export const codeVerifier: Rule = (context) => {
   const verifier = context.request.parameters?.get('code_verifier')?.[0] ?? '';

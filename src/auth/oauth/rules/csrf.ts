@@ -3,7 +3,7 @@ import type { OAuthContext, Rule } from '../context.ts';
 import { OAuthError } from '../errors.ts';
 import { single } from '../parameters.ts';
 
-/** SHA-256 of the person and the request parameters. It identifies one authorization request of one person. */
+/** Returns a digest of the person and the request parameters. It identifies one authorization request of one person. */
 export function requestDigest(context: OAuthContext): Buffer {
   const asked = [...(context.request.parameters ?? [])].sort(([a], [b]) => (a < b ? -1 : 1));
   return createHash('sha256')
@@ -12,8 +12,8 @@ export function requestDigest(context: OAuthContext): Buffer {
 }
 
 /**
- * A token bound to the session, the request and the revision of the credential. The form of another request, of another
- * sign-in, or of an older revision cannot pass as this one.
+ * Makes a token that is bound to the session, the request and the revision of the credential. So a form of another
+ * request, another sign-in or an older revision is refused.
  */
 export const csrfToken = (context: OAuthContext, revision: number): string => {
   const mac = createHmac('sha256', context.request.session ?? '')
@@ -23,7 +23,8 @@ export const csrfToken = (context: OAuthContext, revision: number): string => {
 };
 
 /**
- * Requires a form that we showed to this person for this request (CP-01). The token names the revision that it showed.
+ * Requires a form that the gateway showed to this person for this request (CP-01). The token of the form names the
+ * revision of the credential that the form showed.
  */
 export const csrf: Rule = (context) => {
   const text = (context.request.form && single(context.request.form, 'csrf')) ?? '';

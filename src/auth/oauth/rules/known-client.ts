@@ -3,7 +3,8 @@ import { OAuthError } from '../errors.ts';
 import { single } from '../parameters.ts';
 
 /**
- * Requires a `client_id` of an active credential. An unknown id and a wrong redirect_uri get the same error (OA-02).
+ * Requires a `client_id` of an active credential. An unknown client id and a wrong redirect_uri get the same error
+ * (OA-02).
  */
 export const knownClient: Rule = async (context) => {
   const { request, services } = context;

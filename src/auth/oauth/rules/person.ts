@@ -2,12 +2,12 @@ import { personOf } from '../../../store/sign-in/sessions.ts';
 import { digestOf, wellFormed } from '../../tokens.ts';
 import type { Rule } from '../context.ts';
 
-/** No person who may consent is signed in. The surface answers with the sign-in page. */
+/** No signed-in person may give this consent. The surface answers with the sign-in page. */
 export class SignInNeeded extends Error {
   override readonly name = 'SignInNeeded';
 }
 
-/** Requires a signed-in, enabled owner or admin of the organization of the app. Nobody else may consent. */
+/** Requires a signed-in and enabled owner or admin of the app's organization. Nobody else may consent. */
 export const person: Rule = async (context) => {
   const { request, services } = context;
   const proper = request.session !== undefined && wellFormed(request.session);

@@ -4,7 +4,7 @@ import { single } from '../parameters.ts';
 
 /**
  * Requires a `redirect_uri` that equals one of the credential's callbacks exactly (RFC 9700, section 2.1). Only
- * refusals after this rule redirect to the client, because before it the URI cannot be trusted.
+ * refusals by later rules redirect to the client, because before this rule the URI is not trusted.
  */
 export const redirectUri: Rule = (context) => {
   const { parameters } = context.request;

@@ -1,7 +1,7 @@
 import type { Rule } from '../context.ts';
 import { OAuthError } from '../errors.ts';
 
-/** Requires `code`. Other response types would send tokens through the browser (RFC 9700, section 2.1.2). */
+/** Requires the response type `code`. Other types would send tokens through the browser (RFC 9700, section 2.1.2). */
 export const responseType: Rule = ({ request }) => {
   if (request.parameters?.get('response_type')?.[0] !== 'code') throw new OAuthError('unsupported_response_type');
 };

@@ -2,7 +2,9 @@ import { SCOPES, type Scope } from '../../../core/scopes.ts';
 import type { Rule } from '../context.ts';
 import { OAuthError } from '../errors.ts';
 
-/** Parses scopes that single spaces separate. Every scope must be known and appear once (RFC 6749, section 3.3). */
+/**
+ * Parses scopes that are separated by single spaces. Every scope must be known and appear once (RFC 6749, section 3.3).
+ */
 const scopesOf = (text: string): Scope[] => {
   const names = text.split(' ');
   const scopes = SCOPES.filter((scope) => names.includes(scope));
@@ -10,7 +12,10 @@ const scopesOf = (text: string): Scope[] => {
   return scopes;
 };
 
-/** Requires that the credential holds every requested scope. Without the parameter, all its scopes are requested. */
+/**
+ * Requires that the credential holds every requested scope. A request without `scope` requests all scopes of the
+ * credential.
+ */
 export const scope: Rule = (context) => {
   const held = context.the('client').scopes;
   const text = context.request.parameters?.get('scope')?.[0];
@@ -19,7 +24,7 @@ export const scope: Rule = (context) => {
   context.learn('scopes', scopes);
 };
 
-/** Reads the scopes of a refresh. The store compares them with the consent. */
+/** Reads the scopes of a refresh request. The store compares these scopes with the consent. */
 export const narrowerScope: Rule = (context) => {
   const text = context.request.parameters?.get('scope')?.[0];
   if (text !== undefined) context.learn('scopes', scopesOf(text));

@@ -5,8 +5,8 @@ import { single } from '../parameters.ts';
 const STATE = /^[ -~]{16,1024}$/;
 
 /**
- * Reads a `state` of 16 to 1024 printable ASCII characters. It runs before the other rules, because errors return a
- * valid state too (RFC 6749, section 4.1.2.1).
+ * Reads a `state` of 16 to 1024 printable ASCII characters. This rule runs early, because errors of later rules also
+ * return a valid state (RFC 6749, section 4.1.2.1).
  */
 export const state: Rule = (context) => {
   const { parameters } = context.request;
