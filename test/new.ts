@@ -29,6 +29,7 @@ export function newTool(argument: string, root: URL): string[] {
   const name = kebab.replaceAll('-', '_');
   const list = readFileSync(new URL(LIST, root), 'utf8');
   const end = list.indexOf('\n];\n', list.indexOf('export const OPERATIONS'));
+  if (end === -1) throw new Error(`${LIST} has no list OPERATIONS`);
   writeFileSync(new URL(tool, root), declaration(name, tagOf(folder, root)));
   writeFileSync(new URL(test, root), testOf(name));
   writeFileSync(new URL(LIST, root), `${list.slice(0, end)}\n${row(name)}${list.slice(end)}`);
@@ -38,7 +39,7 @@ export function newTool(argument: string, root: URL): string[] {
 /** The group in the documentation: what the other operations of the folder say. */
 function tagOf(folder: string, root: URL): string {
   const [neighbour = ''] = readdirSync(new URL(`tools/${folder}/`, root)).sort();
-  return /tag: '(.*)'/.exec(readFileSync(new URL(`tools/${folder}/${neighbour}`, root), 'utf8'))?.[1] ?? 'FILL_IN';
+  return /tag: '(.*)'/.exec(readFileSync(new URL(`tools/${folder}/${neighbour}`, root), 'utf8'))?.[1] ?? 'Discovery';
 }
 
 const declaration = (

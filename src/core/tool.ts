@@ -246,7 +246,9 @@ export function defineTool<P extends Shape, Q extends Shape, D extends Shape, C 
     input: z.strictObject(Object.assign({}, ...places.map(([, shape]) => shape))),
     output,
     errors: declaration.errors ?? [],
-    untrusted: textsOf(output).flatMap(({ pointer, writer }) => (writer === 'outsiders' ? [pointer] : [])),
+    untrusted: [
+      ...new Set(textsOf(output).flatMap(({ pointer, writer }) => (writer === 'outsiders' ? [pointer] : []))),
+    ],
     paged: page,
     // The casts are sound: both functions receive only what `handle` has returned.
     revision: declaration.revision as Tool['revision'],

@@ -70,6 +70,7 @@ describe('every tool', () => {
         when: when
           .map(({ given, is, ...needed }) => [given, is, [...needed.scopes].sort(), [...needed.dataAccess].sort()])
           .sort(),
+        paged: tool.paged !== undefined,
       }).toEqual(contract);
       expect([...tool.untrusted].sort(), `${name}: texts that outsiders write`).toEqual([...outsiders].sort());
     },

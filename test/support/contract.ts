@@ -21,6 +21,8 @@ export interface ContractOperation {
   /** Members of the body. */
   readonly body: readonly string[];
   readonly when: readonly Condition[];
+  /** The answer is a page. */
+  readonly paged: boolean;
   readonly outsiders: readonly string[];
   readonly configured: readonly string[];
 }
@@ -74,6 +76,7 @@ function whole(cases: readonly Case[]): [string, ContractOperation] {
         .filter(({ parameter }, i) => conditions.findIndex((one) => one.parameter === parameter) === i)
         .map((one): Condition => [one.parameter, one.is, [...one.scopes].sort(), [...one.flags].sort()])
         .sort(),
+      paged: cases.some(({ cursor }) => cursor !== undefined),
       outsiders: cases.flatMap((one) => one.outsiders ?? []),
       configured: cases.flatMap((one) => one.configured ?? []),
     },
