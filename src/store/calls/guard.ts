@@ -38,6 +38,12 @@ export interface Access {
   readonly db: Database;
 }
 
+/** The rows of a statement that was built for one authority. */
+export interface Guarded<R> {
+  readonly proof: Proof;
+  readonly rows: readonly R[];
+}
+
 /** How a statement on a replica is guarded: `guard`, one row with `ok`; and `now`, the moment that counts as now. */
 export interface Standing {
   readonly guard: Fragment;
@@ -77,7 +83,7 @@ export async function guarded<R extends object>(
   columns: Fragment,
   joins: Fragment = empty,
   how: 'read' | 'query' = 'read',
-): Promise<{ readonly proof: Proof; readonly rows: readonly R[] }> {
+): Promise<Guarded<R>> {
   const { appId, digest, revision } = authority;
   const guard = runFor(appId, sql`(SELECT coalesce(${holds(digest, revision)}, false) AS ok OFFSET 0) guard`);
   const rows = await rowsOf<R & { ok: boolean }>(db, how, sql`SELECT guard.ok, ${columns} FROM ${guard} ${joins}`);
@@ -109,8 +115,11 @@ export async function guardedBatch<R extends object>(
   return { proofs: authorities.map((one, i) => (oks[i] === true ? new Proof(one) : undefined)), rows };
 }
 
-/** Whether a token that exists can be used, or why not. */
-export type TokenState = 'valid' | 'expired' | 'revoked';
+/** Whether a token that exists can be used, or why not; and the revision of its credential. */
+export interface Found {
+  readonly state: 'valid' | 'expired' | 'revoked';
+  readonly revision: number;
+}
 
 /**
  * Reads a token `t` and its credential `c` anew, with `columns` of them and of `joins`. The proof is that of the
@@ -120,9 +129,7 @@ export async function lookUp<R extends object>(
   db: Database,
   digest: Uint8Array,
   { columns, joins, turn }: { columns: Fragment; joins: Fragment; turn: string | undefined },
-): Promise<
-  { readonly row: R & { revision: number; state: TokenState }; readonly proof: Proof | undefined } | undefined
-> {
+): Promise<{ readonly row: R & Found; readonly proof: Proof | undefined } | undefined> {
   const statement = sql`
     SELECT CASE WHEN t.revoked_at IS NOT NULL OR c.revoked_at IS NOT NULL THEN 'revoked'
                 WHEN t.expires_at <= now() OR c.expires_at <= now() THEN 'expired' ELSE 'valid' END AS state,
@@ -130,8 +137,6 @@ export async function lookUp<R extends object>(
       FROM gateway.token t
       JOIN gateway.credential c ON c.id = t.credential_id ${joins}
      WHERE t.digest = ${digest}`;
-  const [row] = await db.read<R & { revision: number; state: TokenState }>(
-    turn === undefined ? statement : runFor(turn, statement),
-  );
+  const [row] = await db.read<R & Found>(turn === undefined ? statement : runFor(turn, statement));
   return row && { row, proof: row.state === 'valid' ? new Proof({ digest, revision: row.revision }) : undefined };
 }
