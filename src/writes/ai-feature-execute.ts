@@ -16,9 +16,9 @@ export const RunDetection = defineWrite({
   writer: 'platform.run_detection',
 });
 
-/** The language of a text as an ISO 639-1 code. `undefined`: it cannot be detected. */
-export async function languageOf(text: string): Promise<string | undefined> {
+/** The language of a text as an ISO 639-1 code. `null`: it cannot be detected. */
+export async function languageOf(text: string): Promise<string | null> {
   // Load the model at the first call: loading takes 0.4 s (measured), and most processes never need it.
   const { detectLanguage } = await import('../native/language.ts');
-  return detectLanguage(text) ?? undefined;
+  return detectLanguage(text);
 }

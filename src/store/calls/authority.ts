@@ -4,12 +4,10 @@ import { websiteKey } from '../../core/ids.ts';
 import type { DataAccess, Scope } from '../../core/scopes.ts';
 import { sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
-import { lookUp, type Proof, type TokenState } from './guard.ts';
+import { type Found, lookUp, type Proof } from './guard.ts';
 
-interface AuthorityRow {
-  state: TokenState;
+interface AuthorityRow extends Found {
   id: string;
-  revision: number;
   environment: 'live' | 'test';
   organization_id: string;
   app_id: string;
@@ -44,7 +42,7 @@ export async function loadAuthority(
   digest: Uint8Array,
   before?: Authority,
   network?: string,
-): Promise<{ state: TokenState; authority: Authority; proof: Proof | undefined } | null> {
+): Promise<{ state: Found['state']; authority: Authority; proof: Proof | undefined } | null> {
   const columns = sql`
            c.id, c.environment, o.public_id AS organization_id, a.id AS app_id, i.id AS installation_id,
            a.tenant, c.data_access, c.channel_ids, c.team_ids, c.subsite_ids, t.audience, t.consent_id,

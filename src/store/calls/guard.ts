@@ -39,6 +39,12 @@ export interface Access {
   readonly db: Database;
 }
 
+/** The rows of a statement that was built for one authority. */
+export interface Guarded<R> {
+  readonly proof: Proof;
+  readonly rows: readonly R[];
+}
+
 /** How a statement on a replica is guarded: `guard`, one row with `ok`; and `now`, the moment that counts as now. */
 export interface Standing {
   readonly guard: Fragment;
@@ -59,9 +65,9 @@ const holds = (digest: Uint8Array | Fragment, revision: number | Fragment): Frag
 /** The SQLSTATE by which a function of the store reports that an authority ended while the function waited. */
 const STALE = 'GW401';
 
-async function rowsOf<R extends object>(db: Database, how: 'read' | 'query', statement: Fragment): Promise<R[]> {
+async function changed<R extends object>(db: Database, statement: Fragment): Promise<R[]> {
   try {
-    return await db[how]<R>(statement);
+    return await db.query<R>(statement);
   } catch (error) {
     throw sqlState(error) === STALE ? new StaleAuthority() : error;
   }
@@ -70,18 +76,23 @@ async function rowsOf<R extends object>(db: Database, how: 'read' | 'query', sta
 /**
  * Runs `SELECT columns FROM guard joins`. `guard` is one row with `ok`: whether the authority holds. Throws
  * StaleAuthority when it does not hold. Data and proof travel in one round trip. An authority that was read before is
- * only a guess, and the guard proves it (two primary-key look-ups, 0.02 ms). The guard also names the app that the
- * statement runs for. `how` is `query` for a statement that changes something.
+ * only a guess, and the guard proves it (two primary-key look-ups, 0.02 ms). The statement runs in the turn of the
+ * authority's app. `how` is `query` for a statement that changes something.
  */
 export async function guarded<R extends object>(
   { authority, db }: Access,
   columns: Fragment,
   joins: Fragment = empty,
   how: 'read' | 'query' = 'read',
-): Promise<{ readonly proof: Proof; readonly rows: readonly R[] }> {
+): Promise<Guarded<R>> {
   const { appId, digest, revision } = authority;
-  const guard = runFor(appId, sql`(SELECT coalesce(${holds(digest, revision)}, false) AS ok OFFSET 0) guard`);
-  const rows = await rowsOf<R & { ok: boolean }>(db, how, sql`SELECT guard.ok, ${columns} FROM ${guard} ${joins}`);
+  const statement = runFor(
+    appId,
+    sql`SELECT guard.ok, ${columns}
+      FROM (SELECT coalesce(${holds(digest, revision)}, false) AS ok OFFSET 0) guard ${joins}`,
+  );
+  type Row = R & { ok: boolean };
+  const rows = await (how === 'read' ? db.read<Row>(statement) : changed<Row>(db, statement));
   if (rows[0]?.ok !== true) throw new StaleAuthority();
   return { proof: new Proof(authority), rows };
 }
@@ -105,13 +116,16 @@ export async function guardedBatch<R extends object>(
       FROM (SELECT ${authorities.map(({ digest }) => hex(digest))}::bytea[] AS digests,
                    ${authorities.map(({ revision }) => revision)}::integer[] AS revisions) g OFFSET 0) guard`;
   const statement = sql`SELECT to_json(guard.oks) AS oks, ${columns} FROM ${guard} ${joins}`;
-  const rows = await rowsOf<R & { oks: readonly boolean[] }>(db, 'query', statement);
+  const rows = await changed<R & { oks: readonly boolean[] }>(db, statement);
   const oks = rows[0]?.oks ?? [];
   return { proofs: authorities.map((one, i) => (oks[i] === true ? new Proof(one) : undefined)), rows };
 }
 
-/** Whether a token that exists can be used, or why not. */
-export type TokenState = 'valid' | 'expired' | 'revoked';
+/** Whether a token that exists can be used, or why not; and the revision of its credential. */
+export interface Found {
+  readonly state: 'valid' | 'expired' | 'revoked';
+  readonly revision: number;
+}
 
 /**
  * Reads a token `t` and its credential `c` anew, with `columns` of them and of `joins`. The proof is that of the
@@ -121,9 +135,7 @@ export async function lookUp<R extends object>(
   db: Database,
   digest: Uint8Array,
   { columns, joins, turn }: { columns: Fragment; joins: Fragment; turn: string | undefined },
-): Promise<
-  { readonly row: R & { revision: number; state: TokenState }; readonly proof: Proof | undefined } | undefined
-> {
+): Promise<{ readonly row: R & Found; readonly proof: Proof | undefined } | undefined> {
   const statement = sql`
     SELECT CASE WHEN t.revoked_at IS NOT NULL OR c.revoked_at IS NOT NULL THEN 'revoked'
                 WHEN t.expires_at <= now() OR c.expires_at <= now() THEN 'expired' ELSE 'valid' END AS state,
@@ -131,8 +143,6 @@ export async function lookUp<R extends object>(
       FROM gateway.token t
       JOIN gateway.credential c ON c.id = t.credential_id ${joins}
      WHERE t.digest = ${digest}`;
-  const [row] = await db.read<R & { revision: number; state: TokenState }>(
-    turn === undefined ? statement : runFor(turn, statement),
-  );
+  const [row] = await db.read<R & Found>(turn === undefined ? statement : runFor(turn, statement));
   return row && { row, proof: row.state === 'valid' ? new Proof({ digest, revision: row.revision }) : undefined };
 }

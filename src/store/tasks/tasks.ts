@@ -1,6 +1,6 @@
 import type { Authority } from '../../core/authority.ts';
 import { empty, type Fragment, join, raw, runFor, sql } from '../../core/sql.ts';
-import { type Access, guarded, type Proof, type Proved, StaleAuthority } from '../calls/guard.ts';
+import { type Access, type Guarded, guarded, type Proved, StaleAuthority } from '../calls/guard.ts';
 import { mayRepeat } from '../driver/errors.ts';
 import type { Database } from '../driver/postgres.ts';
 
@@ -137,10 +137,7 @@ const own = (authority: Authority): Fragment =>
   sql`t.installation_id = ${authority.installationId} AND t.credential_id = ${authority.credentialId} AND t.expires_at > now()`;
 
 /** The rows of a select behind the guard. A select without rows gives one row of nulls. */
-const selected = <R extends object>(
-  access: Access,
-  select: Fragment,
-): Promise<{ readonly proof: Proof; readonly rows: readonly R[] }> =>
+const selected = <R extends object>(access: Access, select: Fragment): Promise<Guarded<R>> =>
   guarded<R>(access, sql`d.*`, sql`LEFT JOIN LATERAL (${select}) d ON true`);
 
 export async function readTask(access: Access, id: string): Promise<Proved<TaskRow | undefined>> {
