@@ -1,8 +1,8 @@
 import { cursorOf, subscriptionId } from './planted.ts';
 
 /**
- * What each read may be called with and what it then shows: written by hand from contract.md (endpoint tables, Scopes)
- * and decisions.md (sections 2 to 11 and 18). Nothing here comes from the declarations that it judges.
+ * The arguments of each read and the members that it then shows. The tables are written by hand from the contract.
+ * No table uses the declarations that it checks.
  */
 export const ALL_SCOPES = [
   'website_read',
@@ -37,7 +37,10 @@ export interface Grants {
 }
 export const FULL: Grants = { scopes: ALL_SCOPES, flags: ALL_FLAGS };
 
-/** A grant that a single member may need on top of its operation's; `!` for a member that is there only without it. */
+/**
+ * A grant that a single member needs in addition to its operation's grants. `!` marks a member that exists only without
+ * the grant.
+ */
 export type Need = Scope | Flag | '!ai_execute';
 const PII: readonly Need[] = ['contact_read_pii', 'pii'];
 const MSG: readonly Need[] = ['message_content_read', 'message_content'];
@@ -48,7 +51,10 @@ export const holdsAll = (grants: Grants, needs: readonly Need[]): boolean => {
   return needs.every((need) => (need === '!ai_execute' ? !held.includes('ai_execute') : held.includes(need)));
 };
 
-/** Members of an object and what each needs; an empty list: every caller of the operation. */
+/**
+ * The members of an object with the grants that each needs. With an empty list, every caller of the operation sees the
+ * member.
+ */
 export type Members = Readonly<Record<string, readonly Need[]>>;
 
 const plain = (...names: string[]): Members => Object.fromEntries(names.map((name) => [name, []]));
@@ -106,20 +112,26 @@ const FILE = plain(
 );
 const FEATURE = plain('id', 'name', 'type', 'enabled', 'version');
 const page = (member: string): Members => plain(member, 'next_cursor', 'coverage');
-/** Of a feature that can be executed: with the scope what it takes, without it the reason. */
+/** The members of a feature that can be executed. With the scope they show the context types, without it the reason. */
 const EXECUTION: Members = { available: [], context_types: ['ai_execute'], reason: ['!ai_execute'] };
 
-/** What the credential is restricted to, in one dimension. */
+/** The restriction of a credential in one dimension. */
 export interface Restricted {
   readonly dimension: Dimension;
-  /** 1: the channel, team or subsite of conversations 1 and 3; 9: of none; an empty list permits nothing. */
+  /**
+   * The permitted places. 1 is the channel, team or subsite of conversations 1 and 3, and 9 of no conversation. An
+   * empty list permits nothing.
+   */
   readonly ids: readonly number[];
 }
 
-/** Native ids of the rows that a list shows, in its order. */
+/** The native ids of the rows in a list, in its order. */
 type Rows = (restricted: Restricted | undefined) => readonly number[];
 
-/** Conversations 1 and 3 lie in channel, team and subsite 1, conversation 2 in 2 and conversation 5 in none. */
+/**
+ * The rows of a list by conversation. Conversations 1 and 3 lie in place 1, conversation 2 in place 2, and conversation
+ * 5 in no place.
+ */
 const through =
   (all: readonly number[], inFirst: readonly number[]): Rows =>
   (restricted) =>
@@ -128,35 +140,43 @@ const always =
   (...ids: number[]): Rows =>
   () =>
     ids;
-/** Directory of a dimension: only what a restriction of that very dimension permits. */
+/** The directory of a dimension. A restriction of the same dimension hides its other rows. */
 const directory =
   (dimension: Dimension): Rows =>
   (restricted) =>
     restricted?.dimension === dimension ? [2, 1].filter((id) => restricted.ids.includes(id)) : [2, 1];
 
 export interface Operation {
-  /** Its name in the contract, and what tells several cases of one operation apart. */
+  /** The operation's name in the contract. `variant` distinguishes several cases of one operation. */
   readonly tool: string;
   readonly variant?: string;
-  /** Under /api/v1; `{web}` and `{xyz:1}` stand for the website's id and ids of its records. */
+  /** The path below /api/v1. `{web}` stands for the id of the website, `{xyz:1}` for the id of a record. */
   readonly path: string;
   readonly scopes: readonly Scope[];
   readonly flags: readonly Flag[];
-  /** What a parameter of this case asks for on top. */
+  /** The grants that a parameter of this case needs in addition. */
   readonly given?: { readonly scopes: readonly Scope[]; readonly flags: readonly Flag[] };
-  /** The contract says: unrestricted policy. */
+  /** True when the contract requires an unrestricted policy. */
   readonly unrestricted?: true;
-  /** required: a website_id parameter; optional: addressed by a resource's id; none: not about one website. */
+  /**
+   * `required` means a website_id parameter. `optional` means that a resource id gives the website. `none` means no
+   * website.
+   */
   readonly website: 'required' | 'optional' | 'none';
-  /** The object at each pointer has exactly the members that the grants allow. */
+  /** The members of the object at each pointer. The object has exactly those that the grants allow. */
   readonly members: Readonly<Record<string, Members>>;
-  /** Where the rows of a list stand, and which there are. */
+  /** The pointer to the rows of a list, the id member of a row, and the expected rows. */
   readonly list?: readonly [pointer: string, idMember: string, rows: Rows];
-  /** Addressed by what is reached through conversation 1: not there for who may not see that conversation. */
+  /**
+   * True when the record is reached through conversation 1. A caller that cannot see the conversation gets `not_found`.
+   */
   readonly ofConversation?: true;
-  /** Not there, rather than not permitted, for who lacks one of these or, where it says so, is restricted. */
+  /**
+   * The grants without which the record is `not_found` instead of `not_permitted`. `unrestricted` hides the record from
+   * restricted credentials as well.
+   */
   readonly hidden?: { readonly scopes: readonly Scope[]; readonly unrestricted: true };
-  /** Members that are null, never absent, without the grant. */
+  /** The members that are null without the grant. They are never absent. */
   readonly nulls?: Members;
 }
 
@@ -207,13 +227,13 @@ const guide = (name: string): Operation => ({
   tool: 'guide_read',
   variant: name,
   path: `/guides/${name}`,
-  // A guide that is not given is not there: no `not_permitted` (decisions, section 18).
+  // A guide without its scope is `not_found`, never `not_permitted`.
   ...none,
   website: 'none',
   members: { '': plain('guide', 'mime_type', 'content', 'coverage') },
 });
 
-/** "All need scopes website_read and event_read, an unrestricted credential" (contract, Event subscriptions and events). */
+/** Every event operation needs the scopes website_read and event_read and an unrestricted credential. */
 export const events = { ...one('website_read', 'event_read'), unrestricted: true, website: 'none' } as const;
 export const SUBSCRIPTION = plain(
   ...['subscription_id', 'revision', 'status', 'website_ids', 'event_types', 'payload_mode', 'delivery', 'start'],
@@ -225,7 +245,7 @@ export const OPERATIONS: readonly Operation[] = [
     tool: 'operation_get',
     path: '/operations/{receipt}?website_id={web}',
     ...none,
-    // The planted receipt is of config_plan: who may not plan does not hear of it (contract, Discovery).
+    // The planted receipt belongs to config_plan. A caller that may not plan gets `not_found`.
     hidden: { scopes: ['config_read', 'config_plan'], unrestricted: true },
     website: 'required',
     members: {
@@ -461,7 +481,7 @@ export const OPERATIONS: readonly Operation[] = [
       data: plain('contact_id', 'visitors', 'next_cursor', 'coverage'),
       'data.visitors.*': VISITOR,
     },
-    // Visitors 1 and 2 have conversations in the first place, visitor 4 only one in none.
+    // Visitors 1 and 2 have conversations in place 1. The only conversation of visitor 4 lies in no place.
     list: ['data.visitors', 'id', through([4, 2, 1], [2, 1])],
   },
   {
@@ -738,7 +758,7 @@ export const OPERATIONS: readonly Operation[] = [
   },
 ];
 
-/** Scopes, any one of which gives a guide; `agent_tasks` goes with any skill of the contract's A2A table. */
+/** The scope that gives each guide. `agent_tasks` needs the scopes of any one skill. */
 const GUIDE_SCOPES: Readonly<Record<string, Scope>> = {
   investigation: 'conversation_read',
   contacts: 'contact_read',
@@ -762,7 +782,7 @@ export function givesGuide(name: string, grants: Grants): boolean {
 
 export const nameOf = ({ tool, variant }: Operation): string => (variant === undefined ? tool : `${tool} (${variant})`);
 
-/** The path with the ids of one website's records in it. */
+/** The path of an operation with the ids of one website's records. */
 export function pathOf(operation: Operation, website: string, receipt = `op_${'0'.repeat(64)}`): string {
   const tail = website.slice('web_'.length);
   const path = operation.path
@@ -780,7 +800,10 @@ export interface Refusal {
   readonly required?: { scopes: readonly string[]; data_access: readonly string[]; unrestricted: boolean };
 }
 
-/** The refusal of a valid credential with these grants and restrictions, asked for a website that it holds. */
+/**
+ * The refusal of a valid credential with these grants and restrictions, for a website that it holds. Undefined when the
+ * call must succeed.
+ */
 export function refusalOf(
   operation: Operation,
   grants: Grants,
@@ -806,7 +829,7 @@ export function refusalOf(
 
 export const NOT_FOUND: Refusal = { status: 404, code: 'not_found' };
 
-/** Every value at a pointer of member names, `*` for each element of a list. */
+/** Every value at a pointer of member names. `*` stands for each element of a list. */
 export function valuesAt(body: unknown, pointer: string): unknown[] {
   return pointer
     .split('.')
@@ -821,7 +844,7 @@ export function valuesAt(body: unknown, pointer: string): unknown[] {
     );
 }
 
-/** The members that an object then has. */
+/** The members that an object has with these grants. */
 export const granted = (members: Members, grants: Grants): string[] =>
   Object.keys(members)
     .filter((name) => holdsAll(grants, members[name] ?? []))
