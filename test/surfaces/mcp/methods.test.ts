@@ -4,7 +4,7 @@ import { type Answer, openTestGateway, type TestGateway } from '../../support/ga
 import { initializeParams, post, rpc } from '../../support/surfaces/mcp.ts';
 import { WEB } from '../../support/surfaces/wire.ts';
 
-/** Which methods there are, what their params must be, and what the log says of them. */
+/** Tests the methods, their params, and their log entries. */
 let gateway: TestGateway;
 let token: string;
 
@@ -71,7 +71,7 @@ describe('-32601 unknown methods', () => {
 type Refusal = readonly [method: string, params: object | undefined, code: string, errors?: readonly string[]];
 
 describe('-32602 params', () => {
-  /** One parameter that has a bad value. */
+  /** One parameter with a bad value. */
   const bad = (method: string, params: object, parameter: string): Refusal => [
     method,
     params,
@@ -207,7 +207,7 @@ describe('params that are none of ours', () => {
 
 describe('LG-01 what the log says of messages', () => {
   it('LG-01 the operation, never a method, a body, a header or a token of the caller', async () => {
-    await sleep(50); // the lines of requests before this one
+    await sleep(50); // wait for the log lines of earlier requests
     gateway.log.splice(0);
     const bearer = await gateway.issue();
     const headers = { 'mcp-session-id': MARK, 'user-agent': MARK, cookie: MARK };
