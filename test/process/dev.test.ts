@@ -34,13 +34,13 @@ beforeAll(async () => {
   for (const name of COPIED) cpSync(join(root, name), join(checkout, name), { recursive: true });
   symlinkSync(join(root, 'node_modules'), join(checkout, 'node_modules'));
   mkdirSync(join(checkout, 'test'));
-  // The compiler's configuration names the folder, and an empty one is an error.
+  // The compiler's configuration names the folder, and an empty folder is an error.
   writeFileSync(join(checkout, 'test/empty.ts'), 'export {};\n');
   port = await freePort();
   child = spawn('npm', ['run', 'dev'], {
     cwd: checkout,
     stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true, // a group of its own, as a shell gives it to a command
+    detached: true, // its own process group, as a shell gives to a command
     env: {
       PATH: process.env['PATH'],
       HOME: checkout,
