@@ -60,7 +60,7 @@ it('MC-11 no bearer goes on to the store: of REST and every MCP method only its 
   for (const [method, params] of calls) {
     expect((await rpc(gateway.port, token, method, params)).status, method).toBe(200);
   }
-  // The recorder has seen these statements with their parameters.
+  // The recorder has seen the statements of the calls, with their parameters.
   expect(recorded('platform.conversation')).toBe(true);
   expect(recorded('ai_conversation_summary')).toBe(false);
   expect(recorded(token)).toBe(false);

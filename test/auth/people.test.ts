@@ -27,8 +27,8 @@ const work = vi.hoisted(() => ({ costs: [] as string[], running: 0, most: 0, che
 vi.mock('node:crypto', async (original) => {
   const crypto = await original<typeof import('node:crypto')>();
   const scrypt: typeof derive = (password, salt, length, options, callback?: unknown) => {
-    const done = callback as (error: Error | null, key: Buffer) => void; // the callback that the gateway passes
-    const { N, r, p } = options as { N: number; r: number; p: number }; // the options that the gateway passes
+    const done = callback as (error: Error | null, key: Buffer) => void; // the gateway uses the overload with a callback
+    const { N, r, p } = options as { N: number; r: number; p: number }; // the gateway always passes these options
     work.costs.push(`${N} ${r} ${p} ${length}`);
     work.most = Math.max(work.most, ++work.running);
     const { cheap, until } = work;
@@ -261,7 +261,7 @@ describe('sign-in', () => {
     const slow: Database = {
       ...db,
       query: async (statement) => {
-        // The gateway has recorded the attempt. The next statement opens the session.
+        // The gateway has recorded the attempt, and its next statement opens the session.
         if (work.costs.length === 1)
           await setPassword(database.db, id, `${hash.slice(0, -1)}${hash.endsWith('A') ? 'E' : 'A'}`);
         return db.query(statement);
@@ -314,7 +314,7 @@ describe('RL-03 throttle of failed sign-ins', () => {
     expect(wait).toBeGreaterThan(580);
     expect(wait).toBeLessThanOrEqual(600);
     expect(work.costs).toHaveLength(hashes);
-    // A refused attempt does not count as a failure.
+    // A sign-in that the limit refuses does not count as another failure.
     expect(await failures()).toBe(5);
     await pass(wait - 20);
     expect(await attempt('ada@example.org', RIGHT)).toMatchObject({ refused: 'throttled' });
@@ -329,14 +329,14 @@ describe('RL-03 throttle of failed sign-ins', () => {
     expect(await attempt('ada@example.org', RIGHT)).toMatchObject({ refused: 'throttled' });
     expect(await attempt('ada@example.org', RIGHT, '192.0.2.2')).toHaveProperty('session');
     expect(await attempt('grace@example.org', RIGHT)).toHaveProperty('session');
-    // Her sign-in at another source does not lift the limit at this source.
+    // The person's sign-in from another source does not lift the limit at this source.
     expect(await attempt('ada@example.org', RIGHT)).toMatchObject({ refused: 'throttled' });
   });
 
   test('an account that nobody has is throttled alike', async () => {
     for (let i = 0; i < 5; i++) expect(await attempt('nobody@example.org', WRONG)).toEqual(refused);
     expect(await attempt('nobody@example.org', WRONG)).toMatchObject({ refused: 'throttled' });
-    // The spelling of the address does not matter.
+    // The spelling of an e-mail address does not matter for the limit.
     expect(await attempt(' NOBODY@example.org', WRONG)).toMatchObject({ refused: 'throttled' });
   });
 
@@ -437,7 +437,7 @@ describe('sessions', () => {
     expect(await personOf(db, digest)).toMatchObject({ id });
     await end(id);
     expect(await personOf(db, digest)).toBeUndefined();
-    // The session stays ended, even after the person may sign in again.
+    // An ended session stays ended, even after the person may sign in again.
     await enablePerson(database.db, id);
     await setRole(database.db, id, 'owner');
     expect(await personOf(db, digest)).toBeUndefined();
@@ -489,7 +489,8 @@ describe('sign-in by what the identity provider says', () => {
     if (!('session' in first)) throw new Error('refused');
     expect(await personOf(db, digestOf(first.session))).toMatchObject({ id });
     expect(await bound()).toEqual(['https://id.example 1', null]);
-    // The address from the provider no longer matters. It can even be the address of another person.
+    // After the first sign-in, the address from the provider no longer matters. It can even be the address of another
+    // person.
     for (const email of [undefined, 'new@example.org', 'grace@example.org']) {
       const again = await by('https://id.example 1', email);
       if (!('session' in again)) throw new Error('refused');

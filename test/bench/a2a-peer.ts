@@ -60,6 +60,6 @@ export function a2aPeer(read: Read): RequestHandler {
 
 function contactIdOf({ parts }: Message): string {
   const content = parts[0]?.content;
-  const data = content?.$case === 'data' ? (content.value as { arguments: { contact_id: string } }) : undefined; // the bench sends exactly this value
+  const data = content?.$case === 'data' ? (content.value as { arguments: { contact_id: string } }) : undefined; // the bench always sends a value of this shape
   return data?.arguments.contact_id ?? '';
 }

@@ -98,8 +98,8 @@ async function shoot(
     ...(writes && {
       requests: [
         {
-          // Pick a website at random, as real callers do. In turn, all connections would write on the same website at
-          // the same time.
+          // Choose a website at random for each write, as real callers do. If the connections took turns, all would
+          // write on one website at a time.
           setupRequest: (request) => ({
             ...request,
             path: writes[randomInt(writes.length)] ?? path,
@@ -134,7 +134,7 @@ async function shoot(
       ],
     }),
     ...(path === '/a2a' && { verifyBody: (text) => String(text).includes('TASK_STATE_COMPLETED') }),
-    // A failed tool also answers with status 200.
+    // Over MCP, a failed tool also answers with status 200.
     ...(path === '/mcp' && { verifyBody: (text) => String(text).includes('"isError":false') }),
   });
   const { non2xx, errors, mismatches } = result;
@@ -180,7 +180,7 @@ async function measure(name: string, target: Target): Promise<void> {
 const call = (name: string, input: object): string =>
   JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: input } });
 
-/** The number of installations. The tasks of all rounds need fewer, at 100 tasks for each installation. */
+/** The number of installations. Each may start 100 tasks, which is more than all rounds need. */
 const INSTALLATIONS = 600;
 
 /** The number of OAuth clients. At 60 tokens a minute each, they cover more than twice the need of all rounds. */

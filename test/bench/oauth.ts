@@ -2,7 +2,6 @@ import type postgres from 'postgres';
 import { digestOf, newSecret } from '../../src/auth/tokens.ts';
 import { issue } from '../support/credentials.ts';
 
-/** The OAuth clients of the bench. */
 export interface BenchClients {
   /** A token request without its Authorization header. */
   readonly request: { readonly body: string; readonly headers: Readonly<Record<string, string>> };
@@ -34,7 +33,7 @@ export async function benchClients(sql: postgres.Sql, count: number, port: numbe
     async accessToken() {
       const headers = { ...request.headers, authorization: authorizations[0] ?? '' };
       const response = await fetch(`${base}/oauth/token`, { method: 'POST', body: request.body, headers });
-      const { access_token } = (await response.json()) as { access_token: string }; // the body of our own answer
+      const { access_token } = (await response.json()) as { access_token: string }; // the gateway's own answer has this shape
       return access_token;
     },
   };

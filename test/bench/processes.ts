@@ -7,7 +7,7 @@ export interface Started {
   readonly process: ChildProcess;
   /** Milliseconds from the spawn to the line that announces readiness. */
   readonly ready: number;
-  /** The current resident memory in MB. */
+  /** The current resident memory of the process in MB. */
   rss(): number;
   stop(): Promise<void>;
 }
@@ -55,8 +55,8 @@ await import(${JSON.stringify(main)});
 }
 
 /**
- * Resident memory of such a process in MB after garbage collection. Collect three times, because one collection can
- * leave garbage.
+ * Resident memory of a collecting process in MB. The process collects garbage first, because the amount of garbage
+ * depends on the elapsed time.
  */
 export async function held({ process, rss }: Started): Promise<number> {
   for (let i = 0; i < 3; i++) {

@@ -131,7 +131,7 @@ async function sockets(sql: postgres.Sql, count: number, websites: number): Prom
       for (const [i, id] of subscriptions.entries())
         await sql`INSERT INTO gateway.subscription (id, installation_id, tenant, sites, event_types, start)
           VALUES (${id}, ${installation}, 1, ${[i + 1]}::bigint[], '{visitor.*}', 'retained')`;
-      // Drop the receipts so far, so that no socket gets them.
+      // Delete the earlier receipts, so that no socket gets them.
       await sql`DELETE FROM gateway.journal`;
       await sql`UPDATE gateway.journal_head SET trimmed = position`;
     }

@@ -6,7 +6,7 @@ import { packageRoot } from '../../src/config/package.ts';
 /** Requests per second of each round, for the gateway and for its peer. The two run in turn. */
 export interface Compared {
   readonly name: string;
-  /** The name of the other side when it is not the hand-written peer. */
+  /** The name of the other side of a comparison when it is not the hand-written peer. */
   readonly against: string | undefined;
   readonly ours: readonly number[];
   readonly peer: readonly number[];
@@ -49,7 +49,7 @@ const OURS = '#1f6feb';
 const PEER = '#8c959f';
 
 interface Scale {
-  /** Maps a value to its place on the axis. */
+  /** Maps a value to its place on the axis of a plot. */
   readonly at: (value: number) => number;
   readonly ticks: readonly number[];
   readonly label: (tick: number) => string;
@@ -72,7 +72,7 @@ ${[...axis, ...rows].join('\n')}
 </svg>`;
 }
 
-/** Ratios on a logarithmic axis. A bar spans the smallest and the greatest round, and a mark shows the median. */
+/** Draws ratios on a logarithmic axis. A bar spans the smallest and the greatest round, and a mark shows the median. */
 function ratioPlot(all: readonly Compared[]): string {
   const every = all.flatMap(ratios);
   const [low, high] = [Math.min(0.5, ...every), Math.max(2, ...every)].map(Math.log2);
@@ -88,7 +88,7 @@ function ratioPlot(all: readonly Compared[]): string {
   });
 }
 
-/** Medians as bars, and each round as a dot. */
+/** Draws rates: medians as bars, and each round as a dot. */
 function ratePlot(all: readonly Compared[]): string {
   const most = Math.max(...all.flatMap(({ ours, peer }) => [...ours, ...peer]));
   const at = (rate: number): number => LEFT + (rate / most) * (WIDTH - LEFT - 30);

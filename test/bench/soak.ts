@@ -26,11 +26,12 @@ const PORT = 8794;
 const ORIGIN = 'https://app.example';
 const CONNECTIONS = 32;
 const SOCKETS = 10;
-/** The number of installations. A long run needs fewer, because each may start 100 tasks in 15 minutes. */
+/** The number of installations. Each may start 100 tasks in 15 minutes, which is more than a long run needs. */
 const INSTALLATIONS = 400;
 /**
- * Seconds at full speed before the measurement. Memory grows for two minutes, and the program must find the rate. In
- * some seconds, memory on this machine is a quarter slower.
+ * The seconds at full speed: WARM_UP before the measurement, because memory grows for two minutes, and CAPACITY to find
+ * the rate.
+ * In some seconds, the memory of this machine is a quarter slower.
  */
 const WARM_UP = 90;
 const CAPACITY = 30;
@@ -46,13 +47,13 @@ interface Ask {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** A text that the body of every success contains. */
+  /** A text that the body of every successful answer contains. */
   readonly holds: string;
 }
 interface Step {
   readonly name: string;
   readonly kind: Kind;
-  /** Performs the step. Throws when the answer is not as expected. */
+  /** Performs one step of the mix. Throws when the answer is not as expected. */
   run(): Promise<void>;
 }
 
@@ -205,9 +206,7 @@ class Ledger {
   }
 }
 
-/**
- * Steps per second at full speed. Each connection has one client, and a client starts its next step after an answer.
- */
+/** Steps per second at full speed. Each connection has one client, which starts its next step after each answer. */
 async function flatOut(mix: readonly Step[], seconds: number, ledger: Ledger): Promise<number> {
   const until = performance.now() + seconds * 1_000;
   let done = 0;
@@ -221,7 +220,7 @@ async function flatOut(mix: readonly Step[], seconds: number, ledger: Ledger): P
   return done / seconds;
 }
 
-/** Starts steps by the clock until the time is over. Resolves when all steps have ended. */
+/** Starts steps of the mix by the clock until the time is over. Resolves when all steps have ended. */
 async function paced(mix: readonly Step[], { rate, seconds }: { rate: number; seconds: number }, ledger: Ledger) {
   const began = performance.now();
   const under = new Set<Promise<void>>();

@@ -66,7 +66,7 @@ const ADDRESSES = [
   'postgres://db:x/gateway',
   'postgres://%zz@db/gateway',
   'postgres://gateway:100%@db/gateway',
-  // These passwords start like a port, and then have a character that ends a port.
+  // Passwords that start like a port and contain a character that ends a port.
   'postgres://gateway:12/3@db/gateway',
   'postgres://gateway:12#3@db/gateway',
   'postgres://gateway:12?3@db/gateway',

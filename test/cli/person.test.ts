@@ -36,11 +36,11 @@ const ADD = ['person', 'add', '--organization', 'larkspur', '--email', 'ada@exam
 
 /** Runs a command with `input` on its standard input. */
 async function fed(input: string | Uint8Array, ...argv: string[]): Promise<Ran> {
-  vi.spyOn(process, 'stdin', 'get').mockReturnValue(Readable.from([Buffer.from(input)]) as typeof process.stdin); // only read by the command
+  vi.spyOn(process, 'stdin', 'get').mockReturnValue(Readable.from([Buffer.from(input)]) as typeof process.stdin); // the command only reads from standard input
   return gateway(...argv);
 }
 
-/** An answer that means that the terminal goes away. */
+/** In place of an answer, GONE means that the terminal goes away. */
 const GONE = 'gone';
 
 /** Acts as a person at a terminal. Answers each question when it appears, and records what a terminal would show. */
@@ -53,7 +53,7 @@ async function typed(answers: readonly string[], ...argv: string[]): Promise<Ran
       return input;
     },
   });
-  vi.spyOn(process, 'stdin', 'get').mockReturnValue(input as unknown as typeof process.stdin); // the members of a terminal that the command uses
+  vi.spyOn(process, 'stdin', 'get').mockReturnValue(input as unknown as typeof process.stdin); // the command uses only these members of a terminal
   const running = gateway(...argv);
   const asked = (): number =>
     vi.mocked(process.stderr.write).mock.calls.filter(([text]) => /: $/.test(String(text))).length;
@@ -325,7 +325,7 @@ describe('consent', () => {
   const credentialId = async (): Promise<string> => text(await issue(installation), 'credential_id');
   const only = async (...argv: string[]): Promise<unknown[]> => {
     const { consents } = await document('consent', 'list', ...argv);
-    return (consents as Document[]).map(({ consent_id }) => consent_id); // a test below checks the shape
+    return (consents as Document[]).map(({ consent_id }) => consent_id); // a test below checks the shape of the consents
   };
 
   test('list shows what was consented to, by credential, person or organization', async () => {
@@ -413,7 +413,7 @@ describe('consent', () => {
     expect((await gateway(...ending)).stdout).toContain('0 ended, 0 active');
     expect((await gateway('person', 'password', ada, '--no-password')).stdout).toContain('none is active');
     const { consents } = await document('consent', 'list', '--person', ada);
-    expect((consents as Document[]).map(({ because }) => because)).toEqual(['revoked', 'revoked', 'revoked']); // a test above checks the shape
+    expect((consents as Document[]).map(({ because }) => because)).toEqual(['revoked', 'revoked', 'revoked']); // a test above checks the shape of the consents
     const { consents: others } = await document('consent', 'list', '--person', grace);
     expect(others).toMatchObject([{ consent_id: beside.id, state: 'active' }]);
     expect(
@@ -497,8 +497,8 @@ describe('consent', () => {
       for (let i = 0; i < 3; i++) await session(by);
       const planted = await Promise.all(Array.from({ length: 4 }, () => consent(credential, by)));
       await document('consent', 'revoke', planted[0]?.id ?? '');
-      await at('expires_at = now()')({ ...planted[1] } as Planted); // the array is planted above and holds this index
-      await lapse({ ...planted[1] } as Planted); // the array is planted above and holds this index
+      await at('expires_at = now()')({ ...planted[1] } as Planted); // `planted` has several elements
+      await lapse({ ...planted[1] } as Planted); // `planted` has several elements
       expect(await findings()).toEqual([]);
       await document('person', 'disable', by);
       expect(await findings()).toEqual([]);
@@ -552,7 +552,7 @@ describe('consent', () => {
         1,
         async ({ by, id }) => {
           await document('person', 'role', by, '--role', 'operator');
-          await at('revoked_at = NULL, revoked_because = NULL')({ id } as Planted); // the statement uses only the id
+          await at('revoked_at = NULL, revoked_because = NULL')({ id } as Planted); // the statement uses only the id of the consent
         },
       ],
       [

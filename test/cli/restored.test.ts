@@ -63,7 +63,7 @@ it('cursors of the time that was lost end, however far the journal goes on; no e
   expect(ids(after.body).filter((one) => before.has(one))).toEqual([]);
   expect(await document('doctor')).toMatchObject({ findings: [] });
 
-  // The operator can run the command again, for example after a second restore.
+  // The operator can run `gateway restored` again, for example after a second restore.
   expect(await document('restored', '--yes')).toEqual({ websites: 2, consents: 0 });
   expect((await pull(gateway, token, anew.id, after.body.next_cursor)).body.code).toBe('replay_expired');
 });
@@ -85,8 +85,8 @@ it('webhooks go on, however often it was said before they could move', async () 
   };
   try {
     await until(delivered(id));
-    // The second endpoint's credential had expired during all three runs. Its deliveries start when the credential is
-    // renewed.
+    // The credential of the second endpoint had expired during all three runs. Its deliveries start when the credential
+    // is renewed.
     await sql`UPDATE gateway.credential SET expires_at = now() + interval '1 day' WHERE id = ${lapsed.credential}`;
     await until(delivered(late.id));
   } finally {
@@ -180,7 +180,7 @@ it('without --yes it names the store, without a password, and changes nothing', 
     [`db.internal:${database.port}/live (DATABASE_URL)`, { DATABASE_URL: 'postgres://db.internal/kept?database=live' }],
     [`/run/pg:5433/live (DATABASE_URL)`, { DATABASE_URL: 'postgres://someone:hidden@%2Frun%2Fpg:5433/live' }],
     [`127.0.0.1:${database.port}/live (DATABASE_URL)`, { DATABASE_URL: address }],
-    // The command line connects directly to PostgreSQL when the gateway uses a pooler.
+    // The command line bypasses the pooler and connects directly to PostgreSQL.
     [`127.0.0.1:${database.port}/live (DATABASE_DIRECT_URL)`, { DATABASE_DIRECT_URL: address }],
   ] as const) {
     for (const [setting, value] of Object.entries(env)) vi.stubEnv(setting, value);

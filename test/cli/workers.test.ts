@@ -70,8 +70,8 @@ async function toldByEach(url: string): Promise<(number | undefined)[]> {
 }
 
 /**
- * Checks the metrics while one worker is missing. The series of the other worker stay, and nothing replaces the missing
- * ones.
+ * Checks the metrics while one worker is missing. The series of the other worker stay unchanged, and no series replace
+ * the missing ones.
  */
 async function toldByTheRest(url: string, counts: readonly (number | undefined)[]): Promise<void> {
   await vi.waitFor(
@@ -136,7 +136,7 @@ async function underWay(url: string, token: string): Promise<() => Promise<numbe
     headers: { ...headers, 'content-length': body.length },
   });
   const answered = once(asked, 'response');
-  answered.catch(() => undefined); // the caller that awaits this promise gets the error
+  answered.catch(() => undefined); // the caller of `underWay` gets this error
   asked.flushHeaders();
   await once(asked, 'continue');
   return async () => {

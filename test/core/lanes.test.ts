@@ -112,7 +112,7 @@ it('turns away whom nothing moves for, and who finds the line full: 503 with Ret
   const began = performance.now();
   await expect(others[LENGTH]).rejects.toMatchObject(refused);
   expect(performance.now() - began).toBeLessThan(40);
-  // A command of another website gets its own slot meanwhile.
+  // A command of another website gets its own slot while the first website's commands wait.
   const other = lanes.add({ lane: 'other', group: 'other', app: 'other' }, 1_000);
   for (const one of others) await expect(one).rejects.toMatchObject(refused);
   release();
@@ -132,7 +132,7 @@ it('waits longer in a lane that moves, but not for ever', async () => {
   });
   const all = await Promise.allSettled(Array.from({ length: 80 }, (_, i) => lanes.add(place, i)));
   const done = all.filter(({ status }) => status === 'fulfilled').length;
-  // An item waits at most three times 60 ms. Each run of 40 ms answers 8 items.
+  // An item waits at most three times 60 ms. Each run takes 40 ms and answers 8 items.
   expect(done).toBeGreaterThan(8 + 1);
   expect(done).toBeLessThan(60);
 });

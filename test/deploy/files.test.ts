@@ -166,7 +166,7 @@ describe('compose.yaml', () => {
         '/gateway',
       ]);
       expect([...config.webhooks.allowed]).toEqual([`http://receiver:${service('receiver').environment['PORT']}`]);
-      // The image sets one key and the host, so the operator creates neither keys nor a store by hand.
+      // The settings contain the key and the store, so a gateway writes neither of them to its disk.
       expect([config.keys?.length, config.host]).toEqual([1, '0.0.0.0']);
     }
   });
@@ -193,8 +193,8 @@ describe('compose.yaml', () => {
     const { front } = z.record(z.string(), z.object({ ipv4_address: z.string() })).parse(service('proxy').networks);
     const address = front?.ipv4_address ?? '';
     expect(gateways[0]?.[1].environment['GATEWAY_TRUSTED_PROXIES']).toBe(address);
-    // The fixed address of the proxy lies outside the range for dynamic addresses. No container that starts earlier can
-    // get it.
+    // The fixed address of the proxy lies outside the range of dynamic addresses, so a container that starts earlier
+    // cannot get this address.
     expect([inside(subnet, address), inside(range, address)]).toEqual([true, false]);
     const members = Object.fromEntries(
       Object.entries(services).map(([name, one]) => [
@@ -250,8 +250,8 @@ describe('compose.yaml', () => {
     const upstreams = gateways.map(([name]) => `${name}:${environmentOf(image)['PORT']}`).join(' ');
     expect(caddyfile).toContain(`reverse_proxy {$GATEWAYS:${upstreams}} {`);
     expect(caddyfile).toContain('health_uri /readyz');
-    // The gateways trust these headers from the proxy. Caddy sets X-Forwarded-For itself but passes other headers on,
-    // so it must remove these.
+    // The gateways trust these headers when they come from the proxy. Caddy passes them on from clients, so the
+    // configuration must remove them.
     for (const name of ['traceparent', 'tracestate']) expect(caddyfile).toContain(`\n\t\theader_up -${name}\n`);
     const [receiver = ''] = service('receiver').ports;
     const inside = service('receiver').environment['PORT'];

@@ -238,7 +238,7 @@ async function main(): Promise<void> {
     );
   };
   const demo = await run('demo');
-  const { token, credential_id: credential } = demo['full'] as { token: string; credential_id: string }; // the output of `demo`
+  const { token, credential_id: credential } = demo['full'] as { token: string; credential_id: string }; // `demo` prints a document of this shape
   await run('app', 'update', String(demo['app_id']), '--quota-per-minute', '1000000', '--burst', '100000');
   must((await ask('/api/v1/context', token)).status === 200, 'gateway demo, and its token reads over TLS');
 
@@ -293,7 +293,7 @@ async function main(): Promise<void> {
       await Promise.all(load);
       const bad = seen.filter((status) => status !== 200).length;
       const line = `${how} to ${names[i]} under load: ${seen.length} answers, ${bad} other than 200 (${[...new Set(seen)].join(', ')}), ${failed} connections lost`;
-      // A killed process loses the requests that it was working on. A process that ends after SIGTERM loses none.
+      // A killed process loses the requests that it was working on. A process that ends after SIGTERM loses no request.
       if (how === 'SIGTERM') must(code === 0 && bad + failed === 0, line);
       else must(bad + failed <= 4, line);
     }

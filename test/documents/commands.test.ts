@@ -141,13 +141,17 @@ async function heldApart(): Promise<void> {
 /** Checks that only its owner can read a backup. */
 const ours = (file: string): void => expect(statSync(join(folder, file)).mode & 0o077, file).toBe(0);
 
-/** The actions around a command. The first prepares what the document says in words, the second checks the result. */
+/**
+ * The actions around a command. The first action prepares what the document says in words, and the second checks the
+ * result.
+ */
 const AROUND: readonly (readonly [command: RegExp, before: () => Promise<void>, after: () => Promise<void>])[] = [
   [/^set -a/, async () => writeFileSync(join(folder, 'gateway.env'), fileOf(settings())), nothing],
   [/^createdb --owner gateway gateway$/, nothing, fillServer],
   [/tar -cf gateway-backup/, stop, async () => ours('gateway-backup.tar')],
   [/pg_dump .*--file=gateway\.dump/, nothing, async () => ours('gateway.dump')],
-  // The gateway is still stopped for `restored`. It is also stopped for the check of the doctor that follows.
+  // The gateway is still stopped for `restored` and for the doctor that runs after it. Start the gateway again
+  // afterwards.
   [/^npm run --silent gateway -- doctor$/, nothing, async () => void (gateway ?? (await serve()))],
 ];
 
@@ -174,7 +178,7 @@ afterAll(async () => {
 
 const printed = new Map<string, string>();
 
-/** The command as a reader types it who has followed the document up to this command. */
+/** The command as a reader types it who has followed the document from the start. */
 function typed({ text, document, line }: Command): string {
   // PostgreSQL's own tools work on the operator's own server. All other commands here use the embedded store.
   const own = server && /^(createdb|\(umask 077; pg_dump|pg_restore) /.test(text);

@@ -72,7 +72,7 @@ describe('cursors', () => {
     for (const more of ['A', '=', '==', '.', ' ', '\n', '\u0000', `.${mac}`, 'é'])
       mutations.push(cursor + more, more + cursor);
     mutations.push(`${payload}.${otherMac}`, `${payload}.`, payload, `.${mac}`, '', '.', `${payload}=.${mac}`);
-    // The last character of the MAC has two unused bits. A cursor with other unused bits must be refused.
+    // The last character of the MAC has two unused bits. The gateway must refuse a cursor in which these bits differ.
     const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
     const last = digits.indexOf(mac.at(-1) ?? '');
     const spellings = [1, 2, 3].map(
@@ -82,7 +82,7 @@ describe('cursors', () => {
       spellings.map((one) => Buffer.from(one.split('.')[1] ?? '', 'base64url').equals(Buffer.from(mac, 'base64url'))),
     ).toEqual([true, true, true]);
     mutations.push(...spellings, cursor.replaceAll('-', '+').replaceAll('_', '/').replace(/^/, ' '));
-    // These cursors are signed with foreign keys. One of the foreign keys has the id of ours.
+    // These cursors are signed with foreign keys. One foreign key has the same key id as our key.
     for (const kid of ['test', 'other'])
       mutations.push(writeCursor(new Keyring([{ kid, secret: randomBytes(32) }]), usual));
     const distinct = mutations.filter((one) => one !== cursor);

@@ -100,7 +100,7 @@ it('comes by rounds every 10 s, which a failure does not end and a stop does', a
     const db = {
       ...database.db,
       query: ((statement) =>
-        broken ? Promise.reject(new Error('planted')) : database.db.query(statement)) as typeof database.db.query, // rows of any type
+        broken ? Promise.reject(new Error('planted')) : database.db.query(statement)) as typeof database.db.query, // the cast keeps the generic type of `query`
     };
     const rounds = startJournals(db, (error) => errors.push(error));
     await subscribe([1], ['visitor.*']);

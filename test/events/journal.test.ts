@@ -153,7 +153,7 @@ interface Road {
   close(): void;
 }
 
-/** A port in front of the server's socket. It can refuse new connections or swallow them. */
+/** A port in front of the server's socket. A test can make the port refuse or swallow new connections. */
 async function openRoad(socket: string): Promise<Road> {
   let silent = false;
   const open = new Set<Socket>();

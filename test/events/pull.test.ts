@@ -183,7 +183,7 @@ describe('pulling', () => {
     expect([second.events, second.has_more, second.retention[0].accepted_cursor]).toEqual([[], true, 100]);
     const [events, end] = await walk(id, cursor, 25);
     expect(events.map(({ event_type }) => event_type)).toEqual(['privacy.removed', 'queue.gap', 'privacy.changed']);
-    // The page also passes the unwanted receipts behind its last receipt. No empty page is necessary for them.
+    // The page also moves past the unwanted receipts behind its last receipt. No empty page has to follow.
     await append(sql(), website, ['visitor.changed', 'privacy.gap', 'visitor.changed']);
     expect((await pull(gateway, token, id, end, 1)).body).toMatchObject({
       has_more: false,
@@ -235,7 +235,7 @@ describe('pulling', () => {
     const first = (await pull(gateway, token, id, cursor, 4)).body;
     await sql()`DELETE FROM gateway.journal WHERE tenant = 1 AND site = 7 AND position <= 4`;
     await sql()`UPDATE gateway.journal_head SET trimmed = 4 WHERE tenant = 1 AND site = 7`;
-    // This reader has already taken everything up to position 4, so it loses nothing.
+    // This reader has already read everything up to position 4, so the trimming costs it nothing.
     const second = await pull(gateway, token, id, first.next_cursor, 100);
     expect(second.body.events.map((one: Receipt) => one.cursor)).toEqual([5, 6, 7, 8, 9, 10]);
     expect(second.body.retention).toEqual([{ website_id: website, retained_from: 5, accepted_cursor: 4 }]);
@@ -255,7 +255,7 @@ describe('pulling', () => {
     expect((await pull(gateway, token, id, first.next_cursor)).body.code).toBe('revision_changed');
     const [events] = await walk(id, replaced.body.cursor, 3);
     expect(events.map((one) => one.cursor)).toEqual([5, 6, 7, 8, 9, 10]);
-    // A store that was restored to an earlier state has given these positions to other receipts.
+    // A restored store has given these positions to other receipts.
     const end = (await pull(gateway, token, id, replaced.body.cursor, 100)).body.next_cursor;
     await sql()`UPDATE gateway.journal_head SET position = 8 WHERE tenant = 1 AND site = 7`;
     expect((await pull(gateway, token, id, end)).body.code).toBe('replay_expired');
@@ -379,7 +379,7 @@ describe('pulling', () => {
       const rows = await stored(website);
       journal += rows.length;
       gaps += rows.filter(({ position }, n) => position !== n + 1).length;
-      // Equal lists prove that positions rise strictly, with no receipt missing and none twice.
+      // The equal lists prove that positions rise strictly and that no receipt is missing or doubled.
       expect(told(all as Receipt[], website)).toEqual(rows);
       expect(told((singles[i] ?? []) as Receipt[], website)).toEqual(rows);
       const wanted = rows.filter(
@@ -431,7 +431,7 @@ describe('pulling', () => {
           const answer = await pull(round === 1 ? other : gateway, one.token, id, after, 25);
           if (answer.status === 200) {
             pages++;
-            // This pull started after the commit was known, so the gateway must refuse it.
+            // This pull started after the revocation was committed, so the gateway must refuse it.
             expect(committed, code).toBe(Number.POSITIVE_INFINITY);
             delivered.push(...answer.body.events);
             after = answer.body.next_cursor;

@@ -37,8 +37,8 @@ it('keeps seven days to the second, from the beginning of each journal on', asyn
   await journal(3, ['30 days', '20 days']);
   expect(await keepJournals(database.db)).toMatchObject({ trimmed: 4, beaten: 0 });
   expect(await kept(1)).toEqual([2, [3, 4, 5]]);
-  // After the clock was set back, an older receipt can follow a younger one. It stays until the younger receipt is old
-  // enough.
+  // An older receipt can stand behind a younger one when the clock was set back. It stays until the younger receipt can
+  // be deleted.
   expect(await kept(2)).toEqual([0, [1, 2, 3]]);
   expect(await kept(3)).toEqual([2, []]);
   expect(await keepJournals(database.db)).toMatchObject({ trimmed: 0, beaten: 0 });

@@ -142,7 +142,7 @@ describe('F-19 a store that takes no writes', () => {
         }
       };
       let asked = 0;
-      // This lasts longer than a lease of quota. Afterwards, no request can rely on an earlier grant.
+      // The loop lasts longer than a lease of quota. Afterwards, no request can rely on an earlier grant.
       while (performance.now() < until || asked < 50) {
         for (const replica of replicas) {
           for (const path of READS) expect((await read(replica, path)).status, `${name} ${path}`).toBe(200);
@@ -169,7 +169,7 @@ describe('F-19 a store that takes no writes', () => {
       refusedForNow(started, `${name} SendMessage`);
       expect(await countOf(sql), name).toEqual(before);
       await set(false);
-      // Each command takes effect once, whichever replica gets it first.
+      // Each write takes effect once, whichever replica gets it first.
       for (const command of spare)
         for (const replica of replicas) expect((await write(replica, command)).status, command.tool).toBe(200);
       const notes = spare.filter(({ tool }) => tool === 'visitor_note_add').length;
@@ -267,7 +267,8 @@ describe('F-20 somebody holds a lock', () => {
     }
     console.info(`F-20 table: ${refused} refused, slowest ${slowest.toFixed(0)} ms, livez ${lives} times`);
     expect(refused).toBeGreaterThanOrEqual(20);
-    // The bound is the timeout of a statement and its grace, once for the quota and once for the data.
+    // The bound is the statement timeout and its grace, once for the statement of the quota and once for the statement
+    // of the data.
     expect(slowest).toBeLessThan(6_500);
     expect(lives).toBeGreaterThan(20);
   }, 30_000);
@@ -280,8 +281,8 @@ describe('F-20 somebody holds a lock', () => {
     await locked(`SELECT * FROM gateway.quota WHERE app_id = '${starved.app}' FOR UPDATE`, async () => {
       const waiting = many(60, () => read(replica, '/conversations?website_id=web_1_1', starved.token));
       await pause(200);
-      // Use only as many requests as there are other connections. The driver would put further ones behind the waiting
-      // statement.
+      // Send only as many requests at a time as there are free connections. The driver would put further requests
+      // behind the waiting statement.
       for (let round = 0; round < 5; round++) {
         const others = await many(4, () => read(replica, '/conversations?website_id=web_1_1'));
         for (const { status, ms } of others) expect([status, ms < 2_000], `${ms} ms`).toEqual([200, true]);
@@ -377,7 +378,8 @@ describe('F-24 the schema grows under replicas that serve', () => {
     expect(told.get('writes 200') ?? 0).toBeGreaterThan(50);
     const [row] = await sql`SELECT count(*) AS n FROM gateway.operation WHERE planted = 'x'`;
     expect(Number(row?.['n'])).toBeGreaterThan(50);
-    // A gateway of the version before refuses to start on this store (store.test.ts). Its doctor would refuse too.
+    // A gateway of the version before refuses to start on this store (store.test.ts), and its doctor would refuse too.
+    // Remove the migrations again.
     await sql`DELETE FROM public.gateway_migration WHERE version > ${newest}`;
     expect(await doctor(database)).toEqual([]);
   }, 60_000);

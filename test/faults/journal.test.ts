@@ -22,7 +22,7 @@ interface Counts {
 }
 
 interface Outcome {
-  /** The kinds of faults, each listed once. */
+  /** The kinds of faults that the test found, each listed once. */
   readonly wrong: string[];
   readonly counts: Counts;
   readonly changes: number;
@@ -38,7 +38,7 @@ interface Outcome {
 
 interface Plan {
   readonly seconds: number;
-  /** Plants the defect before the writers start. */
+  /** Plants a defect before the writers start. */
   readonly defect?: (sql: postgres.Sql) => Promise<unknown>;
   readonly road?: 'outside';
 }
@@ -133,8 +133,8 @@ async function until(met: () => Promise<boolean>): Promise<void> {
 }
 
 /**
- * A reader that asks for receipts behind its last seen position. It would lose a receipt that appears later with a
- * lower position.
+ * A reader that asks for receipts behind its last seen position. The reader would miss a receipt that appears later at
+ * a lower position.
  */
 function watch(sql: postgres.Sql) {
   const seen = new Map<string, number>();

@@ -18,15 +18,15 @@ import {
 import { type Pool, pool, type Replica, startReplica } from '../support/replica.ts';
 
 /**
- * The proxy of the fault tests proves itself on one ordinary INSERT.
- * At every message, the table has no row or one row, as the protocol says. The client learns the truth.
+ * The proxy of the fault tests proves itself on one ordinary INSERT, which it strikes at every message.
+ * Afterwards the table has no row or one row, as the protocol says, and the client knows the truth.
  * The database object works again at once.
  */
 let database: TestDatabase;
 let proxy: WireProxy;
 let db: Database;
 let key = 0;
-/** Pools on silent connections can close only after the proxy. */
+/** The pools to close. A pool on a silent connection can close only after the proxy. */
 const closing: Promise<void>[] = [];
 
 const INSERT = /INSERT INTO public\.scratch/;
@@ -130,8 +130,8 @@ it('the wire is read whatever segments it comes in', async () => {
 });
 
 /**
- * The true result at a point of the exchange. The row exists as soon as the Sync has passed.
- * The server's answers from Bind on come only after a Sync.
+ * The true result of an INSERT that is struck at a point. The row exists as soon as the Sync has passed.
+ * The server's messages from Bind on come only after a Sync.
  */
 const truth = ({ side, at, when }: MessagePoint, { frontend, backend }: Messages): { told: string; rows: number } => {
   const last = when === 'after' && at === (side === 'frontend' ? frontend : backend).length;
@@ -153,7 +153,7 @@ it.each([
     expect({ at, told, rows: await rows() }).toEqual({ at, ...truth(at, messages) });
     await worksAgain();
   }
-  expect(proxy.messagesOf(INSERT)).toEqual(messages); // the last point lies after the last message
+  expect(proxy.messagesOf(INSERT)).toEqual(messages); // the last point lies after the last message, so no message is struck
 });
 
 describe('a named point', () => {
@@ -230,7 +230,7 @@ describe('a server gone silent', () => {
     const open = proxy.connections();
     const heal = proxy.blackhole();
     const told = outcome(insert());
-    const newcomer = connect(proxy.port, proxy.host); // the proxy accepts this connection
+    const newcomer = connect(proxy.port, proxy.host); // the proxy accepts the new connection
     expect(await silent(told, 300)).toBe('silent');
     expect(proxy.connections()).toBe(open + 1);
     heal();

@@ -37,7 +37,7 @@ afterAll(async () => {
 const sql = (): postgres.Sql => gateway.database.sql;
 const KEYS = { GATEWAY_KEYS: `k:${Buffer.alloc(32, 7).toString('base64')}` };
 
-/** The database address for a replica. The socket of the suite's server is a folder. */
+/** The database address for a replica. The host of the suite's server is a socket folder. */
 const address = (): string => {
   const { host, port, name } = gateway.database;
   return `postgres://postgres@${encodeURIComponent(host)}:${port}/${name}`;
@@ -124,7 +124,7 @@ it('F-16 reconnects and killed replicas lose nothing, and repeat a page at most'
       }
       client.end();
     } catch {
-      // The replica was killed. The acknowledgement is perhaps stored and perhaps not.
+      // The replica was killed. The store may or may not have the acknowledgement.
     }
     const next = replicas[reconnects % 2];
     if (next) door = doorOf(next);
@@ -212,7 +212,7 @@ it('F-16 never-ack, never-read and ack storms: memory level, no descriptor left,
     while (storms) {
       const one = new Client(door.port, { ...session, ticket });
       await one.next('ready');
-      // The attach can wait behind 1,200 streams that start at the same time.
+      // The attach request can wait behind 1,200 streams that start at the same time.
       one.send({ type: 'attach', id: 'a', subscription_id: ids[0] ?? '' });
       await one.next('attached', 20_000);
       await append(sql(), websites[0] ?? '', many(5));
@@ -228,7 +228,7 @@ it('F-16 never-ack, never-read and ack storms: memory level, no descriptor left,
   const loud = await latencies(60);
   await pause(times(3_000, 8_000));
   const late = memory(replica);
-  // Let the storms go on until the gateway has cut enough of them, even on a slow machine.
+  // Let the acknowledgement storms go on until the gateway has cut enough clients, even on a slow machine.
   for (const end = performance.now() + 60_000; cut <= 10 && performance.now() < end; ) await pause(100);
   storms = false;
   await storming;
@@ -243,7 +243,7 @@ it('F-16 never-ack, never-read and ack storms: memory level, no descriptor left,
       `good client p50 ${p(quiet, 0.5)} -> ${p(loud, 0.5)} ms, p95 ${p(quiet, 0.95)} -> ${p(loud, 0.95)} ms`,
   );
   expect(cut).toBeGreaterThan(10);
-  // Sixty clients hold at most twenty unread pages each, which is 36 MiB in all. The memory stays at that level.
+  // Sixty clients leave at most twenty pages each unread, which is 36 MiB. The memory stays at that level.
   expect(late).toBeLessThan(early + 40);
   expect(late).toBeLessThan(350);
   expect(files(replica)).toBeLessThanOrEqual(settled);
@@ -282,7 +282,7 @@ it('F-16 connections of the store that die take no page with them', async () => 
     await pause(100);
   }
   await reading;
-  // Replicas of earlier tests can have added heartbeat receipts.
+  // The count can exceed 400, because replicas of earlier tests can have appended heartbeats.
   expect(seen.length).toBeGreaterThanOrEqual(400);
   expect(seen).toEqual(Array.from({ length: seen.length }, (_, i) => i + 1));
   client.end();
@@ -312,7 +312,7 @@ it('WS-02 one ticket, fifty upgrades on two processes: one; and SIGTERM closes 1
   expect(performance.now() - began).toBeLessThan(10_000);
   expect(exit.code).toBe(0);
   for (const one of sockets) expect(await one.closed).toBe(1012);
-  // The second spelling of an origin is refused on the other replica as well.
+  // An origin with another spelling is refused on the other replica as well.
   expect(
     await new Raw(doorOf(b).port).upgrade(handshake(await openSession(doorOf(b), token), { Origin: `${ORIGIN}/` })),
   ).toBe(404);

@@ -41,7 +41,7 @@ interface Ask {
   readonly path: string;
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A text that the body of every success contains. */
+  /** A text that the body of every successful answer contains. */
   readonly holds: string;
 }
 
@@ -170,7 +170,7 @@ it(`F-18 ${RESTARTS} rolling restarts of two replicas under load: no request fai
   );
   expect(failures).toEqual([]);
   expect(Math.max(...ends)).toBeLessThan(10_000);
-  // Fewer refusals would mean that a stop has not met the load.
+  // Each stop must meet the load, so the replicas must have refused some connections.
   expect(refused).toBeGreaterThan(RESTARTS);
   expect(Math.min(...served)).toBeGreaterThan(RESTARTS * 10);
   const stored = await database.sql<{ text: string }[]>`

@@ -4,7 +4,7 @@ import { sql } from '../../src/core/sql.ts';
 import { type Database, openDatabase, StoreUnreachable, sqlState } from '../../src/store/driver/postgres.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 
-/** A server that is alive but slow. Its slow statements must not cost other callers their connection. */
+/** A PostgreSQL that is alive but slow. Slow statements of one caller must not cost another caller the connection. */
 const STATEMENT_TIMEOUT = 1_000;
 let database: TestDatabase;
 let db: Database;
@@ -24,7 +24,7 @@ const backend = async (): Promise<number> => {
   return row?.pid ?? 0;
 };
 
-/** Repeats the condition. The waiting statements must end before the driver answers anybody again. */
+/** Repeats the condition, because the driver answers nobody before the waiting statements have ended. */
 async function until(condition: () => Promise<boolean>): Promise<void> {
   for (let i = 0; i < 20; i++) {
     if (await condition().catch(() => false)) return;
@@ -47,7 +47,7 @@ it('statements in a long line are refused in time, and the connection that works
 it('statements that PostgreSQL ends by their time-out do not cost the others their connection', async () => {
   const before = await backend();
   const long = db.query(sql`SELECT pg_sleep(3)`);
-  // The second statement waits at most half of its timeout.
+  // The second statement waits in line for at most half of its time.
   const next = pause(STATEMENT_TIMEOUT / 2).then(() => db.query(sql`SELECT 1 AS one`));
   const ended = await Promise.allSettled([long, next]);
   expect(ended[0]).toMatchObject({ status: 'rejected' });

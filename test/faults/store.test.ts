@@ -13,7 +13,7 @@ import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { scratch } from '../support/scratch.ts';
 
 /**
- * The driver has open bugs (docs/decisions/store.md). They must not end the process, commit half of a write or damage
+ * The driver has open bugs (docs/decisions/store.md). A bug must not end the process, commit half of a write or damage
  * statements after a reconnect.
  * The tests kill backends and the whole server under load. This file has its own server.
  */
@@ -140,7 +140,7 @@ async function upAgain(): Promise<void> {
       await direct`SELECT 1`;
       break;
     } catch {
-      await pause(20); // the server is not up yet
+      await pause(20); // PostgreSQL is not up yet
     }
   }
   await direct.end();

@@ -162,7 +162,7 @@ describe('F-12 a replica dies with five tasks WORKING and three in the line', ()
       return sent;
     });
     const began = performance.now();
-    // A task that waits on the living replica gets a slot when the gateway finds the dead tasks.
+    // A new task waits on the living replica. It gets a slot when the gateway finds the tasks of the dead process.
     const seventh = send(other, newMessage(), true);
     const replacement = start();
     for (const { id } of tasks) {

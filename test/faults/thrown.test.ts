@@ -18,7 +18,7 @@ import { rpc as mcp } from '../support/surfaces/mcp.ts';
 import { examples, requestOf, urlOf, WEB, writer } from '../support/surfaces/wire.ts';
 
 /**
- * F-23: when a handler throws, the caller gets the one 500 problem, without the thrown text. The process goes on.
+ * F-23: when a handler throws, the caller gets the usual 500 problem without the thrown text, and the process goes on.
  * An error that nothing catches ends the process at once, with an exit code for its supervisor.
  */
 const SECRET = 'planted-7f3a';

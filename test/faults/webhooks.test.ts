@@ -43,7 +43,7 @@ const settings = (receivers: readonly string[], schedule: string): Readonly<Reco
 const address = (database: TestDatabase): string =>
   `postgres://postgres@${encodeURIComponent(database.host)}:${database.port}/${database.name}`;
 
-/** The record of a receiver. It holds each attempt from its first byte to its end, whichever side ends it. */
+/** The record of a webhook receiver. It covers each attempt from its first byte to its end, whichever side ends it. */
 class Ledger {
   readonly attempts = new Map<string, number>();
   readonly accepted = new Set<string>();
@@ -57,7 +57,7 @@ class Ledger {
 
   constructor(readonly secret: string) {}
 
-  /** Fails one first attempt in ten. The other attempts take up to 80 ms. */
+  /** Fails one first attempt in ten. Every other attempt takes up to 80 ms. */
   readonly reply: Parameters<Receiver['reply']>[0] = (request, response, got) => {
     if (!verified(this.secret, got)) this.wrong.add('a delivery without its signature');
     this.attempts.set(got.id, (this.attempts.get(got.id) ?? 0) + 1);
@@ -86,8 +86,8 @@ class Ledger {
       () => {
         if (response.destroyed) return;
         if (!fails) this.accepted.add(got.id);
-        // Count the end now, not when the connection closes. The next attempt can arrive before this process sees the
-        // close.
+        // Count the attempt as ended now, not when its connection closes. This process can see the next attempt before
+        // it sees the close.
         ended();
         answer(fails ? 500 : 200)(request, response, got);
       },
@@ -108,7 +108,9 @@ interface Outcome {
   readonly seconds: number;
 }
 
-/** Runs two replicas at one queue. Now and then one replica is killed while deliveries are in progress. */
+/**
+ * Runs two replicas that deliver from one queue. Now and then one replica is killed while deliveries are in progress.
+ */
 async function drain({
   kills,
   events,
@@ -127,7 +129,7 @@ async function drain({
   const ledger = new Ledger(secret);
   receiver.reply(ledger.reply);
   await defect?.(sql);
-  // Keep one started spare, because a start of Node takes 1.2 s of a core.
+  // Keep one spare replica running, because a start of Node takes 1.2 s of a core.
   const spares = await pool(kills > 0 ? 1 : 0, {
     databaseUrl: address(database),
     env: settings([receiver.origin], '0,1,1,1,1'),
@@ -146,7 +148,7 @@ async function drain({
     while (killed < kills) {
       await pause(250);
       await until(() => ledger.open.size > 0 || told >= events);
-      // Kill the replicas in turn, because both are working.
+      // Kill the two replicas in turn, because both are working.
       await living[killed % 2]?.kill9();
       living[killed % 2] = await spares.take();
       killed++;
@@ -280,7 +282,7 @@ async function origin(server: Server, scheme = 'http'): Promise<string> {
   servers.push(server);
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);
-    socket.on('error', () => undefined); // the sender cuts this connection
+    socket.on('error', () => undefined); // the sender of the webhook cuts this connection
     socket.once('close', () => sockets.delete(socket));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -330,7 +332,7 @@ it('F-11 WH-07 nine bad receivers beside a good one: it waits no longer, memory 
   const { credential } = await issue(database.sql, 1);
   const replica = await startReplica({
     databaseUrl: address(database),
-    // The settings also exempt the honeypot. It stays untouched only because the gateway follows no redirects.
+    // The settings permit the honeypot as well. It stays untouched only because the gateway does not follow redirects.
     env: settings([...bad.values(), good.origin, honeypot.origin], '0,2,2,2,2'),
   });
   try {
@@ -418,7 +420,7 @@ it('WH-11 neither the log nor a command shows a secret or an address’s query; 
     GATEWAY_DATA_DIR: folder,
     PORT: '0',
   };
-  // The first start makes a build. The second start runs the build, and the test reads its output.
+  // The first start makes a build. The test then starts that build itself, so that it can read the output.
   await (await startReplica({ databaseUrl: address(database) })).end();
   const child = spawn(process.execPath, [MAIN, 'serve'], { env: { PATH: process.env['PATH'] ?? '', ...env } });
   let told = '';
@@ -433,7 +435,7 @@ it('WH-11 neither the log nor a command shows a secret or an address’s query; 
     await tell(database, 5);
     await until(async () => secured.length === 5 && (await queued(database)) === 0, 30_000);
     expect(await doctor(database)).toEqual([]);
-    // Also cause an error of the gateway itself: the store refuses the dispatcher's statement.
+    // Also cause an error inside the gateway: the store refuses the dispatcher's statement.
     await database.sql`ALTER TABLE gateway.webhook_delivery RENAME COLUMN due_at TO overdue_at`;
     await tell(database, 1);
     await until(() => told.includes('delivery of webhooks failed'));

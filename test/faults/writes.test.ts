@@ -25,7 +25,7 @@ type Cut = Exclude<Point, string>;
 let world: FaultWorld;
 let spares: Pool;
 /** The two replicas. A killed replica is replaced at once. */
-const slots: [Replica, Replica] = [] as never; // filled before the first test
+const slots: [Replica, Replica] = [] as never; // the slots are filled before the first test
 let kills = 0;
 let random: () => number;
 let faults: ReturnType<typeof faultsOn>;
@@ -36,8 +36,8 @@ const pick = <T>(list: readonly T[]): T => pickFrom(list, random);
 const tool = (): WriteName => pick(WRITES);
 const site = (): 1 | 2 => (random() < 0.5 ? 1 : 2);
 /**
- * The points to strike. The point after a message equals the point before the next one, so the short form takes only
- * the last "after".
+ * The points to strike. The point after a message equals the point before the next message of the same side.
+ * The short form therefore strikes after a message only at the last one.
  */
 const points = (messages: Messages): Cut[] =>
   everyPoint(messages).filter(({ side, at, when }) => LONG || when === 'before' || at === messages[side].length);
@@ -51,8 +51,8 @@ async function kill(slot: 0 | 1): Promise<void> {
 }
 
 /**
- * Starts a replacement. A start during a crash of the server ends with an error message, and the supervisor starts the
- * gateway again.
+ * Starts a replacement. A start that meets a crash of the server ends with an error, and the test starts the replica
+ * again like a supervisor.
  */
 async function replacement(): Promise<Replica> {
   for (let attempt = 1; ; attempt++) {
@@ -82,7 +82,7 @@ afterAll(async () => {
   await world.close();
 });
 
-/** Checks the books of all trials so far. */
+/** Checks the effects, answers and ledger of all trials so far. */
 async function balance(what: string, began: number, meta: TaskMeta = {}): Promise<void> {
   const { wrong, trials, attempts, lostReplies, acknowledged, effects, doubles, lost } = await world.audit();
   meta.shown = { doubles, missed: lost };
@@ -122,7 +122,8 @@ describe('F-01 kill -9 at every message of each write', () => {
         times: WRITES.length,
         run: async () => {
           if (++reached === WRITES.length) release();
-          // When an answer has already passed, the next write can wait for this very connection.
+          // The write with its answer can already be over. The next write then waits for the same connection, so stop
+          // waiting after 300 ms.
           await Promise.race([all, pause(300)]);
           killed ??= kill(0);
           await killed;
@@ -130,7 +131,7 @@ describe('F-01 kill -9 at every message of each write', () => {
       });
       const victim = slots[0].url;
       await Promise.all(trials.map((trial) => world.send(trial, victim)));
-      await killed; // the killed replica is also replaced
+      await killed; // the killed replica is also replaced by now
       expect(reached, label(at)).toBeGreaterThan(0);
       struck += reached;
       world.proxy.disarm();
@@ -144,7 +145,7 @@ describe('F-01 kill -9 at every message of each write', () => {
 });
 
 describe('F-03 the connection is lost, the server lives', () => {
-  /** Ends the connections of the replica. No write is prepared on its new connections. */
+  /** Ends the connections of the replica, so that no write is prepared on the new connections. */
   const forget = async (url: string): Promise<void> => {
     await world.sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'gateway%'`;
     const headers = { authorization: `Bearer ${world.token}` };
@@ -169,7 +170,7 @@ describe('F-03 the connection is lost, the server lives', () => {
     ];
     for (const name of WRITES) {
       for (const [i, { prepared, at, times }] of ways.entries()) {
-        // The short form tries each way with only one of the four writes.
+        // The short form tries each way of losing the connection with only one of the four writes.
         if (!LONG && i % 4 !== WRITES.indexOf(name)) continue;
         for (const action of LONG ? (['cut', 'reset'] as const) : ([i % 4 < 2 ? 'cut' : 'reset'] as const)) {
           if (prepared) await done(world.trial(name), from);
@@ -256,7 +257,7 @@ async function under(harm: (made: readonly Trial[]) => Promise<void>, clients = 
     while (!over) {
       const trial = world.trial(tool(), site());
       made.push(trial);
-      // Now and then the client is impatient and sends one key to both replicas at once.
+      // Now and then the client is impatient and sends one key to both replicas at the same time.
       if (random() < 0.1) await Promise.all(urls().map((url) => world.send(trial, url)));
       await done(trial, () => (random() < 0.5 ? urls() : urls().reverse()));
       await pause(random() * every);

@@ -83,7 +83,7 @@ const rateOf = ({ headers }: Answer): { remaining: number; reset: number; policy
 
 /**
  * Sends `count` requests, some at a time, to each gateway in turn. Returns the number of accepted requests and the
- * seconds that they took.
+ * elapsed seconds.
  */
 async function flood(
   gateways: readonly Asking[],
@@ -150,7 +150,7 @@ describe('RL-01 N and no more', () => {
     await Promise.all([...gateways, ...gateways, ...gateways].map(press));
     const quota = 10 + ((performance.now() - began) / 1000) * 20;
     expect(accepted).toBeLessThanOrEqual(quota * 1.05);
-    // The bucket also loses few units under pressure.
+    // The bucket also loses few units under pressure, so most of the quota is really usable.
     expect(accepted).toBeGreaterThan(quota * 0.8);
   });
 
@@ -360,7 +360,7 @@ describe('leases', () => {
         if (taking) given.push(statement.values.slice(3, 5));
         const answer = await database.db.query(statement);
         if (down && taking) throw new StoreUnreachable('the reply was lost');
-        return answer as never; // passed on unchanged, and the caller knows the type
+        return answer as never; // the caller of `query` chooses the type of a row
       },
     });
     const { token } = await issued({ perMinute: 60, burst: 80 });
@@ -371,7 +371,7 @@ describe('leases', () => {
     expect((await gateway.ask(CHEAP, { token })).status).toBe(503);
     down = false;
     expect((await gateway.ask(CHEAP, { token })).status).toBe(200);
-    const [held] = given.at(-2) as [number, number]; // values of the statement above
+    const [held] = given.at(-2) as [number, number]; // the quota statement has these two numbers
     expect(held).toBeGreaterThan(1);
     expect(given.at(-1)).toEqual([0, 0]);
   });
@@ -384,7 +384,7 @@ describe('a changed quota', () => {
     expect((await flood([gateway], token, 20)).accepted).toBe(20);
     await updateQuota(database.db, app, { perMinute: 60, burst: 5 });
     const { accepted, seconds } = await flood([gateway], token, 60);
-    // The gateway can spend the units that it already holds, at most an eighth of the bucket. All other old units are
+    // The gateway already holds at most an eighth of the old bucket and can spend these units. All other old units are
     // gone.
     expect(accepted).toBeLessThanOrEqual(5 + 12 + Math.floor(seconds));
     expect(rateOf(await gateway.ask(CHEAP, { token })).policy).toBe('"app";q=60;w=60');
@@ -427,7 +427,7 @@ describe('RL-05 a store that does not answer', () => {
     try {
       for (const path of [...paths, ...paths]) {
         const answer = await gateway.ask(path, { token });
-        // A gateway can still spend a leased unit when it can prove the authority.
+        // A gateway that can prove the authority can still spend a unit that it leased earlier.
         if (what.source === 'take_quota' && answer.status === 200) continue;
         expect([answer.status, answer.headers.get('retry-after')], path).toEqual([503, '1']);
         expect(answer.body.code).toMatch(/^(service|authority)_unavailable$/);

@@ -17,7 +17,7 @@ beforeAll(async () => {
   gateway = await openTestGateway('demo');
   const { database } = gateway;
   const target = { host: database.host, port: database.port, database: database.name, username: 'postgres' };
-  // The second gateway has its own connections, like another process.
+  // The second gateway has its own connections, as another process would.
   own = openDatabase({ target, connections: 8, statementTimeout: 5_000, name: 'test-other' });
   other = await openTestGateway('demo', { ...database, db: own });
 });
@@ -291,7 +291,7 @@ describe('subscriptions', () => {
       expect(await names(token)).toEqual([]);
     }
     expect(await names(full.token)).toHaveLength(6);
-    // A token from client credentials belongs to the app. It may do the same as the installation token.
+    // A token from client credentials belongs to the app. It has the rights of the installation token.
     expect(await names(tokens.client)).toHaveLength(6);
     expect((await pull(gateway, tokens.client, id, cursor)).status).toBe(200);
   });
@@ -358,7 +358,7 @@ describe('limits and races', () => {
       expect(done).toHaveLength(1);
       for (const answer of answers.filter(({ status }) => status >= 300)) {
         const allowed = ['409,revision_changed', '409,concurrent_mutation'];
-        // When the deletion came first, the others find nothing.
+        // When the deletion came first, the other edits find no subscription.
         if (done[0]?.status === 204) allowed.push('404,not_found');
         expect(allowed).toContain(said(answer).join());
       }
@@ -373,7 +373,7 @@ describe('limits and races', () => {
       await tx`SELECT FROM gateway.subscription WHERE id = ${id} FOR UPDATE`;
       expect(said(await put(id, token, '1'))).toEqual([409, 'concurrent_mutation']);
       expect(said(await remove(id, token, '1'))).toEqual([409, 'concurrent_mutation']);
-      // A reader does not wait for the lock.
+      // A reader does not wait for the lock of a change.
       expect((await gateway.ask(path(id), { token })).status).toBe(200);
     });
     expect((await put(id, token, '1')).status).toBe(200);
@@ -406,7 +406,7 @@ describe('keys', () => {
       operation,
       true,
     ]);
-    // ID-10: REST and MCP share one ledger.
+    // ID-10: REST and MCP share one ledger of writes.
     const called = await tool(gateway, token, 'subscription_create', { ...definition([WEB]), idempotency_key: 'k' });
     expect([called.body, called.operation]).toEqual([first.body, operation]);
     expect(await count(installation)).toBe(1);
@@ -442,7 +442,7 @@ describe('keys', () => {
       409,
       'idempotency_conflict',
     ]);
-    // A tag and a number name the same revision.
+    // If-Match can name a revision as an entity tag or as a number.
     expect((await put(id, token, '"1"', {}, 'k')).headers['idempotency-replayed']).toBe('true');
     const second = await create(gateway, token, definition([WEB]));
     expect(said(await put(second.id, token, '1', {}, 'k'))).toEqual([409, 'idempotency_conflict']);

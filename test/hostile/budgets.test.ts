@@ -145,7 +145,7 @@ it('bodies under way are bounded for a network, and given back', async () => {
   await expect.poll(() => server.held().requests).toBe(0);
   const whole = note(caller.token, 'after the crowd');
   expect((await Client.send(server.port, whole, 500)).answers().map(({ status }) => status)).toEqual([200]);
-  // The gateway keeps no body at all when the token does not have our form.
+  // The gateway keeps no body at all when the token has the wrong form.
   const stranger = new Client(server.port);
   stranger.write(http('POST /mcp', ['Authorization: Bearer nonsense', 'Content-Length: 60000']));
   await expect.poll(() => stranger.answers().map(({ status }) => status)).toEqual([401]);
@@ -179,7 +179,7 @@ it('a network that floods with tokens nobody knows holds up only itself: new tok
   let floods = true;
   for (let n = 0; n < 700; n++) {
     const socket = connect({ port: served.port, host: '127.0.0.1' });
-    socket.on('error', () => undefined); // the gateway can cut connections of a crowd
+    socket.on('error', () => undefined); // the gateway may cut connections of a crowd
     const again = (): void => {
       if (floods) socket.write(http('GET /api/v1/context', [bearer(newSecret('installation_test'))]));
     };

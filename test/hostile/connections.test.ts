@@ -114,7 +114,7 @@ describe('unread replies', () => {
       await pause(100);
     }
     expect(most).toBeGreaterThan(1024 * 1024);
-    // The calls that started before the share was full come on top of the budget.
+    // Calls that started before the app's share was full may exceed the budget.
     expect(most).toBeLessThanOrEqual(20 * 1024 * 1024);
     expect(served.rss() - before).toBeLessThan(250);
     for (const client of clients) client.socket.resume();

@@ -52,7 +52,7 @@ async function change(client: TestClient, flags: readonly DataAccess[], limits: 
         subsite_ids = ${list(subsite_ids)} WHERE id = ${client.credential}`;
 }
 
-/** Reads over the interface that the token is for. */
+/** Calls a tool over the interface that the token is for, and returns the text. */
 async function called(on: Interface, access: string, tool: string, path: string, input: object): Promise<string> {
   if (on === 'rest') return (await gateway.ask(path, { token: access })).text;
   return (await rpc(gateway.port, access, 'tools/call', { name: tool, arguments: input })).text;
@@ -65,7 +65,7 @@ const conversations = (on: Interface, access: string): Promise<string> =>
     limit: 100,
   });
 
-/** The flags and restrictions that `gateway_context` reports. */
+/** The flags and restrictions of the token that `gateway_context` reports. */
 async function context(on: Interface, access: string): Promise<{ flags: string[]; restrictions: Limits }> {
   const text = await called(on, access, 'gateway_context', '/api/v1/context', {});
   const body = JSON.parse(text);
@@ -120,7 +120,7 @@ describe.each(['rest', 'mcp'] as const)('CP-04 a consent given over the page hol
       expect(shown(text)).toBe(0);
       expect((await context(on, access)).flags).toEqual([]);
     }
-    // The names are visible to the credential's own token, and to a new consent whose page has shown them.
+    // The credential's own token shows the names. A new consent whose page has shown them also does.
     const open = await consent(on, client, session);
     expect(shown(await contacts(on, open.access))).toBeGreaterThan(5);
     expect((await context(on, open.access)).flags.sort()).toEqual([...FLAGS].sort());
@@ -206,7 +206,7 @@ describe('CP-04 a page that was shown before the credential changed', () => {
     }
     const consents = await gateway.database.sql`SELECT FROM gateway.consent WHERE credential_id = ${client.credential}`;
     expect(consents).toHaveLength(0);
-    // A client cannot turn an old page into a current page.
+    // A client cannot forge the CSRF token of a current page from an old page.
     const after = await gateway.ask(`/oauth/authorize?${query}`, { unchecked: true, headers: { cookie } });
     const [now = ''] = csrfOf(after).split('.');
     const forged = await send(csrfOf(before).replace(/^[^.]*/, now), 'approve');

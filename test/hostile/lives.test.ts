@@ -40,7 +40,7 @@ const handshake = (...fields: string[]): string[] => [
 ];
 
 let notes = 0;
-/** Whole requests, one of each kind. */
+/** Whole requests as bytes, one of each kind. */
 const KINDS: readonly ((token: string) => string)[] = [
   (token) => http('GET /api/v1/context', [bearer(token)]),
   (token) => http('GET /api/v1/contacts/ctc_1_1_1', [bearer(token)]),
@@ -68,7 +68,7 @@ const KINDS: readonly ((token: string) => string)[] = [
   (token) => note(token, `life ${++notes}`),
   () => http('GET /livez', ['Connection: Upgrade', 'Upgrade: h2c']),
 ];
-/** Inputs that are not a whole request, or that end their connection. */
+/** Bytes that are not a whole request, or that end their connection. */
 const ENDS: readonly ((token: string) => string)[] = [
   () => 'rubbish\r\n\r\n',
   () => 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n',
@@ -83,7 +83,7 @@ const ENDS: readonly ((token: string) => string)[] = [
     ),
   (token) => http('POST /mcp', [bearer(token), JSON_TYPE, 'Content-Length: 900', 'Accept: */*']),
   () => 'GET /api/v1/websites HTTP/1.1\r\nHost: a\r\n',
-  // The gateway answers before the body has come. The rest of this body is not readable.
+  // The gateway answers this request before the body comes. The body turns out to be unreadable.
   () => `${http('POST /nothing', ['Transfer-Encoding: chunked'])}5\r\nhello\r\nZZ\r\n`,
 ];
 
@@ -107,7 +107,7 @@ async function live(random: () => number): Promise<{ status: number; id: string 
       asked++;
     }
     if (random() < 0.1) {
-      // Write slowly, in pieces that end anywhere.
+      // Write the request slowly, in pieces that end anywhere.
       const cut = Math.floor(random() * bytes.length);
       client.write(bytes.slice(0, cut));
       await pause(random() * 20);
@@ -148,7 +148,7 @@ it(`after ${LIVES} lives of connections the budgets are empty and the books agre
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
   await served.quiet(120);
-  // Scrapes within one second share an answer.
+  // Scrapes within one second share an answer, so wait for a new one.
   await pause(1_200);
   const text = await served.metrics();
   await pause(700);
@@ -169,13 +169,13 @@ it(`after ${LIVES} lives of connections the budgets are empty and the books agre
     `lives ${LIVES}, seed ${SEED}: ${lines.length} requests, ${seen.length} answers seen, ${unfinished} unfinished,`,
     `${written?.notes} notes, resident memory ${before.toFixed(0)} MB +${grown.toFixed(0)}`,
   );
-  // Each started request has one line and one count. A write also has one audit record.
+  // Each started request has one log line and counts once. A write also has one audit record.
   expect(lines.length - byId.size).toBe(0);
   expect(counted).toBe(lines.length);
   expect(seen.filter(({ id, status }) => byId.get(id)?.status !== status)).toEqual([]);
   expect(done.map(({ operation_id }) => operation_id).sort()).toHaveLength(written?.notes ?? -1);
   expect(lines.filter(({ operation }) => operation === 'visitor_note_add')).toHaveLength(audited.length);
-  // Check that the run really contained many answers and many unfinished requests.
+  // Check that the run really had many answers and many unfinished requests.
   expect(seen.length).toBeGreaterThan(LIVES / 2);
   expect(unfinished).toBeGreaterThan(LIVES / 50);
   expect(written?.notes).toBeGreaterThan(LIVES / 50);

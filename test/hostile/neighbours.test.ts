@@ -119,7 +119,7 @@ describe.runIf(isRoot)('the embedded PostgreSQL of root', () => {
     await Promise.all([theirs.stop(), roots.stop()]);
     const alone = await bench.open(dataDir);
     expect(await others(dataDir)).toEqual(REFUSED);
-    // A gateway of the server's user that starts second lets itself in.
+    // When a gateway starts second, as the same user as the server, the server lets it in.
     const later = await bench.start(dataDir, { user: nobody });
     expect(later.said).toMatchObject({ adopted: true });
     expect(await Promise.all([own(dataDir), others(dataDir)])).toEqual([LET_IN, LET_IN]);

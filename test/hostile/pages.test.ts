@@ -29,7 +29,7 @@ const website = (sql: postgres.Sql): Promise<unknown> =>
   );
 
 interface Walk {
-  /** The ids of each page. */
+  /** The ids of the rows on each page. */
   readonly pages: string[][];
   readonly bytes: number[];
 }
@@ -76,7 +76,7 @@ describe('pages of long texts', () => {
     const weights = pages.map((page) => page.map((id) => sizes[Number(id.split('_')[3]) - base * 1000 - 1] ?? 0));
     const sum = (all: readonly number[]): number => all.reduce((a, b) => a + b, 0);
     for (const [n, page] of weights.entries()) {
-      // A page without its last row is within the limit. Every page but the last is full.
+      // Without its last row, a page is within the limit. Every page except the last one is full.
       expect(sum(page.slice(0, -1))).toBeLessThanOrEqual(PAGE_BYTES);
       if (n < pages.length - 1 && page.length < 100) expect(sum(page)).toBeGreaterThan(PAGE_BYTES);
     }
@@ -132,7 +132,7 @@ describe('pages of long texts', () => {
 
 describe('subject search', () => {
   const COUNT = 25_000;
-  /** The ids with the word, newest first. A higher id also has a newer change. */
+  /** The ids of conversations with the searched word, newest first. A higher id also has a newer change. */
   const FOUND = [249_990, 249_980, 130_000, 20_000, 10];
 
   /** Plants conversations with every tenth id in a channel. */
@@ -152,7 +152,7 @@ describe('subject search', () => {
     await conversations(2, 0, 1);
     const path = '/api/v1/conversations?website_id=web_1_2&query=needle';
     const newest = await walk(path, 'conversations');
-    // The middle page covers the rows 10,000 to 20,000 from the end and holds one match. The pages before and after
+    // The middle page covers rows 10,000 to 20,000, counted from the end, and holds one match. The neighbouring pages
     // hold the others.
     expect(newest.pages).toEqual([idsOf(2, FOUND.slice(0, 2)), idsOf(2, FOUND.slice(2, 3)), idsOf(2, FOUND.slice(3))]);
     const oldest = await walk(`${path}&order=updated_asc`, 'conversations');

@@ -30,7 +30,7 @@ async function opened(door: TestGateway): Promise<Raw> {
   return raw;
 }
 
-/** Writes up to `most` times, until the gateway closes the socket. Returns the number of writes. */
+/** Writes the bytes up to `most` times, until the gateway closes the socket. Returns the number of writes. */
 async function writesUntilClosed(raw: Raw, bytes: Buffer, most: number): Promise<number> {
   for (let n = 1; n <= most; n++) {
     raw.socket.write(bytes);
@@ -103,7 +103,7 @@ describe('WS-04 who goes on after the close', () => {
       PONG,
       PING,
       frame(0x81, Buffer.from('{"type":"ping","id":1}')),
-      // Each of these sequences breaks the protocol in another way and then goes on with a legal frame.
+      // Each sequence breaks the protocol in another way and then goes on with a legal frame.
       Buffer.concat([frame(0x81, Buffer.from('no frame')), PONG]),
       Buffer.concat([frame(0xc1, Buffer.from('a reserved bit')), PONG]),
       Buffer.concat([frame(0x88, Buffer.from([3, 232])), PONG]),

@@ -66,7 +66,7 @@ it('a connection that is free goes to the apps in turn, and within an app to the
   const all = Array.from({ length: 20 }, (_, n) => ask('a', n));
   all.push(ask('b', 0), ask('c', 0), ask('b', 1));
   await Promise.all(all);
-  // The first request already has the connection.
+  // The first request got the free connection before any other request came.
   expect(order.slice(0, 7)).toEqual(['a0', 'a1', 'b0', 'c0', 'a2', 'b1', 'a3']);
   expect(order.filter((one) => one.startsWith('a'))).toEqual(Array.from({ length: 20 }, (_, n) => `a${n}`));
 });
@@ -153,7 +153,8 @@ it('one app with many websites leaves a slot of the writers, and its turn, to ot
   await pause(50);
   const before = order.length;
   await add('victim', 1);
-  // Without turns, about thirty waiting items would run first. A busy machine can let a second round through.
+  // Without turns between apps, about thirty waiting items of the greedy app would run first. A busy machine can let a
+  // second round through.
   expect(order.length - before).toBeLessThanOrEqual(2 * SLOTS);
   await Promise.all(all);
   expect(most).toBe(SLOTS - 1);
@@ -176,7 +177,7 @@ it('a batch of one lane takes the apps in turn, and an app’s line is its own',
   const greedy = Array.from({ length: 12 }, (_, n) => add('greedy', `g${n}`).catch(() => 'full'));
   const [first, second] = await Promise.all([add('one', 'one'), add('two', 'two'), ...greedy]);
   expect([first, second]).toEqual(['one', 'two']);
-  // The very first item runs alone. Ten more items of the same app may wait.
+  // The very first item runs alone, because the slot is free. Ten more items of its app may wait.
   expect(runs.slice(0, 2)).toEqual([['g0'], ['g1', 'one', 'two', 'g2']]);
   expect((await Promise.all(greedy)).filter((answer) => answer === 'full')).toHaveLength(1);
 });
@@ -204,20 +205,20 @@ it('realtime reads take the apps in turn, then their credentials, and one app le
   expect(done.length - before).toBeLessThanOrEqual(4);
   await Promise.all(all);
   expect(most).toBe(3);
-  // At most one round of the other thirty credentials comes first.
+  // At most one round of the thirty other credentials runs before the last read of the greedy app.
   expect(done.indexOf('greedy late')).toBeLessThan(36);
 });
 
 it('an app has half of the places for tasks, whatever was dropped of what runs, and half of what is kept', () => {
   const held = (appId: string, state: Held['state'], starts = false): Held => ({
-    authority: { appId } as Authority, // the turns look only at the app
+    authority: { appId } as Authority, // the turns use only the app id
     state,
     starts,
   });
   const many = (n: number, one: Held): Held[] => Array.from({ length: n }, () => one);
   const half = RUNNING_HERE / 2;
   expect(slotsFor('a', [], [])).toBe(half);
-  // Sixteen canceled tasks still run, and sixteen tasks are being accepted.
+  // The app is full with sixteen canceled tasks that still run, or with sixteen tasks that are being accepted.
   expect(slotsFor('a', many(half, held('a', 'running')), [])).toBe(0);
   expect(slotsFor('a', [], many(half, held('a', 'accepting', true)))).toBe(0);
   expect(slotsFor('a', [], many(half, held('a', 'accepting')))).toBe(half);

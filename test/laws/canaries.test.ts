@@ -63,7 +63,7 @@ const staff = (needs: readonly Need[], ...rows: number[]): Shown => ['operator',
 const note = (...rows: number[]): Shown => ['note', rows, columns([], 'title', 'text')];
 const file = (...rows: number[]): Shown => ['file', rows, columns([], 'name', 'media_type')];
 const feature = (...rows: number[]): Shown => ['ai_feature', rows, { name: [] }];
-// The text of message 5 is redacted, but its language is visible.
+// The text of message 5 is redacted, but the language of the message is visible.
 const publicMessages = [message(1, 2, 3, 6), ['message', [5], { language: [] }], nickname(1)] as const;
 
 /** The shown rows for each case of an operation. A case without an entry shows no stored text. */
@@ -154,7 +154,7 @@ const named = (texts: readonly string[]): string[] =>
     .map((one) => (one ? `${one.tenant}/${one.site} ${one.table} ${one.row} ${one.column}` : 'no canary of this world'))
     .sort();
 
-/** Gives the single credential of this test these grants. */
+/** Gives these grants to the single credential of this test. */
 async function hold({ scopes, flags }: Grants): Promise<void> {
   await gateway.database.sql`UPDATE gateway.credential SET scopes = ${[...scopes]}, data_access = ${[...flags]}
     WHERE id = ${holder.credential}`;

@@ -64,15 +64,15 @@ interface Case {
   readonly name: string;
   readonly surface: Resource;
   readonly operation: Operation;
-  /** The method of the request when it is not a plain GET. */
+  /** The method of the request. When absent, the request is a GET. */
   readonly method?: string;
   readonly body?: ((website: string) => Readonly<Record<string, unknown>>) | undefined;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The status of a success. */
+  /** The status of a successful answer. */
   readonly status: number;
   readonly keyed?: boolean;
   readonly skill?: string;
-  /** True when the operation refuses OAuth tokens from a person's consent. */
+  /** True when the contract forbids OAuth tokens from a person's consent. */
   readonly ownTokens?: boolean;
 }
 
@@ -94,7 +94,9 @@ const SUBSCRIBING: readonly Case[] = SUBSCRIPTION_WRITES.map((operation, i) => (
   ...{ name: operation.tool, surface: 'rest', operation, status: operation.status, method: operation.method },
   ...{ body: operation.body, ownTokens: true, headers: operation.revision ? { 'if-match': `${i}` } : {} },
 }));
-/** The realtime operations, in the order of a session's life. A socket request without an upgrade gets 426. */
+/**
+ * The realtime operations, in the order in which a session needs them. A socket request without an upgrade gets 426.
+ */
 const REALTIME: readonly Case[] = ['create', 'ticket_create', 'socket', 'session_close'].map((part) => {
   const name = `realtime_${part === 'create' ? 'session_create' : part}`;
   const { method, path, status, body } = CONTRACT_REALTIME[name] ?? expect.fail(name);
@@ -153,7 +155,7 @@ async function rotatedAway(): Promise<Holder> {
   return { ...holder, refusal: 'token_revoked' };
 }
 
-/** A holder whose access token is valid for another interface only. */
+/** Makes a holder whose access token is valid for another interface only. */
 async function elsewhere(resource: Resource): Promise<Holder> {
   const fields = { grant_type: 'client_credentials', resource: RESOURCE[resource] };
   const { access_token: token } = (await tokenOf(gateway, client, fields)).body;
@@ -161,7 +163,7 @@ async function elsewhere(resource: Resource): Promise<Holder> {
   return { name: `for ${resource}`, token, credential, grants: FULL, website: WEB, refusal: 'wrong_resource' };
 }
 
-/** A holder with the token of a person who has consented to everything, for this interface. */
+/** Makes a holder with a token for this interface from a person who has consented to everything. */
 async function ofConsent(resource: Resource): Promise<Holder> {
   const { exchange } = await consented(gateway, client, {
     session,
@@ -213,7 +215,7 @@ async function variants(): Promise<Variant[]> {
 
 const DENIED = { scopes: [], data_access: [], unrestricted: false };
 
-/** The refusal that the tables demand. Undefined when the call must succeed. */
+/** The refusal that the hand-written tables demand. Undefined when the call must succeed. */
 function expected({ operation, ownTokens, body, name }: Case, holder: Holder): Refusal | undefined {
   if (holder.refusal !== undefined) return { status: 401, code: holder.refusal };
   const denied = refusalOf(operation, holder.grants, holder.restricted);
@@ -223,7 +225,7 @@ function expected({ operation, ownTokens, body, name }: Case, holder: Holder): R
   return named && holder.website !== WEB ? NOT_FOUND : undefined;
 }
 
-/** An answer in one form for all three surfaces. `data` is the body of a success. */
+/** An answer in one form for all three surfaces. `data` is the body of a successful answer. */
 interface Said {
   readonly status: number;
   readonly code?: string;
@@ -288,11 +290,11 @@ let foreign: ReadonlySet<string>;
 async function judge(one: Case, holder: Holder, where: string): Promise<void> {
   const { operation, surface, headers = {} } = one;
   const url = pathOf(operation, holder.website, receiptId(holder.credential));
-  // A holder of another website could not replace the subscription, so it deletes the first revision.
+  // A refused replacement leaves the subscription at its first revision. On another website, delete that revision.
   const revised = 'if-match' in headers && holder.website !== WEB ? { ...headers, 'if-match': '1' } : headers;
   const said = await ASK[surface]({ ...one, headers: revised }, url, holder);
   const refusal = expected(one, holder);
-  // Some MCP results are not protocol errors. Such a result names the missing grants in words.
+  // Compare the required grants as well. An MCP result that is not a protocol error names them only in words.
   if (refusal) {
     expect([said.status, said.code], `${where} ${said.text}`).toEqual([refusal.status, refusal.code]);
     expect(sorted(said.required), `${where} ${said.text}`).toEqual(sorted(refusal.required));

@@ -43,7 +43,7 @@ const LISTS = OPERATIONS.filter(({ tool, variant }) => tool in CURSORS && varian
 
 const adding = (path: string, query: string): string => `${path}${path.includes('?') ? '&' : '?'}${query}`;
 
-/** Hides the parts that can differ between two equal answers. */
+/** Hides the parts of an answer that can differ between two equal answers. */
 const masked = ({ status, text }: Answer): string =>
   `${status} ${text
     .replace(/req_[a-f0-9]{32}/g, 'req')
@@ -54,7 +54,7 @@ async function ask(path: string, token: string): Promise<string> {
   return masked(await gateway.ask(path, { token }));
 }
 
-/** The answers to one case of every tool and of every reading skill. */
+/** The answers to one credential for one case of every tool and of every reading skill. */
 async function agents(token: string): Promise<Map<string, string>> {
   const said = new Map<string, string>();
   const { registry } = gateway.corridor;
@@ -94,7 +94,7 @@ async function transcript(token: string): Promise<Map<string, string>> {
   for (const operation of OPERATIONS) {
     const path = pathOf(operation, WEB);
     said.set(path, await ask(path, token));
-    // Ask for records that are invisible, foreign or absent.
+    // Ask for records that the credential cannot see or that do not exist.
     for (const id of [2, 3, 4, 5, 8, 9, 77]) {
       const other = operation.path.replace(/\{([a-z]{3}):\d+\}(?!.*\{[a-z]{3}:)/, `{$1:${id}}`);
       if (other === operation.path) continue;
@@ -207,7 +207,7 @@ function same(before: ReadonlyMap<string, Map<string, string>>, after: ReadonlyM
 describe('TN-04 foreign data', () => {
   it('TN-04 of other organizations, other websites and conversations out of reach changes no byte of any answer', async () => {
     const before = [await told(restricted), await told(unrestricted)] as const;
-    // Check that enough answers hold data. Otherwise the test would compare refusals.
+    // Check that enough answers hold data. Otherwise the comparison would prove nothing.
     const shown = [...(before[1].get('everything')?.values() ?? [])].filter((answer) => answer.startsWith('200'));
     expect(shown.length).toBeGreaterThan(150);
     await addForeign();
@@ -217,7 +217,7 @@ describe('TN-04 foreign data', () => {
     if (LONG) same(before[0], await told(restricted));
     await addAway();
     same(before[0], await told(restricted));
-    // The unrestricted credential sees a change, so the data really exists.
+    // The unrestricted credential sees a change, which proves that the new data exists.
     const now = await told(new Map([...unrestricted].slice(0, 1)));
     const changed = [...(now.get('everything') ?? [])].filter(
       ([path, answer]) => before[1].get('everything')?.get(path) !== answer,

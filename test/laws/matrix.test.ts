@@ -149,7 +149,8 @@ describe('TN-01 every read, by what a credential holds', () => {
       for (const ids of [[1], [2, 1], [2], [9], []]) {
         const holder = await hold(FULL, { dimension, ids });
         for (const operation of OPERATIONS) {
-          // The interference tests check the rows of place 2. Here, place 2 alone only decides which calls are refused.
+          // The interference tests check which rows of place 2 a list shows. Here, place 2 alone only decides which
+          // calls are refused.
           if (ids.includes(2) && operation.list) continue;
           await judge(operation, holder, `restricted to ${dimension} ${ids}`);
         }
@@ -169,7 +170,7 @@ describe('TN-01 every read, by what a credential holds', () => {
         refused(answer, NOT_FOUND, `${where} of ${website}`);
         bodies.add(masked(answer));
       }
-      // Ask for a record that does not exist, on a website that exists.
+      // Ask for a record that does not exist, on a website that does.
       const absent = operation.path.replace(/\{([a-z]{3}):\d+\}(?!.*\{[a-z]{3}:)/, '{$1:77}');
       if (operation.website === 'optional') {
         const answer = await ask({ ...operation, path: absent }, holder);
@@ -255,7 +256,7 @@ describe('TN-01 every read, by what a credential holds', () => {
           expect([200, 404], `${where} ${nameOf(operation)}: ${answer.text}`).toContain(answer.status);
           const denied = answer.body.code === 'not_permitted';
           (denied ? deniedOnce : answered).add(operation.tool);
-          // The list and the call could share an error, so the contract decides.
+          // The list and the call could contain the same mistake, so compare with the contract.
           if (refusalOf(operation, holder.grants, restricted)?.code !== 'not_permitted') granted.add(operation.tool);
           cells++;
         }
@@ -272,7 +273,7 @@ describe('TN-01 every read, by what a credential holds', () => {
           const answer = await gateway.ask(pathOf(write, website, receiptId(holder.credential)), {
             ...{ token: holder.token, method: write.method },
             ...(write.body && { body: write.body(website) }),
-            // No subscription has this revision, so the call changes nothing.
+            // No subscription has this revision, so the call cannot change one.
             ...(write.revision && { headers: { 'if-match': '77' } }),
           });
           expect([201, 404, 409], `${where} ${nameOf(write)}: ${answer.text}`).toContain(answer.status);

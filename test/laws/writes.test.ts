@@ -78,7 +78,7 @@ async function denied(cell: Cell, refusal: Refusal): Promise<{ key: string; said
   const said = await call(cell, key);
   const { status, code, required, operation } = said;
   const sorted = (one: Refusal['required']) => one && { ...one, scopes: [...one.scopes].sort() };
-  // An MCP result names the missing grants only in words.
+  // The result of an MCP tool names the missing grants only in words.
   expect([status, code, sorted(required)], `${cell.where} ${said.text}`).toEqual([
     refusal.status,
     refusal.code,
@@ -94,7 +94,7 @@ async function denied(cell: Cell, refusal: Refusal): Promise<{ key: string; said
 const COUNTS = /^(\d+) notes, (\d+) receipts, (\d+) operations/;
 const countsOf = (text: string): number[] => (COUNTS.exec(text) ?? []).slice(1).map(Number);
 
-/** Expects one success that leaves exactly the effects of the contract. */
+/** Expects that a write succeeds once and leaves exactly the effects of the contract. */
 async function done(cell: Cell, grants: Grants, key?: string): Promise<void> {
   const { write, where } = cell;
   const [notes = 0, receipts = 0, operations = 0] = countsOf(await traces());
@@ -202,7 +202,7 @@ describe('TN-01 every write, by what a credential holds', () => {
             else absent.add((await denied({ ...cell, number }, NOT_FOUND)).said.text);
           }
         }
-        // Each surface uses one text for all of these refusals.
+        // Each surface uses one text for every refusal of this kind.
         expect(absent.size, where('')).toBe(2);
       }
     }
@@ -220,7 +220,7 @@ describe('TN-01 every write, by what a credential holds', () => {
       const where = `${write.tool} over ${surface}`;
       if (write.subject) said.add((await denied({ write, surface, holder, number: 77, where }, NOT_FOUND)).said.text);
       const elsewhere = { ...write, body: () => ({ ...write.body(webId(1, 2)) }) };
-      // A plan of one website with an item of another website, although the caller holds both.
+      // The body plans for one website, but the item belongs to another. The caller holds both websites.
       if (!write.subject)
         said.add((await denied({ write: elsewhere, surface, holder: both, where }, NOT_FOUND)).said.text);
       expect(said.size, where).toBe(1);
@@ -318,7 +318,7 @@ describe('TN-07 the mapped author', () => {
         await done(cell, FULL);
         await setEnabled(false);
         const { key, said } = await denied(cell, UNENROLLED);
-        // Waiting does not help here, so the answer has no Retry-After.
+        // Waiting does not help a caller without an author, so the answer has no Retry-After.
         expect(said.retryAfter, cell.where).toBeUndefined();
         await setEnabled(true);
         await done(cell, FULL, key);
@@ -428,10 +428,10 @@ describe('what a write shows', () => {
           });
       }
     }
-    // Restore the state from before, because not even the number of a note may differ.
+    // Restore the state from before the first transcript, because not even the number of a note may differ.
     await sql`DELETE FROM platform.note WHERE tenant = 1 AND site = 1 AND id > 100`;
     await sql`UPDATE platform.native_id SET last = 100 WHERE tenant = 1 AND site = 1 AND kind = 'note'`;
-    // The id of an operation depends on the key, and the time has changed. Mask both.
+    // Mask the operation ids, which depend on the key, and the times of creation.
     const masked = (text: string): string =>
       text.replace(/op_[a-f0-9]{64}/g, 'op').replace(/(created_at\\*":\\*")[^"\\]*/g, '$1');
     expect((await transcript(2)).map(masked)).toEqual(before.map(masked));

@@ -148,7 +148,7 @@ describe('LG-02 authentication', () => {
     });
     const { token } = await holder(gateway);
     const opened = await openSession(gateway, token);
-    // The first ticket belongs to nobody, and the second has the wrong form.
+    // Nobody has the first ticket, and the second ticket has the wrong form.
     for (const ticket of [Buffer.alloc(32).toString('base64url'), 'AAAA']) {
       gateway.log.splice(0);
       await new Client(gateway.port, { ...opened, ticket }).closed;
@@ -216,7 +216,7 @@ describe('LG-02 authorization', () => {
       operation: 'mcp',
       code: 'not_permitted',
     });
-    // A prompt that does not exist is no denial, so it leaves no record.
+    // A request for a prompt that does not exist is no denial, so it leaves no record.
     await mcp(gateway.port, narrow.token, 'prompts/get', { name: MARK, arguments: {} });
     expect(audits()).toHaveLength(7);
   });
@@ -262,7 +262,7 @@ describe('LG-02 authorization', () => {
     const origins = { origin: ['https://a.example', 'https://b.example'] };
     const open = await gateway.ask('/api/v1/realtime/sessions', { method: 'POST', headers: origins, unchecked: true });
     expect(await stranger(open)).toMatchObject({ ...wrote, operation: 'realtime_session_create' });
-    // The body breaks off with a wrong chunk. The server answers where it does not know the bearer.
+    // The body breaks off with a wrong chunk. The code that answers does not know the bearer.
     const broken = [
       `POST ${note.url} HTTP/1.1`,
       'Host: a',
@@ -356,12 +356,12 @@ describe('LG-02 consents and their end', () => {
       [reused, rotated, 'refresh_reused'],
       [misused, spent, 'code_misused'],
     ] as const) {
-      // The client gets the same answer as before, without the reason.
+      // The client gets the usual OAuth error, without the reason.
       expect([answer.status, Object.keys(answer.body)]).toEqual([400, ['error', 'error_description']]);
       const credential = client.credential;
       const ended = { ...told, credential, consent, ended: 'consent', because, source: '127.0.0.1' };
       expect(await recordOf(idOf(answer))).toMatchObject(ended);
-      // The consent has already ended, so nothing ends a second time.
+      // The consent has already ended, so a second use ends nothing.
       const again = await recordOf(idOf(await tokenOf(gateway, client, refreshing(rotated.refresh))));
       expect(again).toMatchObject({ ...told, credential });
       expect([again['ended'], again['consent'], again['because']]).toEqual([undefined, undefined, undefined]);
@@ -392,7 +392,7 @@ describe('LG-02 consents and their end', () => {
       const refused = { operation, audit, decision: 'refused', code: 'invalid_request', source: '127.0.0.1' };
       expect(await recordOf(idOf(answer)), answer.text).toMatchObject(refused);
     }
-    // A form with nothing ticked is no decision yet.
+    // A consent form with nothing ticked is no decision yet.
     await send('consent', { csrf: choice.csrf, decision: 'approve' }, ours);
     const before = audits().length;
     const out = await recordOf(idOf(await send('sign-out', '', ours)));
@@ -401,7 +401,8 @@ describe('LG-02 consents and their end', () => {
     const late = await recordOf(idOf(await send('consent', choice, ours)));
     expect(late).toMatchObject({ audit: 'authentication', decision: 'refused', code: 'session_ended' });
     expect(late).toMatchObject({ operation: 'oauth_consent', credential: client.credential, source: '127.0.0.1' });
-    // Nobody is signed in any more, and showing a page is no refusal. Both leave no record.
+    // Nobody is signed in any more, so the sign-out leaves no record. Showing a page is no refusal and leaves no record
+    // either.
     await send('sign-out', '', ours);
     await gateway.ask(`/oauth/authorize?${query}`, { unchecked: true, headers: { cookie } });
     expect(audits()).toHaveLength(before + 2);
@@ -581,7 +582,7 @@ describe('LG-02 writes', () => {
   });
 });
 
-/** An unused id of each kind of record. */
+/** An unused id for each kind of record. */
 const SAMPLE: Readonly<Record<string, string>> = {
   visitor: 'vis_1_1_999999999',
   conversation: 'cnv_1_1_999999999',

@@ -51,7 +51,7 @@ beforeAll(async () => {
       OTEL_BSP_SCHEDULE_DELAY: '50',
       GATEWAY_TRUSTED_PROXIES: 'loopback',
       GATEWAY_METRICS_ALLOW: '192.0.2.0/24',
-      // The SDK complains about this unknown compression.
+      // The SDK of OpenTelemetry complains about this unknown compression.
       OTEL_EXPORTER_OTLP_COMPRESSION: MARK,
       LOG_LEVEL: 'warn',
     },
@@ -197,10 +197,11 @@ describe('/metrics', () => {
     const alone = openAllowed([], []);
     expect(['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1'].filter((one) => !alone(asked(one)))).toEqual([]);
     expect(['10.0.0.1', '192.0.2.1', '::ffff:10.0.0.1', 'fe80::1'].filter((one) => alone(asked(one)))).toEqual([]);
-    // An untrusted proxy on this machine speaks for the whole world.
+    // An untrusted proxy on this machine passes on requests from anybody, so such requests are refused.
     const PASSED = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via'];
     expect(PASSED.filter((name) => alone(asked('127.0.0.1', { [name]: '127.0.0.1' })))).toEqual([]);
-    // A proxy can pass on the Host of the public name. A web page whose name was rebound to this machine does the same.
+    // A request with a foreign Host is refused. It can come through a proxy, or from a web page whose name was rebound
+    // to this machine.
     const NAMES = ['gateway.example', 'localhost.evil.example:8787', '127.0.0.1.evil.example', '192.0.2.1', ''];
     expect(NAMES.filter((host) => alone(asked('127.0.0.1', { host })))).toEqual([]);
     expect(['[::1]:8787', 'LOCALHOST', '127.0.0.1:1'].filter((host) => !alone(asked('::1', { host })))).toEqual([]);
@@ -219,7 +220,7 @@ describe('/metrics', () => {
   it('a store that is silent or away costs the scrape the store’s gauges and a second', async () => {
     await vi.waitFor(async () => expect(sumOf(await scrape(), 'gateway_store_up')).toBe(1));
     const resume = proxy.blackhole();
-    // The gateway repeats the last values for five seconds.
+    // The gateway repeats the last values of the store for five seconds, so wait longer.
     await pause(5_100);
     const began = performance.now();
     const series = await scrape();
@@ -235,7 +236,7 @@ describe('/metrics', () => {
 it('docs/operations.md wakes somebody for every outcome that is a failure of ours', () => {
   const text = readFileSync(new URL('docs/operations.md', packageRoot), 'utf8');
   const [, outcomes = ''] = /gateway_requests_total\{outcome=~"([^"]+)"/.exec(text) ?? [];
-  // These failures come from an operator's setting, or no operation of this gateway returns them.
+  // Leave out failures that come from an operator's setting, and failures that no operation of this gateway returns.
   const NOT = ['enrollment_unavailable', 'event_family_paused', 'native_unavailable'];
   const ours = FAILURE_CODES.filter((code) => statusOf(code) >= 500 && !NOT.includes(code));
   const others = ['server_error', 'temporarily_unavailable', '-32603'];
@@ -443,7 +444,7 @@ describe('traces', () => {
     expect(reads.length).toBeGreaterThan(0);
     for (const read of reads)
       expect(read).toMatchObject({ traceId, kind: 3, name: expect.stringMatching(/^store (reads|slow)$/) });
-    // The caller's trace header asks for no samples.
+    // The trace header of the caller asks for no samples.
     const unsampled = await get('/api/v1/websites', token, {
       traceparent: `00-${'1'.repeat(32)}-${'2'.repeat(16)}-00`,
     });
@@ -529,7 +530,7 @@ describe('traces', () => {
         await pause(200);
         const began = performance.now();
         expect(await one.end()).toEqual({ code: 0, signal: null });
-        // The bound includes 1 s for clients between two requests.
+        // The bound includes 1 s in which clients may send another request.
         expect(performance.now() - began).toBeLessThan(3_500);
       }
       await silent.close();

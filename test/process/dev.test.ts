@@ -40,7 +40,7 @@ beforeAll(async () => {
   child = spawn('npm', ['run', 'dev'], {
     cwd: checkout,
     stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true, // its own process group, as a shell gives to a command
+    detached: true, // the command has its own process group, as in a shell
     env: {
       PATH: process.env['PATH'],
       HOME: checkout,

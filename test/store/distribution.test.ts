@@ -112,10 +112,10 @@ it('a statement without them is seen', () => {
   expect(lacking('DELETE FROM platform.note WHERE tenant = 1 AND id = 1', both).without).toHaveLength(1);
   expect(lacking('INSERT INTO platform.note (id) VALUES (1)', both).without).toHaveLength(1);
   expect(lacking('SELECT FROM platform.note n WHERE n.tenant = 1 AND n.site = 2', both).without).toEqual([]);
-  // The condition of another statement does not count.
+  // A condition in another statement of the text does not count.
   const first = 'DELETE FROM platform.note WHERE tenant = 1 AND site = 2;';
   expect(lacking(`${first} DELETE FROM platform.note WHERE id = 1`, both).without).toHaveLength(2);
-  // The condition on another table or in an inner SELECT does not count either.
+  // A condition on another table or in an inner SELECT does not count either.
   const joined = 'SELECT FROM platform.note JOIN platform.visitor v ON v.id = visitor_id WHERE tenant = 1 AND site = 2';
   expect(lacking(joined, both).without).toHaveLength(4);
   const inner = 'SELECT FROM platform.note WHERE id IN (SELECT id FROM platform.file WHERE tenant = 1 AND site = 2)';
@@ -129,7 +129,8 @@ it('no function of the store touches a website’s table without tenant and site
   let touched = 0;
   for (const { name, source } of functions) {
     const { uses, without } = lacking(source, (table) => (table === 'organization' ? ['tenant'] : ['tenant', 'site']));
-    // This function appends receipts for a TRUNCATE, which concerns every website. The gateway never sends a TRUNCATE.
+    // gateway.truncate_captured appends receipts for a TRUNCATE, which concerns every website. The gateway never sends
+    // a TRUNCATE.
     if (name !== 'gateway.truncate_captured') expect(without, name).toEqual([]);
     touched += uses;
   }
@@ -153,8 +154,8 @@ it('neither does an import, nor an audit of a website', async () => {
   for (const audit of [wrongTotals, wrongFiles, overtakenNumbers, unrecordedNotes]) await audit(db, site);
   let touched = 0;
   for (const text of texts) {
-    // An import finds an organization by its name and gives it a number. On a sharded server, every shard would have
-    // this table.
+    // An import finds an organization by its name, before it knows the number. A sharded server would copy the table of
+    // organizations to every shard.
     const { uses, without } = lacking(text, (table) => (table === 'organization' ? [] : ['tenant']));
     expect(without, text).toEqual([]);
     touched += uses;

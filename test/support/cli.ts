@@ -52,7 +52,7 @@ export async function document(...argv: string[]): Promise<Document> {
   return parse(stdout);
 }
 
-/** A JSON document of a command. Tests compare its members with matchers and use `text` for a member as text. */
+/** A JSON document of a command. Tests compare its members with matchers, and use `text` to read a member as text. */
 export type Document = Readonly<Record<string, unknown>>;
 
 export function parse(line: string): Document {

@@ -12,13 +12,13 @@ import { scratch } from './scratch.ts';
 export interface Cluster {
   readonly port: number;
   url(database: string): string;
-  /** The driver as superuser. The connections end with the server. */
+  /** The driver as superuser. Its connections end with the server. */
   sql(database: string): postgres.Sql;
-  /** Creates a server that starts with a copy of this one and follows its log. */
+  /** Creates a replica: a server that starts with a copy of this server and follows its log. */
   replica(): Promise<Cluster>;
-  /** Ends the server as a crash of the machine would. */
+  /** Ends the server in the same way as a crash of the machine. */
   kill(): Promise<void>;
-  /** Starts the server again with the same data on the same port. */
+  /** Starts the server again after a kill, with the same data on the same port. */
   start(): Promise<void>;
   close(): Promise<void>;
 }

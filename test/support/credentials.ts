@@ -13,7 +13,7 @@ export interface Grant {
   readonly subsites?: readonly string[];
   readonly expires?: string;
   readonly environment?: 'live' | 'test';
-  /** The units per minute of a new app's quota. When absent, the quota is generous. */
+  /** The units per minute of the quota of a new app. When absent, the quota is very large. */
   readonly perMinute?: number;
   readonly burst?: number;
   readonly app?: string;

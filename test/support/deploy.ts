@@ -9,7 +9,7 @@ export const fileOf = (path: string): string => readFileSync(new URL(path, packa
 export interface Stage {
   readonly from: string;
   readonly name: string | undefined;
-  /** Each instruction with the rest of its line, without FROM. */
+  /** The instructions of a stage, each with the rest of its line, without FROM. */
   readonly steps: readonly (readonly [instruction: string, rest: string])[];
 }
 

@@ -20,7 +20,7 @@ export async function doctor({ name, host, port }: Pick<TestDatabase, 'name' | '
     if (before === undefined) delete process.env['DATABASE_URL'];
     else process.env['DATABASE_URL'] = before;
   }
-  const { findings, checks } = JSON.parse(written) as { findings: unknown[]; checks: number }; // the doctor's own test checks the shape
+  const { findings, checks } = JSON.parse(written) as { findings: unknown[]; checks: number }; // a test of the doctor checks the shape
   if (checks < 15) throw new Error(`doctor made ${checks} checks`);
   return findings;
 }

@@ -63,7 +63,7 @@ export class Bench {
     }
   }
 
-  /** Creates a data folder. The bench ends its server after the test. */
+  /** Creates a data folder. The bench ends the server of the folder after the test. */
   dataDir(...below: string[]): string {
     this.count += 1;
     const folder = join(this.base, `data-${this.count}`);
@@ -104,7 +104,7 @@ export class Bench {
     expect(String(error)).toMatch(message);
   }
 
-  /** Starts a Node process that opens the store. The process has its own group. */
+  /** Starts a Node process in its own process group. The process opens the store. */
   spawn(
     dataDir: string,
     { built = join(this.base, 'built'), user = {}, binaries = 'embedded' }: ChildOptions = {},
@@ -231,7 +231,7 @@ function pidFile(dataDir: string): string[] {
   try {
     return readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8').split('\n');
   } catch {
-    return []; // Nothing runs there.
+    return []; // no server runs in this data folder
   }
 }
 
@@ -240,7 +240,7 @@ export function running(pid: number | undefined): boolean {
   try {
     return pid !== undefined && readFileSync(`/proc/${pid}/cmdline`).length > 0;
   } catch {
-    return false; // The process has ended.
+    return false; // the process has ended
   }
 }
 

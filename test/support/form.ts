@@ -5,5 +5,5 @@
  */
 export const LONG = process.env['TEST_FORM'] === 'long';
 
-/** The number of repetitions in the current form. */
+/** The number of repetitions in the current form of the suite. */
 export const times = (short: number, long: number): number => (LONG ? long : short);

@@ -63,8 +63,8 @@ export interface TestGateway {
   readonly log: string[];
   ask(path: string, options?: AskOptions): Promise<Answer>;
   /**
-   * Checks an answer against the served OpenAPI document and throws on a mismatch. The answer can also come another
-   * way.
+   * Checks an answer against the served OpenAPI document and throws on a mismatch. Use it for answers that come without
+   * `ask`.
    */
   readonly check: (method: string, path: string, answer: Answer) => void;
   issue(grant?: Grant, tenant?: number): Promise<Issued>;

@@ -12,7 +12,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
  */
 export type Side = 'frontend' | 'backend';
 
-/** The message with number `at`, counted from 1, of one side of the exchange. */
+/** One message of an exchange: the side that sends it, and its number from 1. */
 export interface MessagePoint {
   readonly side: Side;
   readonly at: number;
@@ -21,26 +21,30 @@ export interface MessagePoint {
 
 export type Point =
   | MessagePoint
-  /** Before the first Bind (or Query). The server has received nothing to execute. */
+  /** Strike before the first Bind (or Query). The server has received nothing to execute. */
   | 'before-execute'
-  /** Right after the Sync (or Query), which is the implicit COMMIT. The cut does not wait for the server's answer. */
+  /**
+   * Strike right after the Sync (or Query), which is the implicit COMMIT. The cut does not wait for the server's
+   * answer.
+   */
   | 'sync-then-cut'
   /**
-   * The server has finished and answered, but the client gets none of the answer since Bind. The reply to the COMMIT is
-   * lost.
+   * Strike after the server has answered. The client gets no part of the answer since Bind, so the reply to the COMMIT
+   * is lost.
    */
   | 'after-sync';
 
 export interface Plan {
-  /** The pattern to find in the texts of an exchange. */
+  /** The pattern that the SQL text of an exchange must match. */
   readonly match: RegExp;
   readonly at: Point;
   /**
-   * The action on the connection: close both ends, close them with a reset, keep them open but silent, or do nothing.
+   * What happens to the connection: close both ends, close them with a reset, keep them open but silent, or nothing.
    */
   readonly action: 'cut' | 'reset' | 'blackhole' | 'forward';
   /**
-   * Holds the message until this promise resolves, before the action. A test can kill or stop a process here, or wait.
+   * Runs before the action, and the message waits until the promise resolves. A test can kill or stop a process here,
+   * or wait.
    */
   readonly run?: (seen: Seen) => Promise<unknown>;
   /** The number of exchanges to strike. The default is 1, and Infinity means always. */
@@ -56,10 +60,10 @@ export interface Armed {
 /** A message that has arrived at the proxy. */
 export interface Seen {
   readonly connection: number;
-  /** The number of the exchange, counted over all proxies. 0 for messages that the server sends unasked. */
+  /** The number of the message's exchange, counted over all proxies. 0 for messages that the server sends unasked. */
   readonly exchange: number;
   readonly direction: Side;
-  /** The type byte of the protocol, or 'startup'. */
+  /** The type byte of the message in the protocol, or 'startup'. */
   readonly type: string;
   readonly text: string | undefined;
   forwarded: boolean;
@@ -72,7 +76,7 @@ export interface WireProxy {
   readonly host: string;
   readonly port: number;
   url(database: string): string;
-  /** The number of open client connections. */
+  /** The number of open connections of clients. */
   connections(): number;
   arm(plan: Plan): Armed;
   disarm(): void;
@@ -81,7 +85,7 @@ export interface WireProxy {
    * pass again.
    */
   blackhole(): () => void;
-  /** The latest messages, about ten thousand, in the order of their arrival. */
+  /** The latest messages, about ten thousand, in the order in which they arrived. */
   log(): readonly Seen[];
   /**
    * The messages of the last finished exchange that matches. A first run has other messages than later, prepared runs.
@@ -93,7 +97,7 @@ export interface WireProxy {
 const SIDES = ['frontend', 'backend'] as const;
 const MOMENTS = ['before', 'after'] as const;
 
-/** Every point at which a test can strike such an exchange. */
+/** Every point at which a test can strike an exchange with these messages. */
 export const everyPoint = (messages: Messages): MessagePoint[] =>
   SIDES.flatMap((side) => [...messages[side]].flatMap((_, i) => MOMENTS.map((when) => ({ side, at: i + 1, when }))));
 
@@ -110,9 +114,11 @@ interface Link {
   readonly server: Socket;
   /** The texts of prepared statements by name. */
   readonly statements: Map<string, string>;
-  /** The exchanges without ReadyForQuery, oldest first. The server's messages belong to the first one. */
+  /**
+   * The exchanges that still lack ReadyForQuery, oldest first. Each message of the server belongs to the oldest one.
+   */
   readonly waiting: Exchange[];
-  /** The exchange whose Sync is still missing. */
+  /** The exchange for which the client has not sent its Sync yet. */
   sending: Exchange | undefined;
   state: 'open' | 'silent' | 'dropped';
 }
@@ -122,7 +128,7 @@ type Message = { readonly type: string; readonly bytes: Buffer };
 const KEPT = 10_000;
 let linkCount = 0;
 let exchangeCount = 0;
-const ENCRYPTION = [80_877_103, 80_877_104]; // SSLRequest, GSSENCRequest
+const ENCRYPTION = [80_877_103, 80_877_104]; // the codes of SSLRequest and GSSENCRequest
 const never = new Promise<never>(() => undefined);
 const matches = ({ texts }: Exchange, match: RegExp): boolean => texts.some((text) => text.search(match) >= 0);
 
@@ -137,7 +143,7 @@ function place(link: Link, side: Side, type: string, text: string | undefined): 
     if (exchange) exchange.backend += type;
     if (type !== 'Z') return exchange;
     link.waiting.shift();
-    if (link.sending === exchange) link.sending = undefined; // the start-up has no Sync of its own
+    if (link.sending === exchange) link.sending = undefined; // the start-up exchange has no Sync
     return exchange;
   }
   if (!link.sending) {
@@ -207,7 +213,7 @@ interface Trap {
 
 function drop(link: Link, reset = false): void {
   link.state = 'dropped';
-  link.server.destroy(); // a Unix socket has no reset
+  link.server.destroy(); // a Unix socket cannot be reset
   if (reset) link.client.resetAndDestroy();
   else link.client.destroy();
 }
@@ -254,7 +260,7 @@ export async function openProxy(target: { host: string; port: number }): Promise
       if (when) struck[when].push(trap);
       if (plan.at !== 'after-sync' || plan.action === 'forward' || side === 'frontend') continue;
       if (!/[BQ]/.test(exchange.frontend)) continue;
-      taken.add(id); // lose the whole answer, even when the plan strikes another exchange first
+      taken.add(id); // the client loses the whole answer, even when the plan strikes another exchange first
       lost = true;
     }
     for (const trap of struck.before) await strike(trap, link, seen);
@@ -284,7 +290,7 @@ export async function openProxy(target: { host: string; port: number }): Promise
   const listener = createServer({ noDelay: true, allowHalfOpen: true }, async (client) => {
     clients.add(client);
     client.once('close', () => clients.delete(client));
-    client.on('error', () => undefined); // the pump of this socket handles the error
+    client.on('error', () => undefined); // the pump of this socket notices its end
     await gate;
     const { host, port } = target;
     const server = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect({ host, port, noDelay: true });

@@ -16,7 +16,7 @@ afterAll(async () => {
 });
 
 export interface Pooler {
-  /** The address for DATABASE_URL. */
+  /** The address of a database behind the pooler, for DATABASE_URL. */
   url(database: string): string;
   close(): Promise<void>;
 }

@@ -2,11 +2,14 @@ import type { RecordType } from '../../src/sources/files/records.ts';
 
 /** The references between records, written by hand and apart from the importer's own tables. */
 export interface Reference {
-  /** The member that holds an external_id, or a list of them when `many`. */
+  /** The member that holds an external_id. With `many`, it holds a list of external_ids. */
   readonly member: string;
   readonly to: RecordType;
   readonly many: boolean;
-  /** Applies only to records with one of these author types. The author of a message is a visitor or an operator. */
+  /**
+   * Limits the reference to records with one of these author types. The author of a message is a visitor or an
+   * operator.
+   */
   readonly authorTypes?: readonly string[];
 }
 

@@ -9,7 +9,7 @@ import { packageRoot } from '../../src/config/package.ts';
 
 /**
  * Replicas of the gateway: real processes (`dist/src/main.js serve`) that tests kill and stop.
- * After a test file, or when the worker ends, the remaining replicas are killed by their handles.
+ * Replicas that a test leaves behind are killed after the test file, or when the worker ends.
  */
 export interface Replica {
   readonly url: string;
@@ -38,7 +38,7 @@ export interface Exit {
 export interface ReplicaOptions {
   /** The address of the database. Through a proxy, use `proxy.url(database.name)`. */
   readonly databaseUrl: string;
-  /** Options of `serve`. */
+  /** The options of `serve`. */
   readonly args?: readonly string[];
   /** Settings that add to the test's own settings or replace them. */
   readonly env?: Readonly<Record<string, string>>;
@@ -72,7 +72,7 @@ async function build(): Promise<void> {
       mkdirSync(lock);
       break;
     } catch {
-      // A killed builder leaves its lock behind.
+      // A builder that was killed leaves its lock behind, so remove a lock that is too old.
       const since = statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
       if (Date.now() - since > 60_000) rmSync(lock, { recursive: true, force: true });
       await pause(50);

@@ -3,7 +3,7 @@ import { freemem, tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const MEMORY = '/dev/shm';
-/** The bytes that must be free in the folder and in memory. A run takes 2 GB. */
+/** The bytes that must be free on the memory file system, and in memory. A run takes 2 GB. */
 const ROOM = 6 * 2 ** 30;
 
 /**
@@ -18,6 +18,6 @@ function hasRoom(): boolean {
     const { bavail, bsize } = statfsSync(MEMORY);
     return bavail * bsize > ROOM && freemem() > ROOM;
   } catch {
-    return false; // this system does not have the folder
+    return false; // this system has no such folder
   }
 }

@@ -17,7 +17,7 @@ export interface Replica {
   readonly tasks: Tasks;
   readonly corridor: Corridor;
   readonly db: Database;
-  /** The number of sent statements that match. */
+  /** The number of sent statements that match the pattern. */
   sent(match: RegExp): number;
   close(): Promise<void>;
 }
@@ -55,7 +55,7 @@ export interface World {
   ): Promise<Replica>;
   /** The stored row of a task. */
   row(id: string): Promise<Row | undefined>;
-  /** Every committed change of a task's state, in order. */
+  /** Every committed change of the task's state, in order. */
   moves(id: string): Promise<string[]>;
   count(state: string, installation: string): Promise<number>;
   close(): Promise<void>;
@@ -77,9 +77,9 @@ export const newMessage = (): string => `message-${process.pid}-${++messages}`;
 export interface Probe {
   readonly skill: Skill;
   readonly runs: () => number;
-  /** The number of runs that wait for their release. */
+  /** The number of runs that still wait for their release. */
   readonly held: () => number;
-  /** Releases the oldest run, or all runs. */
+  /** Lets the oldest waiting run go on, or all waiting runs. */
   release(which?: 'one' | 'all'): void;
 }
 

@@ -54,7 +54,8 @@ class Tally {
   /** How often each surface gave each status. */
   readonly said = new Map<string, number>();
   /**
-   * The counts of each target. `right` counts valid requests of the full holder, and `full` counts their successes.
+   * The counts of each target. `right` counts valid requests of the full holder, and `full` counts the successful ones
+   * among them.
    * `all` counts every success.
    */
   readonly done = new Map<string, { right: number; full: number; all: number }>();
@@ -272,7 +273,7 @@ function toldBy({ status, body }: Answer): number {
   return code ? statusOf(code) : 500;
 }
 
-/** True when the request has done its work. */
+/** True when the answer shows that the request has done its work. */
 function did(surface: Surface, { status, body }: Answer): boolean {
   if (surface === 'rest') return status < 300;
   const { result } = Object(body);
@@ -351,7 +352,7 @@ function rest(operation: Operation): Target {
 type Named = readonly { readonly parameter?: string; readonly pointer?: string }[];
 const namesOf = (errors: Named | undefined): string[] =>
   (errors ?? []).map(({ parameter, pointer }) => parameter ?? pointer ?? '');
-/** When an object lacks its members, the answer names the members. */
+/** When an object lacks members, the answer names the members instead of the object. */
 const tells =
   (names: string) =>
   (one: string): boolean =>
@@ -425,7 +426,7 @@ function tool(operation: Operation, served: Schema, example: Example | undefined
         else hold('mismatches', namesOf(error.data.errors).some(tells(dotted(wrong))), where);
         return;
       }
-      // The corridor checks the key after the website, so another refusal can come first.
+      // The corridor checks the website before the key, so a caller without the website gets another refusal.
       const refused = result.isError && (asker.name !== 'full' || wrong === '/idempotency_key');
       hold('mismatches', right || refused, where);
       if (result.isError) hold('undocumented', operation.statuses.has(toldBy(answer)), where);

@@ -78,7 +78,7 @@ describe('A2-08 in the midst of a task', () => {
     await until(() => held() === 1);
     await world.database.sql.begin(async (transaction) => {
       await transaction`UPDATE gateway.credential SET revoked_at = now() WHERE id = ${sender.credential}`;
-      // Nothing refuses the read yet.
+      // The uncommitted revocation does not refuse the read yet.
       release();
       await pause(300);
       expect(await world.count('completed', sender.installation)).toBe(0);
@@ -103,7 +103,7 @@ describe('A2-08 in the midst of a task', () => {
     const seen = { completed: 0, failed: 0, later: 0 };
     // The usual milliseconds of a task on this machine, so that the change comes while the task runs.
     let usual = 8;
-    // Run more rounds when one outcome has too few of them.
+    // Run more rounds when too few of them end in one of the two outcomes.
     for (let round = 0; round < 60 || (Math.min(seen.completed, seen.failed) <= 5 && round < 400); round++) {
       const [, change = ''] = CHANGES[round % CHANGES.length] ?? [];
       const sender = await world.issue();
@@ -113,7 +113,7 @@ describe('A2-08 in the midst of a task', () => {
         return undefined;
       });
       await pause(usual * (0.2 + (round % 16) / 16));
-      // The update returns its time while it holds the row lock. A later publication is too late.
+      // The update returns its time while it holds the row lock. Every publication after this time is too late.
       const [{ at } = { at: new Date(0) }] = await world.database.sql.unsafe<{ at: Date }[]>(
         `${change} RETURNING clock_timestamp() AS at`,
         [sender.credential],
@@ -122,7 +122,7 @@ describe('A2-08 in the midst of a task', () => {
       usual = 0.8 * usual + 0.2 * (performance.now() - began);
       const [row] = await world.database.sql`SELECT state, state_at, created_at, artifact FROM gateway.task
         WHERE installation_id = ${sender.installation}`;
-      // A task that was accepted after the change has the new authority.
+      // A task that was accepted after the change of the credential has the new authority.
       const accepted = row !== undefined && row['created_at'] <= at;
       if (row?.['state'] !== 'completed') expect(row?.['artifact'] ?? null).toBeNull();
       else if (accepted) expect(row['state_at'].getTime()).toBeLessThanOrEqual(at.getTime());
@@ -162,7 +162,7 @@ describe('A2-08 another token that waits for the same message', () => {
     for (const one of await Promise.allSettled(waiting)) {
       expect(one).toMatchObject({ status: 'rejected', reason: { code } });
     }
-    // The owner of the unchanged token gets the result.
+    // The sender's own token did not change, so the sender gets the result.
     expect((await mine).artifact).toMatchObject({ data: { contact: { id: CONTACT } } });
   });
 
@@ -178,7 +178,7 @@ describe('A2-08 another token that waits for the same message', () => {
     await mine;
     await world.database.sql`UPDATE gateway.credential SET data_access = array_remove(data_access, 'pii')
       WHERE id = ${sender.credential}`;
-    // The wait can end before the change. It then returns the artifact under the whole authority.
+    // The wait can end before the change. The caller then gets the artifact under the old, whole authority.
     const { state, artifact } = await waiting;
     expect(state).toBe('completed');
     expect((await world.send(world.b, sender.token, { skill, messageId })).artifact).toBeUndefined();
@@ -207,7 +207,7 @@ describe('A2-02 an authority that is only remembered', () => {
         send: () => world.send(replica, sender.token, { messageId }),
       };
       await expect(asking[what]()).rejects.toMatchObject({ code: 'token_revoked' });
-      expect(await left()).toBe(before - 1); // the unit of the twin's own request
+      expect(await left()).toBe(before - 1); // the twin's own request costs one unit
       await replica.close();
     },
   );
@@ -248,10 +248,10 @@ describe('A2-02 A2-08 who reads an artifact', () => {
     expect(await readAs(await narrower(sender, { scopes: noPii }))).toEqual(none);
     const elsewhere = await narrower(sender, { sites: ['2'] });
     expect(await readAs(elsewhere)).toEqual(none);
-    // The reader does not learn the website either.
+    // A reader without the website does not learn the website of the task either.
     expect((await world.get(world.a, elsewhere, id))?.websiteId).toBeNull();
     expect((await world.get(world.a, sender.token, id))?.websiteId).toBe('web_1_1');
-    // The authority is narrowed, then restricted, and then as before.
+    // The authority of the reader is narrowed, then restricted, and then as before.
     const { sql } = world.database;
     for (const [change, expected] of [
       [sql`data_access = array_remove(data_access, 'pii')`, none],

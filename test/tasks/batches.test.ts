@@ -39,7 +39,7 @@ beforeAll(async () => {
       if (!text.includes(`gateway.${watched}(`)) return db.query(statement);
       const nth = carried.push(values.find(Array.isArray)?.length ?? 0);
       await gate;
-      // The first batch only keeps the others waiting.
+      // The first batch only makes the other tasks wait, so it passes.
       if (nth === 1) return db.query(statement);
       if (fault) throw fault;
       const rows = await db.query<never>(statement);
@@ -79,7 +79,7 @@ async function together<T>(
   const first = world.send(replica, sender.token);
   await until(() => carried.length === 1);
   const all = begin();
-  for (const one of all) one.catch(() => undefined); // the test checks these promises below
+  for (const one of all) one.catch(() => undefined); // the test awaits these promises below
   await pause(300);
   await then();
   open();
@@ -199,7 +199,7 @@ describe('tasks that are accepted together', () => {
       waiting = first;
       expect((await second)?.state).toBe('completed');
       expect(await world.count('working', held.installation)).toBe(0);
-      // The waiting task does not delay later tasks either.
+      // The held installation does not delay later tasks either.
       expect((await world.send(replica, free.token)).state).toBe('completed');
     });
     expect((await waiting)?.state).toBe('completed');
@@ -382,7 +382,7 @@ describe.each(['accept_tasks', 'end_tasks'] as const)('a batch of %s', (step) =>
     expect(sentAlone() - before).toBe(0);
     fault = undefined;
     const ends = await Promise.all(all.map(told));
-    // A finished task keeps its result and is published later. A task that was not accepted is refused.
+    // A finished task keeps its result, which is published later. A task that was not accepted gets a refusal.
     expect(new Set(ends)).toEqual(new Set([step === 'accept_tasks' ? 'service_unavailable' : 'completed']));
   });
 });

@@ -26,7 +26,7 @@ afterAll(async () => {
 const list = async (query: Partial<TaskQuery> = {}, token = sender.token) =>
   world.run(world.a, token, (session) => world.a.tasks.list(session, { pageSize: 50, artifacts: false, ...query }));
 const ids = (some: readonly Task[]): string[] => some.map(({ id }) => id);
-/** The ids in the order that the list must have. */
+/** The ids of tasks in the order that the list must have. */
 const sorted = (some: readonly Task[]): string[] =>
   ids([...some].sort((x, y) => y.stateAt.getTime() - x.stateAt.getTime() || (y.id < x.id ? -1 : 1)));
 

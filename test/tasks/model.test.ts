@@ -21,9 +21,9 @@ interface Modelled {
   readonly messageId: string;
   readonly argument: number;
   readonly id: string;
-  /** The possible ends of the task. One of them has won. */
+  /** The ends that the events so far allow for the task. One of them becomes final. */
   readonly ends: Set<string>;
-  /** The possible reasons for a failure. */
+  /** The possible reasons for a failure of the task. */
   readonly failures: Set<string>;
 }
 
@@ -151,7 +151,7 @@ async function play(one: Step, sender: Issued, slow: ReturnType<typeof probe>, m
       return;
     }
     case 'change': {
-      // A task that was released earlier can be published before the change. Any other task is not published any more.
+      // A task that was released earlier can be published before the change. No other task is published after it.
       for (const task of model) task.failures.add('authority_changed');
       for (const task of model) if (task.ends.has('completed')) task.ends.add('failed');
       await world.database
@@ -184,7 +184,10 @@ async function check(sender: Issued, model: readonly Modelled[]): Promise<void> 
   }
 }
 
-/** Counts in one statement. Between two statements, a task could move from the second counted state to the first. */
+/**
+ * Counts in one statement. Between two statements, a task could move from the second counted state to the first and
+ * would be missed.
+ */
 async function open(sender: Issued): Promise<number> {
   const [row] = await world.database.sql<{ n: number }[]>`
     SELECT count(*)::integer AS n FROM gateway.task WHERE installation_id = ${sender.installation} AND state = ANY (${OPEN})`;

@@ -136,7 +136,7 @@ describe('A2-06', () => {
     const task = await world.send(world.a, sender.token, { skill: broken.skill });
     expect(task).toMatchObject({ state: 'failed', failure: 'internal', artifact: undefined });
     expect(JSON.stringify([await world.row(task.id), task])).not.toContain('secret');
-    // The operator gets the error.
+    // The operator gets the text of the error.
     expect(String(world.errors.splice(0))).toContain('is down');
     const stray = probe(({ call }) => call('contacts_list', { website_id: 'web_1_1' }));
     stray.release();
@@ -249,12 +249,12 @@ describe('A2-07', () => {
     const messageId = newMessage();
     const before = await spent();
     const refusal = await world.send(replica, sender.token, { messageId }).catch((error: unknown) => error);
-    expect(before - (await spent())).toBe(2); // two requests and no task
+    expect(before - (await spent())).toBe(2); // the two requests cost one unit each, and no task was started
     const [next] = await sql<
       { seconds: string }[]
     >`SELECT extract(epoch FROM min(expires_at) - clock_timestamp()) AS seconds
       FROM gateway.task WHERE installation_id = ${sender.installation}`;
-    const retryAfter = (refusal as { details: { retryAfter: number } }).details.retryAfter; // the next lines check this
+    const retryAfter = (refusal as { details: { retryAfter: number } }).details.retryAfter; // the next line checks the refusal
     expect(refusal).toMatchObject({ code: 'task_limit', status: 429 });
     expect(retryAfter).toBeGreaterThanOrEqual(Number(next?.seconds));
     expect(retryAfter - Number(next?.seconds)).toBeLessThan(2);
@@ -314,7 +314,7 @@ describe('A2-07', () => {
       }
     };
     await Promise.all(Array.from({ length: 12 }, caller));
-    // Without this, the next renewal would find the task only after 2.5 s.
+    // If the task did not start at once, the next renewal would find it only after 2.5 s.
     expect(worst).toBeLessThan(2_000);
     await late.close();
   }, 30_000);
@@ -363,7 +363,7 @@ describe('a process', () => {
     const sender = await world.issue();
     const slow = probe();
     const [task] = await held(world.a, sender, slow, 1);
-    // The start of the task has also given it a new lease.
+    // Wait for the start of the task, because the start also sets a new lease.
     await until(() => slow.held() === 1);
     const leased = (await world.row(task?.id ?? ''))?.lease_until?.getTime() ?? 0;
     await until(async () => ((await world.row(task?.id ?? ''))?.lease_until?.getTime() ?? 0) > leased, 6_000);

@@ -85,7 +85,7 @@ describe('LG-01 A2-01 no text of a caller', () => {
     expect(Number(states?.['n'])).toBe(5);
     const all = await dump();
     expect(all).not.toMatch(/canary|last week/i);
-    // The search works: a context belongs to the client, and the store keeps it.
+    // Show that the search finds such texts: a context belongs to the client, and the store keeps it.
     await world.send(world.a, sender.token, { contextId: 'Canary context', wait: false });
     expect(await dump()).toMatch(/canary/i);
     slow.release();
@@ -154,7 +154,7 @@ describe('what has expired', () => {
 });
 
 describe('F-03 a reply is lost after its commit', () => {
-  // Test both roads: a single statement when the batch leaves the task alone, and a batch.
+  // Test both ways: a single statement when the batch leaves the task alone, and a batch.
   it.each(['accept_task', 'end_task', 'accept_tasks', 'end_tasks'])(
     'of %s: one task, run once, and the caller has its result',
     async (name) => {
@@ -206,7 +206,7 @@ describe('F-03 a reply is lost after its commit', () => {
     // An installation can have only a hundred tasks, so use several senders.
     const senders = await Promise.all(Array.from({ length: 6 }, () => world.issue({ perMinute: 6_000, burst: 1_000 })));
     await Promise.all(senders.map(({ token }) => world.send(replica, token)));
-    // The ends of these tasks must succeed all the time.
+    // These tasks must be able to end all the time.
     const slow = probe();
     const holders = await Promise.all(Array.from({ length: 3 }, () => world.issue()));
     for (const { token } of holders)
@@ -235,7 +235,7 @@ describe('F-03 a reply is lost after its commit', () => {
     await Promise.all(callers);
     expect(results.length).toBeGreaterThan(50);
     expect(results.filter((good) => !good)).toEqual([]);
-    world.errors.splice(0); // the failures of the silent time were reported
+    world.errors.splice(0); // drop the failures that were reported while the connection was silent
     await replica.close();
     await own.close();
   });

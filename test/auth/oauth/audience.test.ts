@@ -63,7 +63,8 @@ const TAKES: Readonly<Record<Resource, (bearer: string) => Promise<boolean>>> = 
       answers.push(await rpc(gateway.port, bearer, method, params));
     return agreed(answers, `${BASE_URL}/.well-known/oauth-protected-resource/mcp`);
   },
-  // This call stands in for A2A until the gateway serves /a2a. A2A will ask the same.
+  // This call stands in for a call over A2A, because the gateway does not serve /a2a yet. A2A will ask for the same
+  // data.
   a2a: async (bearer) => {
     const tool = gateway.corridor.registry.tools.find(({ path }) => path === '/api/v1/websites');
     if (!tool) throw new Error('no tool');
@@ -98,8 +99,8 @@ describe('OU-03 audience', () => {
     for (const bound of RESOURCES) {
       for (const first of RESOURCES) {
         for (const bearer of [await ownToken(bound), ...(await consentTokens(bound))]) {
-          // One interface sees the token first. This must not change what the other interfaces answer, even in a second
-          // round.
+          // One interface gets the token first. Its answer must not change the answers of the other interfaces, even in
+          // a second round.
           const doors = [first, ...RESOURCES.filter((one) => one !== first)];
           for (const door of [...doors, ...doors]) {
             const taken = await TAKES[door](bearer);

@@ -272,7 +272,7 @@ describe('the parameters', () => {
       ...[`${challenge.slice(0, 42)}é`, `${challenge.slice(0, 42)}.`, ` ${challenge.slice(1)}`, 'a'.repeat(10_000)].map(
         (code_challenge) => ({ code_challenge }),
       ),
-      // These 43 characters do not encode 32 bytes, because the last character has unused bits set.
+      // This challenge has 43 characters but does not encode 32 bytes, because its last character has unused bits set.
       { code_challenge: `${challenge.slice(0, 42)}B` },
     ];
     for (const changes of broken)
@@ -314,8 +314,8 @@ describe('the parameters', () => {
     ];
     for (const state of bad)
       await everywhere(asked({ state }), (answer, why) => expectCallback(answer, 'invalid_request', null, why));
-    // None of our values contains a control character. The gateway therefore trusts nothing in such a request, not even
-    // its callback.
+    // No valid parameter contains a control character. The gateway therefore trusts nothing in such a request, not even
+    // the callback.
     for (const control of ['\0', '\t', '\n', '\r\n', '\x1b', '\x7f'])
       await everywhere(asked({ state: STATE + control }), (answer, why) => expectPage(answer, why));
   });
@@ -585,7 +585,7 @@ describe('CP-03 the choice', () => {
         (choice.scope ?? [1, 1]).length + (choice.website_id ?? [1]).length + ('renewal' in choice ? 1 : 0),
       );
       expect(await consents()).toBe(before);
-      // The person can still answer the page that came back.
+      // The person can still answer the consent page that came back.
       expect((await decide(gateway, query, cookie)).headers.location).toContain('code=');
     }
   });
@@ -650,7 +650,7 @@ describe('CP-03 the choice', () => {
       }
     }
     expect(await consents()).toBe(before);
-    // The CSRF token of the page belongs to this request and this session.
+    // The CSRF token of a consent page belongs to one request and one session.
     const other = formOf(asked({ scope: 'website_read conversation_read' }, narrow));
     expectPage(await post(gateway, `/oauth/consent?${other}`, good, { ...SAME, cookie }), 'another request');
     const elsewhere = await signedIn(gateway, query, owner);
@@ -659,7 +659,7 @@ describe('CP-03 the choice', () => {
     const done = await post(gateway, `/oauth/consent?${query}`, good, { ...SAME, cookie });
     expect(done.headers.location).toContain('code=');
     expect(await consents()).toBe(before + 1);
-    // A person can answer a request only once.
+    // A person can answer an authorization request only once.
     const again = await post(gateway, `/oauth/consent?${query}`, good, { ...SAME, cookie });
     expect([again.status, again.headers.location, await consents()]).toEqual([409, undefined, before + 1]);
   });
@@ -713,9 +713,9 @@ describe('HT-02 broken in any way', () => {
       fc.asyncProperty(mutations(Object.keys(asked())), fc.constantFrom(...doors), async (broken, door) => {
         const pairs = mutated(asked(), broken);
         const query = rawOf(pairs);
-        // A longer query does not fit into a request line.
+        // A longer query would not fit into a request line.
         fc.pre(query.length < 15_000);
-        // The parameters that remain after the mutations.
+        // The parameters that remain after the mutations of the request.
         const read = readPairs(pairs);
         const values = (name: string): string[] =>
           (read ?? []).filter(([one]) => one === name).map(([, value]) => value);

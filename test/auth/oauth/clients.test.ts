@@ -100,7 +100,7 @@ async function visit(address: URL, choice: Choice = {}): Promise<URL> {
 }
 
 describe('oauth4webapi', () => {
-  // The loopback server has no TLS, so the library must allow plain HTTP. Every other default of the library stays.
+  // The loopback server has no TLS, so the test permits plain HTTP. The library has its defaults in everything else.
   const http = { [oauth.allowInsecureRequests]: true } as const;
 
   it('OU-05 discovers, has a token of its own, one by consent, refreshes it, revokes it', async () => {
@@ -170,7 +170,7 @@ describe('oauth4webapi', () => {
     await revoke(own.access_token);
     await revoke(refreshed.refresh_token ?? '');
     for (const { access_token } of [own, granted, refreshed]) expect(await used(access_token)).toBe(401);
-    // The library recognizes our OAuth errors.
+    // The OAuth library recognizes the errors of the gateway.
     const again = await oauth.refreshTokenGrantRequest(as, client, secret, refreshed.refresh_token ?? '', more);
     await expect(oauth.processRefreshTokenResponse(as, client, again)).rejects.toMatchObject({
       error: 'invalid_grant',
@@ -218,7 +218,7 @@ describe('openid-client', () => {
     const back = await visit(address, { scope: ['website_read'], renewal: 'yes' });
     const resource = { resource: asked.resource };
     const checks = { pkceCodeVerifier, expectedState };
-    // The library checks `iss`, because the metadata promise this parameter.
+    // The OAuth library checks `iss`, because the metadata promise this parameter.
     for (const [name, value] of [
       ['iss', 'https://evil.example'],
       ['state', 'x'.repeat(20)],

@@ -202,7 +202,7 @@ describe.each(CLOCKS)('F-15 ends in time, by $name', ({ open }) => {
     expect([next.status, next.body.refresh_expires_in]).toEqual([200, HOUR]);
     await clock.advance(3);
     expect(await refusal(a, client, refreshing(idle.refresh))).toBe('invalid_grant');
-    // The client was late but did nothing wrong, so the consent has no reason for an end.
+    // The refused client was late but did nothing wrong, so its consent has not ended.
     expect(await because(a, idle.consent)).toBeNull();
     expect((await token(a, client, refreshing(next.body.refresh_token))).status).toBe(200);
   });
@@ -332,7 +332,7 @@ describe.each(CLOCKS)('F-15 ends in time, by $name', ({ open }) => {
       });
       expect(page.text).toContain('name="password"');
     }
-    // A clock that is set back does not end the living token either.
+    // A clock that is set back does not end a living token either.
     expect(await worth(gateways, living.access)).toEqual([200]);
     await clock.advance(HOUR);
   });
@@ -392,8 +392,8 @@ describe.each(SHIFTS)('F-14 the clocks of the replicas, by $name', ({ shift }) =
   });
 
   /**
-   * Everything with an expiry time. Each entry sets the expiry to `left` seconds from now and returns whether the
-   * gateway at `url` still accepts it.
+   * The credentials with an expiry time. Each entry makes a credential expire in `left` seconds. It then tells whether
+   * the gateway at `url` still accepts the credential.
    */
   const TIMED: Readonly<Record<string, (url: string, left: number) => Promise<boolean>>> = {
     'access token': async (url, left) => {

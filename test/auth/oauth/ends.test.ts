@@ -72,7 +72,7 @@ describe('reuse', () => {
     const all = [one.access, second.access_token, third.access_token];
     for (const bearer of all) await alive(bearer, resource);
     expect(await liveRefreshTokens(a, one.consent)).toBe(1);
-    // Any old refresh token ends the family, not only the most recent one.
+    // Every old refresh token ends the family of tokens when somebody uses it, not only the most recent one.
     expect(await refusal(b, client, refreshing(one.refresh, resource))).toBe('invalid_grant');
     for (const bearer of all) await dead(bearer, resource);
     expect(await refusal(a, client, refreshing(third.refresh_token, resource))).toBe('invalid_grant');
@@ -112,12 +112,15 @@ function lose(gateway: TestGateway, client: TestClient, fields: Record<string, s
 interface End {
   readonly name: string;
   run(subject: { client: TestClient; person: string; consents: readonly string[] }): Promise<unknown>;
-  /** How far the end reaches: only consented tokens, also the client's own tokens, or also the installation token. */
+  /**
+   * The tokens that the event ends. `consents` means tokens of consents only. `access` adds the client's own access
+   * tokens, and `everything` also the installation token.
+   */
   readonly reach: 'consents' | 'access' | 'everything';
-  /** The OAuth error of a later refresh and of a later code exchange. */
+  /** The OAuth error of a refresh and of a code exchange after the tokens have ended. */
   readonly told: 'invalid_grant' | 'invalid_client';
   readonly why: string | undefined;
-  /** Restores what the end has taken away, as far as possible. */
+  /** Undoes the event that has ended the tokens, as far as possible. */
   undo?(subject: { client: TestClient; person: string }): Promise<unknown>;
 }
 
@@ -196,7 +199,8 @@ describe('OT-17 the ends of consent', () => {
     for (const resource of RESOURCES) families.push(await family(a, client, { person, resource }));
     const waiting = await pending(b, client, { person });
     const mine = await Promise.all(RESOURCES.map((resource) => own(a, client, resource)));
-    // Two consents that the end must not touch: one of another person, and one of the same person for another app.
+    // The event must not end these two consents. One belongs to another person, and one belongs to the same person for
+    // another app.
     const others = await family(a, client);
     const apart = await family(a, elsewhere, { person });
     const cookie = await session(a, person);
@@ -269,7 +273,7 @@ describe('OT-17 what is taken from the credential is taken from its tokens', () 
         expect(await websites(gateway, bearer)).toEqual(['web_1_1']);
       }
     }
-    // The narrowed website list also applies to tokens that are issued later.
+    // When a credential loses a website, tokens that are issued later cannot see the website either.
     const next = (await token(b, client, refreshing(consent.refresh))).body;
     expect(await websites(a, next.access_token)).toEqual(['web_1_1']);
     for (const gateway of pair.gateways) expect(await websites(a, await own(gateway, client))).toEqual(['web_1_1']);
@@ -342,8 +346,8 @@ describe('OT-17 what is taken from the credential is taken from its tokens', () 
 });
 
 /**
- * What an operator can take from a credential while its token is in use. The last element is the status of the next
- * request.
+ * The parts that an operator can take from a credential while its token is in use. The last element is the status of
+ * the next request.
  */
 const TAKEN: readonly [name: string, options: readonly string[], path: string, status: number][] = [
   ['credential', [], '/api/v1/websites', 401],

@@ -158,11 +158,11 @@ const executed = (): Promise<boolean> =>
   count(database.sql`wait_event = 'ClientRead' AND state = 'active' AND backend_xid IS NOT NULL`).then((n) => n > 0);
 const blocked = (): Promise<boolean> => count(database.sql`wait_event_type = 'Lock'`).then((n) => n > 0);
 
-/** The objects that one race is about. */
+/** The client and the consent that one race is about. */
 interface Subject {
   readonly client: TestClient;
   readonly person: string;
-  /** The id of the consent. Empty when the race is about creating it. */
+  /** The id of the consent. Empty when the race is about the creation of a consent. */
   readonly consent: string;
 }
 
@@ -176,7 +176,10 @@ interface Issuing {
 interface Given {
   readonly status: number;
   readonly error: unknown;
-  /** The access token of the answer. A code is exchanged for its token first. Undefined when the client got nothing. */
+  /**
+   * Returns the access token of the answer, after exchanging a code if the answer has one. Undefined when the client
+   * got nothing.
+   */
   bearer(secret: string): Promise<string | undefined>;
 }
 
@@ -242,7 +245,7 @@ const ISSUING: readonly Issuing[] = [
   },
 ];
 
-/** Ends a subject with a statement of the product. Returns the secret that the client has afterwards. */
+/** A way to end tokens, with a statement of the product. `run` returns the secret that the client has afterwards. */
 interface End {
   readonly name: string;
   readonly of: 'credential' | 'person' | 'consent' | 'session';
@@ -305,7 +308,7 @@ const RACES = ENDS.flatMap((end) => ISSUING.map((issuing) => ({ end, issuing }))
   .filter(({ end, issuing }) => end.of !== 'session' || issuing.name === 'approval')
   .map((race) => [`${race.end.name}, ${race.issuing.name}`, race] as const);
 
-/** The status and error of a request that had to wait for the end. */
+/** The expected status and error of a request that had to wait until the other statement ended its tokens. */
 const after = ({ end, issuing }: { end: End; issuing: Issuing }): [status: number, error: unknown] => {
   if (issuing.name === 'approval') return [409, undefined];
   if (end.of !== 'credential') return [400, 'invalid_grant'];
@@ -323,8 +326,8 @@ async function subject(issuing: Issuing) {
 const over = (transaction: postgres.TransactionSql): Database => {
   const query: Database['query'] = async (statement) => {
     const { text, values } = compile(statement);
-    // No parameter of these statements is a list. The test driver returns the same kind of rows as the product's
-    // driver.
+    // These statements have no lists as parameters, so the test's driver can send them. Its rows look like those of the
+    // product's driver.
     return transaction.unsafe(text, values as postgres.ParameterOrJSON<never>[]) as never;
   };
   return { ...direct, query, read: query };
@@ -335,8 +338,7 @@ describe('an end, and what is given at the same moment', () => {
   it.each(RACES.filter(([, { end }]) => end.of !== 'session'))(
     'what was given before the commit of the end is dead after it: %s',
     async (_title, { end, issuing }) => {
-      // These two runs prepare the statement on the connection. Afterwards each run exchanges the same messages, up to
-      // the last one.
+      // These two runs prepare the statement on the connection. All later runs exchange the same messages.
       await (await subject(issuing)).run();
       await (await subject(issuing)).run();
       const { frontend } = proxy.messagesOf(issuing.statement);
@@ -353,7 +355,8 @@ describe('an end, and what is given at the same moment', () => {
       const ending = end.run(direct, made).finally(() => {
         ended = true;
       });
-      // The end must wait for the request that is issuing a token. Without this wait, the checks below show the damage.
+      // The statement that ends tokens must wait for the request that is issuing a token. If it does not wait, the
+      // checks below show the damage.
       await until(async () => ended || (await blocked()));
       release();
       const secret = (await ending) ?? expect.fail('no end');
@@ -402,13 +405,12 @@ describe('F-22 a kill during a refresh', () => {
     const first = await family(gateway, client);
     expect((await tokenAt(replica.url, client, refreshing(first.refresh))).status).toBe(200);
     const statement = /gateway\.rotate_refresh/;
-    // The state after one message is the state before the next message. The points before each message are therefore
-    // enough.
+    // The state after one message equals the state before the next message, so strike only before messages.
     const before = everyPoint(away.messagesOf(statement)).filter(({ when }) => when === 'before');
     // Each kill costs a start of Node. The short form strikes every fifth message, and always both sides of the commit.
     const struck = before.filter((_, at) => LONG || at % 5 === 0);
     const points = [...struck, 'sync-then-cut', 'after-sync'] as const;
-    // The spare is also killed when an earlier check has failed. This must not count as a second failure.
+    // A failed check also kills the spare replica. The failed start of the spare must not count as a second failure.
     const another = (): Promise<Replica> => {
       const starting = startProcess(options);
       starting.catch(() => undefined);
@@ -444,7 +446,7 @@ describe('F-22 a kill during a refresh', () => {
       spare = another();
     }
     await spare;
-    // The strikes hit both sides of the commit.
+    // Some kills came before the commit and some after it.
     expect(outcomes.lost).toBeGreaterThan(0);
     expect(outcomes.committed).toBeGreaterThan(0);
     for (const { access, refresh } of bystanders) {

@@ -123,7 +123,7 @@ async function flows({ gateway, secrets }: Recorded): Promise<void> {
     await post(gateway, `/oauth/consent?${query}`, { csrf: `${csrfOf(page)}x`, ...choice }, { ...SAME, cookie });
     const form = { csrf: csrfOf(page), ...choice };
     const answer = await post(gateway, `/oauth/consent?${query}`, form, { ...SAME, cookie });
-    // Sends the same decision twice. The second decision comes too late.
+    // Send the consent decision twice. The second decision comes too late.
     await post(gateway, `/oauth/consent?${query}`, form, { ...SAME, cookie });
     await post(gateway, `/oauth/sign-out?${query}`, {}, { ...SAME, cookie });
     return { answer, proof };
@@ -191,7 +191,7 @@ async function flows({ gateway, secrets }: Recorded): Promise<void> {
   );
 }
 
-/** Runs a request while the store answers with an error. */
+/** Runs a request while a statement of the store fails. */
 async function failing({ sql }: TestDatabase, run: () => Promise<Answer>): Promise<void> {
   await sql`ALTER FUNCTION gateway.redeem_code RENAME TO redeemed`;
   expect((await run()).status).toBe(500);
@@ -216,7 +216,10 @@ function forms(secret: string): string[] {
   ];
 }
 
-/** The kinds of secrets in a text. The function searches the text unchanged, in lower case, and without line breaks. */
+/**
+ * Returns the kinds of secrets that a text contains. The search uses the text unchanged, in lower case, and without
+ * line breaks.
+ */
 function found(text: string, secrets: readonly Secret[]): string[] {
   const joined = text.replaceAll(/\\?\n|\\n/g, '');
   const lower = text.toLowerCase();

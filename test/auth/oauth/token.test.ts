@@ -248,7 +248,7 @@ describe('the request', () => {
         `${grants}`,
       );
     expect(await issued()).toBe(before);
-    // None of these refusals has used up the code.
+    // None of the refused requests has used up the code.
     expect((await token(gateway, client, exchange)).status).toBe(200);
   });
 
@@ -414,7 +414,7 @@ describe('the code', () => {
     expectRefused(await token(gateway, client, without), 'invalid_request', 'missing');
     const { resource: _target, ...untargeted } = exchange;
     expectRefused(await token(gateway, client, untargeted), 'invalid_target', 'no resource');
-    // None of these requests reached the check of the code, so the code is still valid.
+    // The gateway refused these requests before it looked up the code, so the code is still valid.
     expect((await token(gateway, client, exchange)).status).toBe(200);
     const wrong = [pkce().verifier, 'a'.repeat(43), 'a'.repeat(128), proof.challenge];
     for (const code_verifier of wrong) {
@@ -525,10 +525,10 @@ describe('the refresh token', () => {
     expect([narrowed.status, narrowed.body.scope]).toEqual([200, 'website_read']);
     const context = await gateway.ask('/api/v1/context', { token: narrowed.body.access_token });
     expect(context.body.scopes).toEqual(['website_read']);
-    // The consent keeps its full scope (RFC 6749, section 6).
+    // A refresh with a smaller scope does not narrow the consent (RFC 6749, section 6).
     const whole = await token(gateway, client, refreshing(narrowed.body.refresh_token));
     expect(whole.body.scope).toBe('website_read conversation_read');
-    // A stranger ends nothing, not even with a rotated refresh token.
+    // A stranger's request ends nothing, not even with a rotated refresh token.
     expectRefused(await token(gateway, other, refreshing(first.refresh_token)), 'invalid_grant', 'stranger, used');
     expect(await usable(whole.body.access_token)).toBe(200);
   });
@@ -593,7 +593,7 @@ describe('secrets', () => {
         headers: { cookie: `igw_session=${secret}` },
       });
     expect([await cost(page(mistyped(session))), await cost(page(session))]).toEqual([1, 2]);
-    // Only well-formed values cost a query.
+    // Only a well-formed secret costs a query.
     const asking: readonly [string, () => Promise<Answer>][] = [
       ['secret', () => token(gateway, { ...client, secret: newSecret('secret') }, CREDENTIALS)],
       ['code', with_({ code: newSecret('code') })],
@@ -618,14 +618,14 @@ describe('secrets', () => {
       restricted: false,
       callbacks: [],
       websites: [],
-      // A digest in the form that the driver returns.
+      // The digest of a secret in the form that the driver returns.
       secretDigest: Buffer.from(randomBytes(32).toString('hex'), 'hex'),
       oldSecretDigest: null,
     };
     const failures = new Throttle({ perMinute: 1e12, burst: 1e12 });
     const secrets = Array.from({ length: 64 }, () => newSecret('secret'));
     const ids = ['a', 'b', 'c'].map((end) => `crd_${'0'.repeat(31)}${end}`);
-    // All three ids are keys of both maps, so the time of a look-up tells nothing about them.
+    // Both maps contain all three ids, so the time of a look-up tells nothing about an id.
     const memory = new Map(ids.map((id, kind) => [id, kind === 0 ? known : undefined]));
     const store = new Map(ids.map((id, kind) => [id, kind < 2 ? known : undefined]));
     const services = {
@@ -661,15 +661,15 @@ describe('secrets', () => {
       return Number(process.hrtime.bigint() - began);
     };
     /**
-     * Compares each kind with the unknown client on the fastest nine tenths (dudect). Returns Welch's t and the extra
-     * time.
+     * Compares the times of each kind of client with those of the unknown client, over the fastest nine tenths
+     * (dudect). Returns Welch's t and the extra time.
      */
     const round = async (): Promise<{ t: number; longer: number }[]> => {
       const times: number[][] = [[], [], []];
       for (let at = 0; at < 30_000; at++) {
         const kind = randomInt(3);
         const took = await time(kind, at);
-        // The first calls run before the code is compiled, so they do not count.
+        // The first calls run before the code is compiled, so their times do not count.
         if (at > 6_000) times[kind]?.push(took);
       }
       const limit = times.flat().sort((a, b) => a - b)[Math.floor(times.flat().length * 0.9)] ?? 0;
@@ -678,9 +678,10 @@ describe('secrets', () => {
     };
     const rounds = [await round(), await round(), await round()];
     console.info(`TK-03 against an unknown client, remembered and stored: ${JSON.stringify(rounds)}`);
-    // Compiled code takes some nanoseconds more on one path or the other, and the path changes from process to process.
-    // t crosses 4.5 through a difference of 0.1 to 0.8 % of the time. A missing comparison once made a difference of 2
-    // to 4 %.
+    // Compiled code takes some nanoseconds more on one path or the other, and the slower path differs between
+    // processes.
+    // A difference of 0.1 to 0.8 % of the time is enough for t to cross 4.5. When the comparison was once left out, the
+    // difference was 2 to 4 %.
     for (const kind of [0, 1]) {
       const even = rounds.some((all) => {
         const { t, longer } = all[kind] ?? { t: Number.POSITIVE_INFINITY, longer: 1 };
@@ -726,7 +727,7 @@ describe('RL-03 failed client authentication', () => {
       const there = doorFrom(throttled.port, '127.0.0.2');
       const bad = { authorization: basic({ credential: mine.credential, secret: newSecret('secret') }) };
       expect((await token(here, mine, CREDENTIALS)).status).toBe(200);
-      // Successful requests do not count towards the limit.
+      // Successful token requests do not count towards the limit of failures.
       for (let at = 0; at < 70; at++)
         expect((await token(here, at % 2 === 0 ? mine : third, CREDENTIALS)).status).toBe(200);
       const began = performance.now();
@@ -741,21 +742,21 @@ describe('RL-03 failed client authentication', () => {
           bad,
         );
       }
-      // One attempt comes back each second. The gateway looks up six more attempts, because another client may share
-      // this address.
+      // The address gets one attempt back each second. The gateway allows six more look-ups, because another client may
+      // share this address.
       const back = Math.ceil((performance.now() - began) / 1_000);
       expect(failed).toBeGreaterThanOrEqual(66);
       expect(failed).toBeLessThanOrEqual(66 + back + Math.ceil(back / 10));
       expectRefused(refused, 'slow_down', 'the sixty-first');
       expect(refused.headers['retry-after']).toMatch(/^[1-9][0-9]*$/);
       expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(60);
-      // This gateway has never seen this client. It still compares the client's secret, so other clients cannot lock
+      // The gateway has never seen this client. It still compares the client's secret, so other clients cannot lock
       // this client out.
       const wrong = { authorization: basic({ credential: late.credential, secret: newSecret('secret') }) };
       expectRefused(await post(here, '/oauth/token', CREDENTIALS, wrong), 'invalid_client', 'another client');
       expect((await token(here, late, CREDENTIALS)).status).toBe(200);
-      // A caller cannot avoid the limit with a header that no trusted proxy sets. Other client ids help only a few
-      // times.
+      // A header that no trusted proxy sets does not bypass the limit. Another client's id bypasses the limit only a
+      // few times.
       for (let at = 0; at < 8; at++) await post(here, '/oauth/token', CREDENTIALS, wrong);
       for (const headers of [
         { 'x-forwarded-for': '203.0.113.9' },
@@ -771,14 +772,14 @@ describe('RL-03 failed client authentication', () => {
         await post(here, '/oauth/token', CREDENTIALS, bad);
         expect((await token(here, mine, CREDENTIALS)).status).toBe(200);
       }
-      // The known client also gets in when its policy has changed and the gateway must read the policy again.
+      // The known client also gets in after a change of its policy, when the gateway must read the policy again.
       await throttled.database.sql`UPDATE gateway.credential SET revision = revision + 1 WHERE id = ${mine.credential}`;
       expect((await token(here, mine, CREDENTIALS)).status).toBe(200);
-      // The limit at this address does not affect another address.
+      // The limit of failures at one address does not affect another address.
       expectRefused(await post(there, '/oauth/token', CREDENTIALS, bad), 'invalid_client', 'another address');
       expect((await token(there, late, CREDENTIALS)).status).toBe(200);
       expect((await token(here, late, CREDENTIALS)).status).toBe(200);
-      // After the announced time, one more attempt is possible.
+      // After the time in Retry-After, one more attempt is possible.
       let again = await post(here, '/oauth/token', CREDENTIALS, bad);
       while (again.status !== 429) again = await post(here, '/oauth/token', CREDENTIALS, bad);
       await pause(Number(again.headers['retry-after']) * 1_000 + 20);
@@ -866,7 +867,7 @@ describe('HT-02 broken in any way', () => {
           const grants = (read ?? []).filter(([name]) => name === 'grant_type').map(([, value]) => value);
           // The gateway refuses an unknown grant type for that reason and checks nothing else.
           const foreign = grants.length === 1 && grants[0] !== '' && grants[0] !== grant;
-          // A complete request without a resource has no target (OT-11).
+          // A token request without a resource has no target, even when it is complete otherwise (OT-11).
           const targets = (read ?? []).filter(([name]) => name === 'resource').map(([, value]) => value);
           const untargeted = targets.length === 0 || (targets.length === 1 && targets[0] === '');
           const others = (read ?? []).filter(([name]) => name !== 'resource');

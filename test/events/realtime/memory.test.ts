@@ -7,7 +7,8 @@ import { StoreUnreachable } from '../../../src/store/driver/postgres.ts';
 import { KEYS } from '../../support/keys.ts';
 
 /**
- * A socket whose client reads nothing, so sent bytes stay in the buffer. `pages` replaces the source of its streams.
+ * Makes a socket whose client reads nothing, so everything sent stays in the buffer. `pages` replaces the source of the
+ * pages.
  */
 function deaf(pages: Partial<Pages> = {}) {
   const told = { frames: [] as string[], buffered: 0, cut: 0, closed: 0, ended: 0 };
@@ -32,7 +33,7 @@ function deaf(pages: Partial<Pages> = {}) {
     session: 's',
     epoch: 1,
     expiresAt: 0,
-    // The code under test does not read these members.
+    // The code under test does not read these members of the stub.
     authority: {} as never,
     pages: pages as Pages,
     wire,

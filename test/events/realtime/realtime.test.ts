@@ -194,7 +194,7 @@ describe('sessions', () => {
     const ids: string[] = [];
     for (let i = 0; i < 100; i++) ids.push((await openSession(gateway, busy)).session_id);
     const ask = () => gateway.ask('/api/v1/realtime/sessions', { token: busy, body: {}, headers: { origin: ORIGIN } });
-    // The tickets of these sessions are still valid, so no session can make room.
+    // The tickets of these sessions are still valid, so the gateway cannot drop any of them for a new session.
     expect([(await ask()).status, (await ask()).body.code]).toEqual([409, 'inventory_limit']);
     const { sql } = gateway.database;
     await sql`UPDATE gateway.realtime_session SET ticket_digest = NULL, held_until = now() + interval '1 minute' WHERE credential_id = ${credential}`;
@@ -229,7 +229,7 @@ describe('the upgrade', () => {
       SELECT credential_id FROM gateway.realtime_session WHERE id = ${session.session_id})`;
     expect(await upgraded(handshake(session, { Origin: null }))).toBe(400);
     expect(await upgraded(handshake(session, { Origin: [ORIGIN, ORIGIN] }))).toBe(400);
-    // This origin is registered, but it is not the origin of this session.
+    // The origin is registered for the credential, but it is not the origin of this session.
     for (const origin of [
       second,
       'null',
@@ -253,7 +253,7 @@ describe('the upgrade', () => {
     expect(await upgraded(handshake({ ...session, session_id: 'rts_x' }))).toBe(404);
     const last = session.ticket.at(-1) ?? '';
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-    // The last character has two unused bits.
+    // The last character of a ticket has two unused bits.
     const same = alphabet[alphabet.indexOf(last) + 1] ?? '';
     expect(await upgraded(handshake({ ...session, ticket: session.ticket.slice(0, -1) + same }))).toBe(404);
     expect(await upgraded(handshake(session, {}, `?ticket=${session.ticket}`))).toBe(400);
@@ -274,7 +274,7 @@ describe('the upgrade', () => {
         Array.from({ length: 50 }, (_, i) => upgraded(handshake(session), i % 2 === 0 ? gateway : other)),
       );
       expect(all.filter((status) => status === 101)).toHaveLength(1);
-      // A gateway answers 503 while it checks too many handshakes. The client must then try again.
+      // While a gateway checks too many handshakes, it answers 503. The client must then try again.
       expect(all.filter((status) => ![101, 404, 503].includes(status))).toEqual([]);
     }
   });
@@ -361,7 +361,7 @@ describe('the upgrade', () => {
     const before = files();
     const refusals = Array.from({ length: 100 }, async () => {
       const socket = connect({ port: gateway.port, host: '127.0.0.1', allowHalfOpen: true });
-      socket.on('error', () => undefined); // the gateway can also cut the connection
+      socket.on('error', () => undefined); // the gateway may cut the connection instead of answering
       socket.write(handshake({ ...session, ticket: randomBytes(32).toString('base64url') }));
       await new Promise((resolve) => socket.once('data', resolve));
       return socket;

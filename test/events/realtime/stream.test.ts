@@ -68,8 +68,8 @@ describe('a stream', () => {
     await append(sql(), website, many(250));
     const page = await client.next('page');
     const pulled = (await pull(gateway, token, id, cursor, 100)).body;
-    // A page can be read when its receipts are only partly there. These receipts came in one commit, so both pages are
-    // equal.
+    // The gateway may read a page before all receipts of a test exist. These receipts came in one commit, so both pages
+    // are equal.
     expect(page).toEqual({ type: 'page', ...pulled });
     await expect(client.next('page', 500)).rejects.toThrow('no page');
     client.ack(page);
@@ -447,8 +447,8 @@ describe('WS-08', () => {
         if (type !== 'page') continue;
         for (const { recorded_at } of events) {
           sent++;
-          // The commit can be a little later than the measured moment. A receipt recorded more than 50 ms after it
-          // counts as late.
+          // The commit can be a little later than the measured moment. A receipt that is recorded more than 50 ms after
+          // that moment counts as late.
           if (recorded_at > at + 50) late++;
         }
       }

@@ -88,7 +88,7 @@ describe('WS-09 who is refused keeps no connection', () => {
     const sockets: Socket[] = [];
     for (let i = 0; i < 50; i++) {
       const socket = connect({ port: gateway.port, host: '127.0.0.1', allowHalfOpen: true });
-      socket.on('error', () => undefined); // the gateway can also cut the connection
+      socket.on('error', () => undefined); // the gateway may cut the connection instead of answering
       if (deaf) socket.pause();
       else socket.resume();
       socket.write(bytes());

@@ -211,7 +211,7 @@ describe('bounds', () => {
     expect(await replay(id, { since, until: null })).toMatchObject({ refused: null });
     const before = await queued(database);
     expect(before).toBeGreaterThan(1_200);
-    // The queue skips the receipts that the replay has delivered, and then queues new receipts.
+    // The queue skips the receipts that the replay has already queued, and then queues new receipts.
     await tell(database, 5, 'conversation.changed');
     for (let n = 0; n < 12; n++) await claim(1);
     expect(await queued(database)).toBe(before + 5);
@@ -352,9 +352,9 @@ describe('locks', () => {
 
   it('a replay looks for its receipt before it holds the endpoint', async () => {
     const { id } = await addEndpoint(database, credential, receiver.url, { site: '2' });
-    // Planners read a journal from one end to the other when they believe that it is small. Its receipts come after
-    // those of another website.
-    // Even then, the replay computes event ids only for its own website.
+    // PostgreSQL reads a journal from one end to the other when its planner takes the journal for small.
+    // Even then, the replay computes event ids only for its own website, whose receipts come after those of another
+    // website.
     await tell(database, 500);
     await tell(database, 10, 'visitor.changed', '2');
     await database.sql`ALTER FUNCTION gateway.replay_webhooks SET enable_indexscan = off SET enable_bitmapscan = off`;
@@ -548,7 +548,7 @@ describe('attempts', () => {
     await updateEndpoint(database.db, id, { enabled: true });
     expect(await replay(id, { event: under.receipt.event_id })).toMatchObject({ queued: 1 });
     expect(await claim()).toEqual([]);
-    // The attempt from before the drop is not the replay's last attempt.
+    // A replay has new attempts. The last attempt before the replay does not count as its last one.
     expect(await settle(outcome(under, {}))).toMatchObject({ taken: 1 });
     expect(await claimOne()).toMatchObject({ attempt: 2, number: 1 });
   });

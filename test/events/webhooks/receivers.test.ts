@@ -184,7 +184,7 @@ describe('WH-09 receivers inside', () => {
     expect(connects).toBe(0);
   });
 
-  // The check refuses these addresses whatever their names resolve to.
+  // The check refuses these addresses even when their names resolve to public addresses.
   it.each(OTHERS.map((url) => [url.slice(0, 60), url] as const))('as it is written: %s', (_, url) => {
     expect(receiverOf(url, NONE)).toEqual({ refused: expect.any(String) });
   });
@@ -193,7 +193,7 @@ describe('WH-09 receivers inside', () => {
     const url = `https://127.0.0.1:${PORT}`;
     expect(await sendTo(`${url}/`, answering(), new Set([url]))).toMatchObject({ error: expect.any(String) });
     expect(connects).toBe(1);
-    // Without the checks, the connection itself would look up the name and reach the honeypot.
+    // Without the checks, the connection itself would look up the name and would reach the honeypot.
     expect(
       await sendTo(
         `https://receiver.example:${PORT}/`,

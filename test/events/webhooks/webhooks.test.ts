@@ -50,7 +50,6 @@ afterEach(async () => {
 const start = (more: Parameters<typeof run>[2] = {}): void => {
   running = run(database, [receiver], more);
 };
-/** The row of an endpoint. */
 async function row(id: string): Promise<Readonly<Record<string, unknown>>> {
   const [found] = await database.sql`SELECT * FROM gateway.webhook_endpoint WHERE id = ${id}`;
   return found ?? {};
@@ -171,7 +170,7 @@ it('WH-03 rotation under load: both secrets sign during the overlap, and nothing
   const after = receiver.got.at(-1);
   expect(after && [secret, renewed].map((one) => verified(one, after))).toEqual([false, true]);
   expect(outcomes).not.toContain(false);
-  // A round may be working on the endpoint, and the purge does not wait for it. Repeat the purge until it succeeds.
+  // The purge does not wait for a round that is working on the endpoint. Repeat the purge until it succeeds.
   await until(async () => {
     await purgeDeliveries(database.db, 1);
     return (await row(id))['old_secret'] === null;
@@ -271,7 +270,7 @@ describe('WH-05 attempts', () => {
       await travel(id);
     }
     expect(ratios).toHaveLength(32);
-    expect(Math.min(...ratios)).toBeGreaterThan(0.7); // up to half a second of the five seconds can already be over
+    expect(Math.min(...ratios)).toBeGreaterThan(0.7); // half a second of the first delay of five seconds can already be over
     expect(Math.max(...ratios)).toBeLessThanOrEqual(1.2);
     expect(new Set(ratios.map((one) => one.toFixed(2))).size).toBeGreaterThan(8);
     await settled(id, ...Array.from({ length: 8 }, () => 'failed'));
@@ -299,7 +298,7 @@ describe('WH-05 attempts', () => {
     await until(() => receiver.got.length === 1);
     expect(await log(database, id)).toMatchObject([{ status: 'pending', attempts: 1 }]);
     expect((await log(database, id))[0]?.due_in).toBeGreaterThan(LEASE / 1000 - 3);
-    // Act twice as if the process of the attempt had died.
+    // Act twice as if the process of the delivery attempt had died.
     for (const n of [1, 2]) {
       await database.sql`UPDATE gateway.webhook_delivery SET due_at = now(), lease_until = now()`;
       await until(() => receiver.got.length === Math.min(2, n + 1));

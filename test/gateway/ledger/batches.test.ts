@@ -173,8 +173,8 @@ describe('one batch', () => {
     await holding(async () => {
       entries = enter(db, KIND, batch);
       await pause(300);
-      // Delete the author without a receipt, because the receipt would wait for the same journal. One script is one
-      // transaction.
+      // Delete the mapping of the author without a receipt, because a receipt would wait for the same journal. One
+      // script is one transaction.
       await sql.unsafe(`SELECT set_config('gateway.capture', 'off', true);
         DELETE FROM gateway.native_author WHERE credential_id = '${other.credential}'`);
     });
@@ -239,7 +239,7 @@ function losing(word: string): Database {
     ...db,
     query: async (statement) => {
       const rows = await db.query(statement);
-      if (lost || !compile(statement).text.includes(word)) return rows as never; // the caller chooses the type of a row
+      if (lost || !compile(statement).text.includes(word)) return rows as never; // the caller of `query` chooses the type of a row
       lost = true;
       throw new StoreUnreachable('planted', { cause: Object.assign(new Error(), { code: 'CONNECTION_CLOSED' }) });
     },

@@ -17,7 +17,7 @@ import {
 } from '../../support/ledger/commands.ts';
 import { type LedgerWorld, openWorld, SURFACES } from '../../support/ledger/world.ts';
 
-/** One key, one effect and one answer, on both surfaces. */
+/** Tests that one key has one effect and one answer, on both surfaces. */
 let world: LedgerWorld;
 let writer: Issued;
 /** Another gateway on the same store, as a second replica. */
@@ -60,7 +60,7 @@ describe('ID-01 the key', () => {
     const before = await world.rows();
     const { path, body } = restOf(note('Never stored'));
     const { token } = writer;
-    // Node's HTTP client refuses to send DEL. A test of raw requests covers it. Here, MCP carries DEL.
+    // Node's HTTP client refuses to send DEL, so only MCP carries this key. A test of raw requests covers REST.
     if (key !== 'a\u007f') {
       const headers = { 'idempotency-key': typeof key === 'string' ? Buffer.from(key).toString('latin1') : key };
       const answer = await world.gateway.ask(path, { token, body, headers });

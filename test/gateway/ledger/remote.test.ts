@@ -166,7 +166,7 @@ describe('while it works', () => {
       expect(await status(reply.id)).toBe('pending');
     }
     expect((await write(b, note('Other'), key)).code).toBe('idempotency_conflict');
-    expect(await round()).toBe(0); // the lease is still valid
+    expect(await round()).toBe(0); // the lease of the operation is still valid
     helpdesk.release();
     const done = await first;
     expect([done.status, effects(done.id)]).toEqual([200, 1]);
@@ -297,7 +297,7 @@ describe('F-08 a replica that comes too late', () => {
       remote: helpdeskWriter(helpdesk),
       onError: (error) => expect.fail(String(error)),
     });
-    await new Promise((resolve) => setTimeout(resolve, 5_500)); // the first round has started
+    await new Promise((resolve) => setTimeout(resolve, 5_500)); // the first round has started by now
     const began = Date.now();
     await rounds.stop();
     expect(Date.now() - began).toBeLessThan(10_000);

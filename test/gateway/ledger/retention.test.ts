@@ -58,10 +58,10 @@ describe('ID-07 after 24 hours', () => {
         expect([reply.replayed, reply.retryAfter]).toEqual([false, undefined]);
       }
     };
-    await forgotten(); // the next round of upkeep has not come yet
+    await forgotten(); // no round of upkeep has come yet
     expect(await sweep()).toBeGreaterThanOrEqual(1);
     await forgotten();
-    // Another input gets the same answer, because the gateway no longer knows the first input.
+    // Another input gets the same answer, because the ledger has forgotten the first input.
     const other = await world.write('REST', sample(tool, ++count), { ...writer, key });
     expect([other.status, other.code]).toEqual([409, 'outcome_unknown']);
     await world.age(id, '400 days');

@@ -90,7 +90,7 @@ it('a write that only waits is made', async () => {
   const { answer, before } = await whileWaiting(async () => undefined);
   expect(answer?.status).toBe(200);
   expect(await traces()).not.toEqual(before);
-  // A replay also needs an author.
+  // A replay of a write also needs an author.
   await gateway.database.sql`DELETE FROM gateway.native_author WHERE credential_id = ${writer.credential}`;
   expect((await write(`waiting-${writer.credential}`)).body.code).toBe('enrollment_unavailable');
 });

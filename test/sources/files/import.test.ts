@@ -154,8 +154,7 @@ test('links, websites of operators and columns follow the last import; null repl
       created_at: '2026-01-01T00:00:03Z',
     },
   ];
-  // The message moves to another conversation. Its answer moves with it, because an answer must be in the same
-  // conversation.
+  // The answer to the moved message. Its reference goes, because the answer stays in the other conversation.
   const answer = desk(4).find((record) => record.external_id === 'cnv0-2');
   expect(counts(await load([...changes, { ...answer, author: undefined, in_reply_to: undefined }]))).toMatchObject({
     written: 5,

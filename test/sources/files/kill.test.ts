@@ -96,7 +96,7 @@ test('what a killed import had written is told to the journal by the next one', 
   const told = await events();
   expect(told).toContain('conversation.snapshot');
   expect(new Set(told).size * 2).toBe(told.length);
-  // The killed run was abandoned. The next run starts again and finds the rows that the killed run had written.
+  // The killed run starts again from its beginning and finds the rows that it had written.
   const result = await importFiles(store.db, { files: [path], resume: true });
   expect(result.unchanged).toBeGreaterThan(1000);
   expect(result.unchanged + result.written).toBe(records.length);

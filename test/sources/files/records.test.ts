@@ -170,7 +170,7 @@ describe('the published schemas', () => {
   });
 });
 
-/** The pointers of members without a description. */
+/** The pointers of schema members without a description. */
 function members(schema: object, at: string): string[] {
   if ('items' in schema && typeof schema.items === 'object' && schema.items !== null)
     return members(schema.items, `${at}/*`);

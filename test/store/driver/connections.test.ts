@@ -34,7 +34,7 @@ function open(connections: number, username = 'postgres', statementTimeout = STA
   return db;
 }
 const LIMITED = `limited_${process.pid}`;
-/** Limits a role to this number of connections. */
+/** Limits the test's role to this number of connections. */
 async function limited(connections: number): Promise<void> {
   await database.sql.unsafe(`DROP OWNED BY ${LIMITED}; ALTER ROLE ${LIMITED} CONNECTION LIMIT ${connections}`);
   await database.sql.unsafe(`GRANT ALL ON done TO ${LIMITED}`);
@@ -87,7 +87,7 @@ it('who had no turn in time is told so, and was never begun', async () => {
   await blocked;
   await pause(50);
   expect(await noted()).toEqual([]);
-  // The pool gave up its connection for none of them.
+  // The pool kept its connection although these statements timed out.
   await db.query(note(9));
   expect(await backends()).toHaveLength(1);
 });

@@ -37,11 +37,11 @@ const observer = new PerformanceObserver((list) => {
 observer.observe({ entryTypes: ['gc'] });
 
 /**
- * Measures how many MiB grow old during `n` statements. A major collection in between spoils the measurement, so it
- * starts again.
+ * Measures how many MiB grow old during `n` runs of a statement. A major collection would spoil the measurement, so the
+ * measurement starts again.
  */
 async function growth(n: number, each: number, statement: () => Fragment): Promise<number> {
-  // Calling `expect` on the rows would also keep them alive.
+  // Calling `expect` on the rows would also keep the rows alive.
   let rows = 0;
   const many = async (times: number): Promise<void> => {
     const before = rows;
@@ -53,7 +53,7 @@ async function growth(n: number, each: number, statement: () => Fragment): Promi
   for (let tries = 0; tries < 5; tries++) {
     const told = majors;
     collect();
-    await expect.poll(() => majors).toBeGreaterThan(told); // the report comes later, and only when it names the kind
+    await expect.poll(() => majors).toBeGreaterThan(told); // the report of a collection comes later and must name its kind
     const [before, seen] = [old(), majors];
     await many(n);
     const grown = (old() - before) / 2 ** 20;

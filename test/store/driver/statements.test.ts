@@ -10,8 +10,7 @@ import { freshDatabase, type TestDatabase } from '../../support/database.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 
 /**
- * Checks TN-06 on a larger store. Every statement of a read has its predicates and its guard, is the only one, and uses
- * indexes.
+ * Checks TN-06 on a larger store. A read sends one statement, which has its predicates and its guard and uses indexes.
  */
 interface Sent {
   readonly text: string;
@@ -137,7 +136,7 @@ const PATHS = (): [name: string, path: string][] => [
   more('contacts_list (mobile)', `${contacts}&query=%2B4912&query_field=mobile`),
   more('contacts_list (exact phone)', `${contacts}&query=%2B112&query_field=phone&query_match=exact`),
 ];
-/** Matches statements of the quota leases and of the task rounds. They do not belong to a call. */
+/** Matches the statements of quota leases and task rounds. These statements do not belong to a call. */
 const OTHERS = /gateway\.(take_quota|interrupt_tasks|delete_tasks|renew_tasks|start_tasks)\b/;
 const ownOf = (all: readonly Sent[]): Sent[] => all.filter(({ text }) => !OTHERS.test(text));
 
@@ -165,7 +164,7 @@ function predicated(text: string, name: string): number {
       expect(found, `${name}: ${use} has no predicate on ${column} in\n${text}`).toBeGreaterThanOrEqual(times);
     }
   }
-  // The chain of equalities starts at a value that the corridor gave.
+  // The first predicate compares with a value that the corridor gave. The other predicates follow from it.
   if (tables.length > 0 && !text.includes('FROM gateway.token t\n')) {
     expect(text, name).toMatch(/\.tenant = \$\d+/);
     expect(text, name).toMatch(/\.site = (\$\d+|ANY\(\$\d+)/);
@@ -190,7 +189,7 @@ async function written(write: Write, bearer: string): Promise<{ status: number; 
 describe('TN-06 every write', () => {
   it('TN-06 is one guarded statement with tenant and site in it, done, replayed or refused', async () => {
     await gateway.ask('/api/v1/context', { token });
-    // Write once first, because each process reads the key of the operation ids once.
+    // Make one write first, because each process reads the key of the operation ids only once.
     await written(WRITES[0] ?? expect.fail('no write'), token);
     for (const write of WRITES) {
       for (const [bearer, status] of [
@@ -297,14 +296,14 @@ describe('TN-06 every statement', () => {
       `round trips of ${list.length} kinds of warm calls: one each, but ${list.filter(([, n]) => n !== 1).join(' ')}`,
     );
     expect(list.filter(([name, n]) => n !== (name.includes('nonsense') ? 0 : 1))).toEqual([]);
-    // Only a suffix range of a file of unknown length needs a second statement.
+    // A read of a file's content needs a second statement only for a suffix range of a file of unknown length.
     expect((await statementsOf(content, token, { ...raw, range: 'bytes=-2' })).own.length).toBe(2);
-    // A cold gateway or a changed authority needs one more statement.
+    // A read on a cold gateway, or after a change of authority, needs one more statement.
     await database.sql`UPDATE gateway.credential SET origins = '{x}' WHERE installation_id IN (
       SELECT c.installation_id FROM gateway.credential c JOIN gateway.operation o ON o.credential_id = c.id)`;
     const stale = await statementsOf(`/api/v1${conversations}`, token);
     expect([stale.status, stale.own.length]).toEqual([200, 3]);
-    // An unusable token costs at most one statement, and a malformed token costs none.
+    // A call with an unusable token costs at most one statement. A malformed token costs none.
     expect((await statementsOf(`/api/v1${conversations}`, `${token.slice(0, -1)}!`)).own).toEqual([]);
     await plantReceipt(database.sql, receipt);
   });

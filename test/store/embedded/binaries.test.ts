@@ -21,7 +21,7 @@ function pathMajor(): number {
   try {
     return Number(/\d+/.exec(execFileSync('postgres', ['--version'], { encoding: 'utf8' }))?.[0]);
   } catch {
-    return 0; // There is no PostgreSQL on PATH.
+    return 0; // no PostgreSQL is on PATH
   }
 }
 
@@ -90,7 +90,7 @@ describe('where the binaries come from', () => {
     expect(lstatSync(`/proc/${pid}`).uid).toBe(nobody.uid);
     await child.stop();
     expect(running(pid)).toBe(false);
-    // When root starts the gateway, the server runs as the user who owns the database.
+    // When root starts the gateway, the server still runs as the user who owns the database.
     const store = await bench.open(dataDir);
     expect(lstatSync(`/proc/${postmasterPid(dataDir)}`).uid).toBe(nobody.uid);
     await store.stop();

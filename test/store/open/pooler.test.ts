@@ -263,7 +263,7 @@ describe(hasPgbouncer ? 'behind pgbouncer' : 'as behind a pooler: pgbouncer is n
     const { secret } = await addEndpoint(database, caller.credential, receiver.url);
     const client = await connected(door, token);
     await client.attach(made.body.subscription.subscription_id);
-    await pause(300); // both listen now and have nothing left to read
+    await pause(300); // both replicas listen now and have no receipts left to read
     const told = performance.now();
     await tell(database, 3);
     let events = 0;

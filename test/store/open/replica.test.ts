@@ -24,15 +24,15 @@ import { DEMO_NOW } from '../../support/postgres.ts';
 let primary: Cluster;
 let replica: Cluster;
 let store: Store;
-/** The target of the follower's address. A test can change it. */
+/** The server behind the follower's address. A test can change it. */
 let target: { host: string; port: number };
 let proxy: WireProxy;
 let follower: Replica;
-/** The database behind DATABASE_URL for the corridor. `reading` is the function that reads reports. */
+/** `serving` is the database behind DATABASE_URL for the corridor. `reading` is the function that reads reports. */
 let serving: Database;
 let reading: Replica['read'] = (statement) => follower.read(statement);
 let said: string[] = [];
-/** Whether the replica was current while it was away, and the log lines until it was there. */
+/** Whether the replica counted as current while it was away, and the log lines until it came. */
 const arrival: unknown[] = [];
 let corridor: Corridor;
 let sql: postgres.Sql;
@@ -59,7 +59,7 @@ beforeAll(async () => {
   store = await open(replica.url('gateway'));
   // The store has opened and uses the replica. The test needs no more of it, because its rounds of 10 s are too long.
   await until(() => store.replica?.current() === true);
-  // The replica is away at the start.
+  // The follower's server is away at the start.
   target = { host: '127.0.0.1', port: 1 };
   proxy = await openProxy(target);
   follower = await openReplica({
@@ -113,7 +113,7 @@ async function ask(token: string, more: Readonly<Record<string, unknown>> = {}) 
   const input = { website_id: 'web_1_1', ...DAY, ...more };
   const outcome = await corridor.call({ tool, resource: 'rest', bearer: token, input });
   if ('failure' in outcome) return outcome.failure.code;
-  // The tool's own test checks the shape.
+  // A test of the report tool checks the shape.
   return (('body' in outcome ? outcome.body : undefined) as Told).data;
 }
 
@@ -139,7 +139,7 @@ async function shrink(): Promise<number> {
   return row?.n ?? 0;
 }
 
-/** Points the address to another server, also for open connections. */
+/** Points the replica's address to another server, also for open connections. */
 async function lead(port: number): Promise<void> {
   const before = target.port;
   target.port = port;
@@ -183,7 +183,7 @@ it('gives nothing that the credential does not grant now, whatever the replica s
   expect(await report(other.token)).toBe('not_permitted');
   await sql`UPDATE gateway.credential SET revoked_at = now() WHERE id = ${other.credential}`;
   expect(await report(other.token)).toBe('token_revoked');
-  // The replica does not know the new credential either. The primary confirms it.
+  // The replica does not know a new credential either. The primary confirms the credential.
   const fresh = await issue(sql, 1);
   expect(await report(fresh.token)).toBeTypeOf('number');
   await release();
@@ -268,7 +268,7 @@ it('one that fails twice in a row is left alone for a while, and says so', async
   }
   expect(cuts.hits()).toBe(2);
   await usable();
-  // One more failure is enough now. A successful answer in between resets the count.
+  // One more failure is enough now. A success between two failures would reset the count.
   expect(await report(caller.token)).toBe(before);
   expect([follower.current(), cuts.hits()]).toEqual([false, 3]);
   proxy.disarm();
@@ -287,7 +287,7 @@ it('where its address leads to another server afterwards, nothing of that one is
   await usable();
   const before = await report(caller.token);
   said = [];
-  // This server accepts writes, so it is no replica, and the gateway must not read from it.
+  // The other server accepts writes, so it is not a replica, and the gateway must not read from it.
   await lead(primary.port);
   expect(await report(caller.token)).toBe(before);
   await until(() => !follower.current());
@@ -321,7 +321,7 @@ if (LONG) {
     await locker.begin(async (own) => {
       await own`LOCK TABLE platform.conversation IN ACCESS EXCLUSIVE MODE`;
       await own`SELECT pg_current_xact_id()`;
-      // A log record that is not a commit reaches the replica only with a commit of somebody else.
+      // PostgreSQL writes the lock to its log, but only somebody's commit sends the log to the replica.
       await sql`CREATE TABLE IF NOT EXISTS public.flushed ()`;
       await until(async () => {
         const held = await replica.sql('gateway')`SELECT FROM pg_locks
@@ -346,7 +346,7 @@ it('a primary that is slow for a moment takes nothing from it', async () => {
   let asked = 0;
   const faulty = await openReplica({
     url: replica.url('gateway'),
-    // Every third statement that a look sends to the primary gets no answer.
+    // When the gateway compares the replica with the primary, every third statement to the primary gets no answer.
     primary: {
       ...store.db,
       read: (statement) => (++asked % 3 === 0 ? Promise.reject(new Error()) : store.db.read(statement)),
@@ -369,7 +369,7 @@ it('falls back to the primary while it is too far behind, or away, and goes ther
   await release();
   await usable();
   await replica.kill();
-  // A request before the gateway notices the loss also succeeds.
+  // A report that is asked for before the gateway notices the loss succeeds as well.
   expect(await report(caller.token)).toBe(left);
   await until(() => !follower.current());
   expect(await report(caller.token)).toBe(left);
@@ -403,7 +403,8 @@ it('is refused where its address leads elsewhere; one that is away at the start 
   const away = await open('postgres://127.0.0.1:1/gateway');
   expect(away.replica?.current()).toBe(false);
   await away.close();
-  // A replica that is too slow to report its position is not refused. PostgreSQL ends the look after one second.
+  // A replica that is too slow to report its position does not stop the start. PostgreSQL ends the question after one
+  // second.
   await sql`CREATE FUNCTION public.pg_is_in_recovery() RETURNS boolean LANGUAGE sql AS 'SELECT pg_sleep(3) IS NULL'`;
   await until(async () => {
     const [there] = await replica.sql('gateway')`SELECT to_regproc('public.pg_is_in_recovery') IS NOT NULL AS made`;
@@ -424,7 +425,8 @@ it('one that was promoted is not used, nor what follows it, however far ahead', 
   expect(promoted.replica?.current()).toBe(false);
   await promoted.close();
   await replica.sql('gateway')`CREATE TABLE public.diverged AS SELECT generate_series(1, 10000)`;
-  // Only the former primary can confirm rows from its log. The promoted server cannot.
+  // The follower has read the log of the former primary. Only the former primary can confirm its rows, and the promoted
+  // server cannot.
   const before = Number(await report(caller.token));
   expect(await shrink()).toBe(before - 1);
   reading = async <Row extends object>(statement: (standing: Standing) => Fragment) => {

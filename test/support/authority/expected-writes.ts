@@ -1,13 +1,13 @@
 import { ALL_FLAGS, events, type Operation, SUBSCRIPTION } from './expected.ts';
 
 /**
- * The four reviewed writes, as expected.ts describes the reads. The table is written by hand from the contract, apart
- * from the code.
+ * The four reviewed writes. The table is written by hand from the contract, apart from the code, like the reads in
+ * expected.ts.
  */
 export interface Write extends Operation {
   /** The body of a call that succeeds on a website of the world with a disposition `settled`. */
   readonly body: (website: string) => Readonly<Record<string, unknown>>;
-  /** The MCP argument for the record in the path, and the prefix of its id. */
+  /** The MCP argument for the record in the path, and the prefix of the record's id. */
   readonly subject?: readonly [argument: string, prefix: string];
   /** True when the contract requires a mapped author. */
   readonly author: boolean;
@@ -97,7 +97,7 @@ export const WRITES: readonly Write[] = [
   },
 ];
 
-/** A write of a subscription. Its key is optional. It has no author and leaves no receipt. */
+/** A write of a subscription. The key of such a write is optional. The write has no author and leaves no receipt. */
 export interface SubscriptionWrite extends Operation {
   readonly method: 'POST' | 'PATCH' | 'DELETE';
   readonly status: number;
@@ -115,7 +115,7 @@ const definition = (website: string) => ({
 });
 const answer = { '': plain('subscription', 'cursor'), subscription: SUBSCRIPTION };
 
-/** In the order in which one credential can make the writes. The last write deletes the subscription. */
+/** The writes, in the order in which one credential can make them. The last write deletes the subscription. */
 export const SUBSCRIPTION_WRITES: readonly SubscriptionWrite[] = [
   {
     tool: 'subscription_create',

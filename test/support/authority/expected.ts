@@ -112,10 +112,13 @@ const FILE = plain(
 );
 const FEATURE = plain('id', 'name', 'type', 'enabled', 'version');
 const page = (member: string): Members => plain(member, 'next_cursor', 'coverage');
-/** The members of a feature that can be executed. With the scope they show the context types, without it the reason. */
+/**
+ * The members of an AI feature that can be executed. A caller with the scope sees the context types, and others see the
+ * reason.
+ */
 const EXECUTION: Members = { available: [], context_types: ['ai_execute'], reason: ['!ai_execute'] };
 
-/** The restriction of a credential in one dimension. */
+/** The restriction of a credential to some channels, teams or subsites. */
 export interface Restricted {
   readonly dimension: Dimension;
   /**
@@ -125,7 +128,7 @@ export interface Restricted {
   readonly ids: readonly number[];
 }
 
-/** The native ids of the rows in a list, in its order. */
+/** The native ids of the rows that a list shows, in the list's order. */
 type Rows = (restricted: Restricted | undefined) => readonly number[];
 
 /**
@@ -140,7 +143,7 @@ const always =
   (...ids: number[]): Rows =>
   () =>
     ids;
-/** The directory of a dimension. A restriction of the same dimension hides its other rows. */
+/** The rows of a directory. A restriction of the same dimension hides the rows outside the restriction. */
 const directory =
   (dimension: Dimension): Rows =>
   (restricted) =>
@@ -154,7 +157,7 @@ export interface Operation {
   readonly path: string;
   readonly scopes: readonly Scope[];
   readonly flags: readonly Flag[];
-  /** The grants that a parameter of this case needs in addition. */
+  /** The grants that a parameter of this case needs in addition to those of the operation. */
   readonly given?: { readonly scopes: readonly Scope[]; readonly flags: readonly Flag[] };
   /** True when the contract requires an unrestricted policy. */
   readonly unrestricted?: true;
@@ -163,20 +166,20 @@ export interface Operation {
    * website.
    */
   readonly website: 'required' | 'optional' | 'none';
-  /** The members of the object at each pointer. The object has exactly those that the grants allow. */
+  /** The members of the object at each pointer. The object has exactly the members that the grants allow. */
   readonly members: Readonly<Record<string, Members>>;
-  /** The pointer to the rows of a list, the id member of a row, and the expected rows. */
+  /** Describes the rows of a list: the pointer to them, the id member of a row, and the expected rows. */
   readonly list?: readonly [pointer: string, idMember: string, rows: Rows];
   /**
    * True when the record is reached through conversation 1. A caller that cannot see the conversation gets `not_found`.
    */
   readonly ofConversation?: true;
   /**
-   * The grants without which the record is `not_found` instead of `not_permitted`. `unrestricted` hides the record from
-   * restricted credentials as well.
+   * The grants without which a caller gets `not_found` instead of `not_permitted`. With `unrestricted`, restricted
+   * credentials get `not_found` as well.
    */
   readonly hidden?: { readonly scopes: readonly Scope[]; readonly unrestricted: true };
-  /** The members that are null without the grant. They are never absent. */
+  /** The members that are null without the grant, and never absent. */
   readonly nulls?: Members;
 }
 
@@ -758,7 +761,7 @@ export const OPERATIONS: readonly Operation[] = [
   },
 ];
 
-/** The scope that gives each guide. `agent_tasks` needs the scopes of any one skill. */
+/** The scope that gives a guide. The grants of any A2A skill give the guide `agent_tasks`. */
 const GUIDE_SCOPES: Readonly<Record<string, Scope>> = {
   investigation: 'conversation_read',
   contacts: 'contact_read',
@@ -844,7 +847,7 @@ export function valuesAt(body: unknown, pointer: string): unknown[] {
     );
 }
 
-/** The members that an object has with these grants. */
+/** The members of an object that a caller with these grants gets. */
 export const granted = (members: Members, grants: Grants): string[] =>
   Object.keys(members)
     .filter((name) => holdsAll(grants, members[name] ?? []))

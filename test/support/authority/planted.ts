@@ -8,7 +8,7 @@ export const noteSubscription = (credential: string, website: string): void => v
 
 export const subscriptionId = (credential: string): string => `sub_${credential.slice(4)}`;
 
-/** The start cursor of this subscription, as its creation returns it. */
+/** The cursor at the start of the planted subscription, as a creation returns it. */
 export const cursorOf = (credential: string): string =>
   writeCursor(KEYS, {
     subscription: subscriptionId(credential),

@@ -16,8 +16,8 @@ export interface Canary {
 }
 
 /**
- * The pattern of a canary. Some text columns hold enumerations, digests or codes, so no canary fits.
- * test/laws/canaries.test.ts lists them.
+ * The pattern of a canary. Text columns with enumerations, digests or codes have no canary. test/laws/canaries.test.ts
+ * lists these columns.
  */
 export const CANARY = /Zq[0-9a-z]+qZ/g;
 
@@ -54,7 +54,10 @@ export class World {
     ]);
   }
 
-  /** Plants the rows of a website that belong to channel 1, team 1 and subsite 1, or to no conversation. */
+  /**
+   * Plants the rows of a website that are visible through channel 1, team 1 and subsite 1, or that belong to no
+   * conversation.
+   */
   async base(tenant: number, site: number): Promise<void> {
     await this.#insert('website', [
       {
@@ -66,12 +69,12 @@ export class World {
       },
     ]);
     await this.#plant(tenant, site, 'base');
-    // Replace the receipts of the planted rows with the one receipt that tests know.
+    // Replace the receipts of the planted rows with the single receipt that tests expect.
     await this.#sql`DELETE FROM gateway.journal WHERE tenant = ${tenant} AND site = ${site}`;
     await this.#sql`DELETE FROM gateway.journal_head WHERE tenant = ${tenant} AND site = ${site}`;
     await this.#sql`INSERT INTO gateway.journal (tenant, site, position, event_type, occurred_at)
       VALUES (${tenant}, ${site}, 1, 'conversation.changed', ${at(1)})`;
-    // Later writes continue the numbers from here.
+    // New notes continue the numbering from here.
     await this.#sql`INSERT INTO gateway.journal_head (tenant, site, position) VALUES (${tenant}, ${site}, 1)`;
     await this.#sql`INSERT INTO platform.native_id (tenant, site, kind, last) VALUES (${tenant}, ${site}, 'note', 100)`;
   }

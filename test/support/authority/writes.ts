@@ -6,7 +6,7 @@ import type { Write } from './expected-writes.ts';
 export const SURFACES = ['rest', 'mcp'] as const;
 export type Surface = (typeof SURFACES)[number];
 
-/** The answer of a surface to a write, in one form for both surfaces. */
+/** The answer of REST or MCP to a write, in one form for both. */
 export interface Said {
   readonly status: number;
   readonly code: string | undefined;
@@ -14,14 +14,14 @@ export interface Said {
   readonly retryAfter: number | undefined;
   readonly operation: string | undefined;
   readonly body: unknown;
-  /** The whole answer without the request's id. */
+  /** The whole answer as text, without the id of the request. */
   readonly text: string;
 }
 
 export interface Made {
   readonly write: Write;
   readonly website: string;
-  /** The native id of the record in the path, instead of 1. */
+  /** The native id of the record in the path. The default record is 1. */
   readonly number: number;
   readonly token: string;
   readonly key: string;
@@ -65,8 +65,8 @@ export const callOver: Readonly<Record<Surface, (gateway: TestGateway, made: Mad
     const none = { required: undefined, retryAfter: undefined, operation: undefined, body: undefined, text };
     if (answer.status !== 200) return { ...none, status: answer.status, code: answer.body.code };
     const { error, result } = answer.body;
-    // MCP reports these as protocol errors: input that REST answers with 400, and a tool that the credential does not
-    // list.
+    // MCP reports two failures as protocol errors: input that REST answers with 400, and a tool that the credential's
+    // list does not have.
     if (error) {
       const { code, required } = error.data;
       return { ...none, status: code === 'not_permitted' ? 404 : 400, code, required };

@@ -22,7 +22,7 @@ export interface OwnServer {
   url(database: string): string;
   /** The environment variables that `createdb` and similar tools read, as shell text. */
   readonly env: string;
-  /** Returns the single row of a query. */
+  /** Runs a query and returns its single row. */
   ask(database: string, question: string): Promise<unknown>;
   close(): Promise<void>;
 }

@@ -12,14 +12,14 @@ export interface Ran {
   readonly stderr: string;
 }
 
-/** A shell that lives for the whole test, so that the next command still has a variable. */
+/** A shell that lives for the whole test, so that a variable of one command is still set in the next. */
 export interface Shell {
   run(command: string): Promise<Ran>;
   close(): Promise<void>;
 }
 
 /**
- * The differences from a stranger's shell. curl prints the status of each answer on standard error.
+ * The differences between this shell and a reader's shell. curl prints the status of each answer on standard error.
  * In the short form, `npm run --silent gateway --` runs in this process, which takes a tenth of the time of a new
  * process.
  */
@@ -33,7 +33,7 @@ npm() {
   return "$(cat "$DOOR.code")"
 }
 `;
-/** The maximum milliseconds for one command. */
+/** The maximum milliseconds for one command of a document. */
 const PATIENCE = 30_000;
 const MARK = '--- the command has ended:';
 
@@ -64,7 +64,7 @@ export async function openShell(folder: string, env: Readonly<Record<string, str
   return {
     async run(command) {
       [stdout, stderr] = ['', ''];
-      // The command reads from /dev/null. Otherwise it would take the next command as its input.
+      // The command reads from /dev/null. Otherwise the command would read the following commands as its input.
       shell.stdin.write(`{\n${command}\n} </dev/null; code=$?; echo "${MARK} $code"; echo "${MARK}" >&2\n`);
       const both = (): boolean => [stdout, stderr].every((text) => text.includes(MARK));
       await new Promise<void>((resolve, reject) => {
@@ -79,7 +79,7 @@ export async function openShell(folder: string, env: Readonly<Record<string, str
       return { code, stdout: stdout.slice(0, stdout.indexOf(MARK)), stderr: stderr.slice(0, stderr.indexOf(MARK)) };
     },
     async close() {
-      // A negative id signals the whole group.
+      // A negative process id signals the whole group.
       if (shell.pid !== undefined) process.kill(-shell.pid, 'SIGKILL');
       await ended;
       await door?.close();
@@ -89,7 +89,7 @@ export async function openShell(folder: string, env: Readonly<Record<string, str
 
 /**
  * Runs command lines that arrive on a socket, one at a time, in this process.
- * They run as in `folder`, on the DATABASE_URL at their start.
+ * Each runs as in `folder`, with the DATABASE_URL at the start of its line.
  */
 async function openDoor(folder: string, env: Readonly<Record<string, string>>) {
   const path = join(folder, '.door');

@@ -19,7 +19,7 @@ export interface Door {
   ask(path: string, options?: AskOptions): Promise<Pick<Answer, 'status' | 'body' | 'text'>>;
 }
 
-/** The door of a replica. */
+/** The address of a replica for session operations. */
 export function doorOf({ url }: { readonly url: string }): Door {
   return {
     port: Number(new URL(url).port),
@@ -64,7 +64,7 @@ export async function newTicket(door: Door, token: string, session: string, orig
 export class Client {
   readonly socket: WebSocket;
   readonly frames: Frame[] = [];
-  /** Resolves with the close code. */
+  /** Resolves with the close code of the socket. */
   readonly closed: Promise<number>;
   #woken: (() => void)[] = [];
   #taken = 0;
@@ -79,7 +79,7 @@ export class Client {
       this.frames.push(JSON.parse(String(bytes)));
       for (const wake of this.#woken.splice(0)) wake();
     });
-    this.socket.on('error', () => undefined); // the close event follows
+    this.socket.on('error', () => undefined); // the close event tells the test
     this.closed = new Promise((resolve) =>
       this.socket.on('close', (code) => {
         resolve(code);
@@ -130,7 +130,7 @@ export async function connected(door: Door, token: string, body: object = {}): P
   return client;
 }
 
-/** A raw handshake as bytes. A member replaces a header. Null leaves the header out. */
+/** A raw realtime handshake as bytes. A given member replaces a header, and null leaves the header out. */
 export function handshake(
   { session_id, ticket }: Session,
   change: Readonly<Record<string, string | readonly string[] | null>> = {},
@@ -160,12 +160,12 @@ export class Raw {
 
   constructor(port: number, { secure = false } = {}) {
     const at = { port, host: '127.0.0.1' };
-    // The certificate does not matter in this test.
+    // The test does not check the certificate.
     this.socket = secure ? connectTls({ ...at, rejectUnauthorized: false }) : connect(at);
     this.socket.on('data', (part: Buffer) => {
       this.received = Buffer.concat([this.received, part]);
     });
-    this.socket.on('error', () => undefined); // the end event follows
+    this.socket.on('error', () => undefined); // the end event tells the test
     this.ended = new Promise((resolve) => this.socket.on('close', () => resolve()));
   }
 

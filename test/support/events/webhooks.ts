@@ -11,7 +11,7 @@ import { openLedgerKey } from '../../../src/store/calls/ledger.ts';
 import type { TestDatabase } from '../database.ts';
 import { KEYS } from '../keys.ts';
 
-/** A request as a receiver gets it, with the body as bytes. */
+/** A request as a webhook receiver gets it, with the body as bytes. */
 export interface Got {
   readonly at: number;
   readonly path: string;
@@ -46,7 +46,7 @@ export async function openReceiver(first: Reply = answer(200)): Promise<Receiver
     const parts: Buffer[] = [];
     const at = performance.now();
     request.on('data', (part: Buffer) => parts.push(part));
-    request.on('error', () => undefined); // the sender cuts this request
+    request.on('error', () => undefined); // the sender may cut this request
     request.on('end', () => {
       const { headers, method = '', url: path = '' } = request;
       const one = {

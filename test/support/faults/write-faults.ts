@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Replica } from '../replica.ts';
 import type { FaultWorld } from './writes.ts';
 
-/** The statement of every write. */
+/** Matches the statement that every write uses. */
 export const WRITE = /gateway\.write_batch/;
 
 /** mulberry32: a small generator. The same seed gives the same run, as far as processes allow. */
@@ -17,7 +17,7 @@ export function generator(seed: number): () => number {
 }
 
 export const pickFrom = <T>(list: readonly T[], random: () => number): T =>
-  list[Math.floor(random() * list.length)] as T; // the list is never empty
+  list[Math.floor(random() * list.length)] as T; // no caller passes an empty list
 
 interface Stage {
   readonly world: FaultWorld;
@@ -58,7 +58,7 @@ export const faultsOn = ({ world, slots, kill, random }: Stage) => ({
     replica.cont();
     await pause(200);
   },
-  /** Locks the same rows as a write, but in the opposite order, on both websites. */
+  /** Locks the rows that writes lock, but in the opposite order, on both websites. */
   deadlock: async () => {
     const [one, two] = random() < 0.5 ? [1, 2] : [2, 1];
     await world.sql
@@ -67,6 +67,6 @@ export const faultsOn = ({ world, slots, kill, random }: Stage) => ({
         PERFORM 1 FROM platform.native_id WHERE kind = 'note' AND site = ${one} FOR UPDATE; PERFORM pg_sleep(0.01);
         PERFORM 1 FROM gateway.journal_head WHERE site = ${two} FOR UPDATE; PERFORM pg_sleep(0.02);
         PERFORM 1 FROM platform.native_id WHERE kind = 'note' AND site = ${two} FOR UPDATE; END $$`)
-      .catch(() => undefined); // PostgreSQL may choose this transaction as the victim
+      .catch(() => undefined); // PostgreSQL may choose this transaction as the victim of the deadlock
   },
 });

@@ -37,12 +37,12 @@ export interface Trial {
 
 export interface FaultWorld {
   readonly proxy: WireProxy;
-  /** A superuser's connection, directly to the server. */
+  /** A superuser's connection, directly to the PostgreSQL server. */
   readonly sql: postgres.Sql;
   readonly token: string;
   trial(tool: WriteName, site?: 1 | 2): Trial;
   readonly trials: readonly Trial[];
-  /** Makes one attempt. */
+  /** Sends a trial to one replica once. */
   send(trial: Trial, url: string): Promise<Told>;
   /** Repeats the attempt with the same key on each replica in turn, until an answer is final. Gives up after 20 s. */
   finish(trial: Trial, urls: () => readonly string[]): Promise<Told>;
@@ -164,7 +164,7 @@ export async function openFaultWorld(most: number): Promise<FaultWorld> {
       const trial = {
         key: `key-${n}`,
         command: commands[tool],
-        mark: tool in mark ? mark[tool as keyof typeof mark] : undefined, // `in` has just checked the key
+        mark: tool in mark ? mark[tool as keyof typeof mark] : undefined, // the `in` check guards this index
         told: [],
       };
       trials.push(trial);
@@ -272,7 +272,7 @@ async function audit(sql: postgres.Sql, trials: readonly Trial[], journalBefore:
   };
 }
 
-/** The audit of the end state. One query returns everything that is wrong. */
+/** Checks the end state with one query. Returns everything that is wrong. */
 async function broken(sql: postgres.Sql, journalBefore: number): Promise<string[]> {
   const rows = await sql<{ wrong: string }[]>`
     SELECT 'pending: ' || operation_id AS wrong FROM gateway.operation WHERE status = 'pending' AND coalesce(lease_until, '-infinity') < now()

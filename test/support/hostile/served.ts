@@ -5,7 +5,7 @@ import { expect } from 'vitest';
 import { freshDatabase, type TestDatabase } from '../database.ts';
 import { type Replica, startReplica } from '../replica.ts';
 
-/** One line of the log. */
+/** One line of the gateway's log. */
 export interface Line {
   readonly msg: string;
   readonly request_id: string;
@@ -34,7 +34,7 @@ export interface Served {
   lines(): Line[];
   metrics(): Promise<string>;
   held(): Promise<Held>;
-  /** The resident memory in MB. */
+  /** The resident memory of the served process in MB. */
   rss(): number;
   /** Waits until no request is in progress except the question itself. */
   quiet(seconds?: number): Promise<void>;
@@ -76,7 +76,7 @@ export async function serve(env: Readonly<Record<string, string>> = {}): Promise
       await expect
         .poll(held, { timeout: seconds * 1000, interval: 100 })
         .toMatchObject({ requests: 1, waiting: 0, unread: 0 });
-      await pause(700); // the log writes its lines every half second
+      await pause(700); // the gateway writes its log lines every half second
     },
     async close() {
       await replica.end();
@@ -105,7 +105,7 @@ export class Client {
     if (this.socket.writable) this.socket.write(bytes, 'latin1');
   }
 
-  /** The status and request id of each answer. */
+  /** The status and request id of each received answer. */
   answers(): { status: number; id: string }[] {
     return [...this.received.matchAll(/HTTP\/1\.1 (\d{3}) [^\r]*\r\n((?:[^\r]+\r\n)*)\r\n/g)].flatMap((match) => {
       const id = /^x-request-id: (\S+)/im.exec(match[2] ?? '')?.[1];
@@ -113,7 +113,7 @@ export class Client {
     });
   }
 
-  /** Sends bytes. Waits for the end of the connection, at most `patience` milliseconds. */
+  /** Sends bytes and waits for the end of the connection, at most `patience` milliseconds. */
   static async send(port: number, bytes: string, patience = 3_000): Promise<Client> {
     const client = new Client(port);
     client.write(bytes);
@@ -123,7 +123,7 @@ export class Client {
   }
 }
 
-/** A request as bytes. */
+/** Builds an HTTP request as bytes. */
 export function http(line: string, headers: readonly string[] = [], body?: string): string {
   const own = body === undefined ? [] : [`Content-Length: ${Buffer.byteLength(body)}`];
   return [`${line} HTTP/1.1`, 'Host: 127.0.0.1', ...headers, ...own, '', body ?? ''].join('\r\n');
@@ -131,7 +131,7 @@ export function http(line: string, headers: readonly string[] = [], body?: strin
 
 export const bearer = (token: string): string => `Authorization: Bearer ${token}`;
 
-/** A call of an MCP tool as bytes. */
+/** Builds a call of an MCP tool as bytes. */
 export const mcp = (token: string, name: string, input: object): string =>
   http(
     'POST /mcp',
@@ -139,7 +139,7 @@ export const mcp = (token: string, name: string, input: object): string =>
     JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: input } }),
   );
 
-/** A request as bytes that adds a note to a visitor of the demo. */
+/** Builds a request as bytes that adds a note to a visitor of the demo. */
 export const note = (token: string, text: string): string =>
   http(
     'POST /api/v1/visitors/vis_1_1_96/notes',

@@ -57,7 +57,7 @@ export const MCP_HEADERS = {
   'mcp-protocol-version': '2025-11-25',
 } as const;
 
-// Records of the demo organization.
+// Ids of records in the demo organization.
 export const SITE = 'web_1_1';
 export const VISITOR = 'vis_1_1_4';
 export const CONVERSATION = 'cnv_1_1_2';

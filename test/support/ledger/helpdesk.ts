@@ -9,23 +9,23 @@ export type Mood =
   | 'perform'
   | 'reject'
   | 'refuse'
-  /** It neither performs the command nor answers. */
+  /** The helpdesk neither performs the command nor answers. */
   | 'hang'
-  /** It performs the command but loses its reply. */
+  /** The helpdesk performs the command, but its reply is lost. */
   | 'perform and lose'
-  /** It performs the command at once and answers after `release`. */
+  /** The helpdesk performs the command at once and answers after `release`. */
   | 'perform and wait'
-  /** After `release`, it performs the command and answers. */
+  /** After `release`, the helpdesk performs the command and answers. */
   | 'wait';
 
 /**
- * Another system that takes our writes over HTTP. Its log of effects has no unique constraint, so it would show
- * doubles.
+ * A helpdesk that takes our writes over HTTP, as an example of another system. Its log of effects has no unique
+ * constraint, so it would show doubles.
  */
 export interface Helpdesk {
   readonly url: string;
   readonly effects: (RemoteCommand & { readonly at: number })[];
-  /** All requests so far, with their method and operation id. */
+  /** All requests to the helpdesk so far, with their method and operation id. */
   readonly asked: { readonly method: string; readonly operationId: string }[];
   mood(mood: Mood): void;
   /** Sets the answer to later questions: the truth, no knowledge, a refusal, an error, or silence. */
@@ -118,7 +118,7 @@ const EndingSchema = z.union([
   z.strictObject({ refused: Code }),
 ]);
 
-/** The second adapter. It shows how a connector to a helpdesk looks. */
+/** The second adapter for writes. It shows how a connector to a helpdesk looks. */
 export const helpdeskWriter = ({ url }: Helpdesk): RemoteWriter => ({
   async perform(work, signal) {
     const response = await fetch(`${url}/${work.operationId}`, { method: 'POST', body: JSON.stringify(work), signal });

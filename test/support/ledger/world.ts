@@ -31,12 +31,12 @@ export interface LedgerWorld {
   /** Issues a credential that may write on both websites of the demo. */
   writer(grant?: Grant): Promise<Issued>;
   mapAuthor(credential: string, site: number, operator?: number): Promise<void>;
-  /** Changes the policy of the credential. A trigger then raises its revision. */
+  /** Changes the policy of the credential. A trigger then raises the revision of the credential. */
   change(credential: string, set: { scopes?: string[]; dataAccess?: string[]; sites?: number[] }): Promise<void>;
   /** The event types in the journal of a website, oldest first. */
   journal(site?: number): Promise<string[]>;
   notes(text: string): Promise<number>;
-  /** The ledger's row as text, with every column. */
+  /** The row of an operation in the ledger as text, with every column. */
   row(operationId: string | undefined): Promise<string | undefined>;
   rows(): Promise<number>;
   age(operationId: string | undefined, interval: string): Promise<void>;

@@ -40,7 +40,7 @@ export async function session(gateway: TestGateway, person: string): Promise<str
 }
 
 export interface Wish {
-  /** The id of the person. When absent, a new person. */
+  /** The id of the person who consents. When absent, a new person. */
   readonly person?: string;
   readonly resource?: Resource;
   readonly renewal?: boolean;
@@ -179,13 +179,13 @@ export async function liveRefreshTokens({ database }: TestGateway, consent: stri
   return row?.n ?? expect.fail('no count');
 }
 
-/** Live tokens of dead consents. There must never be any. */
+/** Returns the live tokens of ended consents. No such token may exist. */
 export async function orphans({ sql }: TestDatabase): Promise<object[]> {
   return sql<object[]>`SELECT t.consent_id FROM gateway.token t LEFT JOIN gateway.consent c ON c.id = t.consent_id
     WHERE t.consent_id IS NOT NULL AND t.revoked_at IS NULL AND (c.id IS NULL OR c.revoked_at IS NOT NULL)`;
 }
 
-/** Starts a process on its own port. Its base URL is the one that all gateways of these tests share. */
+/** Starts a gateway process on its own port. All gateways of these tests have the same base URL. */
 export async function startProcess(options: ReplicaOptions): Promise<Replica> {
   const probe = createServer();
   await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));

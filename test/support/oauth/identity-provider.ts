@@ -23,13 +23,13 @@ export interface TestProvider {
   readonly origin: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** The person who signs in from now on. Undefined means that the person refuses. */
+  /** The person who signs in from now on. Undefined means that the person refuses to sign in. */
   account: Account | undefined;
-  /** Changes the claims of ID tokens. The provider then signs the new claims. */
+  /** Changes the claims of ID tokens before the provider signs them. */
   forge: ((claims: Claims) => Claims) | undefined;
   /** Changes the answer of an endpoint before the provider sends it. */
   distort: ((path: string, body: string) => string | { status: number; body: string }) | undefined;
-  /** The requests that came, as `METHOD path`. */
+  /** The requests that the provider got, as `METHOD path`. */
   readonly asked: string[];
   close(): Promise<void>;
 }
@@ -72,10 +72,10 @@ export async function openTestProvider(
         client_id: test.clientId,
         client_secret: test.clientSecret,
         redirect_uris: [...redirectUris],
-        token_endpoint_auth_method: authMethod as 'client_secret_basic', // one of the library's names
+        token_endpoint_auth_method: authMethod as 'client_secret_basic', // a name that the library knows
       },
     ],
-    clientAuthMethods: [authMethod as 'client_secret_basic'], // one of the library's names
+    clientAuthMethods: [authMethod as 'client_secret_basic'], // a name that the library knows
     jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kid, use: 'sig', alg: 'RS256' }] },
     claims: { openid: ['sub'], email: ['email', 'email_verified'] },
     cookies: { keys: [randomBytes(16).toString('hex')] },
@@ -130,7 +130,7 @@ export async function openTestProvider(
   return test;
 }
 
-/** Holds a response and sends the result of `change` instead. */
+/** Holds a response of the provider and sends the result of `change` instead. */
 function hold(response: ServerResponse, change: (text: string) => { status: number | undefined; body: string }): void {
   const end = response.end.bind(response);
   response.end = ((chunk?: string | Buffer) => {
@@ -138,7 +138,7 @@ function hold(response: ServerResponse, change: (text: string) => { status: numb
     if (status !== undefined) response.statusCode = status;
     response.setHeader('Content-Length', Buffer.byteLength(body));
     return end(body);
-  }) as typeof response.end; // the only overload that the provider uses
+  }) as typeof response.end; // the provider uses only this overload
 }
 
 export interface Page {
@@ -153,7 +153,7 @@ export class Browser {
   readonly #jars = new Map<string, Map<string, string>>();
   readonly #ports: ReadonlyMap<string, number>;
 
-  /** The local ports of origins that have no real address. */
+  /** The local ports that serve origins without a real address. */
   constructor(ports: ReadonlyMap<string, number>) {
     this.#ports = ports;
   }

@@ -14,12 +14,12 @@ export interface TestClient extends Issued {
   readonly callback: string;
 }
 
-/** The target of requests: a test gateway, or anything else with the same endpoints. */
+/** The target of requests: a test gateway, or anything else with the endpoints of a gateway. */
 export interface Door {
   ask(path: string, options?: AskOptions): Promise<Answer>;
 }
 
-/** A server's port as another loopback address reaches it. No oracle checks its answers. */
+/** The endpoints of a server's port, reached from another loopback address. No oracle checks the answers. */
 export const doorFrom = (port: number, localAddress = '127.0.0.1'): Door => ({
   ask: (path, { headers = {}, raw, method = raw === undefined ? 'GET' : 'POST' } = {}) =>
     new Promise((resolve, reject) => {
@@ -129,7 +129,7 @@ export const request = (
 
 export const cookieOf = (answer: Answer): string => [answer.headers['set-cookie'] ?? []].flat()[0]?.split(';')[0] ?? '';
 
-/** The headers that a browser sends with a form of our own page. Our pages send no referrer. */
+/** The headers that a browser sends with a form of the gateway's own pages, which send no referrer. */
 export const SAME = { 'sec-fetch-site': 'same-origin', origin: 'null' };
 
 /** Signs in with the page's form and returns the cookie. */
@@ -149,7 +149,7 @@ export interface Choice {
   readonly decision?: string;
 }
 
-/** Submits the consent form with a choice and returns the answer. */
+/** Submits the consent form with a choice and returns the answer to it. */
 export async function decide(gateway: Door, query: string, cookie: string, choice: Choice = {}): Promise<Answer> {
   const page = await gateway.ask(`/oauth/authorize?${query}`, { unchecked: true, headers: { cookie } });
   expect(page.status).toBe(200);
@@ -239,7 +239,7 @@ export function expectCallback(answer: Answer, error: string | RegExp, state: st
 /** The characters allowed in error_description (RFC 6749, sections 4.1.2.1 and 5.2). */
 const DESCRIPTION = /^[ !#-[\]-~]+$/;
 
-/** Expects an error of the token endpoints. It has no token, and no cache may store it. */
+/** Expects an error of the token endpoints. The error has no token, and no cache may store the answer. */
 export function expectRefused(answer: Answer, error: string | RegExp, why: string): void {
   expect(answer.body?.error, `${why}: ${answer.status} ${answer.text.slice(0, 300)}`).toMatch(
     typeof error === 'string' ? new RegExp(`^${error}$`) : error,
@@ -255,7 +255,7 @@ export function expectRefused(answer: Answer, error: string | RegExp, why: strin
   sound('POST', why, answer);
 }
 
-/** One way in which a test breaks a parameter. */
+/** One way in which a test breaks a parameter of a form. */
 export interface Mutation {
   readonly name: string;
   readonly kind:
@@ -276,7 +276,7 @@ const ESCAPES = ['%', '%2', '%ZZ', '%c3%28', '%ff', '%c0%af', '%ed%a0%80', '%f5%
 const CONTROLS = ['%00', '%01', '%09', '%0a', '%0D%0A', '%1b', '%7F'];
 const UNKNOWN = ['nonce', 'prompt', 'client_secret', 'Scope', '__proto__', 'constructor', 'scope[]', 'a[b]', 'x%20'];
 
-/** The fields in percent-encoded form, with the mutations applied to the raw text. */
+/** A form in percent-encoded fields, with the mutations applied to the raw text. */
 export function mutated(fields: Fields, mutations: readonly Mutation[]): readonly Pair[] {
   let pairs: Pair[] = formOf(fields)
     .split('&')
@@ -340,7 +340,7 @@ export const complete = (read: readonly Pair[] | undefined, fields: Fields): boo
 
 const latin1 = (hex: string): string => String.fromCharCode(Number.parseInt(hex, 16));
 
-/** The session cookie of a new owner. Tests share it, because the check of a password is slow. */
+/** Signs in a new owner and returns the session cookie. Tests share the cookie, because checking a password is slow. */
 export async function newSession(gateway: TestGateway, client: TestClient): Promise<string> {
   return signedIn(gateway, formOf(request(client, pkce())), (await newPerson(gateway)).email);
 }

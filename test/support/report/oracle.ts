@@ -41,7 +41,7 @@ export interface Asked {
   conversations: readonly Conversation[];
   results: readonly Result[];
   now: string;
-  /** The time zone of the website. */
+  /** The time zone of the website of the report. */
   zone: string;
   timezone: string | undefined;
   range: { range?: string; start?: string; end?: string };

@@ -82,6 +82,6 @@ async function call(slow: Database, full: Authority, input: Record<string, unkno
   const read = { ...openReads(session, slow), subscriptions: unused, subscription: unused, pull: unused };
   const body = await tool.handle({ input: tool.input.parse(input), authority, read, gateway, write: undefined });
   expect(session.verified).toBe(true);
-  const { data } = tool.output.parse(body) as { data: Report }; // the schema has just accepted it
+  const { data } = tool.output.parse(body) as { data: Report }; // the output schema has just accepted the body
   return data;
 }

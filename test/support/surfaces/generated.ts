@@ -43,7 +43,7 @@ export interface Operation {
   readonly body: Schema | undefined;
   /** The statuses that the document lists for the operation. */
   readonly statuses: ReadonlySet<number>;
-  /** A call that succeeds. Many draws reuse its values. */
+  /** A call that succeeds. Many drawn requests reuse its values. */
   readonly example: Pick<Example, 'path' | 'query' | 'body'> | undefined;
 }
 
@@ -77,7 +77,7 @@ const fits = (schema: Schema, value: unknown): boolean => {
   return known(value) === true;
 };
 
-/** Keeps each arbitrary, because creating one costs more than drawing from it. */
+/** Remembers the arbitrary of each schema, because creating an arbitrary costs more than drawing from it. */
 function kept<T>(make: (schema: Schema) => fc.Arbitrary<T>): (schema: Schema) => fc.Arbitrary<T> {
   const all = new WeakMap<Schema, fc.Arbitrary<T>>();
   return (schema) => {
@@ -162,7 +162,7 @@ export const value: (schema: Schema) => fc.Arbitrary<unknown> = kept((schema): f
     .filter((text) => !text.includes('\0') && !blank(text) && text.length <= maxLength);
 });
 
-/** Draws the same values as text for an address. */
+/** Draws the same values, as text for an address. */
 const texts = kept((schema) => value(schema).map(String));
 
 export type Given = readonly (readonly [parameter: Parameter, value: string])[];

@@ -53,7 +53,7 @@ export async function post(
     'content-type': 'application/json',
     authorization: token === undefined ? undefined : `Bearer ${token}`,
     'mcp-protocol-version': version ?? undefined,
-    // node:http would otherwise announce the length of a body that it gets whole.
+    // node:http would otherwise announce the length of a body that it gets as a whole.
     ...(chunked && { 'transfer-encoding': 'chunked' }),
     ...(!chunked && body !== undefined && { 'content-length': String(Buffer.byteLength(body)) }),
     ...options.headers,

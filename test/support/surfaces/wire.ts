@@ -45,7 +45,7 @@ export function raw(
     socket.on('data', (part: string) => {
       text += part;
     });
-    // A reset also ends the connection. The bytes before it count.
+    // A reset also ends the connection. Keep the bytes that came before the reset.
     socket.on('error', () => done(true));
     socket.on('close', () => done(true));
   });
@@ -133,7 +133,7 @@ export async function writer(gateway: TestGateway, grant: Grant = {}): Promise<I
 }
 
 let keys = 0;
-/** A key that no call has used. */
+/** Returns a key that no call has used. */
 export const freshKey = (): string => `key-${++keys}`;
 
 /** The options with which `ask` makes the call of an example. A write gets its body and a new key each time. */
@@ -142,7 +142,7 @@ export function requestOf({ body }: Pick<Example, 'body'>, options: AskOptions =
   return { body, ...options, headers: { 'idempotency-key': freshKey(), ...options.headers } };
 }
 
-/** The call of an example as bytes. Extra fields come after its own fields, even with the same name. */
+/** Builds the call of an example as bytes. Extra fields come after the example's fields, even with the same name. */
 export function bytesOf({ tool, url, body }: Pick<Example, 'tool' | 'url' | 'body'>, ...fields: string[]): string {
   const content = body === undefined ? '' : JSON.stringify(body);
   const own = [
@@ -159,5 +159,5 @@ export const urlOf = (path: string, query: readonly (readonly [string, string])[
     ? path
     : `${path}?${query.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join('&')}`;
 
-/** Appends one more piece of query to a URL, without encoding it. */
+/** Adds one more piece to the query of a URL, without encoding the piece. */
 export const withQuery = (url: string, piece: string): string => `${url}${url.includes('?') ? '&' : '?'}${piece}`;

@@ -193,7 +193,7 @@ describe('OU-03 tokens are bound to one interface', () => {
     expect([rest.status, rest.body.code]).toEqual([401, 'wrong_resource']);
     const mcp = await mcpRpc(gateway.port, secret, 'tools/call', { name: 'websites_list' });
     expect([mcp.status, mcp.body.code]).toEqual([401, 'wrong_resource']);
-    // The token works on A2A. The other interfaces refused it for their own reason and not for an invalid token.
+    // The token works on A2A, so the other interfaces refused it only for its audience.
     expect((await post(gateway.port, secret, LIST)).status).toBe(200);
   });
 
@@ -310,7 +310,7 @@ describe('the HTTP gate', () => {
     ];
     for (const [body, id] of NO_REQUEST)
       expectRpcError(await post(gateway.port, token, body), -32_600, body, id ?? null);
-    // Send the largest allowed body.
+    // Send the largest body that the gateway allows.
     expect((await post(gateway.port, token, LIST.padEnd(65_536))).status).toBe(200);
   });
 
@@ -408,7 +408,7 @@ describe('the HTTP gate', () => {
       expect(answer.text).not.toMatch(/relation|gateway\.|task_|\bat .*:\d+/);
     }
     await other.database.sql.unsafe('ALTER TABLE gateway.away RENAME TO task');
-    // A round of the sweeper can also fail meanwhile and log the failure. Remove such lines.
+    // A round of the task sweeper can also fail while the table is away. Remove its lines from the log.
     for (const [i, line] of other.log.entries())
       if (/^DEFECT tasks .*("gateway\.task"|a batch of tasks failed)/.test(line)) other.log[i] = '';
     await other.close();

@@ -129,7 +129,7 @@ describe('SendMessage', () => {
     const first = (await send(params)).body.result.task;
     const again = (await send(params)).body.result.task;
     expect(again).toEqual(first);
-    // The order of the members does not matter, and neither do members outside the work.
+    // The order of the members and members outside the work make no difference.
     const { message } = params as { message: { messageId: string } };
     const reordered = {
       message: {

@@ -121,7 +121,7 @@ async function compare(twin: Twin, token: string): Promise<string> {
   if (rest.status === 200) {
     expect(answer.body.result?.task.status.state, `${where} ${answer.text}`).toBe('TASK_STATE_COMPLETED');
     expect(answer.body.result.task.artifacts.length).toBe(1);
-    // Compare the bytes on the wire.
+    // Compare the bytes of both answers as they are on the wire.
     expect(settled(answer.text), where).toContain(
       `"parts":[{"data":${settled(rest.text)},"mediaType":"application/json"}]`,
     );
@@ -285,7 +285,7 @@ describe('the SDK’s own client', () => {
     ]);
     const kinds = Object.values(card.securitySchemes).map(({ scheme }) => scheme?.$case);
     expect(kinds).toEqual(['httpAuthSecurityScheme', 'oauth2SecurityScheme', 'oauth2SecurityScheme']);
-    // The client reads the card and loses nothing of it.
+    // The SDK's client reads the agent card and loses nothing of it.
     const text = await (await fetch(`${origin}/.well-known/agent-card.json`)).text();
     expect(AgentCard.toJSON(AgentCard.fromJSON(JSON.parse(text)))).toEqual(JSON.parse(text));
   });
@@ -354,7 +354,7 @@ describe('the SDK’s own client', () => {
     rmSync(folder, { recursive: true });
     const text = Buffer.concat(printed).toString();
     expect(code, text).toBe(0);
-    // The script sends the same message as the request by hand, so it gets the same task.
+    // The script sends the same message as the test has sent by hand, so it gets the same task.
     expect(text).toContain(byHand.body.result.task.id);
   });
 });

@@ -65,7 +65,7 @@ describe('RL quota', () => {
     const conflict = work('contact_inspection', { contact_id: 'ctc_1_1_1' }, messageOf(params));
     expectPaid(await rpc(gateway.port, token, 'SendMessage', conflict), 1, 'a conflict');
     const report = work('support_insights', { website_id: WEB, range: 'today' });
-    // The report costs five units over REST. The read of a task always costs one.
+    // A report costs five units over REST. As a task, its read costs one unit.
     expectPaid(await rpc(gateway.port, token, 'SendMessage', report), 2, 'a report');
     const missing = work('contact_inspection', { contact_id: 'ctc_1_1_999999' });
     expectPaid(await rpc(gateway.port, token, 'SendMessage', missing), 2, 'not found');
@@ -115,7 +115,7 @@ describe('RL quota', () => {
       JOIN gateway.credential c ON c.id = t.credential_id JOIN gateway.installation i ON i.id = c.installation_id
       JOIN gateway.app a ON a.id = i.app_id WHERE a.burst = 2`;
     expect(rows.length).toBe(0);
-    // A unit comes every three seconds, and the same request needs two units.
+    // The app gets a unit every three seconds, and the repeated request needs two units.
     await pause(6_000);
     const accepted = await rpc(gateway.port, token, 'SendMessage', params);
     expect(accepted.body.result?.task.status.state, accepted.text).toBe('TASK_STATE_COMPLETED');
@@ -127,8 +127,8 @@ describe('RL quota', () => {
     expect(remaining(await rpc(gateway.port, ended.token, 'ListTasks'))).toBe(99);
     const sending = ['SendMessage', 200, message('SendMessage', inspect())] as const;
     const requests = [...PAYING, sending as (typeof PAYING)[number]];
-    // The gateway remembers each bearer. Some requests run no statement that proves the token, so the gateway proves it
-    // before it answers.
+    // The gateway remembers each of these bearers. Some requests run no statement that proves the token. The gateway
+    // must prove the token before it answers them.
     const bearers = await Promise.all(requests.map(() => gateway.issue({ app: ended.app })));
     for (const { token } of bearers) expect((await mcpRpc(gateway.port, token, 'tools/list')).status).toBe(200);
     for (const { credential } of [ended, ...bearers])
@@ -148,6 +148,6 @@ describe('RL quota', () => {
 
 /** The messageId of a message, for a second message with the same id. */
 const messageOf = (params: object): object => {
-  const { messageId } = (params as { message: { messageId: string } }).message; // `work` has made the params
+  const { messageId } = (params as { message: { messageId: string } }).message; // `work` has built these params
   return { messageId };
 };

@@ -77,7 +77,7 @@ describe('a call that waits for its task', () => {
     });
     const { body } = await answer.waiting;
     expect(body.result.task.status.state).toBe('TASK_STATE_COMPLETED');
-    // The same connection follows the old limit again. A request whose body does not come is cut.
+    // The same connection has its old limit again, so the server cuts a request whose body does not come.
     const began = performance.now();
     const slow = httpRequest({
       host: '127.0.0.1',
@@ -122,7 +122,7 @@ describe('a call that waits for its task', () => {
       const closing = server.close();
       const { status, body } = await waiting;
       expect(status).toBe(200);
-      // The stopping server had the task. The task is either still open, or it has failed because nobody will run it.
+      // The stopping server was to run the task. The task is still open, or it has failed because nobody will run it.
       expect(body.result.task.status.state).toMatch(/^TASK_STATE_(SUBMITTED|WORKING|FAILED)$/);
       await closing;
       expect(performance.now() - began).toBeLessThan(7_000);

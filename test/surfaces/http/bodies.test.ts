@@ -41,7 +41,7 @@ const writeOf = (name: string): Write => writes.find(({ tool }) => tool.name ===
 const JSON_TYPE = 'application/json';
 const SENT = 'zqx7canary';
 
-/** All options except the token. */
+/** The options of a request except its token. */
 type Sending = Omit<AskOptions, 'token'>;
 
 /** Sends the valid call under this key and expects a first success, not a replay. */
@@ -65,7 +65,7 @@ async function refused(write: Write, sending: Sending, code: string, named: read
   expect(places, where).toEqual(named);
   expect(answer.text, where).not.toContain(SENT);
   expect(answer.headers['x-gateway-operation-id'], where).toBeUndefined();
-  // A faulty request costs as much as any other.
+  // A faulty request costs as much as any other request.
   expect(answer.headers['ratelimit'], where).toBeDefined();
   expect(await tracesOf(gateway.database.sql), where).toBe(before);
   await works(write, key, where);
@@ -102,7 +102,7 @@ const good = (write: Write): string => JSON.stringify(write.body);
 /** The valid body with another member behind its opening brace. */
 const withMember = (write: Write, member: string): string => good(write).replace('{', `{${member},`);
 
-/** The members of each body that hold text. */
+/** The members of write bodies that hold text. */
 const TEXTS: readonly [tool: string, path: readonly string[]][] = [
   ['visitor_note_add', ['text']],
   ['conversation_disposition_set', ['disposition']],
@@ -279,7 +279,7 @@ describe('HT-11 JSON that could be read in two ways, or is too much', () => {
         '"x":"\\udc00"',
       ])
         await refused(write, { raw: withMember(write, member) }, 'invalid_json', []);
-      // One level or member less is valid JSON. Only its members are unknown.
+      // With one level or one member less, the body is valid JSON, and only its members are unknown.
       for (const member of [deep(31), many(1_000 - own)]) {
         const named = member.startsWith('"m0"') ? Array.from({ length: 20 }, (_, i) => `/m${i}`) : [`/${SENT}x`];
         const key = freshKey();
@@ -333,7 +333,7 @@ describe('HT-11 JSON that could be read in two ways, or is too much', () => {
         body: got,
         text: said,
       } = await gateway.ask(write.url, { token, body, headers: { 'idempotency-key': freshKey() } });
-      // No disposition has this value, so the stored state refuses the write. The limit does not.
+      // The text has an allowed length. Setting a disposition still fails, because no disposition has this value.
       expect(status, said).toBe(name === 'conversation_disposition_set' ? 409 : 200);
       if (name === 'visitor_note_add') expect(got.data.note.text).toBe(text);
     }
@@ -388,7 +388,7 @@ describe('HT-11 JSON that could be read in two ways, or is too much', () => {
           headers: { 'idempotency-key': freshKey() },
         });
         expect(answer.status, `${encodeURIComponent(text)} ${answer.text}`).toBe(member === 'text' ? 200 : 409);
-        // The text must come back verbatim, with everything around the blank.
+        // The text of a note must come back verbatim, with everything around the blank.
         if (member === 'text') expect(answer.body.data.note.text).toBe(text);
       }
     }
@@ -478,7 +478,7 @@ describe('HT-12 numbers and members', () => {
         const answer = await refused(write, { body: without }, 'invalid_parameter', [`/${name}`]);
         expect(answer.body.errors).toEqual([{ pointer: `/${name}`, code: 'missing' }]);
         await refusedOverMcp(write, without, 'invalid_parameter', [name]);
-        // In the query, the member is unknown, whatever the body says.
+        // In the query, this member is unknown, even when the body also has it.
         const url = `${write.url}${write.url.includes('?') ? '&' : '?'}${name}=${SENT}`;
         const both = await gateway.ask(url, { token, body: write.body, headers: { 'idempotency-key': freshKey() } });
         expect(both.body).toMatchObject({ code: 'unsupported_parameter', errors: [{ parameter: name }] });
@@ -523,7 +523,7 @@ describe('ID-01 the key', () => {
         expect([answer.status, answer.body.code], key).toEqual([400, 'invalid_idempotency_key']);
         expect(answer.body.errors).toEqual([{ parameter: 'Idempotency-Key', code: 'invalid_idempotency_key' }]);
       }
-      // Node's HTTP client would not send these keys.
+      // Node's HTTP client would not send these idempotency keys.
       for (const key of ['\x7f', 'a\x7fb', 'k\u00fc\u4e2d']) {
         const fields = [
           `Idempotency-Key: ${key}`,

@@ -218,8 +218,8 @@ describe('HT-03 paths', () => {
       for (const variant of variants) {
         for (const auth of [{ token }, {}]) {
           const answer = await gateway.ask(tail === '' ? variant : `${variant}?${tail}`, requestOf(call, auth));
-          // An id with other letter case is still one path segment with a wrong id. It gives 400, or 401 without a
-          // token.
+          // An id in other letter case is still one segment of the path, but a wrong id. The answer is 400, or 401
+          // without a token.
           const segment =
             /\{\w+\}$/.test(tool.path) && /^[A-Za-z0-9_-]+$/.test(variant.slice(variant.lastIndexOf('/') + 1));
           const allowed =
@@ -374,7 +374,7 @@ describe('HT-05 slow clients', () => {
   });
 
   it('F-17 readers that take nothing are cut off, and what they hold is bounded', async () => {
-    // A reply has 48 MiB. Two of them exceed the total that the server may hold.
+    // Each reply has 48 MiB. Two replies exceed the total that the server may hold.
     const body = Buffer.alloc(48 * 1024 * 1024, 120);
     const large: RequestHandler = (request, response) => {
       if (request.url !== '/large') return false;
@@ -384,7 +384,7 @@ describe('HT-05 slow clients', () => {
     const { port } = await serverWith(SHORT, [large]);
     const sockets = Array.from({ length: 5 }, () => {
       const socket = connect({ host: '127.0.0.1', port });
-      socket.on('error', () => undefined); // the test waits for the cut
+      socket.on('error', () => undefined); // the test waits until the gateway cuts the socket
       socket.pause();
       socket.write(head('GET /large HTTP/1.1'));
       return socket;
@@ -417,10 +417,10 @@ describe('HT-05 slow clients', () => {
     };
     const { port, held } = await serverWith(SHORT, [large]);
     const socket = connect({ host: '127.0.0.1', port });
-    socket.on('error', () => undefined); // the test waits for the cut
+    socket.on('error', () => undefined); // the test waits until the gateway cuts the socket
     socket.pause();
     socket.write(head('GET /large HTTP/1.1'));
-    // Read more often than any timeout of a silent socket.
+    // Read often enough that no timeout of a silent socket applies.
     const sipping = setInterval(() => socket.read(300_000), 20);
     await expect.poll(() => held().requests).toBe(1);
     const began = performance.now();
@@ -546,7 +546,7 @@ describe('HT-07 methods', () => {
       expect(had.status, tool.name).toBe(got.status);
       expect(had.text).toBe('');
       expect(had.headers['content-type']).toBe(got.headers['content-type']);
-      // The answers of health and context contain the time.
+      // The answers of health and context contain the time, so the length of health's answer can differ.
       if (tool.name !== 'health') expect(had.headers['content-length']).toBe(got.headers['content-length']);
       expect((await gateway.ask(url, { method: 'HEAD' })).status, tool.name).toBe(401);
     }

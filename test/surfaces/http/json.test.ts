@@ -29,7 +29,7 @@ const spelled = (characters: fc.Arbitrary<string>): fc.Arbitrary<Spelled> =>
       .flatMap(([character, way]) => [...character].map((one) => [one, way] as const))
       .map(([one, way]) => {
         if (way === 0) return JSON.stringify(one).slice(1, -1);
-        // A character beyond U+FFFF needs two units.
+        // A character beyond U+FFFF needs two UTF-16 units.
         const hex = one
           .split('')
           .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
@@ -97,7 +97,7 @@ const tree = (leaves: fc.Arbitrary<Node>): fc.Arbitrary<Node> =>
 
 const spaces = fc.constantFrom('', ' ', '\n', '\t\r ', '   ');
 
-/** The text of a node, with this white space wherever JSON allows it. */
+/** Writes a node of the document as text, with this white space wherever JSON allows it. */
 function write(node: Node, space: string): string {
   if (node.kind === 'leaf') return space + node.text + space;
   const inside =
@@ -111,7 +111,7 @@ function write(node: Node, space: string): string {
 const inner = (node: Node): readonly Node[] =>
   node.kind === 'leaf' ? [] : node.kind === 'array' ? node.items : node.members.map(([, value]) => value);
 
-/** True when the parser may accept the document. The tree alone decides. */
+/** True when the parser may accept the document of this tree. The tree alone decides. */
 function acceptable(node: Node): boolean {
   if (node.kind === 'leaf') return node.good;
   const names = node.kind === 'object' ? node.members.map(([name]) => name.value) : [];
@@ -204,7 +204,7 @@ describe('HT-11 JSON bodies', () => {
       [7, 143],
     ] as const)
       expect(read(objects(count, each))).toBeUndefined();
-    // Items of arrays do not count as members.
+    // Items of arrays do not count towards the limit of members.
     expect(read(`[${'0,'.repeat(20_000)}0]`)).toBeDefined();
   });
 

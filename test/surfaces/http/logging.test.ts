@@ -172,7 +172,7 @@ describe('LG-01 what the log holds', () => {
     }
     await entriesOf(asked);
     const all = lines.join('');
-    // Only records of unknown callers have an address.
+    // Only the log records of unknown callers contain an address.
     const named = entries().filter(({ source }) => source !== undefined);
     expect(named.length).toBeGreaterThan(0);
     expect(named.filter(({ credential, source }) => credential !== undefined || source !== '127.0.0.1')).toEqual([]);

@@ -36,7 +36,7 @@ afterAll(() => gateway.close());
 const KNOWN: ReadonlySet<string> = new Set<string>(FAILURE_CODES);
 const MEMBERS = ['type', 'title', 'status', 'code', 'request_id', 'detail', 'errors', 'retry_after', 'required'];
 
-/** Checks PD-01 for one answer. */
+/** Checks the rules of PD-01 for one answer. */
 function expectProblem(answer: Answer, code: FailureCode, where = ''): void {
   expect(answer.headers['content-type'], where).toBe('application/problem+json');
   expect(answer.body, where).toMatchObject({
@@ -391,7 +391,7 @@ describe('precedence of failures', () => {
       const twice = { range: 'bytes=0-1', 'if-match': ['"0123456789abcdef"', '"x"'] };
       const bad = withQuery(url, 'unknown=1');
       const wrong = tool.name === 'visitor_notes' || tool.name === 'visitor_note_add' ? 'DELETE' : 'PUT';
-      // First everything is wrong. The test then corrects one fault after another.
+      // At first, everything in the request is wrong. The test then corrects one fault after another.
       expect(await codeOf(`${path}/x/y/z?unknown=1`, { method: wrong, headers: twice }), tool.name).toBe('not_found');
       expect(await codeOf(bad, { method: wrong, headers: twice }), tool.name).toBe('method_not_allowed');
       const doubled = ['Range: bytes=0-1', 'Range: bytes=0-1', 'Accept: text/html', 'Connection: close'];

@@ -22,7 +22,7 @@ const { index, full } = llms({ registry, guides, baseUrl: BASE, resources, promp
 const preamble = await readFile(new URL('llms/preamble.md', packageRoot), 'utf8');
 const tools = registry.tools.map((tool) => [tool.name, tool] as const);
 
-/** The lines outside fenced code. */
+/** The lines of a document outside fenced code. */
 function proseOf(text: string): string[] {
   let fenced = false;
   return text.split('\n').filter((line) => {

@@ -148,7 +148,7 @@ function argumentsOf({ path, parameters }: Tool, url: string): Record<string, un
   ]);
 }
 
-/** The numbers of notes, receipts and operations. */
+/** The numbers of notes, receipts and operations in a text of traces. */
 const countsOf = (traces: string): number[] =>
   (/^(\d+) notes, (\d+) receipts, (\d+) operations/.exec(traces) ?? expect.fail(traces)).slice(1).map(Number);
 
@@ -272,7 +272,7 @@ describe('the SDK’s own client', () => {
       ['conversation_messages', { conversation_id: `cnv_${tenant}_1_1` }],
       ['operators', { website_id: webId(tenant, 1) }],
       ['websites_list', {}],
-      // The answer contains the author's name.
+      // The answer of this write contains the author's name.
       ['visitor_note_add', { visitor_id: `vis_${tenant}_1_1`, text: `Note under ${key}`, idempotency_key: key }],
     ];
     const written = () => database.sql`
@@ -290,7 +290,7 @@ describe('the SDK’s own client', () => {
           const [name, input] = list[(lane + turn) % list.length] ?? ['', {}];
           const once = async (): Promise<string> => {
             if (turn % 2 === 0) return JSON.stringify(await client?.callTool({ name, arguments: input }));
-            // Send the same calls under one single id.
+            // Send the same calls, all with one request id.
             const { text, body } = await rpc(served.port, bearer, 'tools/call', { name, arguments: input }, { id: 1 });
             expect(body.id).toBe(1);
             return text;

@@ -4,7 +4,7 @@ import { type Answer, openTestGateway, type TestGateway } from '../../support/ga
 import { post } from '../../support/surfaces/mcp.ts';
 import { WEB } from '../../support/surfaces/wire.ts';
 
-/** Tests bodies: which of them are JSON-RPC messages. */
+/** Tests which request bodies are JSON-RPC messages. */
 let gateway: TestGateway;
 let token: string;
 
@@ -17,7 +17,7 @@ afterAll(() => gateway.close());
 const LIMIT = 65_536;
 const PING = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
 const send = (body: string | Uint8Array): Promise<Answer> => post(gateway.port, token, body);
-/** A call with this text as its arguments. */
+/** A tool call whose arguments are this text. */
 const call = (text: string, tool = 'conversations_list'): string =>
   `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"${tool}","arguments":${text}}}`;
 const nested = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
@@ -36,7 +36,7 @@ describe('MC-08 the size of a body', () => {
     PING.padEnd(size),
     `${' '.repeat(size - PING.length)}${PING}`,
     `{"jsonrpc":"2.0","id":"${'i'.repeat(size - PING.length - 1)}","method":"ping"}`,
-    // Each character has two bytes in UTF-8, because the limit counts bytes.
+    // Use characters with two bytes in UTF-8, because the limit counts bytes.
     `{"jsonrpc":"2.0","id":"${'é'.repeat((size - PING.length - 2) >> 1)}${size % 2 === 0 ? 'x' : 'xx'}","method":"ping"}`,
   ];
 
@@ -67,7 +67,7 @@ describe('MC-08 the size of a body', () => {
     expectError(await post(gateway.port, token, undefined), -32700, null, 'no length');
   });
 
-  /** A client that waits for 100 Continue, or for the answer, before it sends its body. */
+  /** A client that waits for 100 Continue before it sends its body. It also stops waiting when the answer comes. */
   const hesitant = (
     body: string,
     size: number,

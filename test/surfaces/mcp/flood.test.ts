@@ -87,11 +87,11 @@ afterAll(async () => {
 interface Bad {
   readonly kind: string;
   readonly status: number;
-  /** The JSON-RPC code, or the code of the problem. */
+  /** The expected JSON-RPC code, or the code of the expected problem. */
   readonly code: number | string;
   readonly body?: string | Uint8Array;
   readonly options?: McpOptions;
-  /** Replaces the valid token. */
+  /** The bearer that replaces the valid token. */
   readonly bearer?: string | undefined;
 }
 
@@ -281,6 +281,6 @@ it(`MC-08 ${REQUESTS} bad requests: each its documented answer, no 5xx, none han
   expect(wrong.slice(0, 5)).toEqual([]);
   expect([...kinds.values()].reduce((sum, n) => sum + n, 0)).toBe(REQUESTS);
   expect(after - before).toBeLessThan(MB);
-  // The server still works.
+  // After the flood, the server works as before.
   expect((await post(port, token, CALL, { agent })).body.result.isError).toBe(false);
 });

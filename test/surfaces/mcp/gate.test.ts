@@ -93,7 +93,7 @@ describe('MC-01 no message without a token that is valid now', () => {
     ['another format', 'Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.'],
   ];
 
-  // MC-02 covers tokens of another format here. The OAuth tests cover tokens of another audience.
+  // Here MC-02 covers tokens of another format. The OAuth tests cover tokens of another audience.
   it.each(BAD)('MC-01 MC-02 token: %s -> 401 for every method and body', async (_, authorization) => {
     for (const [what, body] of BODIES) {
       const answer = await post(gateway.port, undefined, body, { headers: { authorization } });
@@ -117,7 +117,7 @@ describe('MC-01 no message without a token that is valid now', () => {
     for (const [what, body] of BODIES) {
       for (const how of endings) {
         const issued = await gateway.issue();
-        // The gateway remembers the authority from a call, from a bare proof and from the lease of the quota.
+        // Make the gateway remember the authority: by a call, by a bare proof and by a lease of the quota.
         const call = await rpc(gateway.port, issued.token, 'tools/call', { name: 'websites_list' });
         expect(call.body.result.isError).toBe(false);
         expect((await post(gateway.port, issued.token, PING)).status).toBe(200);
@@ -208,7 +208,7 @@ describe('MC-03 origins', () => {
           expect(answer.status, origin).toBe(403);
           expect(answer.headers['content-type']).toBe('application/problem+json');
           expect(answer.body.code).toBe('origin_not_allowed');
-          // No token was checked, and nobody paid.
+          // The gateway refused the origin before it looked at the token, so nobody paid.
           expect(answer.headers['ratelimit']).toBeUndefined();
           expect(answer.headers['www-authenticate']).toBeUndefined();
           expect(answer.headers['access-control-allow-origin']).toBeUndefined();

@@ -52,13 +52,13 @@ const GRANT = { channel_ids: 'channels', team_ids: 'teams', subsite_ids: 'subsit
 const AUTHORS = ['opr_1_1_1', 'opr_1_2_1'];
 const OPERATION_ID = /^op_[a-f0-9]{64}$/;
 
-/** The reads and writes of the contract. */
+/** All reads and writes of the contract. */
 const ALL: readonly (Operation & Partial<Pick<SubscriptionWrite, 'body' | 'revision' | 'method'>>)[] = [
   ...OPERATIONS,
   ...WRITES,
   ...SUBSCRIPTION_WRITES,
 ];
-/** True for the writes whose key is required. */
+/** True for the writes that require an idempotency key. */
 const isKeyed = (tool: string): boolean => WRITES.some((write) => write.tool === tool);
 const ofSubscription = (tool: string) => SUBSCRIPTION_WRITES.find((write) => write.tool === tool);
 const isWrite = (tool: string): boolean => isKeyed(tool) || ofSubscription(tool) !== undefined;
@@ -193,7 +193,7 @@ describe('MC-10 lists are what can be used', () => {
             callable.add(operation.tool);
             if (result.isError) expect(result.structuredContent.error.code, of).toBe('not_found');
           }
-          // The list and the call could share an error, so the contract decides.
+          // The list and the call could contain the same mistake, so compare with the contract.
           const refusal = refusalOf(operation, { scopes, flags }, restricted)?.code;
           const refused = refusal === 'not_permitted';
           expect(error !== undefined, of).toBe(refused);
@@ -213,7 +213,7 @@ describe('MC-10 lists are what can be used', () => {
     }
     expect(listedOnce.size).toBe(gateway.corridor.registry.tools.length);
     expect(refusedOnce.size).toBe(new Set(ALL.filter((one) => one.scopes.length > 0).map((one) => one.tool)).size);
-    // Every write was made exactly as often as it was answered.
+    // The ledger has each write exactly as often as an answer confirmed it.
     expect([...done.keys()].sort()).toEqual(WRITES.map(({ tool }) => tool).sort());
     expect(await entered()).toEqual(Object.fromEntries(done));
   }, 60_000);
@@ -320,8 +320,8 @@ describe('descriptors', () => {
   const READ = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
   const WRITE = { ...READ, readOnlyHint: false };
   /**
-   * Hints that differ. Without a key, two creations make two subscriptions. A replacement or deletion removes
-   * something.
+   * The hints of writes that differ. Without a key, two creations make two subscriptions. A replacement or deletion
+   * removes something.
    */
   const HINTS: Readonly<Record<string, typeof WRITE>> = {
     subscription_create: { ...WRITE, idempotentHint: false },
@@ -380,7 +380,7 @@ describe('descriptors', () => {
         expect(cases.length, where).toBeGreaterThan(0);
         for (const operation of cases) {
           const input = inputOf(operation, WEB, credential);
-          // In a URL, every value is text.
+          // Every value from a URL is text, so convert the integers.
           const typed = Object.fromEntries(
             Object.entries(input).map(([one, value]) => [
               one,
@@ -511,8 +511,8 @@ describe('descriptors', () => {
       };
       const conflict = { ...input, ...other[write.tool] };
       expect((await call(conflict))['operation_id']).toBe(done['operation_id']);
-      // Send the conflicting input under a new key. The present state of the data rejects it, and a replay says the
-      // same.
+      // Send the conflicting input under a new key. The present state of the data rejects the write, and a replay gets
+      // the same answer.
       if (write.tool !== 'visitor_note_add') {
         const rejected = again({ ...other[write.tool] });
         const { operation_id } = await call(rejected);
@@ -524,13 +524,13 @@ describe('descriptors', () => {
       await call(again(absent));
       if (write.tool === 'ai_feature_execute') await call(again({ feature_id: 'aif_1_1_3', expected_version: 1 }));
       if (write.author) await call(again({}), unmapped.token);
-      // Only a writer in another system leaves these states.
+      // Only a writer in another system leaves a write in these states.
       for (const status of ['pending', 'outcome_unknown']) {
         await sql`UPDATE gateway.operation SET status = ${status}, outcome = NULL
           WHERE operation_id = ${String(done['operation_id'])}`;
         expect((await call(input))['operation_id']).toBe(done['operation_id']);
       }
-      // The schema does not accept every value.
+      // Check that the schema also refuses values.
       for (const bad of [{ ...done, more: 1 }, { ...done, is_error: true }, null, []])
         expect(ajv.validate(outputSchema, bad), write.tool).toBe(false);
       endings[write.tool] = told;
@@ -773,7 +773,7 @@ describe('prompts', () => {
       [{ ...good, start: 'SENTINEL' }, [['start', 'invalid_parameter']], 'invalid_parameter'],
       [{ ...good, timezone: 'SENTINEL now' }, [['timezone', 'invalid_parameter']], 'invalid_parameter'],
       [{ ...good, website_id: 'web_SENTINEL' }, [['website_id', 'invalid_parameter']], 'invalid_parameter'],
-      // Only range=date needs these arguments.
+      // Only range=date needs start and end.
       [
         { ...good, range: 'date' },
         [
@@ -801,7 +801,7 @@ describe('prompts', () => {
       for (const [parameter] of errors ?? []) expect(error.message, where).toContain(parameter);
       expect(JSON.stringify(error)).not.toContain('SENTINEL');
       if (values['range'] !== 'date') continue;
-      // The prompt's tool refuses the same arguments.
+      // The tool of the prompt also refuses these arguments.
       const tool = await ask(token, 'tools/call', { name: 'ai_conversation_summary', arguments: values });
       expect([tool.error?.code, tool.error?.data.code], where).toEqual([-32602, 'invalid_parameter']);
     }

@@ -16,7 +16,7 @@ let database: TestDatabase;
 let wire: Wire;
 let gateway: TestGateway;
 let token: string;
-/** The error that replaces the answers of the next statements. */
+/** The error that the database throws in place of its next answers. */
 let fault: Error | undefined;
 
 /** A wire to PostgreSQL that a test can cut. */
@@ -51,7 +51,7 @@ class Wire {
     this.#server = server;
   }
 
-  /** Ends every connection and stops listening. */
+  /** Ends every connection to PostgreSQL and stops listening. */
   async cut(): Promise<void> {
     const closed = new Promise((resolve) => this.#server?.close(resolve));
     for (const socket of this.#sockets) socket.destroy();
@@ -115,7 +115,7 @@ describe('MC-13 requests of different clients', () => {
     await locked(async (waiting) => {
       running = rpc(gateway.port, token, 'tools/call', list(3), { id: 7 });
       await until(async () => (await waiting()) === 1);
-      // Guess the client's id and any internal number of the request.
+      // Guess the id of the running request: the client's id and any internal number.
       const guesses = ['7', 7, ...Array.from({ length: 100 }, (_, i) => i)];
       for (const bearer of [other.token, token]) {
         for (const requestId of guesses) {
@@ -137,7 +137,7 @@ describe('MC-13 requests of different clients', () => {
     await locked(async (waiting) => {
       for (const [i, client] of clients.entries())
         asked.push(rpc(gateway.port, client.token, 'tools/call', list(i + 1), { id: 1 }));
-      // Four connections are waiting, and the other statements stand behind them.
+      // Four statements hold the four connections, and the others wait behind them.
       await until(async () => (await waiting()) === 4);
     });
     for (const [i, { body }] of (await within(5_000, Promise.all(asked))).entries()) {

@@ -4,7 +4,7 @@ import { type Answer, openTestGateway, type TestGateway } from '../../support/ga
 import { initializeParams, post, rpc } from '../../support/surfaces/mcp.ts';
 import { WEB } from '../../support/surfaces/wire.ts';
 
-/** Tests the methods, their params, and their log entries. */
+/** Tests the methods of MCP, their params, and their log entries. */
 let gateway: TestGateway;
 let token: string;
 
@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 const MARK = 'zqx7canary';
-/** Words of the libraries behind the endpoint. */
+/** Words of internal libraries, which no answer may contain. */
 const INSIDE = /MCP error|zod|invalid_type|Invalid input|expected|received|unrecognized|stack|\.ts|\.js/i;
 
 function expectRefusal(answer: Answer, code: number, where: string): void {
@@ -71,7 +71,7 @@ describe('-32601 unknown methods', () => {
 type Refusal = readonly [method: string, params: object | undefined, code: string, errors?: readonly string[]];
 
 describe('-32602 params', () => {
-  /** One parameter with a bad value. */
+  /** The refusal of a method because one parameter has a bad value. */
   const bad = (method: string, params: object, parameter: string): Refusal => [
     method,
     params,

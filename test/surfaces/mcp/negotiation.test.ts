@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Answer, openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { initializeParams, post, rpc } from '../../support/surfaces/mcp.ts';
 
-/** Tests the request headers: media types, address and version of the protocol. */
+/** Tests the request headers of the MCP endpoint: media types, address and version of the protocol. */
 let gateway: TestGateway;
 let token: string;
 
@@ -119,7 +119,7 @@ describe('MC-06 Content-Type and Content-Encoding', () => {
       expectProblem(answer, 415, 'unsupported_media_type', 'gzip');
       expect(performance.now() - began).toBeLessThan(1_000);
     }
-    // Without the header, the body is just not JSON.
+    // Without a Content-Encoding header, the compressed body is simply not JSON.
     expect((await post(gateway.port, token, gzipSync(PING))).body.error.code).toBe(-32700);
   });
 
@@ -133,7 +133,7 @@ describe('MC-06 the address', () => {
     for (const path of ['/mcp?', '/mcp?x=1', '/mcp?access_token=x', '/mcp??', '/mcp?/mcp', '/mcp?%00']) {
       const answer = await post(gateway.port, token, PING, { path });
       expectProblem(answer, 400, 'unsupported_parameter', path);
-      // The gateway has not looked at the body, so nobody paid. Without a token, the refusal is the same.
+      // The gateway has not looked at the request, so nobody paid. Without a token, the refusal is the same.
       expect(answer.headers['ratelimit'], path).toBeUndefined();
       expect((await post(gateway.port, undefined, PING, { path })).status, path).toBe(400);
     }

@@ -28,8 +28,8 @@ import {
 import { DESKTOP, openBrowser, PHONE, violations } from '../../support/surfaces/browser.ts';
 
 /**
- * Another site, and another origin on the gateway's own site. Browsers send SameSite=Lax cookies with forms from the
- * second.
+ * The origins of two foreign pages: another site, and another origin on the gateway's own site. Browsers send
+ * SameSite=Lax cookies with forms from the second page.
  */
 const STRANGERS = ['http://stranger.example', 'http://127.0.0.1:8790'] as const;
 
@@ -80,7 +80,7 @@ let page: Page;
 let proof: Pkce;
 let query: string;
 let person: { id: string; email: string };
-/** The callback addresses that the browser visited. They tell the app the result. */
+/** The callback addresses that the browser visited. Each tells the app a result. */
 let told: URL[];
 
 beforeEach(async () => {
@@ -192,13 +192,13 @@ describe('CP-01: forms that are not the page’s own', () => {
       const [answer] = await Promise.all([context.waitForEvent('response', isConsent), trap.click('button')]);
       expect(answer.status(), target).toBe(400);
       const sent = await answer.request().allHeaders();
-      // A browser sends the cookie with a form from the same site, but not with a form from another site.
+      // A browser sends the cookie with a form from the gateway's own site, but not with a form from another site.
       expect(sent['cookie'] === undefined, target).toBe(origin === STRANGERS[0]);
       expect(sent['sec-fetch-site'], target).toBe(origin === STRANGERS[0] ? 'cross-site' : 'same-site');
       await trap.close();
     }
     expect([await consents(), told]).toEqual([[], []]);
-    // The person can still use the real page.
+    // The real consent page still works.
     await tick();
     expect(await press('Approve')).toBe(303);
   });
@@ -423,7 +423,7 @@ describe('CP-04: one code at most', () => {
     await tick();
     await press('Approve');
     await callback();
-    // Try again until the browser shows its own error page in place of the callback's.
+    // Go back again until the browser shows its own error page in place of the callback's.
     await vi.waitFor(() => page.goBack(), 5_000);
     await page.getByRole('button', { name: 'Approve' }).waitFor();
     expect(await page.locator(':checked').count()).toBe(0);
@@ -519,7 +519,7 @@ describe('CP-06: from sign-in to approval', () => {
     await Promise.all([page.waitForResponse('**/oauth/sign-in?*'), page.keyboard.press('Enter')]);
     await page.getByRole('alert').waitFor();
     expect(await page.getByLabel('E-mail').inputValue()).toBe(person.email);
-    // The error's link to the fields and the e-mail field come first. The e-mail field keeps its address.
+    // Two keys move from the error's link to the password field. The e-mail field keeps its address.
     for (const key of ['Tab', 'Tab']) await page.keyboard.press(key);
     await write(PASSWORD);
     await Promise.all([page.waitForURL('**/oauth/authorize?*'), page.keyboard.press('Enter')]);
@@ -529,7 +529,7 @@ describe('CP-06: from sign-in to approval', () => {
     // The sign-out button and four links come before the boxes. The last box is the one for renewal.
     for (let at = 0; at < 5; at++) await page.keyboard.press('Tab');
     for (let at = 0; at <= boxes; at++) for (const key of ['Tab', 'Space']) await page.keyboard.press(key);
-    // The Enter key on the way to the buttons decides nothing.
+    // The Enter key before the buttons decides nothing.
     for (const key of ['Enter', 'Tab']) await page.keyboard.press(key);
     expect(await page.locator('[type=checkbox]:not(:checked)').count()).toBe(0);
     await page.keyboard.press('Enter');

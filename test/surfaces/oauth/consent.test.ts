@@ -71,7 +71,7 @@ const largest: ConsentView = {
   ),
 };
 
-/** The pages of the small server by path. It serves them under the policy of CP-02. */
+/** The pages of the test's own server by path. The server sends them with the policy of CP-02. */
 const PAGES: Readonly<Record<string, string>> = {
   '/sign-in': signInPage(signIn),
   '/sign-in-again': signInPage({
@@ -204,7 +204,7 @@ describe('what the pages say', () => {
 
   it('what a scope needs beside itself is what every operation asks for that asks for it', async () => {
     const { tools } = await loadTools();
-    // Leave out tools that refuse consent tokens. Their requirements are no reason to ask for more.
+    // Leave out tools that refuse tokens of a consent. The consent page need not ask for their requirements.
     const open = tools.filter(({ consent }) => consent !== 'refused');
     const asked = open.flatMap((tool) => [
       { scopes: tool.required.scopes, dataAccess: tool.required.dataAccess },
@@ -240,7 +240,7 @@ describe('what the pages say', () => {
     for (const scope of SCOPES) {
       const { acts, reveals, flags } = SCOPE_TEXTS[scope];
       expect(acts !== undefined, scope).toBe(WRITE_SCOPES.includes(scope));
-      // A read with a flag says what the flag reveals. A write that needs the flag reveals nothing.
+      // For a scope that reads, the page says what its flags reveal. A write that needs a flag reveals nothing.
       expect(acts === undefined && flags.length > 0, scope).toBe(reveals.length > 0);
       expect(flags, scope).toEqual(expect.arrayContaining([...reveals]));
       const said = [
@@ -493,7 +493,7 @@ describe('CP-06: in Chromium', () => {
         ({ role, name }) => role?.value === 'StaticText' && name?.value === 'Permissions ticked: ',
       );
       const pieces = nodes.filter(({ role, parentId }) => role?.value === 'StaticText' && parentId === first?.parentId);
-      // Remove the space at the end of a line.
+      // Remove the space that ends a line of text.
       return pieces.map(({ name }) => String(name?.value).trim()).join(' ');
     };
     expect(await counted()).toBe('Permissions ticked: 0 . Websites ticked: 0 .');
@@ -553,7 +553,7 @@ describe('CP-06: keyboard only', () => {
     await visit(DESKTOP, '/consent', async ({ page }) => {
       posted.length = 0;
       for (const id of ['#scope-website_read', '#website-web_1_1', '#renewal']) await page.press(id, 'Enter');
-      // The next key is pressed on the same page. A submission would have started before that.
+      // The next key is pressed on the same page. If Enter had submitted the form, the page would have changed.
       await page.press('#scope-website_read', 'Space');
       expect([page.url(), posted, await page.isChecked('#scope-website_read')]).toEqual([
         `${origin}/consent`,

@@ -221,7 +221,7 @@ describe('the served OpenAPI document', () => {
         '503',
         ...(tool?.errors ?? []).map(statusOf),
       ];
-      // This is the only operation that needs no scope and names no object that can be missing.
+      // gateway_context is the only operation that needs no scope and names no object that can be missing.
       if (operation.operationId !== 'gateway_context') wanted.push('404');
       if (tool?.bytes) wanted.push('206', '412', '416');
       if (operation.operationId in WRITES) wanted.push('409', '415');

@@ -111,11 +111,11 @@ describe('CU-03 what is no cursor of the list', () => {
       const answer = await ask(`${path}&cursor=${encodeURIComponent(text)}`);
       expect([answer.status, answer.body.code], text).toEqual([400, 'invalid_cursor']);
     }
-    // The most distant moments that the format allows are valid positions.
+    // Even the most distant moments that the format allows are valid positions.
     for (const moment of ['9'.repeat(17), `-${'9'.repeat(17)}`, '0']) {
       expect((await ask(`${path}&cursor=${encode(`${WEB}_${moment}_1`)}`)).status, moment).toBe(200);
     }
-    // A cursor of the order of change is not valid for the order by id.
+    // A cursor for the order of change is not valid for the order by id.
     expect((await ask(`/api/v1/conversations?${q}&cursor=${cursor}`)).body.code).toBe('invalid_cursor');
   });
 
