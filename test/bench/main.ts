@@ -55,7 +55,7 @@ const print = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
 
-/** The number of task and token requests so far. */
+/** The number of task and token requests that the bench has sent so far. */
 let turn = 0;
 
 /**
@@ -74,7 +74,7 @@ interface Target {
    * may run at once.
    */
   readonly installations?: readonly string[];
-  /** The Authorization headers to use, in turn. */
+  /** The Authorization headers that the requests use in turn. */
   readonly authorizations?: readonly string[];
 }
 

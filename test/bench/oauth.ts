@@ -5,7 +5,10 @@ import { issue } from '../support/credentials.ts';
 export interface BenchClients {
   /** A token request without its Authorization header. */
   readonly request: { readonly body: string; readonly headers: Readonly<Record<string, string>> };
-  /** The Authorization headers of the clients, to use in turn. One credential can get 60 tokens a minute. */
+  /**
+   * The Authorization headers of the clients. The requests use them in turn, because one credential can get only 60
+   * tokens a minute.
+   */
   readonly authorizations: readonly string[];
   /** Gets an access token of the first client for the REST interface. */
   accessToken(): Promise<string>;

@@ -55,7 +55,7 @@ await import(${JSON.stringify(main)});
 }
 
 /**
- * Resident memory of a collecting process in MB. The process collects garbage first, because the amount of garbage
+ * Resident memory in MB of a process that can collect its garbage. It collects first, because the amount of garbage
  * depends on the elapsed time.
  */
 export async function held({ process, rss }: Started): Promise<number> {

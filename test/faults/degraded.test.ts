@@ -240,7 +240,8 @@ describe('F-20 somebody holds a lock', () => {
       }
     };
     const asked = async (): Promise<void> => {
-      // Send twice more requests than the pool has connections. Reads that do not need the table wait in the same line.
+      // Send more requests than the pool has connections, and do so twice. Reads that do not need the table wait in the
+      // same line.
       for (let round = 0; round < 2; round++) {
         const told = await many(40, (i) => read(replica, (i % 2 === 0 ? READS[1] : READS[3]) ?? ''));
         for (const [i, one] of told.entries()) {

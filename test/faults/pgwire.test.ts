@@ -153,7 +153,7 @@ it.each([
     expect({ at, told, rows: await rows() }).toEqual({ at, ...truth(at, messages) });
     await worksAgain();
   }
-  expect(proxy.messagesOf(INSERT)).toEqual(messages); // the last point lies after the last message, so no message is struck
+  expect(proxy.messagesOf(INSERT)).toEqual(messages); // the last cut comes after the last message, so the exchange is complete
 });
 
 describe('a named point', () => {

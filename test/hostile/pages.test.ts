@@ -76,7 +76,7 @@ describe('pages of long texts', () => {
     const weights = pages.map((page) => page.map((id) => sizes[Number(id.split('_')[3]) - base * 1000 - 1] ?? 0));
     const sum = (all: readonly number[]): number => all.reduce((a, b) => a + b, 0);
     for (const [n, page] of weights.entries()) {
-      // Without its last row, a page is within the limit. Every page except the last one is full.
+      // Without its last row, a page is within the byte limit. Every page except the last one is full.
       expect(sum(page.slice(0, -1))).toBeLessThanOrEqual(PAGE_BYTES);
       if (n < pages.length - 1 && page.length < 100) expect(sum(page)).toBeGreaterThan(PAGE_BYTES);
     }

@@ -394,7 +394,7 @@ describe('TN-01 the writes of subscriptions', () => {
 });
 
 it('TN-01 every operation of the contract was judged, in as many cells as there should be', () => {
-  // writes.test.ts checks the writes.
+  // This test covers the reads, and writes.test.ts covers the writes.
   const reads = gateway.corridor.registry.tools.filter(({ effect }) => effect === 'read');
   const served = reads.map(({ name }) => name);
   expect([...new Set(OPERATIONS.map(({ tool }) => tool))].sort()).toEqual(served);

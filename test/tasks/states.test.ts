@@ -33,7 +33,7 @@ describe('A2-06', () => {
     const seen = { canceled: 0, completed: 0 };
     let sender = await world.issue();
     for (let race = 0; race < RACES; race++) {
-      // An installation can have only 100 unexpired tasks, so take a new one.
+      // An installation can have only 100 unexpired tasks, so change to a new installation.
       if (race % 50 === 49) sender = await world.issue();
       const [here, there] = race % 2 ? [world.a, world.b] : [world.b, world.a];
       const messageId = newMessage();

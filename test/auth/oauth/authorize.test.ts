@@ -436,7 +436,7 @@ describe('the answer', () => {
     for (let place = 0; place < 43; place++) {
       const counts = new Map<string, number>();
       for (const body of bodies) counts.set(body[place] ?? '', (counts.get(body[place] ?? '') ?? 0) + 1);
-      // Each of the 62 characters is equally likely. The expected chi-square is 61 ± 11.
+      // At each place of a code, the 62 characters are equally likely. The expected chi-square is 61 ± 11.
       const mean = CODES / 62;
       const squares = [...counts.values()].reduce((sum, count) => sum + (count - mean) ** 2 / mean, 0);
       const chi = squares + (62 - counts.size) * mean;

@@ -36,7 +36,7 @@ const fresh = (): string => `web_1_${++used}`;
 const many = (n: number, type = 'visitor.changed'): string[] => Array.from({ length: n }, () => type);
 const told = ({ events }: Frame): number[] => events.map(({ cursor }: { cursor: number }) => cursor);
 
-/** Creates a subscription on its own website. */
+/** Creates a subscription on a new website. */
 async function subscribed(by = token, more: Partial<ReturnType<typeof definition>> = {}) {
   const website = fresh();
   return { website, ...(await create(gateway, by, definition([website], more))) };

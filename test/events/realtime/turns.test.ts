@@ -16,7 +16,7 @@ import { KEYS } from '../../support/keys.ts';
 
 let gateway: TestGateway;
 beforeAll(async () => {
-  // The periodic check is off here. Only the proof of authority that each page carries can close a socket.
+  // The periodic check of sockets is off here. Only the proof of authority that each page carries can close a socket.
   gateway = await openTestGateway('empty', undefined, undefined, { check: 60_000 });
   await plantWebsites(gateway.database.sql, 10);
 });
@@ -251,7 +251,7 @@ it('F-13 what waits for its quota is read after that: nothing is sent that a rev
     const own = await holder(gateway);
     const website = `web_1_${3 + round}`;
     const { id } = await create(gateway, own.token, definition([website]));
-    // Open two sockets of one credential, which would get the page together.
+    // Open two sockets of one credential. Without the revocation, both would get the page together.
     const clients = [await connected(gateway, own.token), await connected(gateway, own.token)];
     for (const client of clients) await client.attach(id);
     await pause(2_500); // the leased share of the quota has lapsed

@@ -33,8 +33,8 @@ afterAll(async () => {
 });
 
 /**
- * Serves the gateway's sockets on a separate server. This server answers any other request with 200 and the path, or
- * slowly.
+ * Serves the gateway's sockets on a separate server. This server answers any other request with 200 and the path, and
+ * some requests slowly.
  */
 async function serverWith({ secure = false, realtime = gateway.realtime } = {}): Promise<RunningServer> {
   const server = await startServer({

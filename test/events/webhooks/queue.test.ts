@@ -352,7 +352,7 @@ describe('locks', () => {
 
   it('a replay looks for its receipt before it holds the endpoint', async () => {
     const { id } = await addEndpoint(database, credential, receiver.url, { site: '2' });
-    // PostgreSQL reads a journal from one end to the other when its planner takes the journal for small.
+    // PostgreSQL reads a journal from one end to the other when its planner believes that the journal is small.
     // Even then, the replay computes event ids only for its own website, whose receipts come after those of another
     // website.
     await tell(database, 500);

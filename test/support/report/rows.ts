@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from '../../../src/core/sql.ts';
 import type { Database } from '../../../src/store/driver/postgres.ts';
 
-/** mulberry32: the same rows in every run. */
+/** mulberry32: a random generator with a fixed seed, so that every run has the same rows. */
 function randomFrom(state: number): () => number {
   return () => {
     state = (state + 0x6d2b79f5) | 0;

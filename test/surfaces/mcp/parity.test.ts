@@ -386,7 +386,8 @@ describe('MC-12 one refusal on both surfaces', () => {
       for (const { name, type, required } of tool.parameters) {
         const shapes = [
           null,
-          // An object is a valid shape for an object member. The test of the writes covers faults inside an object.
+          // Where the body needs an object, an object is no wrong shape. The test of the writes covers faults inside
+          // the object.
           ...(typeof body?.[name] === 'object' ? [] : [{}, { [SENTINEL]: 1 }]),
           [SENTINEL],
           type === 'string' ? 7 : SENTINEL,

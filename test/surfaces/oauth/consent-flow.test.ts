@@ -529,7 +529,7 @@ describe('CP-06: from sign-in to approval', () => {
     // The sign-out button and four links come before the boxes. The last box is the one for renewal.
     for (let at = 0; at < 5; at++) await page.keyboard.press('Tab');
     for (let at = 0; at <= boxes; at++) for (const key of ['Tab', 'Space']) await page.keyboard.press(key);
-    // The Enter key before the buttons decides nothing.
+    // On the way to the buttons, the Enter key does not submit the form.
     for (const key of ['Enter', 'Tab']) await page.keyboard.press(key);
     expect(await page.locator('[type=checkbox]:not(:checked)').count()).toBe(0);
     await page.keyboard.press('Enter');
