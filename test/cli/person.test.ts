@@ -34,7 +34,6 @@ afterEach(async () => {
 const PASSWORD = 'correct horse battery';
 const ADD = ['person', 'add', '--organization', 'larkspur', '--email', 'ada@example.org', '--role', 'owner'];
 
-/** Runs a command with `input` on its standard input. */
 async function fed(input: string | Uint8Array, ...argv: string[]): Promise<Ran> {
   vi.spyOn(process, 'stdin', 'get').mockReturnValue(Readable.from([Buffer.from(input)]) as typeof process.stdin); // the command only reads from standard input
   return gateway(...argv);

@@ -8,7 +8,6 @@ export interface TestDatabase {
   readonly name: string;
   readonly host: string;
   readonly port: number;
-  /** The database object as the gateway uses it. */
   readonly db: Database;
   /** The driver as superuser. Tests use it to plant and read data behind the gateway's back. */
   readonly sql: postgres.Sql;

@@ -35,7 +35,6 @@ export const stepOf = (stage: Stage | undefined, instruction: string): string =>
 
 export const exec = (json: string): string[] => z.array(z.string()).parse(JSON.parse(json));
 
-/** The `NAME=value` pairs of ENV. */
 export const environmentOf = (stage: Stage | undefined): Record<string, string> =>
   Object.fromEntries(
     (stage?.steps ?? [])
@@ -97,7 +96,6 @@ export const gatewaysOf = (services: Readonly<Record<string, Service>>): [name: 
   return Object.entries(services).filter(([, { image }]) => image === built);
 };
 
-/** The statements of database.sql, as psql sends them. */
 export const databaseStatements = (password: string): string[] =>
   fileOf('resources/compose/database.sql')
     .replace(/^(--|\\getenv password DATABASE_PASSWORD$).*\n/gm, '')

@@ -76,7 +76,6 @@ export interface WireProxy {
   readonly host: string;
   readonly port: number;
   url(database: string): string;
-  /** The number of open connections of clients. */
   connections(): number;
   arm(plan: Plan): Armed;
   disarm(): void;

@@ -16,7 +16,6 @@ export interface Replica {
   readonly pid: number;
   /** Resolves when the process has ended in any way. */
   readonly exited: Promise<Exit>;
-  /** The text that the process has written to standard error. */
   stderr(): string;
   /** The log of the process. Empty unless LOG_LEVEL is set. */
   log(): string;

@@ -15,7 +15,6 @@ export interface Shown {
   readonly planted?: number;
 }
 
-/** The ids of the faults, F-01 to F-26. */
 const FAULTS = Array.from({ length: 26 }, (_, i) => `F-${String(i + 1).padStart(2, '0')}`);
 
 declare module 'vitest' {

@@ -53,7 +53,6 @@ export interface World {
       readonly statementTimeout?: number;
     },
   ): Promise<Replica>;
-  /** The stored row of a task. */
   row(id: string): Promise<Row | undefined>;
   /** Every committed change of the task's state, in order. */
   moves(id: string): Promise<string[]>;

@@ -23,7 +23,6 @@ interface Modelled {
   readonly id: string;
   /** The ends that the events so far allow for the task. One of them becomes final. */
   readonly ends: Set<string>;
-  /** The possible reasons for a failure of the task. */
   readonly failures: Set<string>;
 }
 

@@ -19,7 +19,6 @@ export interface Door {
   ask(path: string, options?: AskOptions): Promise<Pick<Answer, 'status' | 'body' | 'text'>>;
 }
 
-/** The address of a replica for session operations. */
 export function doorOf({ url }: { readonly url: string }): Door {
   return {
     port: Number(new URL(url).port),

@@ -42,7 +42,6 @@ export interface FaultWorld {
   readonly token: string;
   trial(tool: WriteName, site?: 1 | 2): Trial;
   readonly trials: readonly Trial[];
-  /** Sends a trial to one replica once. */
   send(trial: Trial, url: string): Promise<Told>;
   /** Repeats the attempt with the same key on each replica in turn, until an answer is final. Gives up after 20 s. */
   finish(trial: Trial, urls: () => readonly string[]): Promise<Told>;

@@ -5,7 +5,6 @@ import { expect } from 'vitest';
 import { freshDatabase, type TestDatabase } from '../database.ts';
 import { type Replica, startReplica } from '../replica.ts';
 
-/** One line of the gateway's log. */
 export interface Line {
   readonly msg: string;
   readonly request_id: string;
@@ -105,7 +104,6 @@ export class Client {
     if (this.socket.writable) this.socket.write(bytes, 'latin1');
   }
 
-  /** The status and request id of each received answer. */
   answers(): { status: number; id: string }[] {
     return [...this.received.matchAll(/HTTP\/1\.1 (\d{3}) [^\r]*\r\n((?:[^\r]+\r\n)*)\r\n/g)].flatMap((match) => {
       const id = /^x-request-id: (\S+)/im.exec(match[2] ?? '')?.[1];

@@ -160,7 +160,6 @@ export async function worth(
   return [...seen];
 }
 
-/** The error of a token request. */
 export const refusal = async (gateway: TestGateway, client: TestClient, fields: Record<string, string>) =>
   (await token(gateway, client, fields)).body.error as unknown;
 
@@ -195,7 +194,6 @@ export async function startProcess(options: ReplicaOptions): Promise<Replica> {
   return { ...(await startReplica({ ...options, env })), url: `http://127.0.0.1:${port}` };
 }
 
-/** Sends a token request to a gateway at this URL. */
 export function tokenAt(url: string, client: TestClient, fields: Record<string, string>): Promise<Answer> {
   const headers = { 'content-type': 'application/x-www-form-urlencoded', authorization: basic(client) };
   return onWire(Number(new URL(url).port), undefined, formOf(fields), { path: '/oauth/token', version: null, headers });

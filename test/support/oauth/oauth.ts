@@ -255,7 +255,6 @@ export function expectRefused(answer: Answer, error: string | RegExp, why: strin
   sound('POST', why, answer);
 }
 
-/** One way in which a test breaks a parameter of a form. */
 export interface Mutation {
   readonly name: string;
   readonly kind:

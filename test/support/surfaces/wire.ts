@@ -133,7 +133,6 @@ export async function writer(gateway: TestGateway, grant: Grant = {}): Promise<I
 }
 
 let keys = 0;
-/** Returns a key that no call has used. */
 export const freshKey = (): string => `key-${++keys}`;
 
 /** The options with which `ask` makes the call of an example. A write gets its body and a new key each time. */
@@ -159,5 +158,4 @@ export const urlOf = (path: string, query: readonly (readonly [string, string])[
     ? path
     : `${path}?${query.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join('&')}`;
 
-/** Adds one more piece to the query of a URL, without encoding the piece. */
 export const withQuery = (url: string, piece: string): string => `${url}${url.includes('?') ? '&' : '?'}${piece}`;

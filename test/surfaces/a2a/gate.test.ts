@@ -63,7 +63,6 @@ function expectUnauthorized(answer: Answer, where: string, code: string, sent = 
   expect(answer.body.request_id, where).toBe(answer.headers['x-request-id']);
 }
 
-/** Expects a JSON-RPC error with this code. */
 function expectRpcError(answer: Answer, code: number, where: string, id: unknown = 1): void {
   expect(answer.status, where).toBe(code === -32_700 || code === -32_600 ? 400 : 200);
   expect(answer.headers['content-type'], where).toBe('application/json');

@@ -41,7 +41,6 @@ const writeOf = (name: string): Write => writes.find(({ tool }) => tool.name ===
 const JSON_TYPE = 'application/json';
 const SENT = 'zqx7canary';
 
-/** The options of a request except its token. */
 type Sending = Omit<AskOptions, 'token'>;
 
 /** Sends the valid call under this key and expects a first success, not a replay. */

@@ -148,7 +148,6 @@ function argumentsOf({ path, parameters }: Tool, url: string): Record<string, un
   ]);
 }
 
-/** The numbers of notes, receipts and operations in a text of traces. */
 const countsOf = (traces: string): number[] =>
   (/^(\d+) notes, (\d+) receipts, (\d+) operations/.exec(traces) ?? expect.fail(traces)).slice(1).map(Number);
 

@@ -52,7 +52,6 @@ const GRANT = { channel_ids: 'channels', team_ids: 'teams', subsite_ids: 'subsit
 const AUTHORS = ['opr_1_1_1', 'opr_1_2_1'];
 const OPERATION_ID = /^op_[a-f0-9]{64}$/;
 
-/** All reads and writes of the contract. */
 const ALL: readonly (Operation & Partial<Pick<SubscriptionWrite, 'body' | 'revision' | 'method'>>)[] = [
   ...OPERATIONS,
   ...WRITES,
