@@ -14,8 +14,8 @@ const median = (values: readonly number[]): number =>
 
 /**
  * Measures committed changes per second with 16 writers, on one website and on eight websites. It compares receipts
- * with the same store without triggers, in turn.
- * It also measures the cost of a receipt inside the server, and the server's commits alone as a ceiling.
+ * with the same store without triggers, in turn. It also measures the cost of a receipt inside the server, and the
+ * server's commits alone as a ceiling.
  */
 export async function journal(store: EmbeddedStore, print: (line: string) => void): Promise<void> {
   const target = { host: store.host, port: store.port, database: 'gateway', username: 'postgres' };

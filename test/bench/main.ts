@@ -24,12 +24,11 @@ import { webhooks } from './webhooks.ts';
 
 /**
  * `npm run bench` compares the gateway with hand-written peers in one interleaved run. It prints medians and ratios.
- * The figures hold for this machine and this hour. The ratios also hold elsewhere.
- * `-- --only notes` runs only the comparisons with this word in their name. `retry` adds a million tombstones.
- * The other words are `pulls`, `journal`, `realtime` and `webhooks`.
- * `-- --scale` adds these, and compares 40 thousand messages with 4 million.
- * `-- --table` also prints the rows of the table in docs/benchmarks.md.
- * Every run writes a page with plots to dist/bench/report.html.
+ * The figures hold for this machine and this hour. The ratios also hold elsewhere. `-- --only notes` runs only the
+ * comparisons with this word in their name. The words `retry` (with a million tombstones), `pulls`, `journal`,
+ * `realtime` and `webhooks` name further comparisons. `-- --scale` runs these too, and compares 40 thousand messages
+ * with 4 million. `-- --table` also prints the rows of the table in docs/benchmarks.md. Every run writes a page with
+ * plots to dist/bench/report.html.
  */
 const ROUNDS = 5;
 const SECONDS = 2;

@@ -7,10 +7,10 @@ import { z } from 'zod';
 import { a2aPeer } from './a2a-peer.ts';
 
 /**
- * The yardstick: three reads as a careful developer writes them by hand, with express and `postgres`.
- * Each read looks up the token and then runs the gateway's own query.
- * The first read is also an MCP tool, in the SDK's documented pattern for servers without sessions.
- * It is also an A2A task of the SDK's default handler. The peer has no quota, restrictions or masks.
+ * The yardstick: three reads as a careful developer writes them by hand, with express and `postgres`. Each read looks
+ * up the token and then runs the gateway's own query. The first read is also an MCP tool, in the SDK's documented
+ * pattern for servers without sessions. It is also an A2A task of the SDK's default handler. The peer has no quota,
+ * restrictions or masks.
  */
 const sql = postgres({
   host: process.env['PEER_HOST'] ?? '',

@@ -11,8 +11,8 @@ const CALLS = 1_000;
 const WEBSITES = 50;
 
 /**
- * Measures the latency of pulls over fifty websites, interleaved in one process.
- * It compares a pull at the end of the journal with a contact read, and 50 thousand receipts with ten million.
+ * Measures the latency of pulls over fifty websites, interleaved in one process. It compares a pull at the end of the
+ * journal with a contact read, and 50 thousand receipts with ten million.
  */
 export async function pulls(store: EmbeddedStore, print: (line: string) => void): Promise<void> {
   const sizes = [50_000, 10_000_000];

@@ -33,8 +33,7 @@ interface Held {
 
 /**
  * Measures the realtime socket of one process. The first figure is the time from commit to page for 100 sockets on one
- * website and on ten.
- * The second figure is the cost of 5,000 idle sockets in memory and processor time.
+ * website and on ten. The second figure is the cost of 5,000 idle sockets in memory and processor time.
  */
 export async function realtime(store: EmbeddedStore, print: (line: string) => void): Promise<void> {
   const name = 'realtime';

@@ -16,10 +16,9 @@ import { start } from './processes.ts';
 
 /**
  * `npm run build && node dist/test/bench/soak.js --minutes 2 --share 0.7` runs mixed operations against one gateway.
- * The rate is a share of the rate that the gateway reaches on this machine.
- * Requests start by the clock, even when earlier requests are late. Their time counts from the moment when they were
- * due.
- * The program prints one summary line at the end. The exit code is 1 when a bound is broken.
+ * The rate is a share of the rate that the gateway reaches on this machine. Requests start by the clock, even when
+ * earlier requests are late. Their time counts from the moment when they were due. The program prints one summary line
+ * at the end. The exit code is 1 when a bound is broken.
  */
 const BOUNDS = { errors: 0, readsP99: 100, writesP99: 250, slope: 1, descriptors: 16 };
 const PORT = 8794;
@@ -30,8 +29,7 @@ const SOCKETS = 10;
 const INSTALLATIONS = 400;
 /**
  * The seconds at full speed: WARM_UP before the measurement, because memory grows for two minutes, and CAPACITY to find
- * the rate.
- * In some seconds, the memory of this machine is a quarter slower.
+ * the rate. In some seconds, the memory of this machine is a quarter slower.
  */
 const WARM_UP = 90;
 const CAPACITY = 30;

@@ -12,8 +12,8 @@ import { LONG } from '../support/form.ts';
 import { startReplica } from '../support/replica.ts';
 
 /**
- * Gives each setting a wrong value through the real command line. Expects one sentence and exit code 1.
- * The gateway must not open a port, a data folder, its own PostgreSQL or a connection to DATABASE_URL first.
+ * Gives each setting a wrong value through the real command line. Expects one sentence and exit code 1. The gateway
+ * must not open a port, a data folder, its own PostgreSQL or a connection to DATABASE_URL first.
  */
 const base = mkdtempSync(join(tmpdir(), 'gateway-settings-'));
 const text = join(base, 'text.pem');

@@ -33,12 +33,11 @@ import {
 import { freePort } from '../support/port.ts';
 
 /**
- * Runs compose.yaml without Docker: `npm run build && node dist/test/deploy/transcript.js`.
- * The program runs the steps of the Dockerfile in plain folders.
- * It then starts the same processes with the same settings on loopback addresses.
- * The processes are PostgreSQL, two gateways whose user may write nowhere, caddy and the receiver.
- * The program needs caddy on PATH and the package registry. `--app .` runs this checkout in place of the image.
- * Exit code 0 means that every check has passed.
+ * Runs compose.yaml without Docker: `npm run build && node dist/test/deploy/transcript.js`. The program runs the steps
+ * of the Dockerfile in plain folders. It then starts the same processes with the same settings on loopback addresses.
+ * The processes are PostgreSQL, two gateways whose user may write nowhere, caddy and the receiver. The program needs
+ * caddy on PATH and the package registry. `--app .` runs this checkout in place of the image. Exit code 0 means that
+ * every check has passed.
  */
 const { values } = parseArgs({ options: { app: { type: 'string' } } });
 const root = fileURLToPath(packageRoot);

@@ -23,10 +23,9 @@ import { freePort } from '../support/port.ts';
 import { built } from '../support/replica.ts';
 
 /**
- * Runs every command of the documents: the fenced `sh` blocks, in order, in one shell.
- * The folder is like a checkout. `npm start` has started a gateway in it.
- * READ_FIRST has an order, because later commands use the output of earlier ones. The other files of docs/ follow.
- * A command that cannot run here has an entry with its reason in NOT_HERE.
+ * Runs every command of the documents: the fenced `sh` blocks, in order, in one shell. The folder is like a checkout.
+ * `npm start` has started a gateway in it. READ_FIRST has an order, because later commands use the output of earlier
+ * ones. The other files of docs/ follow. A command that cannot run here has an entry with its reason in NOT_HERE.
  */
 const READ_FIRST = ['README.md', 'docs/tour.md', 'docs/configuration.md', 'docs/operations.md', 'docs/security.md'];
 const DOCUMENTS = [

@@ -163,8 +163,7 @@ function watch(sql: postgres.Sql) {
 
 /**
  * Compares the committed changes with the receipts by their transactions. Both sets must be equal, and positions must
- * run from 1 to the head.
- * Returns each kind of fault with its count.
+ * run from 1 to the head. Returns each kind of fault with its count.
  */
 async function audit(sql: postgres.Sql): Promise<Map<string, number>> {
   const rows = await sql<{ wrong: string; n: number }[]>`

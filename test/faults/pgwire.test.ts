@@ -18,9 +18,9 @@ import {
 import { type Pool, pool, type Replica, startReplica } from '../support/replica.ts';
 
 /**
- * The proxy of the fault tests proves itself on one ordinary INSERT, which it strikes at every message.
- * Afterwards the table has no row or one row, as the protocol says, and the client knows the truth.
- * The database object works again at once.
+ * The proxy of the fault tests proves itself on one ordinary INSERT, which it strikes at every message. Afterwards the
+ * table has no row or one row, as the protocol says, and the client knows the truth. The database object works again at
+ * once.
  */
 let database: TestDatabase;
 let proxy: WireProxy;
@@ -130,8 +130,8 @@ it('the wire is read whatever segments it comes in', async () => {
 });
 
 /**
- * The true result of an INSERT that is struck at a point. The row exists as soon as the Sync has passed.
- * The server's messages from Bind on come only after a Sync.
+ * The true result of an INSERT that is struck at a point. The row exists as soon as the Sync has passed. The server's
+ * messages from Bind on come only after a Sync.
  */
 const truth = ({ side, at, when }: MessagePoint, { frontend, backend }: Messages): { told: string; rows: number } => {
   const last = when === 'after' && at === (side === 'frontend' ? frontend : backend).length;

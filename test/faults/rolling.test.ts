@@ -8,9 +8,8 @@ import { freePort } from '../support/port.ts';
 import { type Replica, startReplica } from '../support/replica.ts';
 
 /**
- * Check F-18: replicas stop and start again under load, one at a time.
- * A client changes to the other replica only when its connection is refused.
- * Any answer other than a success counts as a failure.
+ * Check F-18: replicas stop and start again under load, one at a time. A client changes to the other replica only when
+ * its connection is refused. Any answer other than a success counts as a failure.
  */
 const RESTARTS = times(2, 10);
 const CLIENTS = 8;

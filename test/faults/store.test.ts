@@ -14,8 +14,7 @@ import { scratch } from '../support/scratch.ts';
 
 /**
  * The driver has open bugs (docs/decisions/store.md). A bug must not end the process, commit half of a write or damage
- * statements after a reconnect.
- * The tests kill backends and the whole server under load. This file has its own server.
+ * statements after a reconnect. The tests kill backends and the whole server under load. This file has its own server.
  */
 const dataDir = scratch('faults');
 let store: EmbeddedStore;

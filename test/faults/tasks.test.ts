@@ -7,8 +7,8 @@ import { times } from '../support/form.ts';
 import { type Replica, startReplica } from '../support/replica.ts';
 
 /**
- * A2A tasks on two real replicas that are killed, stopped and ended (A2-05, A2-06, F-08, F-12, F-18).
- * A lock on the table that a task reads makes the task slow. The read waits for the lock, or for its timeout of 2.5 s.
+ * A2A tasks on two real replicas that are killed, stopped and ended (A2-05, A2-06, F-08, F-12, F-18). A lock on the
+ * table that a task reads makes the task slow. The read waits for the lock, or for its timeout of 2.5 s.
  */
 const LEASE = 10_000;
 const SKILL = { skill: 'contact_inspection', arguments: { contact_id: 'ctc_1_1_1' } };

@@ -6,8 +6,8 @@ import { packageRoot } from '../../src/config/package.ts';
 
 /**
  * The long form of writes.test.ts. It strikes both sides of every message, repeats every fault more often, and ends
- * with a storm of all faults.
- * `npm run build && node dist/test/faults/writes-long.js --seed 1 --minutes 10`
+ * with a storm of all faults. Run it with
+ * `npm run build && node dist/test/faults/writes-long.js --seed 1 --minutes 10`.
  *
  * Prints one summary line for each part. The last line has the totals. Exit code 0 means no doubles, no losses and
  * balanced books.

@@ -9,9 +9,8 @@ import { type Pool, pool, type Replica, startReplica } from '../support/replica.
 
 /**
  * The four writes under faults. A key has at most one effect, and an acknowledged write exists, whenever a process
- * dies.
- * Every answer of a key is the same. At the end, the books of the ledger of writes balance.
- * The long form is writes-long.ts. It strikes at every point and keeps a storm going.
+ * dies. Every answer of a key is the same. At the end, the books of the ledger of writes balance. The long form is
+ * writes-long.ts. It strikes at every point and keeps a storm going.
  */
 const MINUTES = Number(process.env['WRITES_MINUTES'] ?? 0);
 const SEED = Number(process.env['WRITES_SEED'] ?? 1);
@@ -36,8 +35,8 @@ const pick = <T>(list: readonly T[]): T => pickFrom(list, random);
 const tool = (): WriteName => pick(WRITES);
 const site = (): 1 | 2 => (random() < 0.5 ? 1 : 2);
 /**
- * The points to strike. The point after a message equals the point before the next message of the same side.
- * The short form therefore strikes after a message only at the last one.
+ * The points to strike. The point after a message equals the point before the next message of the same side. The short
+ * form therefore strikes after a message only at the last one.
  */
 const points = (messages: Messages): Cut[] =>
   everyPoint(messages).filter(({ side, at, when }) => LONG || when === 'before' || at === messages[side].length);

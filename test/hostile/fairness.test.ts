@@ -8,8 +8,8 @@ import { type Replica, startReplica } from '../support/replica.ts';
 import { work } from '../support/surfaces/a2a.ts';
 
 /**
- * One app with a full quota makes the most expensive calls and must starve nobody.
- * The gateway runs in its own process, with the pools of production.
+ * One app with a full quota makes the most expensive calls and must starve nobody. The gateway runs in its own process,
+ * with the pools of production.
  */
 const VICTIMS = 5;
 const CONVERSATIONS = times(40_000, 400_000);

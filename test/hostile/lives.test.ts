@@ -6,8 +6,7 @@ import { bearer, Client, http, mcp, note, type Served, serve } from '../support/
 
 /**
  * Draws random lives of connections: requests of every surface, pipelined, half-closed, reset, slow, upgraded or broken
- * off.
- * Afterwards the budgets are empty. The metrics, the log and the audit agree with each other and with the clients.
+ * off. Afterwards the budgets are empty. The metrics, the log and the audit agree with each other and with the clients.
  */
 const LIVES = times(10_000, 1_000_000);
 const AT_ONCE = 32;

@@ -49,8 +49,8 @@ const GREETING = `
   });`;
 
 /**
- * The first message that a process of this user gets at the server's socket.
- * The path through PostgreSQL's working folder avoids closed folders.
+ * The first message that a process of this user gets at the server's socket. The path through PostgreSQL's working
+ * folder avoids closed folders.
  */
 async function greeted(dataDir: string, role: string, user: { uid?: number; gid?: number }): Promise<string> {
   const path = `/proc/${postmasterPid(dataDir)}/cwd/.s.PGSQL.5432`;

@@ -3,8 +3,7 @@ import { openTestGateway } from '../support/gateway.ts';
 
 /**
  * PostgreSQL keeps a prepared statement for the life of its connection. One credential can cause thousands of different
- * statements.
- * A connection must therefore not live for ever.
+ * statements. A connection must therefore not live for ever.
  */
 it('a caller who combines filters without end leaves each connection with few prepared statements', async () => {
   const gateway = await openTestGateway();

@@ -180,8 +180,8 @@ const powerSet = <T>(all: readonly T[]): T[][] =>
   Array.from({ length: 2 ** all.length }, (_, bits) => all.filter((_, i) => (bits >> i) % 2 === 1));
 
 /**
- * The subsets of the grants to try. Up to six grants, these are all subsets.
- * With more grants, a subset has all required grants, or it lacks at most two of the required grants and nothing else.
+ * The subsets of the grants to try. Up to six grants, these are all subsets. With more grants, a subset has all
+ * required grants, or it lacks at most two of the required grants and nothing else.
  */
 function subsets(operation: Operation): Need[][] {
   const { asked, shows } = relevant(operation);

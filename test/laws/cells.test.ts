@@ -37,11 +37,9 @@ import { rpc as a2a, work } from '../support/surfaces/a2a.ts';
 import { argumentsOf, rpc as mcp } from '../support/surfaces/mcp.ts';
 
 /**
- * Check TN-01 as a grid: 49 REST operations, 45 MCP tools and 5 A2A skills.
- * The variants are each missing scope and flag, each restriction, each website out of reach and each state of a
- * credential.
- * Each cell compares one case of an operation with the hand-written tables.
- * Other tests of this folder check more cases, subsets, rows and effects.
+ * Check TN-01 as a grid: 49 REST operations, 45 MCP tools and 5 A2A skills. The variants are each missing scope and
+ * flag, each restriction, each website out of reach and each state of a credential. Each cell compares one case of an
+ * operation with the hand-written tables. Other tests of this folder check more cases, subsets, rows and effects.
  */
 const WEB = webId(1, 1);
 let gateway: TestGateway;

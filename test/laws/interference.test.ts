@@ -9,8 +9,8 @@ import { rpc as a2a, work } from '../support/surfaces/a2a.ts';
 import { argumentsOf, rpc as mcp } from '../support/surfaces/mcp.ts';
 
 /**
- * Check TN-04: data that a credential cannot see changes no byte of its answers.
- * The test asks everything, adds foreign data, and asks everything again.
+ * Check TN-04: data that a credential cannot see changes no byte of its answers. The test asks everything, adds foreign
+ * data, and asks everything again.
  */
 let gateway: TestGateway;
 let world: World;

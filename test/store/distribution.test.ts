@@ -14,11 +14,10 @@ import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { DEMO_NOW } from '../support/postgres.ts';
 
 /**
- * A sharded PostgreSQL needs all rows of an organization in one place (docs/operations.md).
- * Every key, reference and statement of a platform table and of the journal therefore carries `tenant`, the
- * distribution column.
- * Rows of a website also carry `site`. statements.test.ts checks the reads (TN-06).
- * This file checks the schema, every function in it, an import and an audit.
+ * A sharded PostgreSQL needs all rows of an organization in one place (docs/operations.md). Every key, reference and
+ * statement of a platform table and of the journal therefore carries `tenant`, the distribution column. Rows of a
+ * website also carry `site`. statements.test.ts checks the reads (TN-06). This file checks the schema, every function
+ * in it, an import and an audit.
  */
 let database: TestDatabase;
 beforeAll(async () => {
@@ -67,8 +66,7 @@ function scopesOf(statement: string): string[] {
 
 /**
  * Finds uses of platform tables that lack a condition on one of these columns, statement by statement. Also counts all
- * uses.
- * A column without a table name counts only when the SELECT reads a single table.
+ * uses. A column without a table name counts only when the SELECT reads a single table.
  */
 function lacking(text: string, columns: (table: string) => readonly string[]): { uses: number; without: string[] } {
   const without: string[] = [];

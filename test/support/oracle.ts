@@ -19,8 +19,8 @@ const INSIDE =
   /(\bat .+\.(ts|js):\d+)|node_modules|\bSELECT\b|\bplatform\.|\bgateway\.(token|credential|journal)|ZodError|PostgresError|syntax error|relation "/;
 
 /**
- * The oracle of every test. It compares an answer with the served OpenAPI document.
- * The answer must have a documented status, a request id and the hardening headers, and no internal details.
+ * The oracle of every test. It compares an answer with the served OpenAPI document. The answer must have a documented
+ * status, a request id and the hardening headers, and no internal details.
  */
 export function openOracle(document: object): Oracle {
   const text = JSON.stringify(document);

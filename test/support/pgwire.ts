@@ -1,14 +1,13 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /**
- * A proxy in front of PostgreSQL that reads the wire protocol (version 3).
- * A test can cut, hold or lose exactly one message, without a hook in the product.
- * The proxy declines TLS ('N') and does not understand COPY. The gateway uses neither here.
+ * A proxy in front of PostgreSQL that reads the wire protocol (version 3). A test can cut, hold or lose exactly one
+ * message, without a hook in the product. The proxy declines TLS ('N') and does not understand COPY. The gateway uses
+ * neither here.
  *
  * An exchange is everything that a client sends up to its Sync (or one simple Query), and the server's answer up to
- * ReadyForQuery.
- * The SQL text identifies an exchange. It is the text of the Query, of the Parse, or of the Parse that made the bound
- * statement.
+ * ReadyForQuery. The SQL text identifies an exchange. It is the text of the Query, of the Parse, or of the Parse that
+ * made the bound statement.
  */
 export type Side = 'frontend' | 'backend';
 

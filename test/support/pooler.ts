@@ -22,8 +22,8 @@ export interface Pooler {
 }
 
 /**
- * Starts pgbouncer in transaction mode in front of a server on TCP without a password.
- * All clients share `size` server connections. `more` adds lines to the configuration file.
+ * Starts pgbouncer in transaction mode in front of a server on TCP without a password. All clients share `size` server
+ * connections. `more` adds lines to the configuration file.
  */
 export async function openPooler(server: { host: string; port: number }, size: number, more = ''): Promise<Pooler> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-pooler-'));

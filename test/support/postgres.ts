@@ -26,8 +26,8 @@ export const DEMO_NOW = '2026-11-15T12:00:00.000Z';
 
 /**
  * Starts one real PostgreSQL in its own folder for the whole run. It is the embedded one, or with TEST_POSTGRES=path
- * the one on PATH.
- * Test files clone one of two template databases: `empty_template`, which is migrated, or `demo_template`.
+ * the one on PATH. Test files clone one of two template databases: `empty_template`, which is migrated, or
+ * `demo_template`.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = scratch('test');

@@ -8,8 +8,8 @@ import { afterAll } from 'vitest';
 import { packageRoot } from '../../src/config/package.ts';
 
 /**
- * Replicas of the gateway: real processes (`dist/src/main.js serve`) that tests kill and stop.
- * Replicas that a test leaves behind are killed after the test file, or when the worker ends.
+ * Replicas of the gateway: real processes (`dist/src/main.js serve`) that tests kill and stop. Replicas that a test
+ * leaves behind are killed after the test file, or when the worker ends.
  */
 export interface Replica {
   readonly url: string;
@@ -59,9 +59,9 @@ afterAll(async () => {
 });
 
 /**
- * Brings dist/ up to date, with one builder at a time on this machine. Only changed files are written.
- * The build ignores type errors, which `npm run check` reports. Such an error can lie in a file that somebody edits at
- * the moment.
+ * Brings dist/ up to date, with one builder at a time on this machine. Only changed files are written. The build
+ * ignores type errors, which `npm run check` reports. Such an error can lie in a file that somebody edits at the
+ * moment.
  */
 async function build(): Promise<void> {
   const lock = join(root, 'dist', '.building');

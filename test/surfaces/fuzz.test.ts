@@ -29,11 +29,11 @@ import { type Example, examples, freshKey } from '../support/surfaces/wire.ts';
 
 /**
  * Draws requests from the documents that the gateway serves: the OpenAPI document, `tools/list` and the agent card.
- * Some requests are valid, and some have a single fault. The requests go over every surface.
- * Each answer comes within ten seconds. It has a documented status below 500 and fits the served schema.
- * It names the fault, and it shows nothing that the caller may not see.
- * A failed tool, a failed task and a JSON-RPC error also carry a status inside an answer of status 200.
- * `TEST_FORM=long npm test -- test/surfaces/fuzz` draws a million requests. FC_SEED repeats a run.
+ * Some requests are valid, and some have a single fault. The requests go over every surface. Each answer comes within
+ * ten seconds. It has a documented status below 500 and fits the served schema. It names the fault, and it shows
+ * nothing that the caller may not see. A failed tool, a failed task and a JSON-RPC error also carry a status inside an
+ * answer of status 200. `TEST_FORM=long npm test -- test/surfaces/fuzz` draws a million requests. FC_SEED repeats a
+ * run.
  */
 const INPUTS = Number(process.env['FUZZ_INPUTS'] ?? times(20_000, 1_000_000));
 /** The requests of one round over all targets. After a round, the test removes everything that the requests wrote. */
@@ -55,8 +55,7 @@ class Tally {
   readonly said = new Map<string, number>();
   /**
    * The counts of each target. `right` counts valid requests of the full holder, and `full` counts the successful ones
-   * among them.
-   * `all` counts every success.
+   * among them. `all` counts every success.
    */
   readonly done = new Map<string, { right: number; full: number; all: number }>();
 

@@ -9,10 +9,9 @@ import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { KEYS } from '../support/keys.ts';
 
 /**
- * The guides are prose, so nothing compiles them. Every name in backticks must be in a closed list here.
- * The lists are written by hand from the specification, apart from the tool declarations.
- * The examples are calls. Each must fit the declared tool, and the test makes those of served tools with the demo's
- * data.
+ * The guides are prose, so nothing compiles them. Every name in backticks must be in a closed list here. The lists are
+ * written by hand from the specification, apart from the tool declarations. The examples are calls. Each must fit the
+ * declared tool, and the test makes those of served tools with the demo's data.
  */
 
 const GUIDES = [

@@ -679,9 +679,8 @@ describe('secrets', () => {
     const rounds = [await round(), await round(), await round()];
     console.info(`TK-03 against an unknown client, remembered and stored: ${JSON.stringify(rounds)}`);
     // Compiled code takes some nanoseconds more on one path or the other, and the slower path differs between
-    // processes.
-    // A difference of 0.1 to 0.8 % of the time is enough for t to cross 4.5. When the comparison was once left out, the
-    // difference was 2 to 4 %.
+    // processes. A difference of 0.1 to 0.8 % of the time is enough for t to cross 4.5. When the comparison was once
+    // left out, the difference was 2 to 4 %.
     for (const kind of [0, 1]) {
       const even = rounds.some((all) => {
         const { t, longer } = all[kind] ?? { t: Number.POSITIVE_INFINITY, longer: 1 };

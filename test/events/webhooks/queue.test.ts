@@ -352,9 +352,8 @@ describe('locks', () => {
 
   it('a replay looks for its receipt before it holds the endpoint', async () => {
     const { id } = await addEndpoint(database, credential, receiver.url, { site: '2' });
-    // PostgreSQL reads a journal from one end to the other when its planner believes that the journal is small.
-    // Even then, the replay computes event ids only for its own website, whose receipts come after those of another
-    // website.
+    // PostgreSQL reads a journal from one end to the other when its planner believes that the journal is small. Even
+    // then, the replay computes event ids only for its own website, whose receipts come after those of another website.
     await tell(database, 500);
     await tell(database, 10, 'visitor.changed', '2');
     await database.sql`ALTER FUNCTION gateway.replay_webhooks SET enable_indexscan = off SET enable_bitmapscan = off`;

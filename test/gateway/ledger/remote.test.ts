@@ -10,10 +10,9 @@ import { type Command, detection, disposition, note, plan, SITE } from '../../su
 import { type Helpdesk, helpdeskWriter, openHelpdesk } from '../../support/ledger/helpdesk.ts';
 
 /**
- * The port for writers in other systems, with a second adapter: a helpdesk over HTTP.
- * The helpdesk's effect and our receipt cannot commit together. An outcome is `unknown` until the helpdesk reports it
- * (F-08).
- * Two corridors on one store stand for two replicas.
+ * The port for writers in other systems, with a second adapter: a helpdesk over HTTP. The helpdesk's effect and our
+ * receipt cannot commit together. An outcome is `unknown` until the helpdesk reports it (F-08). Two corridors on one
+ * store stand for two replicas.
  */
 let database: TestDatabase;
 let helpdesk: Helpdesk;

@@ -16,8 +16,8 @@ import { type Replica, startReplica } from '../../support/replica.ts';
 
 /**
  * A real gateway whose DATABASE_URL points to a pooler in transaction mode. Every statement can run in another
- * connection.
- * Without pgbouncer on PATH, the same tests go straight to the server, without prepared statements and settings.
+ * connection. Without pgbouncer on PATH, the same tests go straight to the server, without prepared statements and
+ * settings.
  */
 const SESSIONS = 3;
 const WRITES = 40;

@@ -1,8 +1,8 @@
 import { cursorOf, subscriptionId } from './planted.ts';
 
 /**
- * The arguments of each read and the members that it then shows. The tables are written by hand from the contract.
- * No table uses the declarations that it checks.
+ * The arguments of each read and the members that it then shows. The tables are written by hand from the contract. No
+ * table uses the declarations that it checks.
  */
 export const ALL_SCOPES = [
   'website_read',

@@ -2,9 +2,9 @@ import type postgres from 'postgres';
 import { noteSubscription, subscriptionId } from './planted.ts';
 
 /**
- * A small world in plain SQL: organizations 1 and 2 with websites 1 and 2 each. All of them use the same native ids.
- * A forgotten predicate therefore shows a row of another website under the right number.
- * Every text that is not an enumeration is a canary, which is unique in the world.
+ * A small world in plain SQL: organizations 1 and 2 with websites 1 and 2 each. All of them use the same native ids. A
+ * forgotten predicate therefore shows a row of another website under the right number. Every text that is not an
+ * enumeration is a canary, which is unique in the world.
  */
 export interface Canary {
   readonly tenant: number;

@@ -19,9 +19,8 @@ export interface Shell {
 }
 
 /**
- * The differences between this shell and a reader's shell. curl prints the status of each answer on standard error.
- * In the short form, `npm run --silent gateway --` runs in this process, which takes a tenth of the time of a new
- * process.
+ * The differences between this shell and a reader's shell. curl prints the status of each answer on standard error. In
+ * the short form, `npm run --silent gateway --` runs in this process, which takes a tenth of the time of a new process.
  */
 const PRELUDE = `
 curl() { command curl -w '%{stderr}HTTP %{http_code}\\n' "$@"; }
@@ -88,8 +87,8 @@ export async function openShell(folder: string, env: Readonly<Record<string, str
 }
 
 /**
- * Runs command lines that arrive on a socket, one at a time, in this process.
- * Each runs as in `folder`, with the DATABASE_URL at the start of its line.
+ * Runs command lines that arrive on a socket, one at a time, in this process. Each runs as in `folder`, with the
+ * DATABASE_URL at the start of its line.
  */
 async function openDoor(folder: string, env: Readonly<Record<string, string>>) {
   const path = join(folder, '.door');

@@ -72,8 +72,8 @@ const PATIENCE = 10_000;
 
 /**
  * Opens a world for `most` trials, with its own server, which tests may crash. The server holds the demo and an
- * append-only log of effects.
- * Triggers write the log in the transaction of the effect. The log has no unique constraint, so it would show a double.
+ * append-only log of effects. Triggers write the log in the transaction of the effect. The log has no unique
+ * constraint, so it would show a double.
  */
 export async function openFaultWorld(most: number): Promise<FaultWorld> {
   const dataDir = scratch('writes');

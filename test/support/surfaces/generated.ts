@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import type { Example } from './wire.ts';
 
 /**
- * Draws requests from the schemas that the gateway serves: valid ones, and ones with a single fault.
- * The answer must name the fault. FC_SEED repeats a failed run.
+ * Draws requests from the schemas that the gateway serves: valid ones, and ones with a single fault. The answer must
+ * name the fault. FC_SEED repeats a failed run.
  */
 export const seed = Number(process.env['FC_SEED'] ?? Math.floor(Date.now() % 2 ** 31));
 
@@ -218,8 +218,8 @@ const wrongFor = kept(({ type, const: only, maxLength }) =>
 );
 
 /**
- * Puts a single fault into a valid body. `names` is the pointer that the answer must name.
- * No schema forbids blank text, so bodies.test.ts tests blanks.
+ * Puts a single fault into a valid body. `names` is the pointer that the answer must name. No schema forbids blank
+ * text, so bodies.test.ts tests blanks.
  */
 export function mutatedBody(schema: Schema, body: Body): fc.Arbitrary<{ body: unknown; names: string }> {
   const { properties = {}, required = [] } = schema;

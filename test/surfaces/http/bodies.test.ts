@@ -5,8 +5,8 @@ import { type Answer, type AskOptions, openTestGateway, type TestGateway } from 
 import { type Example, examples, freshKey, raw, writer } from '../../support/surfaces/wire.ts';
 
 /**
- * Tests bodies of writes (HT-06, HT-08, HT-10 to HT-12, ID-01, ID-06).
- * An answer names the fault but never repeats its value. A faulty body has no effect and does not spend its key.
+ * Tests bodies of writes (HT-06, HT-08, HT-10 to HT-12, ID-01, ID-06). An answer names the fault but never repeats its
+ * value. A faulty body has no effect and does not spend its key.
  */
 let gateway: TestGateway;
 let token: string;

@@ -453,8 +453,8 @@ describe('the MCP inspector’s command line', () => {
 });
 
 /**
- * The scenarios of the suite that cannot pass here, because they call features that this service does not have.
- * The suite fails when one of them passes, and also when any other scenario fails.
+ * The scenarios of the suite that cannot pass here, because they call features that this service does not have. The
+ * suite fails when one of them passes, and also when any other scenario fails.
  */
 const NOT_OURS = [
   // These methods are not in the contract.

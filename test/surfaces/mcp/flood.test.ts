@@ -17,8 +17,7 @@ import { type McpOptions, post } from '../../support/surfaces/mcp.ts';
 
 /**
  * MC-08: thousands of bad requests on kept-alive connections. Each gets its documented answer, and the server does not
- * grow.
- * The test measures a compiled `gateway serve` in its own process.
+ * grow. The test measures a compiled `gateway serve` in its own process.
  */
 const REQUESTS = times(4_000, 10_000);
 const CONNECTIONS = 16;
@@ -34,8 +33,8 @@ let port: number;
 let token: string;
 
 /**
- * Compiles the sources that `gateway serve` loads, beside links to the files that it reads.
- * Returns a main script that collects garbage on request.
+ * Compiles the sources that `gateway serve` loads, beside links to the files that it reads. Returns a main script that
+ * collects garbage on request.
  */
 function compile(): string {
   const project = fileURLToPath(packageRoot);
