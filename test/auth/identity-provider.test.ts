@@ -109,7 +109,7 @@ describe('a person signs in at the identity provider', () => {
     expect([...browser.cookies(base).keys()]).toEqual([kept]);
     const back = await browser.go(away.url, (url) => url.pathname === '/oauth/authorize');
     expect(back.url).toBe(`${base}/oauth/authorize?${asks}`);
-    // What was kept is gone; who is signed in stays.
+    // The gateway forgets the sign-in state that it kept. The session cookie of the signed-in person stays.
     expect([...browser.cookies(base).keys()]).toEqual([session]);
     const page = await browser.go(back.url);
     expect(page.status).toBe(200);
@@ -179,7 +179,7 @@ describe('a person signs in at the identity provider', () => {
   });
 });
 
-/** Whether a whole sign-in of `account` ends at the consent page. */
+/** True when a whole sign-in of `account` ends at the consent page. */
 async function signedIn(): Promise<boolean> {
   const browser = newBrowser();
   const page = await browser.go(`${HTTPS}/oauth/identity?${query()}`);
@@ -291,7 +291,7 @@ describe('an answer that is not for this browser, or not the first', () => {
   async function away(browser: Browser, base = HTTPS): Promise<string> {
     return (await browser.go(`${base}/oauth/identity?${query()}`, atCallback)).url;
   }
-  /** Delivers the provider's answer; 400 or 403 and no session. */
+  /** Delivers the provider's answer to the gateway. Expects 400 or 403, and no session. */
   async function refusedAt(browser: Browser, url: string, status: number): Promise<void> {
     const page = await browser.go(url);
     expect(page.status).toBe(status);

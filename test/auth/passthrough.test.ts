@@ -6,7 +6,7 @@ import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { rpc } from '../support/surfaces/mcp.ts';
 
-/** Everything that goes from us to PostgreSQL, byte for byte: texts, parameters, names. */
+/** Every byte that goes from the gateway to PostgreSQL: texts, parameters, names. */
 const sent: Buffer[] = [];
 let wire: Server;
 let own: TestDatabase;
@@ -26,7 +26,7 @@ beforeAll(async () => {
       .pipe(client);
   });
   await new Promise<void>((resolve) => wire.listen(0, '127.0.0.1', resolve));
-  // A listening TCP server has an address with a port.
+  // A listening TCP server always has an address with a port.
   const { port } = wire.address() as AddressInfo;
   const target = { host: '127.0.0.1', port, database: own.name, username: 'postgres' };
   db = openDatabase({ target, connections: 2, statementTimeout: 5_000, name: 'recorded' });
@@ -60,11 +60,11 @@ it('MC-11 no bearer goes on to the store: of REST and every MCP method only its 
   for (const [method, params] of calls) {
     expect((await rpc(gateway.port, token, method, params)).status, method).toBe(200);
   }
-  // The statements did pass here, with their parameters.
+  // The recorder has seen the statements of the calls, with their parameters.
   expect(recorded('platform.conversation')).toBe(true);
   expect(recorded('ai_conversation_summary')).toBe(false);
   expect(recorded(token)).toBe(false);
-  // And the recorder would have seen it.
+  // The recorder sees a token when a statement contains one.
   await db.query(sql`SELECT ${token}::text AS token`);
   expect(recorded(token)).toBe(true);
 });

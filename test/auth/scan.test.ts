@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { newSecret, type SecretKind, wellFormed } from '../../src/auth/tokens.ts';
 import { packageRoot } from '../../src/config/package.ts';
 
-/** What a secret scanner would be given (decisions, section 16): one expression for all kinds, and the checksum. */
+/** The rule for a secret scanner: one regular expression for all kinds of secrets, and the checksum. */
 const SECRET = /\bigw(?:[ar]?_(?:live|test)|[a-z])_[0-9A-Za-z]{49}\b/g;
 const found = (text: string): string[] => (text.match(SECRET) ?? []).filter(wellFormed);
 
@@ -22,7 +22,7 @@ const KINDS = {
 } satisfies Record<SecretKind, true>;
 
 it('TK-05 a scanner finds every kind of secret in a text, and none that is mistyped', () => {
-  const kinds = Object.keys(KINDS) as SecretKind[]; // Object.keys forgets the literal keys
+  const kinds = Object.keys(KINDS) as SecretKind[]; // Object.keys loses the literal types of the keys
   const secrets = kinds.map(newSecret);
   const text = secrets.map((secret, i) => `line ${i}: token="${secret}", next`).join('\n');
   expect(found(text)).toEqual(secrets);

@@ -8,7 +8,7 @@ import type { Database } from '../../src/store/driver/postgres.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 
-/** Written from decisions.md section 16, apart from the code. */
+/** The prefixes of secrets, written apart from the code. */
 const KINDS: Readonly<Record<SecretKind, string>> = {
   installation_live: 'igw_live_',
   installation_test: 'igw_test_',
@@ -20,7 +20,7 @@ const KINDS: Readonly<Record<SecretKind, string>> = {
   session: 'igwp_',
   secret: 'igws_',
 };
-const kinds = Object.keys(KINDS) as SecretKind[]; // Object.keys forgets the literal keys
+const kinds = Object.keys(KINDS) as SecretKind[]; // Object.keys loses the literal types of the keys
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 function checksum(text: string): string {
@@ -43,7 +43,7 @@ beforeAll(async () => {
   const db: Database = {
     ...own.db,
     query: (statement) => {
-      if (statement.app !== undefined) queries++; // without an app: upkeep in the background
+      if (statement.app !== undefined) queries++; // a statement without an app belongs to the upkeep in the background
 
       return own.db.query(statement);
     },

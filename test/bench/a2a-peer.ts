@@ -5,7 +5,10 @@ import type { RequestHandler } from 'express';
 
 type Read = (publicId: string) => Promise<object | undefined>;
 
-/** The SDK's own way to serve A2A: its default handler over a store in memory, in the events of its sample agent. */
+/**
+ * Serves A2A as the SDK does: its default handler with a store in memory. The events are those of the SDK's sample
+ * agent.
+ */
 export function a2aPeer(read: Read): RequestHandler {
   const executor: AgentExecutor = {
     execute: async ({ taskId, contextId, userMessage }, bus) => {
@@ -57,6 +60,6 @@ export function a2aPeer(read: Read): RequestHandler {
 
 function contactIdOf({ parts }: Message): string {
   const content = parts[0]?.content;
-  const data = content?.$case === 'data' ? (content.value as { arguments: { contact_id: string } }) : undefined; // the bench sends it so
+  const data = content?.$case === 'data' ? (content.value as { arguments: { contact_id: string } }) : undefined; // the bench always sends a value of this shape
   return data?.arguments.contact_id ?? '';
 }

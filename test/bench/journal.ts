@@ -13,8 +13,9 @@ const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 
 /**
- * Committed changes a second of 16 writers, on one website and on eight, with receipts against the same without triggers,
- * in turn; what a receipt costs inside the server; and the server's commits alone, as a ceiling.
+ * Measures committed changes per second with 16 writers, on one website and on eight websites. It compares receipts
+ * with the same store without triggers, in turn. It also measures the cost of a receipt inside the server, and the
+ * server's commits alone as a ceiling.
  */
 export async function journal(store: EmbeddedStore, print: (line: string) => void): Promise<void> {
   const target = { host: store.host, port: store.port, database: 'gateway', username: 'postgres' };
@@ -66,7 +67,8 @@ export async function journal(store: EmbeddedStore, print: (line: string) => voi
   await compare('one website', 1);
   await compare('eight websites', 8);
 
-  // Inside the server: a procedure that commits each change. A receipt waits for the disk, a change without one here does not.
+  // Measure inside the server with a procedure that commits each change. A receipt waits for the disk. A change without
+  // a receipt does not wait here.
   await sql.unsafe(`CREATE PROCEDURE public.bench_changes(n integer) LANGUAGE plpgsql AS $$
     BEGIN
       SET synchronous_commit = off;

@@ -23,11 +23,12 @@ import { tombstones } from './tombstones.ts';
 import { webhooks } from './webhooks.ts';
 
 /**
- * `npm run bench`: ours against hand-written peers in one run, interleaved, medians and ratios. Figures are of this
- * machine in this hour; ratios travel. `-- --only notes` compares what has the word in its name, and nothing else
- * (`retry`: with a million tombstones; `pulls`, `journal`, `realtime`, `webhooks`); `-- --scale` adds these, and the comparison of 40 thousand
- * with 4 million messages; `-- --table` ends with the rows of the table in docs/benchmarks.md. Whatever ran, a page with plots is written to
- * dist/bench/report.html.
+ * `npm run bench` compares the gateway with hand-written peers in one interleaved run. It prints medians and ratios.
+ * The figures hold for this machine and this hour. The ratios also hold elsewhere. `-- --only notes` runs only the
+ * comparisons with this word in their name. The words `retry` (with a million tombstones), `pulls`, `journal`,
+ * `realtime` and `webhooks` name further comparisons. `-- --scale` runs these too, and compares 40 thousand messages
+ * with 4 million. `-- --table` also prints the rows of the table in docs/benchmarks.md. Every run writes a page with
+ * plots to dist/bench/report.html.
  */
 const ROUNDS = 5;
 const SECONDS = 2;
@@ -53,20 +54,26 @@ const print = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
 
-/** Requests of tasks and for tokens so far. */
+/** The number of task and token requests that the bench has sent so far. */
 let turn = 0;
 
-/** One kind of request; with a body, a POST to the MCP endpoint or `writes`, in turn, with a new key each time. */
+/**
+ * One kind of request. A target with a body posts to the MCP endpoint. A target with `writes` sends each write in turn
+ * with a new key.
+ */
 interface Target {
   readonly port: number;
   readonly path: string;
   readonly body?: string;
   readonly writes?: readonly string[];
-  /** In place of those of the bearer and of MCP. */
+  /** Headers that replace those of the bearer and of MCP. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Installations in whose name tasks are started, in turn: one may have 100 at a time, five of them running. */
+  /**
+   * Tokens of the installations that start tasks, in turn. An installation may start 100 tasks in a window, and five
+   * may run at once.
+   */
   readonly installations?: readonly string[];
-  /** Who asks, in turn. */
+  /** The Authorization headers that the requests use in turn. */
   readonly authorizations?: readonly string[];
 }
 
@@ -90,7 +97,8 @@ async function shoot(
     ...(writes && {
       requests: [
         {
-          // At random, as callers come: in turn, all connections would write on one website at the same time.
+          // Choose a website at random for each write, as real callers do. If the connections took turns, all would
+          // write on one website at a time.
           setupRequest: (request) => ({
             ...request,
             path: writes[randomInt(writes.length)] ?? path,
@@ -125,7 +133,7 @@ async function shoot(
       ],
     }),
     ...(path === '/a2a' && { verifyBody: (text) => String(text).includes('TASK_STATE_COMPLETED') }),
-    // A tool that failed answers 200 all the same.
+    // Over MCP, a failed tool also answers with status 200.
     ...(path === '/mcp' && { verifyBody: (text) => String(text).includes('"isError":false') }),
   });
   const { non2xx, errors, mismatches } = result;
@@ -134,7 +142,7 @@ async function shoot(
   return { rate: result.requests.average, p99: result.latency.p99 };
 }
 
-/** `against`: what the other is, where it is not the hand-written peer. */
+/** Compares two targets. `against` names the other target when it is not the hand-written peer. */
 async function compare(name: string, target: Target, other: Target, token: string, against?: string): Promise<void> {
   if (!name.includes(options.only ?? '')) return;
   const ours: Shot[] = [];
@@ -171,13 +179,13 @@ async function measure(name: string, target: Target): Promise<void> {
 const call = (name: string, input: object): string =>
   JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: input } });
 
-/** More than the tasks of all rounds need at 100 each. */
+/** The number of installations. Each may start 100 tasks, which is more than all rounds need. */
 const INSTALLATIONS = 600;
 
-/** At 60 tokens a minute for each, more than twice what all rounds ask for. */
+/** The number of OAuth clients. At 60 tokens a minute each, they cover more than twice the need of all rounds. */
 const CLIENTS = 2_000;
 
-/** Tokens of as many installations, of one app: what is compared is not the leasing of quotas. */
+/** Tokens of many installations of one app. A single app keeps the leasing of quotas out of the comparison. */
 async function tokensOf(sql: postgres.Sql, count: number): Promise<string[]> {
   const { app, token } = await issue(sql, 1);
   const tokens = [token];

@@ -2,17 +2,19 @@ import type postgres from 'postgres';
 import { digestOf, newSecret } from '../../src/auth/tokens.ts';
 import { issue } from '../support/credentials.ts';
 
-/** OAuth clients of the bench. */
 export interface BenchClients {
-  /** A token request, but for who asks. */
+  /** A token request without its Authorization header. */
   readonly request: { readonly body: string; readonly headers: Readonly<Record<string, string>> };
-  /** Whoever asks, one after the other: a credential is given 60 tokens a minute. */
+  /**
+   * The Authorization headers of the clients. The requests use them in turn, because one credential can get only 60
+   * tokens a minute.
+   */
   readonly authorizations: readonly string[];
-  /** An access token for the REST interface, of the first of them. */
+  /** Gets an access token of the first client for the REST interface. */
   accessToken(): Promise<string>;
 }
 
-/** So many credentials of one app with secrets, which ask for tokens at the gateway on a port. */
+/** Creates `count` credentials of one app, with secrets. They ask for tokens at the gateway on `port`. */
 export async function benchClients(sql: postgres.Sql, count: number, port: number): Promise<BenchClients> {
   const authorizations: string[] = [];
   let app: string | undefined;
@@ -34,7 +36,7 @@ export async function benchClients(sql: postgres.Sql, count: number, port: numbe
     async accessToken() {
       const headers = { ...request.headers, authorization: authorizations[0] ?? '' };
       const response = await fetch(`${base}/oauth/token`, { method: 'POST', body: request.body, headers });
-      const { access_token } = (await response.json()) as { access_token: string }; // our own answer
+      const { access_token } = (await response.json()) as { access_token: string }; // the gateway's own answer has this shape
       return access_token;
     },
   };

@@ -7,9 +7,10 @@ import { z } from 'zod';
 import { a2aPeer } from './a2a-peer.ts';
 
 /**
- * The yardstick: what a careful developer writes by hand for three reads, express and `postgres`, a token look-up and
- * then the same query that the gateway runs, and the first of them as an MCP tool in the pattern that the SDK documents
- * for servers without sessions, and as an A2A task of the SDK's default handler. It knows no quota, restrictions or masks.
+ * The yardstick: three reads as a careful developer writes them by hand, with express and `postgres`. Each read looks
+ * up the token and then runs the gateway's own query. The first read is also an MCP tool, in the SDK's documented
+ * pattern for servers without sessions. It is also an A2A task of the SDK's default handler. The peer has no quota,
+ * restrictions or masks.
  */
 const sql = postgres({
   host: process.env['PEER_HOST'] ?? '',
@@ -47,14 +48,14 @@ app.get('/api/v1/contacts/:id', async (request, response) => {
   else response.json(body);
 });
 
-// What one writes by hand for "once": the key is unique, and a second INSERT with it does nothing.
+// A hand-written "once": the key is unique, and a second INSERT with the same key does nothing.
 await sql`CREATE TABLE IF NOT EXISTS public.peer_note (
   key text PRIMARY KEY, tenant bigint NOT NULL, site bigint NOT NULL, id bigint GENERATED ALWAYS AS IDENTITY,
   visitor_id bigint NOT NULL, text text NOT NULL, created_at timestamptz NOT NULL DEFAULT now())`;
 
 app.post('/api/v1/visitors/:id/notes', express.json(), async (request, response) => {
   const [tenant = '', site = '', visitor = ''] = parts(String(request.params['id']));
-  const { text } = request.body as { text: string }; // the bench sends it so
+  const { text } = request.body as { text: string }; // the bench always sends a body of this shape
   const note = await sql.begin(async (transaction) => {
     const [row] = await transaction`
       INSERT INTO public.peer_note (key, tenant, site, visitor_id, text)
@@ -81,7 +82,7 @@ app.post('/mcp', express.json(), async (request, response) => {
     void transport.close();
     void server.close();
   });
-  // The SDK's class and its interface disagree under exactOptionalPropertyTypes.
+  // The SDK's class and the SDK's interface disagree under exactOptionalPropertyTypes.
   await server.connect(transport as Parameters<typeof server.connect>[0]);
   await transport.handleRequest(request, response, request.body);
 });

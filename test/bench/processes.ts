@@ -5,9 +5,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 export interface Started {
   readonly process: ChildProcess;
-  /** Milliseconds from spawn to the line that announces readiness. */
+  /** Milliseconds from the spawn to the line that announces readiness. */
   readonly ready: number;
-  /** Resident memory in MB, now. */
+  /** The current resident memory of the process in MB. */
   rss(): number;
   stop(): Promise<void>;
 }
@@ -39,7 +39,7 @@ export function start(script: string, args: readonly string[], env: NodeJS.Proce
   });
 }
 
-/** Writes a script into `folder` that does what `main` does, and collects garbage at SIGUSR2. */
+/** Writes a script into `folder`. The script runs `main` and collects garbage at SIGUSR2. */
 export function collecting(main: string, folder: string): string {
   const script = join(folder, 'collecting.mjs');
   writeFileSync(
@@ -54,7 +54,10 @@ await import(${JSON.stringify(main)});
   return script;
 }
 
-/** Resident memory of such a process in MB, without what is merely not collected yet: that is as much as there was time for. */
+/**
+ * Resident memory in MB of a process that can collect its garbage. It collects first, because the amount of garbage
+ * depends on the elapsed time.
+ */
 export async function held({ process, rss }: Started): Promise<number> {
   for (let i = 0; i < 3; i++) {
     process.kill('SIGUSR2');

@@ -6,13 +6,13 @@ import { migrate } from '../../src/store/open/migrate.ts';
 import { issue } from '../support/credentials.ts';
 import { KEYS } from '../support/keys.ts';
 
-/** Calls timed of each kind and size. */
+/** The number of timed calls for each kind and size. */
 const CALLS = 1_000;
 const WEBSITES = 50;
 
 /**
- * Latency of pulls over fifty websites, interleaved, in one process: of an up-to-date cursor against contact by id, and
- * all of it with 50 thousand receipts against ten million.
+ * Measures the latency of pulls over fifty websites, interleaved in one process. It compares a pull at the end of the
+ * journal with a contact read, and 50 thousand receipts with ten million.
  */
 export async function pulls(store: EmbeddedStore, print: (line: string) => void): Promise<void> {
   const sizes = [50_000, 10_000_000];
@@ -69,8 +69,8 @@ async function world(store: EmbeddedStore, receipts: number) {
     checkEvery: 1_000_000,
     onDefect: () => undefined,
   });
-  // The bodies have been checked by the suite; here they are only passed on.
-  // biome-ignore lint/suspicious/noExplicitAny: see above
+  // The test suite checks these bodies. The bench only passes them on.
+  // biome-ignore lint/suspicious/noExplicitAny: the bench only passes these bodies on
   const call = async (name: string, input: Record<string, unknown>): Promise<any> => {
     const tool = corridor.registry.get(name);
     if (!tool) throw new Error(`no tool ${name}`);
@@ -87,7 +87,7 @@ async function world(store: EmbeddedStore, receipts: number) {
   };
   const { subscription, cursor } = await call('subscription_create', definition);
   const { subscription_id } = subscription;
-  // A cursor at the end, without a hundred thousand pages on the way to it.
+  // Create a cursor at the end of the journal without reading a hundred thousand pages.
   await sql`UPDATE gateway.journal_head SET trimmed = position`;
   const late = await call('subscription_create', { ...definition, start: 'retained' });
   await sql`UPDATE gateway.journal_head SET trimmed = 0`;

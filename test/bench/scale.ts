@@ -6,11 +6,14 @@ import { migrate } from '../../src/store/open/migrate.ts';
 import { issue } from '../support/credentials.ts';
 import { KEYS } from '../support/keys.ts';
 
-/** Calls timed per read and size. */
+/** The number of timed calls for each read and size. */
 const CALLS = 1_000;
 const MESSAGES_PER_CONVERSATION = 20;
 
-/** Latency of reads in one website of 40 thousand and one of 4 million messages, interleaved, in one process. */
+/**
+ * Measures the latency of reads, interleaved in one process. One website has 40 thousand messages, the other has 4
+ * million.
+ */
 export async function scale(store: EmbeddedStore, print: (line: string) => void): Promise<void> {
   const sizes = [40_000, 4_000_000];
   const worlds = await Promise.all(sizes.map((messages) => world(store, messages)));
@@ -48,7 +51,7 @@ export async function scale(store: EmbeddedStore, print: (line: string) => void)
     const times = worlds.map((): number[] => []);
     for (let i = 0; i < CALLS; i++) {
       for (const [w, one] of worlds.entries()) {
-        // Ids that both worlds have, so that both walk the same number of rows.
+        // Use only ids that exist in both worlds, so that the reads of both walk the same number of rows.
         const { tool, input } = request(() => 1 + Math.floor(((i * 7919) % 997) * 1.9));
         const began = performance.now();
         const outcome = await one.call(tool, input);

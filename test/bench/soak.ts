@@ -15,18 +15,22 @@ import { mapAuthors, websitesForNotes } from './notes.ts';
 import { start } from './processes.ts';
 
 /**
- * `npm run build && node dist/test/bench/soak.js --minutes 2 --share 0.7`: one gateway under mixed operations at a share of
- * the rate that it reaches here. Requests begin by the clock, whatever became of those before, and their time counts from
- * when they were due. One summary line at the end; exit code 1 where a bound is broken.
+ * `npm run build && node dist/test/bench/soak.js --minutes 2 --share 0.7` runs mixed operations against one gateway.
+ * The rate is a share of the rate that the gateway reaches on this machine. Requests start by the clock, even when
+ * earlier requests are late. Their time counts from the moment when they were due. The program prints one summary line
+ * at the end. The exit code is 1 when a bound is broken.
  */
 const BOUNDS = { errors: 0, readsP99: 100, writesP99: 250, slope: 1, descriptors: 16 };
 const PORT = 8794;
 const ORIGIN = 'https://app.example';
 const CONNECTIONS = 32;
 const SOCKETS = 10;
-/** More than the tasks of a long run need at 100 in 15 minutes each. */
+/** The number of installations. Each may start 100 tasks in 15 minutes, which is more than a long run needs. */
 const INSTALLATIONS = 400;
-/** Seconds at full speed: before anything is measured, since memory grows for two minutes, and to find the rate. Memory here is a quarter slower in some seconds. */
+/**
+ * The seconds at full speed: WARM_UP before the measurement, because memory grows for two minutes, and CAPACITY to find
+ * the rate. In some seconds, the memory of this machine is a quarter slower.
+ */
 const WARM_UP = 90;
 const CAPACITY = 30;
 
@@ -41,13 +45,13 @@ interface Ask {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** What the body of a success holds. */
+  /** A text that the body of every successful answer contains. */
   readonly holds: string;
 }
 interface Step {
   readonly name: string;
   readonly kind: Kind;
-  /** Throws where it was not answered as it should have been. */
+  /** Performs one step of the mix. Throws when the answer is not as expected. */
   run(): Promise<void>;
 }
 
@@ -97,7 +101,9 @@ interface World {
   readonly cursor: string;
 }
 
-/** The mix, twenty steps of it: eleven REST reads, four MCP calls, two pulls, two writes that are sent twice, one task. */
+/**
+ * The mix of twenty steps: eleven REST reads, four MCP calls, two pulls, two writes that are sent twice, and one task.
+ */
 function steps({
   token,
   installations,
@@ -176,7 +182,9 @@ const quantile = (all: readonly number[], share: number): number => {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 };
 
-/** Change in units of y a unit of x: the median of the slopes of all pairs (Theil and Sen), which one spike does not move. */
+/**
+ * The change of y per unit of x. It is the median slope of all pairs (Theil and Sen), so one spike does not move it.
+ */
 function slope(points: readonly (readonly [number, number])[]): number {
   const all = points.flatMap(([x, y], i) => points.slice(i + 1).map(([x2, y2]) => (y2 - y) / (x2 - x)));
   return quantile(all, 0.5);
@@ -196,7 +204,7 @@ class Ledger {
   }
 }
 
-/** Steps a second with as many clients as connections, each of which goes on when it is answered. */
+/** Steps per second at full speed. Each connection has one client, which starts its next step after each answer. */
 async function flatOut(mix: readonly Step[], seconds: number, ledger: Ledger): Promise<number> {
   const until = performance.now() + seconds * 1_000;
   let done = 0;
@@ -210,7 +218,7 @@ async function flatOut(mix: readonly Step[], seconds: number, ledger: Ledger): P
   return done / seconds;
 }
 
-/** Begins steps by the clock until the time is over; resolves when all of them have ended. */
+/** Starts steps of the mix by the clock until the time is over. Resolves when all steps have ended. */
 async function paced(mix: readonly Step[], { rate, seconds }: { rate: number; seconds: number }, ledger: Ledger) {
   const began = performance.now();
   const under = new Set<Promise<void>>();

@@ -9,7 +9,10 @@ import { mapAuthors } from './notes.ts';
 const TOMBSTONES = 1_000_000;
 const RETRIES = 2_000;
 
-/** Latency of a retry on a ledger with a million tombstones against the same ledger before them, and the plan of its look-up. */
+/**
+ * Compares the latency of a retry with and without a million tombstones in the ledger of writes. Also prints the plan
+ * of the look-up.
+ */
 export async function tombstones(store: EmbeddedStore, visitor: string, print: (line: string) => void): Promise<void> {
   const target = { host: store.host, port: store.port, database: 'gateway', username: 'postgres' };
   const sql = postgres({ ...target, max: 1, onnotice: () => undefined });

@@ -21,8 +21,9 @@ const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 
 /**
- * Deliveries a second to receivers on this machine, sender and receivers in one process: a backlog at one endpoint and at
- * eight, and beside a website that changes, from a receipt's moment to its delivery.
+ * Measures deliveries per second to receivers on this machine, with the sender and the receivers in one process. It
+ * measures a backlog at one endpoint and at eight endpoints. It also measures the time from a receipt to its delivery
+ * while another website changes.
  */
 export async function webhooks(store: EmbeddedStore, print: (line: string) => void): Promise<void> {
   const target = { host: store.host, port: store.port, database: 'gateway', username: 'postgres' };

@@ -6,7 +6,7 @@ import type { TestDatabase } from '../support/database.ts';
 import { openTestGateway } from '../support/gateway.ts';
 import { examples, requestOf, writer } from '../support/surfaces/wire.ts';
 
-// One defect a database: each test shows that its check sees it, and that no other check does.
+// Each database has one planted defect. Each test shows that only the right check of the doctor finds the defect.
 let database: TestDatabase;
 let full: string;
 let restricted: string;
@@ -177,11 +177,12 @@ describe('effects', () => {
     ['an operation of another website', `UPDATE gateway.operation SET site = 2 WHERE operation_id LIKE 'op%2'`],
   ])('%s', async (_, defect) => {
     const { sql } = database;
-    // Two in one transaction, as a batch leaves them, and one that nothing of the journal is kept of.
+    // Write two operations in one transaction, as a batch does, and a third one whose journal entries are already
+    // deleted.
     await sql`DELETE FROM gateway.journal`;
     await sql`DELETE FROM gateway.journal_head`;
     await sql.unsafe(`DO $$ BEGIN
-      PERFORM set_config('gateway.capture', 'off', true); -- as a reviewed write, whose receipts are its own
+      PERFORM set_config('gateway.capture', 'off', true); -- like a reviewed write, which appends its own receipts
       INSERT INTO gateway.operation (operation_id, credential_id, revision, tenant, site, operation, status, created_at)
         SELECT 'op_' || repeat(n::text, 64), 'crd_gone', 1, 1, 1, 'visitor_note_add', 'acknowledged',
                CASE n WHEN 3 THEN now() - interval '1 year' ELSE now() END FROM generate_series(1, 3) n;

@@ -12,21 +12,21 @@ import { LONG } from '../support/form.ts';
 import { startReplica } from '../support/replica.ts';
 
 /**
- * Each setting given wrongly, through the real command line: one sentence, exit code 1, and nothing opened before (no port,
- * no data folder and so no PostgreSQL of ours, no connection to the one of DATABASE_URL).
+ * Gives each setting a wrong value through the real command line. Expects one sentence and exit code 1. The gateway
+ * must not open a port, a data folder, its own PostgreSQL or a connection to DATABASE_URL first.
  */
 const base = mkdtempSync(join(tmpdir(), 'gateway-settings-'));
 const text = join(base, 'text.pem');
 writeFileSync(text, 'no certificate');
-/** Not there, and never made. */
+/** The data folder. It does not exist, and no case creates it. */
 const dataDir = join(base, 'data');
 const nowhere = join(base, 'nowhere.pem');
 
-/** Listens and counts: where DATABASE_URL leads. */
+/** The server behind DATABASE_URL. It only listens and counts its visits. */
 let server: Server;
 let visits = 0;
 let database = '';
-/** Of a port that is in use. */
+/** The server that keeps a port in use. */
 let other: Server;
 let port = 0;
 const listening = async (one: Server): Promise<number> => {
@@ -66,7 +66,7 @@ const ADDRESSES = [
   'postgres://db:x/gateway',
   'postgres://%zz@db/gateway',
   'postgres://gateway:100%@db/gateway',
-  // Passwords that begin like a port, with a character that ends it.
+  // Passwords that start like a port and contain a character that ends a port.
   'postgres://gateway:12/3@db/gateway',
   'postgres://gateway:12#3@db/gateway',
   'postgres://gateway:12?3@db/gateway',
@@ -85,7 +85,7 @@ const unreadable = (name: string): string =>
 const NO_PAIR = 'GATEWAY_TLS_CERT and GATEWAY_TLS_KEY must be a PEM certificate and its private key.';
 const KEY = Buffer.alloc(32).toString('base64');
 
-/** Of every setting what is refused, and with which words. */
+/** The refused values of every setting, with the expected words of the message. */
 const CASES = (): Record<string, Case[]> => ({
   PORT: [
     ...each('PORT', ['65536', '-1', '80.5', '0x50', '1e3', ' ', 'http', '8787 ']),
@@ -161,7 +161,7 @@ const CASES = (): Record<string, Case[]> => ({
   LOG_LEVEL: each('LOG_LEVEL', ['verbose', 'INFO', ' ']),
 });
 
-/** Every other setting as it is where nobody gives it, but for a store that would notice. */
+/** Leaves every other setting unset. Only the port, the data folder and the counted store have values. */
 const environment = (given: Readonly<Record<string, string>>): Record<string, string> => ({
   ...Object.fromEntries(Object.keys(EXPECTED).map((name) => [name, ''])),
   PORT: '0',
@@ -170,7 +170,7 @@ const environment = (given: Readonly<Record<string, string>>): Record<string, st
   ...given,
 });
 
-/** `gateway serve` in this process, as main.ts wires it. */
+/** Runs `gateway serve` in this process, wired as in main.ts. */
 async function served(given: Readonly<Record<string, string>>): Promise<{ code: number; said: string }> {
   for (const [name, value] of Object.entries(environment(given))) vi.stubEnv(name, value);
   let said = '';
@@ -220,7 +220,7 @@ describe('a setting that cannot be used', () => {
     expect(existsSync(dataDir)).toBe(false);
   });
 
-  // A process each: the long form takes a case of every setting, the short one a port in use.
+  // Each case starts a process. The long form starts one for every setting, the short form only one for a port in use.
   it('ends the process that was started with it', async () => {
     const every = Object.values(CASES()).map((cases) => cases.at(-1));
     const short = [CASES()['PORT']?.at(-1)];

@@ -34,16 +34,15 @@ afterEach(async () => {
 const PASSWORD = 'correct horse battery';
 const ADD = ['person', 'add', '--organization', 'larkspur', '--email', 'ada@example.org', '--role', 'owner'];
 
-/** Runs a command with that on its standard input. */
 async function fed(input: string | Uint8Array, ...argv: string[]): Promise<Ran> {
-  vi.spyOn(process, 'stdin', 'get').mockReturnValue(Readable.from([Buffer.from(input)]) as typeof process.stdin); // read only
+  vi.spyOn(process, 'stdin', 'get').mockReturnValue(Readable.from([Buffer.from(input)]) as typeof process.stdin); // the command only reads from standard input
   return gateway(...argv);
 }
 
-/** In place of an answer: the terminal goes away. */
+/** In place of an answer, GONE means that the terminal goes away. */
 const GONE = 'gone';
 
-/** Somebody at a terminal: answers each question as it comes, and sees what a terminal would show. */
+/** Acts as a person at a terminal. Answers each question when it appears, and records what a terminal would show. */
 async function typed(answers: readonly string[], ...argv: string[]): Promise<Ran & { raw: boolean[] }> {
   const raw: boolean[] = [];
   const input = Object.assign(new PassThrough(), {
@@ -53,7 +52,7 @@ async function typed(answers: readonly string[], ...argv: string[]): Promise<Ran
       return input;
     },
   });
-  vi.spyOn(process, 'stdin', 'get').mockReturnValue(input as unknown as typeof process.stdin); // what a terminal has of it
+  vi.spyOn(process, 'stdin', 'get').mockReturnValue(input as unknown as typeof process.stdin); // the command uses only these members of a terminal
   const running = gateway(...argv);
   const asked = (): number =>
     vi.mocked(process.stderr.write).mock.calls.filter(([text]) => /: $/.test(String(text))).length;
@@ -304,7 +303,7 @@ describe('consent', () => {
     readonly refresh: Buffer;
   }
 
-  /** A consent that was exchanged for tokens, as the token endpoint leaves it. */
+  /** Plants a consent that was exchanged for tokens, in the state that the token endpoint leaves. */
   async function consent(credential: string, by: string, renewable = true): Promise<Planted> {
     const { sql } = database;
     const [id, access, refresh] = [newId('cns'), randomBytes(32), randomBytes(32)];
@@ -325,7 +324,7 @@ describe('consent', () => {
   const credentialId = async (): Promise<string> => text(await issue(installation), 'credential_id');
   const only = async (...argv: string[]): Promise<unknown[]> => {
     const { consents } = await document('consent', 'list', ...argv);
-    return (consents as Document[]).map(({ consent_id }) => consent_id); // its shape is tested below
+    return (consents as Document[]).map(({ consent_id }) => consent_id); // a test below checks the shape of the consents
   };
 
   test('list shows what was consented to, by credential, person or organization', async () => {
@@ -334,7 +333,7 @@ describe('consent', () => {
     const [ada, grace] = [await person(), await person('grace@example.org')];
     const one = await consent(credential, ada);
     const two = await consent(await credentialId(), grace, false);
-    // What the credential holds later is no matter.
+    // A later change of the credential does not alter the consent.
     await database.sql`UPDATE gateway.credential SET data_access = '{message_content}', channel_ids = NULL WHERE id = ${credential}`;
     const { consents } = await document('consent', 'list', '--credential', credential);
     expect(consents).toEqual([
@@ -413,7 +412,7 @@ describe('consent', () => {
     expect((await gateway(...ending)).stdout).toContain('0 ended, 0 active');
     expect((await gateway('person', 'password', ada, '--no-password')).stdout).toContain('none is active');
     const { consents } = await document('consent', 'list', '--person', ada);
-    expect((consents as Document[]).map(({ because }) => because)).toEqual(['revoked', 'revoked', 'revoked']); // its shape is tested above
+    expect((consents as Document[]).map(({ because }) => because)).toEqual(['revoked', 'revoked', 'revoked']); // a test above checks the shape of the consents
     const { consents: others } = await document('consent', 'list', '--person', grace);
     expect(others).toMatchObject([{ consent_id: beside.id, state: 'active' }]);
     expect(
@@ -497,8 +496,8 @@ describe('consent', () => {
       for (let i = 0; i < 3; i++) await session(by);
       const planted = await Promise.all(Array.from({ length: 4 }, () => consent(credential, by)));
       await document('consent', 'revoke', planted[0]?.id ?? '');
-      await at('expires_at = now()')({ ...planted[1] } as Planted); // planted above
-      await lapse({ ...planted[1] } as Planted); // as above
+      await at('expires_at = now()')({ ...planted[1] } as Planted); // `planted` has several elements
+      await lapse({ ...planted[1] } as Planted); // `planted` has several elements
       expect(await findings()).toEqual([]);
       await document('person', 'disable', by);
       expect(await findings()).toEqual([]);
@@ -552,7 +551,7 @@ describe('consent', () => {
         1,
         async ({ by, id }) => {
           await document('person', 'role', by, '--role', 'operator');
-          await at('revoked_at = NULL, revoked_because = NULL')({ id } as Planted); // the id is all that is asked
+          await at('revoked_at = NULL, revoked_because = NULL')({ id } as Planted); // the statement uses only the id of the consent
         },
       ],
       [

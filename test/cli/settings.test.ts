@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ConfigError, readConfig } from '../../src/config/config.ts';
 
-/** What the environment is refused with; undefined: it is not. */
+/** The message with which the gateway refuses an environment. Undefined when the gateway accepts it. */
 function refusal(environment: NodeJS.ProcessEnv): string | undefined {
   try {
     readConfig(environment);

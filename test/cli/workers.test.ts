@@ -31,12 +31,13 @@ const lives = (pid: number): boolean => {
   try {
     return process.kill(pid, 0);
   } catch {
-    return false; // nobody has that number
+    return false; // no process has this id
   }
 };
 
 const scrape = async (url: string): Promise<Series[]> => {
-  // A connection that node:cluster has given to a worker that was just killed is never answered.
+  // node:cluster can give a connection to a worker that was just killed. Nothing answers such a connection, hence the
+  // timeout.
   const answer = await fetch(`${url}/metrics`, {
     headers: { connection: 'close' },
     signal: AbortSignal.timeout(2_500),
@@ -49,7 +50,10 @@ const placesOf = (series: readonly Series[], metric: string): (string | undefine
 const served = (series: readonly Series[], worker?: string): number | undefined =>
   sumOf(series, 'gateway_requests_total', { operation: 'gateway_context', ...(worker !== undefined && { worker }) });
 
-/** After eight requests: whichever worker is asked tells of both, each series under its own, and of the store once. */
+/**
+ * Checks the metrics after eight requests. Each worker reports both workers, with one series for each, and the store
+ * only once.
+ */
 async function toldByEach(url: string): Promise<(number | undefined)[]> {
   let series = await scrape(url);
   const counts = [served(series, '1'), served(series, '2')];
@@ -65,7 +69,10 @@ async function toldByEach(url: string): Promise<(number | undefined)[]> {
   return counts;
 }
 
-/** While one is missing: the other's series as they were, and none in its place. */
+/**
+ * Checks the metrics while one worker is missing. The series of the other worker stay unchanged, and no series replace
+ * the missing ones.
+ */
 async function toldByTheRest(url: string, counts: readonly (number | undefined)[]): Promise<void> {
   await vi.waitFor(
     async () => {
@@ -104,10 +111,10 @@ it('share the port; one that is killed is replaced, and the others serve meanwhi
   await vi.waitFor(async () => expect(sumOf(await scrape(replica.url), 'gateway_workers_told')).toBe(WORKERS), {
     timeout: 10_000,
   });
-  // A count of its own, from nothing, in the place of the one that was killed.
+  // The worker that replaces the killed one has its own count, which starts at zero.
   const after = await scrape(replica.url);
   expect(new Set(placesOf(after, 'process_start_time_seconds'))).toEqual(new Set(['1', '2', 'supervisor']));
-  // As a service manager ends a group: every process of it; and the supervisor signals its workers once more.
+  // A service manager signals every process of a group. The supervisor then signals its workers a second time.
   const answer = await underWay(replica.url, token);
   for (const pid of [...now, replica.pid]) process.kill(pid, 'SIGTERM');
   await vi.waitFor(() => expect(replica.stderr()).toContain('gateway stopping'));
@@ -117,7 +124,10 @@ it('share the port; one that is killed is replaced, and the others serve meanwhi
   expect(now.filter(lives)).toEqual([]);
 }, 60_000);
 
-/** A request that a worker waits for the body of; the function sends that and gives the status of the answer. */
+/**
+ * Starts a request whose body the worker waits for. The returned function sends the body and returns the status of the
+ * answer.
+ */
 async function underWay(url: string, token: string): Promise<() => Promise<number | undefined>> {
   const body = JSON.stringify(definition(['web_1_1']));
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', expect: '100-continue' };
@@ -126,7 +136,7 @@ async function underWay(url: string, token: string): Promise<() => Promise<numbe
     headers: { ...headers, 'content-length': body.length },
   });
   const answered = once(asked, 'response');
-  answered.catch(() => undefined); // who waits for it is told
+  answered.catch(() => undefined); // the caller of `underWay` gets this error
   asked.flushHeaders();
   await once(asked, 'continue');
   return async () => {

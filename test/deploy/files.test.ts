@@ -24,7 +24,7 @@ import {
 } from '../support/deploy.ts';
 import { CERTIFICATE, KEY } from '../support/events/certificate.ts';
 
-/** What a deployment is started with names things that exist, and its parts agree with one another. */
+/** Everything that a deployment names must exist, and the parts of a deployment must agree with each other. */
 const GIVEN = {
   POSTGRES_PASSWORD: 'superhush',
   DATABASE_PASSWORD: 'hush',
@@ -46,7 +46,7 @@ describe('Dockerfile', () => {
     expect(stepOf(image, 'USER')).toBe('node');
     expect(image?.from).toBe(build?.from);
     const { engines } = JSON.parse(fileOf('package.json'));
-    // A release that is maintained, whatever the oldest is that would do.
+    // The image uses a maintained Node release, even when an older version would also work.
     const [oldest] = /\d+/.exec(engines.node) ?? [];
     for (const from of [image?.from, packages?.from, build?.from, `${service('receiver').image} AS`])
       expect(Number(/^node:(\d+)-bookworm-slim\b/.exec(from ?? '')?.[1])).toBeGreaterThanOrEqual(Number(oldest));
@@ -101,11 +101,11 @@ describe('Dockerfile', () => {
       .filter(([name]) => name === 'COPY')
       .flatMap(([, rest]) => rest.split(' ').slice(0, -1));
     expect(copied.filter((path) => path !== '.' && !kept.includes(path))).toEqual([]);
-    // What npm packs has to be among it; dist/ is made there.
+    // The build context must include the files that npm packs. The build creates dist/ itself.
     const { files } = JSON.parse(fileOf('package.json'));
     const missing = files.filter((path: string) => path !== 'dist' && !kept.some((one) => path.startsWith(one)));
     expect(missing).toEqual([]);
-    // So does what the compiler is told to compile, but for the tests.
+    // The build context must also include the sources that the compiler reads, except for the tests.
     const { include } = JSON.parse(fileOf('tsconfig.json'));
     expect(include.filter((path: string) => path !== 'test' && !kept.includes(path))).toEqual([]);
   });
@@ -143,7 +143,7 @@ describe('compose.yaml', () => {
 
   it('has two gateways with the same settings, all of which exist and are accepted', () => {
     expect(gateways).toHaveLength(2);
-    // One builds the image, the other waits for it.
+    // The first gateway builds the image. The second gateway waits for the image.
     const [first, second] = gateways.map(([, { build: own, pull_policy, ...rest }]) => ({
       built: [own, pull_policy],
       rest,
@@ -166,7 +166,7 @@ describe('compose.yaml', () => {
         '/gateway',
       ]);
       expect([...config.webhooks.allowed]).toEqual([`http://receiver:${service('receiver').environment['PORT']}`]);
-      // Nothing has to be written: neither keys nor a store.
+      // The settings contain the key and the store, so a gateway writes neither of them to its disk.
       expect([config.keys?.length, config.host]).toEqual([1, '0.0.0.0']);
     }
   });
@@ -193,7 +193,8 @@ describe('compose.yaml', () => {
     const { front } = z.record(z.string(), z.object({ ipv4_address: z.string() })).parse(service('proxy').networks);
     const address = front?.ipv4_address ?? '';
     expect(gateways[0]?.[1].environment['GATEWAY_TRUSTED_PROXIES']).toBe(address);
-    // An address that is given to nobody else, who may start before.
+    // The fixed address of the proxy lies outside the range of dynamic addresses, so a container that starts earlier
+    // cannot get this address.
     expect([inside(subnet, address), inside(range, address)]).toEqual([true, false]);
     const members = Object.fromEntries(
       Object.entries(services).map(([name, one]) => [
@@ -249,7 +250,8 @@ describe('compose.yaml', () => {
     const upstreams = gateways.map(([name]) => `${name}:${environmentOf(image)['PORT']}`).join(' ');
     expect(caddyfile).toContain(`reverse_proxy {$GATEWAYS:${upstreams}} {`);
     expect(caddyfile).toContain('health_uri /readyz');
-    // What the gateways believe of it: Caddy sets X-Forwarded-For itself, and passes other headers on.
+    // The gateways trust these headers when they come from the proxy. Caddy passes them on from clients, so the
+    // configuration must remove them.
     for (const name of ['traceparent', 'tracestate']) expect(caddyfile).toContain(`\n\t\theader_up -${name}\n`);
     const [receiver = ''] = service('receiver').ports;
     const inside = service('receiver').environment['PORT'];

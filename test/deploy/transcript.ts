@@ -33,10 +33,11 @@ import {
 import { freePort } from '../support/port.ts';
 
 /**
- * compose.yaml without Docker: `npm run build && node dist/test/deploy/transcript.js`. Runs the Dockerfile's steps in plain
- * folders, then the same processes with the same settings (addresses are loopback's): PostgreSQL, two gateways as a user
- * that may write nowhere, caddy, the receiver. Needs caddy on PATH and the package registry; with `--app .` it runs this
- * checkout in place of the image. Exit code 0: all as it should.
+ * Runs compose.yaml without Docker: `npm run build && node dist/test/deploy/transcript.js`. The program runs the steps
+ * of the Dockerfile in plain folders. It then starts the same processes with the same settings on loopback addresses.
+ * The processes are PostgreSQL, two gateways whose user may write nowhere, caddy and the receiver. The program needs
+ * caddy on PATH and the package registry. `--app .` runs this checkout in place of the image. Exit code 0 means that
+ * every check has passed.
  */
 const { values } = parseArgs({ options: { app: { type: 'string' } } });
 const root = fileURLToPath(packageRoot);
@@ -52,7 +53,7 @@ function must(holds: boolean, what: string): void {
   tell(`ok: ${what}`);
 }
 
-/** The Dockerfile's stages, each in a folder; returns the working directory of the last. */
+/** Runs the stages of the Dockerfile, each in its own folder. Returns the working directory of the last stage. */
 function buildImage(): string {
   const roots = new Map<string, string>();
   let workdir = '';
@@ -78,7 +79,7 @@ function copy(words: readonly string[], roots: ReadonlyMap<string, string>, work
   const from = words.find((word) => word.startsWith('--from='))?.slice('--from='.length);
   const sources = words.filter((word) => !word.startsWith('--'));
   const to = join(workdir, sources.pop() ?? '');
-  // .dockerignore says what the context is made of.
+  // .dockerignore defines the content of the build context.
   const context = [...fileOf('.dockerignore').matchAll(/^!(.+)$/gm)].map(([, path = '']) => path);
   for (const source of sources) {
     if (from !== undefined) cpSync(join(roots.get(from) ?? '', source), to, { recursive: true });
@@ -148,7 +149,7 @@ async function main(): Promise<void> {
   const [proxyPort, receiverPort, ...ports] = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
   const url = `https://localhost:${proxyPort}`;
   const names = gatewaysOf(services).map(([name]) => name);
-  /** The settings of compose.yaml and of the image, with loopback's addresses in place of the network's. */
+  /** The settings of compose.yaml and of the image. Loopback addresses replace those of the network. */
   const settings = (i: number): Record<string, string> => {
     const given = { ...environmentOf(image), ...services[names[i] ?? '']?.environment };
     const local = Object.entries(given).map(([name, value]): [string, string] => [
@@ -236,7 +237,7 @@ async function main(): Promise<void> {
     );
   };
   const demo = await run('demo');
-  const { token, credential_id: credential } = demo['full'] as { token: string; credential_id: string }; // what `demo` prints
+  const { token, credential_id: credential } = demo['full'] as { token: string; credential_id: string }; // `demo` prints a document of this shape
   await run('app', 'update', String(demo['app_id']), '--quota-per-minute', '1000000', '--burst', '100000');
   must((await ask('/api/v1/context', token)).status === 200, 'gateway demo, and its token reads over TLS');
 
@@ -291,7 +292,7 @@ async function main(): Promise<void> {
       await Promise.all(load);
       const bad = seen.filter((status) => status !== 200).length;
       const line = `${how} to ${names[i]} under load: ${seen.length} answers, ${bad} other than 200 (${[...new Set(seen)].join(', ')}), ${failed} connections lost`;
-      // A process that is killed takes the requests it was at with it; one that is ended takes none.
+      // A killed process loses the requests that it was working on. A process that ends after SIGTERM loses no request.
       if (how === 'SIGTERM') must(code === 0 && bad + failed === 0, line);
       else must(bad + failed <= 4, line);
     }

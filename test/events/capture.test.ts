@@ -115,7 +115,7 @@ describe('plain SQL: insert, update and delete of each table', () => {
     const mine = `(tenant, site, id) = (1, 1, 90)`;
     expect(await appended(sql, insert)).toEqual(expected[0]);
     expect(await appended(sql, `UPDATE platform.${table} SET ${update} WHERE ${mine}`)).toEqual(expected[1]);
-    // What stays as it was has not changed, and what is not there neither.
+    // An update without a changed value writes no receipt. An update that matches no row writes no receipt either.
     expect(await appended(sql, `UPDATE platform.${table} SET ${update} WHERE ${mine}`)).toEqual([]);
     expect(await appended(sql, `UPDATE platform.${table} SET ${update} WHERE false`)).toEqual([]);
     expect(await appended(sql, `DELETE FROM platform.${table} WHERE false`)).toEqual([]);
@@ -282,7 +282,7 @@ describe('a transaction', () => {
           await inner.unsafe(change(1, 'inner'));
           throw new Error('back');
         })
-        .catch(() => undefined); // as meant
+        .catch(() => undefined); // the savepoint fails on purpose
       await transaction.unsafe(change(2, 'outer'));
     });
     expect(await receipts(sql, before)).toEqual(['1_2 visitor.changed']);
@@ -293,7 +293,7 @@ describe('a transaction', () => {
           await inner.unsafe(change(3, 'inner'));
           throw new Error('back');
         })
-        .catch(() => undefined); // as meant
+        .catch(() => undefined); // the savepoint fails on purpose
       await transaction.unsafe(change(3, 'again'));
     });
     expect(await receipts(sql, before)).toEqual(['1_2 visitor.changed', '1_2 visitor.changed', '1_3 visitor.changed']);

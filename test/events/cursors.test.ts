@@ -8,7 +8,6 @@ import { append, create, definition, pull, tool } from '../support/events/subscr
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { KEYS, RENEWED_KEYS } from '../support/keys.ts';
 
-/** Checks CU-01, CU-02 and CU-05. */
 const hex = (length: number) => fc.stringMatching(new RegExp(`^[a-f0-9]{${length}}$`));
 const states: fc.Arbitrary<CursorState> = fc.record({
   subscription: hex(32).map((id) => `sub_${id}`),
@@ -33,7 +32,7 @@ const full: CursorState = {
     Array.from({ length: 50 }, (_, i) => [`web_${'9'.repeat(20)}_${'9'.repeat(17)}${i + 10}`, Number.MAX_SAFE_INTEGER]),
   ),
 };
-/** Of usual size, so that trying all its bits does not take long. */
+/** A cursor of the usual size, so that trying all its bits takes little time. */
 const usual: CursorState = { ...full, positions: new Map([...full.positions].slice(0, 8)) };
 
 describe('cursors', () => {
@@ -62,7 +61,7 @@ describe('cursors', () => {
       for (let bit = 0; bit < 8; bit++) {
         const flipped = Buffer.from(bytes);
         flipped[at] = (flipped[at] ?? 0) ^ (1 << bit);
-        // As bytes become text on the wire, and as a latin-1 reader would see them.
+        // Try the bytes as UTF-8 text, as on the wire, and as a latin-1 reader would see them.
         mutations.push(flipped.toString('utf8'), flipped.toString('latin1'));
       }
     }
@@ -73,7 +72,7 @@ describe('cursors', () => {
     for (const more of ['A', '=', '==', '.', ' ', '\n', '\u0000', `.${mac}`, 'é'])
       mutations.push(cursor + more, more + cursor);
     mutations.push(`${payload}.${otherMac}`, `${payload}.`, payload, `.${mac}`, '', '.', `${payload}=.${mac}`);
-    // The two bits of the last character that no byte of the MAC takes.
+    // The last character of the MAC has two unused bits. The gateway must refuse a cursor in which these bits differ.
     const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
     const last = digits.indexOf(mac.at(-1) ?? '');
     const spellings = [1, 2, 3].map(
@@ -83,7 +82,7 @@ describe('cursors', () => {
       spellings.map((one) => Buffer.from(one.split('.')[1] ?? '', 'base64url').equals(Buffer.from(mac, 'base64url'))),
     ).toEqual([true, true, true]);
     mutations.push(...spellings, cursor.replaceAll('-', '+').replaceAll('_', '/').replace(/^/, ' '));
-    // Signed by keys that are not ours, one of them under the name of ours.
+    // These cursors are signed with foreign keys. One foreign key has the same key id as our key.
     for (const kid of ['test', 'other'])
       mutations.push(writeCursor(new Keyring([{ kid, secret: randomBytes(32) }]), usual));
     const distinct = mutations.filter((one) => one !== cursor);
@@ -127,7 +126,7 @@ describe('cursors', () => {
       ],
     ];
     expect(bad.map((one) => readCursor(KEYS, sign(one)))).toEqual(bad.map(() => undefined));
-    // Another purpose's MAC is none of a cursor's.
+    // A MAC that we computed for another purpose is not valid for a cursor.
     const text = Buffer.from(JSON.stringify(good)).toString('base64url');
     const foreign = KEYS.sign('webhook secret', text).mac.toString('base64url');
     expect(readCursor(KEYS, `${text}.${foreign}`)).toBeUndefined();
@@ -195,10 +194,11 @@ describe('cursors on the wire', () => {
     }
     expect(bodies.size).toBe(1);
     expect([...bodies][0]).toContain('"errors":[{"parameter":"after","code":"invalid_cursor"}]');
-    // Signed by us, of this reader, but of a definition that is not the present one: the revision tells why.
+    // We signed this cursor for this reader, but for an older definition. The revision in the cursor gives the reason
+    // of the refusal.
     const older = await pull(gateway, token, mine.id, forged({ revision: 7 }));
     expect([older.status, older.body.code]).toEqual([409, 'revision_changed']);
-    // Another credential of the same installation finds the subscription, and has cursors of its own.
+    // Another credential of the same installation finds the subscription, but needs its own cursors.
     const [row] = await gateway.database.sql<{ installation_id: string }[]>`
       SELECT installation_id FROM gateway.credential WHERE id = ${credential}`;
     const second = await gateway.issue({ app: issued.app, websites: ['web_1_1'] });
@@ -248,10 +248,11 @@ describe('cursors on the wire', () => {
     };
     const [first, a] = await positionsOf(gateway, cursor);
     const [second, b] = await positionsOf(renewed, a);
-    // A replica that does not have the new key yet cannot read what it signs: keys are added everywhere first.
+    // A replica without the new key cannot read cursors of the new key. Operators therefore add a key to every replica
+    // first.
     expect([first, second, (await positionsOf(gateway, b))[0]]).toEqual([[1, 2], [3, 4], [400]]);
     expect((await positionsOf(renewed, b))[0]).toEqual([5]);
-    // Ids of events do not depend on the operator's keys.
+    // The ids of events do not depend on the operator's keys.
     const ids = await Promise.all(
       [gateway, renewed].map(async (one) => (await pull(one, issued.token, id, cursor)).body.events),
     );

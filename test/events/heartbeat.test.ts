@@ -82,7 +82,7 @@ it('is appended once, however many replicas ask, and in batches of websites', as
   const { sql, db } = database;
   await subscribe([1, 2, 3], ['visitor.*']);
   await lastAt(1, 'visitor', '1 hour');
-  // Neither do they wait for a writer: what it holds is looked at again in the next round.
+  // A heartbeat round does not wait for a writer. The next round looks at the locked website again.
   await sql.begin(async (transaction) => {
     await transaction`SELECT FROM gateway.journal_head WHERE site = 1 FOR UPDATE`;
     const told = await Promise.all(Array.from({ length: 3 }, () => beatFamilies(db, 2)));
@@ -100,7 +100,7 @@ it('comes by rounds every 10 s, which a failure does not end and a stop does', a
     const db = {
       ...database.db,
       query: ((statement) =>
-        broken ? Promise.reject(new Error('planted')) : database.db.query(statement)) as typeof database.db.query, // of any row
+        broken ? Promise.reject(new Error('planted')) : database.db.query(statement)) as typeof database.db.query, // the cast keeps the generic type of `query`
     };
     const rounds = startJournals(db, (error) => errors.push(error));
     await subscribe([1], ['visitor.*']);

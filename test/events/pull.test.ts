@@ -33,7 +33,10 @@ describe('merging', () => {
   );
   const types = fc.subarray([...TYPES.slice(0, 6), 'conversation.*', 'visitor.*'], { minLength: 1 });
 
-  /** The same in the plainest way: always the wanted row recorded first among those that stand next, one at a time. */
+  /**
+   * The plainest model of the merge. It takes one receipt at a time: the earliest recorded one among the next wanted
+   * receipts of all websites.
+   */
   function model(scanned: readonly Scanned<Mergeable>[], asked: readonly string[], limit: number) {
     const wanted = (type: string) => asked.includes(type) || asked.includes(`${type.split('.')[0]}.*`);
     const left = scanned.map(({ website, rows: all }) => all.map((row) => ({ website, row })));
@@ -63,7 +66,8 @@ describe('merging', () => {
         const merged = merge(scanned, wanting(asked), limit);
         expect(merged).toEqual(model(scanned, asked, limit));
         delivered += merged.taken.length;
-        // Everything behind the new positions is wanted and not delivered, everything up to them is the contrary.
+        // Up to the new position of a website, every wanted receipt is delivered. Behind the position, nothing is
+        // delivered.
         for (const { website, rows: all } of scanned) {
           const upTo = merged.positions.get(website) ?? 0;
           const got = merged.taken.filter((one) => one.website === website).map(({ row }) => row.position);
@@ -84,7 +88,7 @@ describe('pulling', () => {
   const WEBSITES = ['web_1_1', 'web_1_2', 'web_1_3'];
   const sql = (): postgres.Sql => gateway.database.sql;
 
-  /** All that is left behind a cursor, page by page. */
+  /** Reads every page behind a cursor. */
   async function walk(
     id: string,
     from: string,
@@ -112,7 +116,7 @@ describe('pulling', () => {
       .filter(({ website_id }) => website_id === website)
       .map(({ cursor, event_type }) => ({ position: cursor, event_type }));
 
-  /** Journals hold what a test appends and nothing that its preparations leave there. */
+  /** Runs `work` without journal entries, so that a journal holds only the receipts that a test appends. */
   const uncaptured = (work: (tx: postgres.TransactionSql) => Promise<unknown>): Promise<unknown> =>
     sql().begin(async (tx) => {
       await tx`SELECT set_config('gateway.capture', 'off', true)`;
@@ -131,7 +135,7 @@ describe('pulling', () => {
   });
   afterAll(() => gateway.close());
 
-  /** Website of its own for a test, with nothing in its journal but what the test appends. */
+  /** Returns a new website for a test. Its journal holds only the receipts that the test appends. */
   let used = 10;
   const fresh = (): string => `web_1_${++used}`;
   const headOf = async (website: string): Promise<number> => (await stored(website)).at(-1)?.position ?? 0;
@@ -179,7 +183,7 @@ describe('pulling', () => {
     expect([second.events, second.has_more, second.retention[0].accepted_cursor]).toEqual([[], true, 100]);
     const [events, end] = await walk(id, cursor, 25);
     expect(events.map(({ event_type }) => event_type)).toEqual(['privacy.removed', 'queue.gap', 'privacy.changed']);
-    // What is not wanted behind the last receipt is taken too: no page for nothing.
+    // The page also moves past the unwanted receipts behind its last receipt. No empty page has to follow.
     await append(sql(), website, ['visitor.changed', 'privacy.gap', 'visitor.changed']);
     expect((await pull(gateway, token, id, end, 1)).body).toMatchObject({
       has_more: false,
@@ -231,7 +235,7 @@ describe('pulling', () => {
     const first = (await pull(gateway, token, id, cursor, 4)).body;
     await sql()`DELETE FROM gateway.journal WHERE tenant = 1 AND site = 7 AND position <= 4`;
     await sql()`UPDATE gateway.journal_head SET trimmed = 4 WHERE tenant = 1 AND site = 7`;
-    // Everything up to 4 was taken: nothing is lost to this reader.
+    // This reader has already read everything up to position 4, so the trimming costs it nothing.
     const second = await pull(gateway, token, id, first.next_cursor, 100);
     expect(second.body.events.map((one: Receipt) => one.cursor)).toEqual([5, 6, 7, 8, 9, 10]);
     expect(second.body.retention).toEqual([{ website_id: website, retained_from: 5, accepted_cursor: 4 }]);
@@ -240,7 +244,7 @@ describe('pulling', () => {
     expect((await tool(gateway, token, 'events_pull', { subscription_id: id, after: cursor })).code).toBe(
       'replay_expired',
     );
-    // beginning means the very beginning, also of a new subscription.
+    // `beginning` means the real start of the journal, even for a new subscription.
     const late = await create(gateway, token, definition([website]));
     expect((await pull(gateway, token, late.id, late.cursor)).body.code).toBe('replay_expired');
     const replaced = await gateway.ask(`/api/v1/subscriptions/${id}`, {
@@ -251,7 +255,7 @@ describe('pulling', () => {
     expect((await pull(gateway, token, id, first.next_cursor)).body.code).toBe('revision_changed');
     const [events] = await walk(id, replaced.body.cursor, 3);
     expect(events.map((one) => one.cursor)).toEqual([5, 6, 7, 8, 9, 10]);
-    // A store that was put back to an earlier state has given these positions to other receipts.
+    // A restored store has given these positions to other receipts.
     const end = (await pull(gateway, token, id, replaced.body.cursor, 100)).body.next_cursor;
     await sql()`UPDATE gateway.journal_head SET position = 8 WHERE tenant = 1 AND site = 7`;
     expect((await pull(gateway, token, id, end)).body.code).toBe('replay_expired');
@@ -272,7 +276,8 @@ describe('pulling', () => {
     expect((await tool(gateway, token, 'events_pull', { subscription_id: id, after: cursor })).code).toBe(
       'event_family_paused',
     );
-    // Also the page behind the last receipt: nobody takes silence for rest.
+    // The pause also withholds the empty page behind the last receipt, so that no reader takes silence for a quiet
+    // website.
     expect((await pull(gateway, token, id, before.next_cursor)).body.code).toBe('event_family_paused');
     const status = async (one: string): Promise<string> =>
       (await gateway.ask(`/api/v1/subscriptions/${one}`, { token })).body.subscription.status;
@@ -323,7 +328,7 @@ describe('pulling', () => {
     const write = async (): Promise<void> => {
       for (let i = 0; i < 60; i++) {
         const types = Array.from({ length: randomInt(1, 4) }, () => TYPES[randomInt(TYPES.length)] ?? '');
-        // Sorted, as capture takes them, so that no two writers wait for each other.
+        // The websites are sorted, as in the capture trigger, so that no two writers wait for each other.
         const sites = [1, 2, 3].filter(() => randomInt(3) > 0);
         await writers
           .begin(async (tx) => {
@@ -374,7 +379,7 @@ describe('pulling', () => {
       const rows = await stored(website);
       journal += rows.length;
       gaps += rows.filter(({ position }, n) => position !== n + 1).length;
-      // Equality in order: strictly increasing, nothing missed, nothing doubled.
+      // The equal lists prove that positions rise strictly and that no receipt is missing or doubled.
       expect(told(all as Receipt[], website)).toEqual(rows);
       expect(told((singles[i] ?? []) as Receipt[], website)).toEqual(rows);
       const wanted = rows.filter(
@@ -413,7 +418,7 @@ describe('pulling', () => {
         })();
         const revocation = pause(randomInt(5, 60)).then(async () => {
           await end(one.credential);
-          // After the commit, by the clock that stamps receipts.
+          // Read the time after the commit, with the clock that stamps receipts.
           const [row] = await sql()<{ at: number }[]>`
             SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS at`;
           revoked = row?.at ?? 0;
@@ -426,7 +431,7 @@ describe('pulling', () => {
           const answer = await pull(round === 1 ? other : gateway, one.token, id, after, 25);
           if (answer.status === 200) {
             pages++;
-            // Begun after the commit had been told: must have been refused.
+            // This pull started after the revocation was committed, so the gateway must refuse it.
             expect(committed, code).toBe(Number.POSITIVE_INFINITY);
             delivered.push(...answer.body.events);
             after = answer.body.next_cursor;

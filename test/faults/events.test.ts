@@ -14,9 +14,7 @@ import { addEndpoint, answer, openReceiver, until, verified } from '../support/e
 import { times } from '../support/form.ts';
 import { pool, type Replica } from '../support/replica.ts';
 
-/**
- * F-09 as a whole: twelve writers on three websites, two replicas that are killed, and readers of every kind.
- */
+/** F-09 as a whole: twelve writers on three websites, two replicas that are killed, and readers of every kind. */
 const SECONDS = times(4, 60);
 const WRITER = fileURLToPath(new URL('../support/faults/journal-writer.mjs', import.meta.url));
 const WRITERS = 6;
@@ -25,20 +23,23 @@ const WEBSITES = ['web_1_1', 'web_1_2', 'web_1_3'];
 interface Receipt {
   readonly event_id: string;
   readonly website_id: string;
-  /** Its position in the website's journal. */
+  /** The position of the receipt in the journal of its website. */
   readonly cursor: number;
 }
 
-/** What one reader was given, in its order. */
+/** The receipts that one reader got, in the order of their arrival. */
 class Taken {
   readonly positions = new Map<string, number[]>(WEBSITES.map((website) => [website, []]));
   readonly ids = new Map<string, string>();
   repeated = 0;
-  /** Receipts that came again where none may. */
+  /** The number of repeated receipts where no repetition is allowed. */
   twice = 0;
   readonly wrong = new Set<string>();
 
-  /** `again`: a page may come once more after a reconnect, from behind the last acknowledgement on. */
+  /**
+   * Records a page. `again` allows a repeated page: after a reconnect, the stream starts behind the last
+   * acknowledgement.
+   */
   page(events: readonly Receipt[], again = false): void {
     for (const { event_id, website_id, cursor } of events) {
       const before = this.positions.get(website_id) ?? [];
@@ -108,7 +109,7 @@ it(
       return child;
     };
 
-    /** A reader goes on, on the other replica, whatever becomes of one request. */
+    /** A reader goes on with the other replica when a request fails. */
     const reading = async (step: (door: Door) => Promise<void>): Promise<void> => {
       while (going) await step(door()).catch(() => pause(20));
     };
@@ -196,7 +197,7 @@ it(
       const total = [...heads.values()].reduce((sum, n) => sum + n, 0);
       const delivered = (): Set<string> => new Set(receiver.got.map(({ id }) => id));
       const all = [rest, mcp, socket];
-      // Whoever has not been given all by then has missed it.
+      // A reader that still lacks a receipt after this time has missed it.
       await until(() => all.every((taken) => taken.reached(heads)), 30_000).catch(() => undefined);
       await until(() => delivered().size >= total, 60_000).catch(() => undefined);
       going = false;

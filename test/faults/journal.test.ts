@@ -9,7 +9,7 @@ import { doctor } from '../support/doctor.ts';
 import { plant } from '../support/events/journal.ts';
 import { times } from '../support/form.ts';
 
-/** F-09, the writers' half: journals under concurrent writers that roll back, are ended and are killed. */
+/** F-09, the writers' half: the journals stay correct while writers roll back, are ended and are killed. */
 const WRITER = fileURLToPath(new URL('../support/faults/journal-writer.mjs', import.meta.url));
 const WRITERS = 6;
 const SECONDS = times(4, 60);
@@ -22,25 +22,30 @@ interface Counts {
 }
 
 interface Outcome {
-  /** Kinds of fault, each once. */
+  /** The kinds of faults that the test found, each listed once. */
   readonly wrong: string[];
   readonly counts: Counts;
   readonly changes: number;
   readonly receipts: number;
   readonly looks: number;
-  /** Changes with two receipts; changes without one and receipts that a reader was not given. */
+  /**
+   * `doubles` counts changes with two receipts. `missed` counts changes without a receipt and receipts that a reader
+   * did not get.
+   */
   readonly doubles: number;
   readonly missed: number;
 }
 
 interface Plan {
   readonly seconds: number;
-  /** Run before the writers: the defect. */
+  /** Plants a defect before the writers start. */
   readonly defect?: (sql: postgres.Sql) => Promise<unknown>;
   readonly road?: 'outside';
 }
 
-/** Twelve writers in two processes on three websites; one process is killed and replaced, backends are ended. */
+/**
+ * Runs twelve writers in two processes on three websites. One process is killed and replaced, and backends are ended.
+ */
 async function contest({ seconds, defect, road }: Plan): Promise<Outcome> {
   const database = await freshDatabase();
   const { sql, host, port, name } = database;
@@ -92,7 +97,7 @@ async function contest({ seconds, defect, road }: Plan): Promise<Outcome> {
           AND query LIKE '%public.change%' AND random() < 0.3`;
     }
     await Promise.all([finish(steady), finish(replacement)]);
-    // What the killed one had sent is still finished by its backends.
+    // The backends still finish the statements that the killed process has sent.
     await until(async () => {
       const [row] =
         await sql`SELECT count(*)::integer AS n FROM pg_stat_activity WHERE datname = ${name} AND query LIKE '%public.change%' AND pid <> pg_backend_pid()`;
@@ -127,7 +132,10 @@ async function until(met: () => Promise<boolean>): Promise<void> {
   }
 }
 
-/** A reader that asks for what lies behind the last position it has seen: what comes up later before it is lost to it. */
+/**
+ * A reader that asks for receipts behind its last seen position. The reader would miss a receipt that appears later at
+ * a lower position.
+ */
 function watch(sql: postgres.Sql) {
   const seen = new Map<string, number>();
   let [looks, held, going] = [0, 0, true];
@@ -154,8 +162,8 @@ function watch(sql: postgres.Sql) {
 }
 
 /**
- * Committed changes and receipts are the same set, known by their transactions; positions are 1 to the head. What is
- * wrong, and how often.
+ * Compares the committed changes with the receipts by their transactions. Both sets must be equal, and positions must
+ * run from 1 to the head. Returns each kind of fault with its count.
  */
 async function audit(sql: postgres.Sql): Promise<Map<string, number>> {
   const rows = await sql<{ wrong: string; n: number }[]>`
@@ -189,7 +197,7 @@ it(
   60_000 + SECONDS * 1_000,
 );
 
-/** Puts another text into a function of the store. */
+/** Replaces a part of the text of a store function. */
 const replaced = async (sql: postgres.Sql, name: string, from: RegExp | string, to: string): Promise<void> => {
   const [row] = await sql<{ text: string }[]>`SELECT pg_get_functiondef(${name}::regproc) AS text`;
   const text = row?.text ?? '';

@@ -19,21 +19,23 @@ import {
 import { type Pool, pool, type Replica, startReplica } from '../support/replica.ts';
 
 /**
- * The proxy of the fault tests proves itself on one ordinary INSERT: at every message of it the table has no row or one
- * as the protocol says, the client is told the truth, and the database object works again at once.
+ * The proxy of the fault tests proves itself on one ordinary INSERT, which it strikes at every message. Afterwards the
+ * table has no row or one row, as the protocol says, and the client knows the truth. The database object works again at
+ * once.
  */
 let database: TestDatabase;
 let proxy: WireProxy;
 let db: Database;
 let key = 0;
-/** Pools on silent connections close when the proxy does. */
+/** The pools to close. A pool on a silent connection can close only after the proxy. */
 const closing: Promise<void>[] = [];
 
 const INSERT = /INSERT INTO public\.scratch/;
 const LONG = `SELECT repeat('é', 100000)`;
 const STATEMENT_TIMEOUT = 2_000;
 
-// What `postgres` 3.4.9 and PostgreSQL say: the driver describes a statement with parameters before it binds them.
+// The messages of `postgres` 3.4.9 and PostgreSQL. The driver describes a statement with parameters before it binds
+// them.
 const FIRST: Messages = { frontend: 'PDHBES', backend: '1tT2DCZ' };
 const PREPARED: Messages = { frontend: 'BES', backend: '2DCZ' };
 
@@ -52,27 +54,30 @@ afterAll(async () => {
   await database.close();
 });
 
-/** One connection, so that a statement is prepared where it ran before. */
+/** Opens a pool with one connection, so that a statement is already prepared when it runs again. */
 const through = (name: string): Database =>
   openDatabase({ target: proxy.url(database.name), connections: 1, statementTimeout: STATEMENT_TIMEOUT, name });
 
 const insert = (on = db): Promise<{ key: number }[]> =>
   on.query(sql`INSERT INTO public.scratch (key) VALUES (${++key}) RETURNING key`);
 
-/** What a caller learns of an INSERT, without the error's wording. */
+/** The result of an INSERT as a caller sees it, without the wording of the error. */
 const outcome = (inserting: Promise<{ key: number }[]>): Promise<string> =>
   inserting.then(
     ([row]) => (row?.key === key ? 'inserted' : `answered ${JSON.stringify(row)}`),
     (error: unknown) => (error instanceof StoreUnreachable ? 'unreachable' : `failed: ${String(error)}`),
   );
 
-/** Rows of the latest key, now. */
+/** The current number of rows with the latest key. */
 async function present(): Promise<number> {
   const [row] = await database.sql<{ n: string }[]>`SELECT count(*) AS n FROM public.scratch WHERE key = ${key}`;
   return Number(row?.n);
 }
 
-/** The same, once no backend is left that could still commit one: for after a cut. */
+/**
+ * The number of rows with the latest key after a cut. Waits until no backend is left that could still commit such a
+ * row.
+ */
 async function rows(): Promise<number> {
   for (const until = Date.now() + 5_000; ; await pause(2)) {
     const [left] = await database.sql<{ n: string }[]>`
@@ -108,7 +113,7 @@ it('the wire is read whatever segments it comes in', async () => {
     while (!answer.toString('latin1').endsWith(end)) await once(client, 'data');
   };
   const ready = 'Z\0\0\0\x05I';
-  await dribble(Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]), 'N'); // SSLRequest
+  await dribble(Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]), 'N'); // these bytes are an SSLRequest
   await dribble(framed('', `\0\x03\0\0user\0postgres\0database\0${database.name}\0`), ready);
   await dribble(framed('Q', LONG), ready);
   expect(answer.length).toBeGreaterThan(200_000);
@@ -125,7 +130,10 @@ it('the wire is read whatever segments it comes in', async () => {
     expect(proxy.messagesOf(text)).toEqual({ frontend: 'Q', backend: 'TDCZ' });
 });
 
-/** One row from the moment at which the Sync is through; what the server says from Bind on follows a Sync. */
+/**
+ * The true result of an INSERT that is struck at a point. The row exists as soon as the Sync has passed. The server's
+ * messages from Bind on come only after a Sync.
+ */
 const truth = ({ side, at, when }: MessagePoint, { frontend, backend }: Messages): { told: string; rows: number } => {
   const last = when === 'after' && at === (side === 'frontend' ? frontend : backend).length;
   if (side === 'frontend') return { told: 'unreachable', rows: last ? 1 : 0 };
@@ -146,11 +154,11 @@ it.each([
     expect({ at, told, rows: await rows() }).toEqual({ at, ...truth(at, messages) });
     await worksAgain();
   }
-  expect(proxy.messagesOf(INSERT)).toEqual(messages); // the last point is after the last message
+  expect(proxy.messagesOf(INSERT)).toEqual(messages); // the last cut comes after the last message, so the exchange is complete
 });
 
 describe('a named point', () => {
-  /** The exchange of the latest INSERT, and which messages of it went through. */
+  /** The messages of the latest INSERT that passed the proxy on one side. */
   const passed = (side: keyof Messages): string => {
     const last = proxy.log().findLast(({ text }) => text !== undefined && INSERT.test(text))?.exchange;
     const mine = proxy.log().filter(({ exchange, direction }) => exchange === last && direction === side);
@@ -223,7 +231,7 @@ describe('a server gone silent', () => {
     const open = proxy.connections();
     const heal = proxy.blackhole();
     const told = outcome(insert());
-    const newcomer = connect(proxy.port, proxy.host); // is accepted
+    const newcomer = connect(proxy.port, proxy.host); // the proxy accepts the new connection
     expect(await silent(told, 300)).toBe('silent');
     expect(proxy.connections()).toBe(open + 1);
     heal();

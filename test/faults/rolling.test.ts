@@ -8,12 +8,14 @@ import { freePort } from '../support/port.ts';
 import { type Replica, startReplica } from '../support/replica.ts';
 
 /**
- * Check F-18: replicas that are ended and started again, one at a time, under load. A client goes to the other replica
- * where its connection is refused, and for no other reason; with every answer that is not a success it has failed.
+ * Check F-18: replicas stop and start again under load, one at a time. A client changes to the other replica only when
+ * its connection is refused. Any answer other than a success counts as a failure.
  */
 const RESTARTS = times(2, 10);
 const CLIENTS = 8;
-/** Milliseconds between two requests of a client: enough to be under way at each moment of a stop. */
+/**
+ * Milliseconds between two requests of a client. The load is high enough that requests run at each moment of a stop.
+ */
 const BREATH = times(50, 6);
 
 let database: TestDatabase;
@@ -38,7 +40,7 @@ interface Ask {
   readonly path: string;
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
-  /** What the body of a success holds. */
+  /** A text that the body of every successful answer contains. */
   readonly holds: string;
 }
 
@@ -71,7 +73,7 @@ const KINDS: readonly ((n: number) => Ask)[] = [
     holds: 'TASK_STATE_COMPLETED',
   }),
 ];
-/** One in so many is a task: an installation may have a hundred in 15 minutes. */
+/** One request in this many is a task. An installation may start a hundred tasks in 15 minutes. */
 const TASKS = times(40, 100);
 
 const kindOf = (n: number): Ask => {
@@ -80,7 +82,7 @@ const kindOf = (n: number): Ask => {
   return kind?.(n) ?? expect.fail('no kind');
 };
 
-/** Status, body and headers; rejects with the error that the connection ended with. */
+/** Returns the status, body and headers of an answer. Rejects with the error that ended the connection. */
 function exchange(
   port: number,
   { path, body, headers = {} }: Ask,
@@ -121,7 +123,7 @@ it(`F-18 ${RESTARTS} rolling restarts of two replicas under load: no request fai
   const served = [0, 0];
   let [asked, refused, running] = [0, 0, true];
   const client = async (which: number): Promise<void> => {
-    // Half of them keep a connection to each replica, as proxies do; the others make one for each request.
+    // Half of the clients keep a connection to each replica, as proxies do. The other clients connect for each request.
     const agent = which % 2 === 0 && new Agent({ keepAlive: true, maxSockets: 1 });
     while (running) {
       const n = asked++;
@@ -167,7 +169,7 @@ it(`F-18 ${RESTARTS} rolling restarts of two replicas under load: no request fai
   );
   expect(failures).toEqual([]);
   expect(Math.max(...ends)).toBeLessThan(10_000);
-  // Else no stop has met the load.
+  // Each stop must meet the load, so the replicas must have refused some connections.
   expect(refused).toBeGreaterThan(RESTARTS);
   expect(Math.min(...served)).toBeGreaterThan(RESTARTS * 10);
   const stored = await database.sql<{ text: string }[]>`
@@ -188,7 +190,7 @@ it('F-18 who asks while a replica starts is refused or answered, and never cut o
       seen.set(what, (seen.get(what) ?? 0) + 1);
     }
   };
-  // A port that was listened on for a moment before the store was opened cut somebody off in one start of three.
+  // An earlier gateway listened for a moment before it opened the store. It cut somebody off in one start of three.
   for (let round = 0; round < times(6, 12); round++) {
     starting = true;
     seen.delete(200);

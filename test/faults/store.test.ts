@@ -14,8 +14,8 @@ import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { scratch } from '../support/scratch.ts';
 
 /**
- * The driver's open bugs (docs/decisions/store.md) must not end the process, commit half a write or poison what
- * comes after a reconnect: proved by killing backends and the whole server under load, on a server of this file's own.
+ * The driver has open bugs (docs/decisions/store.md). A bug must not end the process, commit half of a write or damage
+ * statements after a reconnect. The tests kill backends and the whole server under load. This file has its own server.
  */
 const dataDir = scratch('faults');
 let store: EmbeddedStore;
@@ -56,7 +56,7 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-/** One statement with two effects: both or none. */
+/** One statement with two effects. Both effects must exist, or neither. */
 const write = (key: number) =>
   db.query(sql`WITH first AS (INSERT INTO public.effect (key, part) VALUES (${key}, 'a') RETURNING key),
     second AS (INSERT INTO public.effect (key, part) SELECT key, 'b' FROM first RETURNING key)
@@ -70,7 +70,7 @@ interface Ledger {
   slowest: number;
 }
 
-/** Reads and writes from eight callers at once while `harm` does its work. */
+/** Runs reads and writes from eight callers at once while `harm` does its work. */
 async function under(harm: () => Promise<void>, firstKey: number): Promise<Ledger> {
   const ledger: Ledger = { acknowledged: [], reads: 0, unreachable: 0, others: [], slowest: 0 };
   let done = false;
@@ -132,7 +132,7 @@ describe('F-04 backends ended in the middle of statements', () => {
   });
 });
 
-/** Until PostgreSQL takes connections again after a crash. */
+/** Waits until PostgreSQL accepts connections again after a crash. */
 async function upAgain(): Promise<void> {
   const direct = admin();
   for (;;) {
@@ -140,7 +140,7 @@ async function upAgain(): Promise<void> {
       await direct`SELECT 1`;
       break;
     } catch {
-      await pause(20); // not up yet
+      await pause(20); // PostgreSQL is not up yet
     }
   }
   await direct.end();

@@ -18,8 +18,8 @@ import { rpc as mcp } from '../support/surfaces/mcp.ts';
 import { examples, requestOf, urlOf, WEB, writer } from '../support/surfaces/wire.ts';
 
 /**
- * F-23: what a handler throws is the one 500 that there is, as a problem and with nothing of what was thrown, and the
- * process goes on; what nobody has caught ends the process, at once and with an exit code for its supervisor.
+ * F-23: when a handler throws, the caller gets the usual 500 problem without the thrown text, and the process goes on.
+ * An error that nothing catches ends the process at once, with an exit code for its supervisor.
  */
 const SECRET = 'planted-7f3a';
 const THROWN: readonly unknown[] = [
@@ -137,7 +137,7 @@ describe('F-23 a handler that throws', () => {
       const next = await a2a(gateway.port, holder.token, 'SendMessage', work(name, input));
       expect(next.body.result.task.status.state, name).toBe('TASK_STATE_COMPLETED');
     }
-    // They were told of, too; the gateway would fail the whole file for what it was not meant to meet.
+    // The gateway also logged these defects. Remove the lines, because an unexpected DEFECT line fails the whole file.
     const told = gateway.log.filter((line) => line.startsWith('DEFECT tasks'));
     expect(told).toEqual(Object.keys(inputs).map(() => `DEFECT tasks Error: ${SECRET}`));
     for (const [i, line] of gateway.log.entries()) if (told.includes(line)) gateway.log[i] = '';
@@ -156,7 +156,7 @@ describe('F-23 what nobody has caught', () => {
       const { token } = await issue(database.sql, 1);
       const planted = join(folder, 'planted.mjs');
       const tool = pathToFileURL(join(fileURLToPath(packageRoot), 'dist/tools/discovery/gateway-context.js'));
-      // The test build: the same files, and one handler that lets go of something.
+      // A planted module changes the test build: one handler leaves an error uncaught.
       writeFileSync(
         planted,
         `const { default: tool } = await import(${JSON.stringify(tool)});

@@ -32,7 +32,7 @@ import { pool, type Replica, startReplica } from '../support/replica.ts';
 const MAIN = fileURLToPath(new URL('dist/src/main.js', packageRoot));
 const KILLS = times(4, 10);
 const EVENTS = times(160, 400);
-/** Attempts under way at one endpoint, over all replicas. */
+/** The maximum number of attempts at one endpoint at the same time, over all replicas. */
 const IN_FLIGHT = 16;
 
 const settings = (receivers: readonly string[], schedule: string): Readonly<Record<string, string>> => ({
@@ -43,13 +43,13 @@ const settings = (receivers: readonly string[], schedule: string): Readonly<Reco
 const address = (database: TestDatabase): string =>
   `postgres://postgres@${encodeURIComponent(database.host)}:${database.port}/${database.name}`;
 
-/** What a receiver writes down: each attempt from its first byte to its end, whoever ends it. */
+/** The record of a webhook receiver. It covers each attempt from its first byte to its end, whichever side ends it. */
 class Ledger {
   readonly attempts = new Map<string, number>();
   readonly accepted = new Set<string>();
-  /** Attempts of what had been accepted. */
+  /** The number of attempts of deliveries that the receiver had already accepted. */
   repeated = 0;
-  /** Attempts beside another one of the same delivery. */
+  /** The number of attempts that overlap another attempt of the same delivery. */
   twice = 0;
   readonly wrong = new Set<string>();
   readonly open = new Map<string, number>();
@@ -57,7 +57,7 @@ class Ledger {
 
   constructor(readonly secret: string) {}
 
-  /** One first attempt in ten fails, the others take up to 80 ms. */
+  /** Fails one first attempt in ten. Every other attempt takes up to 80 ms. */
   readonly reply: Parameters<Receiver['reply']>[0] = (request, response, got) => {
     if (!verified(this.secret, got)) this.wrong.add('a delivery without its signature');
     this.attempts.set(got.id, (this.attempts.get(got.id) ?? 0) + 1);
@@ -86,7 +86,8 @@ class Ledger {
       () => {
         if (response.destroyed) return;
         if (!fails) this.accepted.add(got.id);
-        // Not when its connection closes: this process may hear of the next attempt's before that.
+        // Count the attempt as ended now, not when its connection closes. This process can see the next attempt before
+        // it sees the close.
         ended();
         answer(fails ? 500 : 200)(request, response, got);
       },
@@ -101,13 +102,15 @@ interface Outcome {
   readonly attempts: number;
   readonly repeated: number;
   readonly most: number;
-  /** Attempts that no kill explains; events that were not accepted. */
+  /** `doubles` counts attempts that no kill explains. `missed` counts events that the receiver did not accept. */
   readonly doubles: number;
   readonly missed: number;
   readonly seconds: number;
 }
 
-/** Two replicas at one queue, one of them killed every now and then while deliveries are under way. */
+/**
+ * Runs two replicas that deliver from one queue. Now and then one replica is killed while deliveries are in progress.
+ */
 async function drain({
   kills,
   events,
@@ -121,12 +124,12 @@ async function drain({
   const receiver = await openReceiver();
   const { sql } = database;
   const { credential } = await issue(sql, 1);
-  // Not the family: minutes after the import, its heartbeat would be one more.
+  // Subscribe to one event type only. Minutes after the import, a heartbeat of the family would add one delivery.
   const { id, secret } = await addEndpoint(database, credential, receiver.url, { eventTypes: ['visitor.changed'] });
   const ledger = new Ledger(secret);
   receiver.reply(ledger.reply);
   await defect?.(sql);
-  // A start of Node is 1.2 s of a core.
+  // Keep one spare replica running, because a start of Node takes 1.2 s of a core.
   const spares = await pool(kills > 0 ? 1 : 0, {
     databaseUrl: address(database),
     env: settings([receiver.origin], '0,1,1,1,1'),
@@ -145,7 +148,7 @@ async function drain({
     while (killed < kills) {
       await pause(250);
       await until(() => ledger.open.size > 0 || told >= events);
-      // One after the other: both are at work.
+      // Kill the two replicas in turn, because both are working.
       await living[killed % 2]?.kill9();
       living[killed % 2] = await spares.take();
       killed++;
@@ -186,7 +189,7 @@ async function drain({
   }
 }
 
-/** Receipts that have not become deliveries. */
+/** The number of receipts that have not become deliveries yet. */
 async function behind(sql: postgres.Sql, endpoint: string): Promise<number> {
   const [row] = await sql<{ n: number }[]>`
     SELECT greatest(0, h.position - e.position)::integer AS n
@@ -209,7 +212,7 @@ it('F-10 two replicas at one queue, some killed: every event at least once, at m
   expect(most).toBeLessThanOrEqual(2 * IN_FLIGHT);
 }, 120_000);
 
-/** Puts another text into a function of the store. */
+/** Replaces a part of the text of a store function. */
 const replaced = async (sql: postgres.Sql, name: string, from: RegExp | string, to: string): Promise<void> => {
   const [row] = await sql<{ text: string }[]>`SELECT pg_get_functiondef(${name}::regproc) AS text`;
   const text = row?.text ?? '';
@@ -279,7 +282,7 @@ async function origin(server: Server, scheme = 'http'): Promise<string> {
   servers.push(server);
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);
-    socket.on('error', () => undefined); // cut off by its sender
+    socket.on('error', () => undefined); // the sender of the webhook cuts this connection
     socket.once('close', () => sockets.delete(socket));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -329,12 +332,14 @@ it('F-11 WH-07 nine bad receivers beside a good one: it waits no longer, memory 
   const { credential } = await issue(database.sql, 1);
   const replica = await startReplica({
     databaseUrl: address(database),
-    // The honeypot is exempt as well: only that nobody follows keeps it untouched.
+    // The settings permit the honeypot as well. It stays untouched only because the gateway does not follow redirects.
     env: settings([...bad.values(), good.origin, honeypot.origin], '0,2,2,2,2'),
   });
   try {
     await addEndpoint(database, credential, `${good.origin}/hook`);
-    /** Milliseconds from a receipt's moment to its delivery, of 200 receipts in 4 s; bad ones have a website of their own. */
+    /**
+     * Milliseconds from a receipt to its delivery, for 200 receipts in 4 s. The bad receivers have their own website.
+     */
     const latencies = async (): Promise<number[]> => {
       const from = good.got.length;
       const took: number[] = [];
@@ -362,7 +367,8 @@ it('F-11 WH-07 nine bad receivers beside a good one: it waits no longer, memory 
     console.info(
       `F-11: a good receiver's p50 ${percentile(alone, 0.5)} ms and p95 ${p95} ms alone, ${percentile(beside, 0.5)} ms and ${besideP95} ms beside nine bad ones; memory ${before.toFixed(0)} MB, then ${after.toFixed(0)} MB`,
     );
-    // A hanging one is waited for for ten seconds. How much slower a good one is, is told above: a busy machine decides it too.
+    // The gateway waits ten seconds for a receiver that hangs. The test only prints the slowdown of a good receiver,
+    // because a busy machine also affects it.
     expect(besideP95).toBeLessThan(1_000);
     expect(after).toBeLessThan(before + 100);
     expect(honeypot.connections()).toBe(0);
@@ -414,7 +420,7 @@ it('WH-11 neither the log nor a command shows a secret or an address’s query; 
     GATEWAY_DATA_DIR: folder,
     PORT: '0',
   };
-  // Builds what is then run with its output in our hands.
+  // The first start makes a build. The test then starts that build itself, so that it can read the output.
   await (await startReplica({ databaseUrl: address(database) })).end();
   const child = spawn(process.execPath, [MAIN, 'serve'], { env: { PATH: process.env['PATH'] ?? '', ...env } });
   let told = '';
@@ -429,7 +435,7 @@ it('WH-11 neither the log nor a command shows a secret or an address’s query; 
     await tell(database, 5);
     await until(async () => secured.length === 5 && (await queued(database)) === 0, 30_000);
     expect(await doctor(database)).toEqual([]);
-    // And errors of our own: the store refuses what the dispatcher asks.
+    // Also cause an error inside the gateway: the store refuses the dispatcher's statement.
     await database.sql`ALTER TABLE gateway.webhook_delivery RENAME COLUMN due_at TO overdue_at`;
     await tell(database, 1);
     await until(() => told.includes('delivery of webhooks failed'));
@@ -447,7 +453,7 @@ it('WH-11 neither the log nor a command shows a secret or an address’s query; 
   }
 }, 60_000);
 
-/** How attempts have ended at each receiver, each kind once. */
+/** How the attempts at each receiver have ended. Each kind is listed once. */
 async function outcomes({ sql }: TestDatabase, ids: ReadonlyMap<string, string>): Promise<Map<string, string>> {
   const rows = await sql<{ id: string; found: string }[]>`
     SELECT endpoint_id AS id, string_agg(DISTINCT coalesce(error, response_status::text), ' ') AS found

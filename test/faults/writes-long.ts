@@ -5,10 +5,12 @@ import { parseArgs } from 'node:util';
 import { packageRoot } from '../../src/config/package.ts';
 
 /**
- * The long form of writes.test.ts: both sides of every message, more rounds of every fault, and a storm of all of them
- * for so many minutes. `npm run build && node dist/test/faults/writes-long.js --seed 1 --minutes 10`
+ * The long form of writes.test.ts. It strikes both sides of every message, repeats every fault more often, and ends
+ * with a storm of all faults. Run it with
+ * `npm run build && node dist/test/faults/writes-long.js --seed 1 --minutes 10`.
  *
- * One summary line a part; the last one has the figures of all. Exit code 0: 0 doubles, 0 lost, books balanced.
+ * Prints one summary line for each part. The last line has the totals. Exit code 0 means no doubles, no losses and
+ * balanced books.
  */
 const { values } = parseArgs({
   options: { seed: { type: 'string', default: '1' }, minutes: { type: 'string', default: '10' } },

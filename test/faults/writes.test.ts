@@ -8,23 +8,23 @@ import { everyPoint, type Messages, type Point } from '../support/pgwire.ts';
 import { type Pool, pool, type Replica, startReplica } from '../support/replica.ts';
 
 /**
- * The four writes under faults (checks, section 15): whatever dies and whenever, a key has one effect at most, an
- * acknowledged write is there, every answer of a key is the same, and the ledger's books balance at the end. The long
- * form, which strikes at every point and keeps a storm going, is writes-long.ts.
+ * The four writes under faults. A key has at most one effect, and an acknowledged write exists, whenever a process
+ * dies. Every answer of a key is the same. At the end, the books of the ledger of writes balance. The long form is
+ * writes-long.ts. It strikes at every point and keeps a storm going.
  */
 const MINUTES = Number(process.env['WRITES_MINUTES'] ?? 0);
 const SEED = Number(process.env['WRITES_SEED'] ?? 1);
 const LIMIT = 120_000 + MINUTES * 120_000;
 
-// What `postgres` 3.4.9 and PostgreSQL say for a statement that is new on its connection, and for one that is not.
+// The messages of `postgres` 3.4.9 and PostgreSQL, for a new statement and for a prepared statement.
 const FIRST: Messages = { frontend: 'PDHBES', backend: '1tT2DCZ' };
 const PREPARED: Messages = { frontend: 'BES', backend: '2DCZ' };
 type Cut = Exclude<Point, string>;
 
 let world: FaultWorld;
 let spares: Pool;
-/** Two replicas; a killed one is replaced at once. */
-const slots: [Replica, Replica] = [] as never; // filled before the first test
+/** The two replicas. A killed replica is replaced at once. */
+const slots: [Replica, Replica] = [] as never; // the slots are filled before the first test
 let kills = 0;
 let random: () => number;
 let faults: ReturnType<typeof faultsOn>;
@@ -34,7 +34,10 @@ const urls = (): string[] => slots.map(({ url }) => url);
 const pick = <T>(list: readonly T[]): T => pickFrom(list, random);
 const tool = (): WriteName => pick(WRITES);
 const site = (): 1 | 2 => (random() < 0.5 ? 1 : 2);
-/** Of one side only: after a message is before the next one of the same side, but for the last. */
+/**
+ * The points to strike. The point after a message equals the point before the next message of the same side. The short
+ * form therefore strikes after a message only at the last one.
+ */
 const points = (messages: Messages): Cut[] =>
   everyPoint(messages).filter(({ side, at, when }) => LONG || when === 'before' || at === messages[side].length);
 const label = (at: Point): string => (typeof at === 'string' ? at : `${at.when} ${at.side} ${at.at}`);
@@ -46,7 +49,10 @@ async function kill(slot: 0 | 1): Promise<void> {
   kills++;
 }
 
-/** A start that falls into a crash of the server ends with a sentence, and its supervisor starts it again. */
+/**
+ * Starts a replacement. A start that meets a crash of the server ends with an error, and the test starts the replica
+ * again like a supervisor.
+ */
 async function replacement(): Promise<Replica> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -75,7 +81,7 @@ afterAll(async () => {
   await world.close();
 });
 
-/** The books of everything so far. */
+/** Checks the effects, answers and ledger of all trials so far. */
 async function balance(what: string, began: number, meta: TaskMeta = {}): Promise<void> {
   const { wrong, trials, attempts, lostReplies, acknowledged, effects, doubles, lost } = await world.audit();
   meta.shown = { doubles, missed: lost };
@@ -88,7 +94,7 @@ async function balance(what: string, began: number, meta: TaskMeta = {}): Promis
 
 async function done(trial: Trial, from: () => readonly string[] = urls): Promise<void> {
   const told = await world.finish(trial, from);
-  // The platform's own writer commits all or nothing, so that no outcome is ever unknown.
+  // The platform's own writer commits everything or nothing, so an outcome is never unknown.
   expect(told.status, JSON.stringify(trial)).toBe(200);
 }
 
@@ -96,10 +102,11 @@ describe('F-01 kill -9 at every message of each write', () => {
   it('then the other replica ends what was begun, once', { timeout: LIMIT }, async () => {
     const began = performance.now();
     let struck = 0;
-    // A kill costs a start of Node: in the short form every third point, and the last.
+    // Each kill costs a start of Node. The short form strikes every third point and the last one.
     const striking = points(FIRST).filter((_, i, all) => LONG || i % 3 === 0 || i === all.length - 1);
     for (const at of striking) {
-      // One kill strikes all four, each on a connection of its own; they meet nowhere, so that none waits for another.
+      // One kill strikes all four writes, each on its own connection. The writes touch different rows, so none waits
+      // for another.
       const trials = WRITES.map((name, i) => world.trial(name, i % 2 === 0 ? 1 : 2));
       let reached = 0;
       let killed: Promise<void> | undefined;
@@ -114,7 +121,8 @@ describe('F-01 kill -9 at every message of each write', () => {
         times: WRITES.length,
         run: async () => {
           if (++reached === WRITES.length) release();
-          // Where the answer has passed already, the next write may be waiting for this very connection.
+          // The write with its answer can already be over. The next write then waits for the same connection, so stop
+          // waiting after 300 ms.
           await Promise.race([all, pause(300)]);
           killed ??= kill(0);
           await killed;
@@ -122,13 +130,13 @@ describe('F-01 kill -9 at every message of each write', () => {
       });
       const victim = slots[0].url;
       await Promise.all(trials.map((trial) => world.send(trial, victim)));
-      await killed; // and replaced
+      await killed; // the killed replica is also replaced by now
       expect(reached, label(at)).toBeGreaterThan(0);
       struck += reached;
       world.proxy.disarm();
       await Promise.all(trials.map((trial) => done(trial, () => [slots[1].url, slots[0].url])));
     }
-    // Nearly always all four; on a busy machine some had their answer before the kill.
+    // A kill usually strikes all four writes. On a busy machine, some writes have their answer before the kill.
     expect(struck).toBeGreaterThan(striking.length * WRITES.length * 0.4);
     lines.push(`F-01: ${struck} writes struck at ${striking.length} points`);
     await balance('F-01', began);
@@ -136,7 +144,7 @@ describe('F-01 kill -9 at every message of each write', () => {
 });
 
 describe('F-03 the connection is lost, the server lives', () => {
-  /** Ends the replica's connections and has it make new ones, on which no write is prepared. */
+  /** Ends the connections of the replica, so that no write is prepared on the new connections. */
   const forget = async (url: string): Promise<void> => {
     await world.sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'gateway%'`;
     const headers = { authorization: `Bearer ${world.token}` };
@@ -149,7 +157,7 @@ describe('F-03 the connection is lost, the server lives', () => {
     timeout: LIMIT,
   }, async () => {
     const began = performance.now();
-    // One connection, so that the statement is prepared where it ran before.
+    // Use one connection, so that the statement is already prepared when it runs again.
     const env = { GATEWAY_DB_CONNECTIONS: '1' };
     const replica = await startReplica({ databaseUrl: world.proxy.url(DATABASE), env });
     const from = (): string[] => [replica.url];
@@ -161,7 +169,7 @@ describe('F-03 the connection is lost, the server lives', () => {
     ];
     for (const name of WRITES) {
       for (const [i, { prepared, at, times }] of ways.entries()) {
-        // In the short form a way is struck in one of the four writes.
+        // The short form tries each way of losing the connection with only one of the four writes.
         if (!LONG && i % 4 !== WRITES.indexOf(name)) continue;
         for (const action of LONG ? (['cut', 'reset'] as const) : ([i % 4 < 2 ? 'cut' : 'reset'] as const)) {
           if (prepared) await done(world.trial(name), from);
@@ -238,7 +246,9 @@ describe('F-08 a replica that is stopped in the middle', () => {
   });
 });
 
-/** Clients write without end, each key until its end, while `harm` does its work; it is told of all that is made. */
+/**
+ * Clients write without a break and finish every key, while `harm` does its work. `harm` gets the list of all trials.
+ */
 async function under(harm: (made: readonly Trial[]) => Promise<void>, clients = 10, every = 120): Promise<Trial[]> {
   const made: Trial[] = [];
   let over = false;
@@ -246,7 +256,7 @@ async function under(harm: (made: readonly Trial[]) => Promise<void>, clients = 
     while (!over) {
       const trial = world.trial(tool(), site());
       made.push(trial);
-      // Now and then impatient: the same key at both at once.
+      // Now and then the client is impatient and sends one key to both replicas at the same time.
       if (random() < 0.1) await Promise.all(urls().map((url) => world.send(trial, url)));
       await done(trial, () => (random() < 0.5 ? urls() : urls().reverse()));
       await pause(random() * every);
@@ -262,7 +272,7 @@ async function under(harm: (made: readonly Trial[]) => Promise<void>, clients = 
 const slowest = (trials: readonly Trial[]): number =>
   Math.max(...trials.flatMap(({ told }) => told.map((one: Told) => ('ms' in one ? one.ms : 0))));
 
-/** `n` times, and on while it is not `enough`: on a slow machine few writes are made meanwhile. */
+/** Repeats the fault `n` times, and longer until `enough` is true. A slow machine makes only few writes meanwhile. */
 const repeat = async (n: number, fault: () => Promise<unknown>, enough = (): boolean => true): Promise<void> => {
   for (let i = 0; i < n || !enough(); i++) {
     if (i >= n * 20) throw new Error(`too few writes beside ${i} faults`);

@@ -14,7 +14,7 @@ import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { BASE_URL } from '../support/gateway.ts';
 import { KEYS } from '../support/keys.ts';
 
-/** Checks RL-01, RL-02, RL-04 and RL-05, and section 21 of the decisions. */
+/** Tests the checks RL-01, RL-02, RL-04 and RL-05. */
 let database: TestDatabase;
 const opened: RunningServer[] = [];
 const WEB = webId(1, 1);
@@ -40,7 +40,10 @@ interface Asking {
   ask(path: string, options: { token: string; headers?: Record<string, string> }): Promise<Answer>;
 }
 
-/** A gateway with empty hands, as after a restart. There are many here: the OpenAPI oracle of other tests would be most of the work. */
+/**
+ * Starts a gateway without leased units, as after a restart. It has no OpenAPI oracle, because the oracle would be most
+ * of the work.
+ */
 async function fresh(db: Database = database.db): Promise<Asking> {
   const corridor = await openGateway({
     store: { db, slow: db },
@@ -79,7 +82,10 @@ const rateOf = ({ headers }: Answer): { remaining: number; reset: number; policy
   return { remaining: Number(remaining), reset: Number(reset), policy: headers.get('ratelimit-policy') ?? '' };
 };
 
-/** Sends `count` requests, some at a time, in turn to each gateway: how many were accepted, and how long it took. */
+/**
+ * Sends `count` requests, some at a time, to each gateway in turn. Returns the number of accepted requests and the
+ * elapsed seconds.
+ */
 async function flood(
   gateways: readonly Asking[],
   token: string,
@@ -145,7 +151,7 @@ describe('RL-01 N and no more', () => {
     await Promise.all([...gateways, ...gateways, ...gateways].map(press));
     const quota = 10 + ((performance.now() - began) / 1000) * 20;
     expect(accepted).toBeLessThanOrEqual(quota * 1.05);
-    // The bucket is worth its name too: pressure does not lose units.
+    // The bucket also loses few units under pressure, so most of the quota is really usable.
     expect(accepted).toBeGreaterThan(quota * 0.8);
   });
 
@@ -165,7 +171,8 @@ describe('RL-01 N and no more', () => {
     let accepted = 0;
     for (let restart = 0; restart < 8; restart++) accepted += (await flood([await fresh()], token, 5)).accepted;
     expect(accepted).toBeLessThanOrEqual(20);
-    // What a gateway held when it went is lost, not doubled: at most an eighth each time.
+    // A gateway that stops loses the units that it holds, at most an eighth of the bucket. A restart doubles none of
+    // them.
     expect(accepted).toBeGreaterThanOrEqual(12);
   });
 });
@@ -309,7 +316,7 @@ describe('the headers', () => {
 });
 
 describe('leases', () => {
-  /** As a replica takes them; windows of a tenth of a second, so that what is lost lapses within two tenths. */
+  /** Takes units as a replica does. A window is a tenth of a second, so lost units lapse within two tenths. */
   const take = async (app: string, want: number, given: { held: number; unspent: number; in: string }) => {
     const { held, unspent, in: heldIn } = given;
     const grant = await takeQuota(database.db, app, { need: 1, want, held, unspent, heldIn, windowSeconds: 0.1 });
@@ -354,7 +361,7 @@ describe('leases', () => {
         if (taking) given.push(statement.values.slice(3, 5));
         const answer = await database.db.query(statement);
         if (down && taking) throw new StoreUnreachable('the reply was lost');
-        return answer as never; // reason: the door's answer, passed on as it is
+        return answer as never; // the caller of `query` chooses the type of a row
       },
     });
     const { token } = await issued({ perMinute: 60, burst: 80 });
@@ -365,7 +372,7 @@ describe('leases', () => {
     expect((await gateway.ask(CHEAP, { token })).status).toBe(503);
     down = false;
     expect((await gateway.ask(CHEAP, { token })).status).toBe(200);
-    const [held] = given.at(-2) as [number, number]; // reason: values of the statement above
+    const [held] = given.at(-2) as [number, number]; // the quota statement has these two numbers
     expect(held).toBeGreaterThan(1);
     expect(given.at(-1)).toEqual([0, 0]);
   });
@@ -378,7 +385,8 @@ describe('a changed quota', () => {
     expect((await flood([gateway], token, 20)).accepted).toBe(20);
     await updateQuota(database.db, app, { perMinute: 60, burst: 5 });
     const { accepted, seconds } = await flood([gateway], token, 60);
-    // Units that the gateway held already (an eighth of the bucket at most) are spent; nothing else is.
+    // The gateway already holds at most an eighth of the old bucket and can spend these units. All other old units are
+    // gone.
     expect(accepted).toBeLessThanOrEqual(5 + 12 + Math.floor(seconds));
     expect(rateOf(await gateway.ask(CHEAP, { token })).policy).toBe('"app";q=60;w=60');
     await updateQuota(database.db, app, { perMinute: 60_000, burst: 1_000 });
@@ -420,7 +428,7 @@ describe('RL-05 a store that does not answer', () => {
     try {
       for (const path of [...paths, ...paths]) {
         const answer = await gateway.ask(path, { token });
-        // A unit that was leased before may still be spent where the authority can be proved.
+        // A gateway that can prove the authority can still spend a unit that it leased earlier.
         if (what.source === 'take_quota' && answer.status === 200) continue;
         expect([answer.status, answer.headers.get('retry-after')], path).toEqual([503, '1']);
         expect(answer.body.code).toMatch(/^(service|authority)_unavailable$/);

@@ -6,7 +6,7 @@ import { create, definition, pull, tool } from '../support/events/subscriptions.
 import type { Answer, AskOptions } from '../support/gateway.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 
-/** Subscriptions over REST and MCP (decisions, section 12; checks ID-01 to ID-03, ID-05, ID-07, ID-11, HT-10). */
+/** Tests subscriptions over REST and MCP (ID-01 to ID-03, ID-05, ID-07, ID-11, HT-10). */
 let gateway: TestGateway;
 let other: TestGateway;
 let own: Database;
@@ -17,7 +17,7 @@ beforeAll(async () => {
   gateway = await openTestGateway('demo');
   const { database } = gateway;
   const target = { host: database.host, port: database.port, database: database.name, username: 'postgres' };
-  // Connections of its own, as another process has.
+  // The second gateway has its own connections, as another process would.
   own = openDatabase({ target, connections: 8, statementTimeout: 5_000, name: 'test-other' });
   other = await openTestGateway('demo', { ...database, db: own });
 });
@@ -179,7 +179,7 @@ describe('subscriptions', () => {
       unchecked: true,
     });
     expect(said(twice)).toEqual([400, 'duplicate_parameter']);
-    // Where it means nothing it is not looked at.
+    // The gateway ignores If-Match on an operation that does not use it.
     expect((await gateway.ask(SUBSCRIPTIONS, { token, headers: { 'if-match': '*' } })).status).toBe(200);
   });
 
@@ -239,7 +239,7 @@ describe('subscriptions', () => {
       expect(said(await pull(gateway, bearer, id, cursor))).toEqual([400, 'invalid_cursor']);
     }
     expect((await gateway.ask(path(id), second)).status).toBe(200);
-    // No website that is not granted gets into a definition, whoever asks.
+    // A definition cannot contain a website that its caller does not hold.
     const beyond = definition([WEB, 'web_1_2']);
     for (const answer of [
       await gateway.ask(SUBSCRIPTIONS, { token: narrowed.token, body: beyond }),
@@ -291,7 +291,7 @@ describe('subscriptions', () => {
       expect(await names(token)).toEqual([]);
     }
     expect(await names(full.token)).toHaveLength(6);
-    // Client credentials are the app's own: what the installation token may, they may.
+    // A token from client credentials belongs to the app. It has the rights of the installation token.
     expect(await names(tokens.client)).toHaveLength(6);
     expect((await pull(gateway, tokens.client, id, cursor)).status).toBe(200);
   });
@@ -300,7 +300,7 @@ describe('subscriptions', () => {
 describe('limits and races', () => {
   it('twenty for an installation, however many ask at once on two gateways', async () => {
     const { token, installation } = await gateway.issue();
-    // Slow enough that many are under way between their count and their commit.
+    // The slow trigger makes many requests run at once between their count and their commit.
     await gateway.database.sql.unsafe(`
       CREATE FUNCTION public.slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.02); RETURN NEW; END';
       CREATE TRIGGER slow BEFORE INSERT ON gateway.subscription FOR EACH ROW EXECUTE FUNCTION public.slow()`);
@@ -317,7 +317,7 @@ describe('limits and races', () => {
     );
     expect(await count(installation)).toBe(20);
     expect((await gateway.ask(SUBSCRIPTIONS, { token })).body.subscriptions).toHaveLength(20);
-    // Room for one more, and the key of a refusal is as good as new.
+    // A refusal does not spend its key. After a deletion there is room, and the same key succeeds.
     const key = randomUUID();
     const again = (): Promise<Answer> =>
       gateway.ask(SUBSCRIPTIONS, { token, body: definition([WEB]), headers: { 'idempotency-key': key } });
@@ -358,7 +358,7 @@ describe('limits and races', () => {
       expect(done).toHaveLength(1);
       for (const answer of answers.filter(({ status }) => status >= 300)) {
         const allowed = ['409,revision_changed', '409,concurrent_mutation'];
-        // Where the deletion came first there is nothing left.
+        // When the deletion came first, the other edits find no subscription.
         if (done[0]?.status === 204) allowed.push('404,not_found');
         expect(allowed).toContain(said(answer).join());
       }
@@ -373,7 +373,7 @@ describe('limits and races', () => {
       await tx`SELECT FROM gateway.subscription WHERE id = ${id} FOR UPDATE`;
       expect(said(await put(id, token, '1'))).toEqual([409, 'concurrent_mutation']);
       expect(said(await remove(id, token, '1'))).toEqual([409, 'concurrent_mutation']);
-      // Who reads does not wait.
+      // A reader does not wait for the lock of a change.
       expect((await gateway.ask(path(id), { token })).status).toBe(200);
     });
     expect((await put(id, token, '1')).status).toBe(200);
@@ -406,11 +406,11 @@ describe('keys', () => {
       operation,
       true,
     ]);
-    // ID-10: one ledger for REST and MCP.
+    // ID-10: REST and MCP share one ledger of writes.
     const called = await tool(gateway, token, 'subscription_create', { ...definition([WEB]), idempotency_key: 'k' });
     expect([called.body, called.operation]).toEqual([first.body, operation]);
     expect(await count(installation)).toBe(1);
-    // A receipt is of the four operations of the contract, and these are none of them.
+    // operation_get shows only the four reviewed writes. A change of a subscription is none of them.
     expect(said(await gateway.ask(`/api/v1/operations/${operation}?website_id=${WEB}`, { token }))).toEqual([
       404,
       'not_found',
@@ -427,7 +427,7 @@ describe('keys', () => {
     const goneAgain = await remove(id, token, '2', 'd');
     expect([gone.status, goneAgain.status, goneAgain.headers['idempotency-replayed']]).toEqual([204, 204, 'true']);
     expect(said(await remove(id, token, '2'))).toEqual([404, 'not_found']);
-    // The first answer is repeated also when the subscription is long gone.
+    // The ledger repeats the first answer even after the subscription is deleted.
     expect((await keyed(token, 'k')).text).toBe(first.text);
   });
 
@@ -442,7 +442,7 @@ describe('keys', () => {
       409,
       'idempotency_conflict',
     ]);
-    // As a tag or as a number it is the same revision.
+    // If-Match can name a revision as an entity tag or as a number.
     expect((await put(id, token, '"1"', {}, 'k')).headers['idempotency-replayed']).toBe('true');
     const second = await create(gateway, token, definition([WEB]));
     expect(said(await put(second.id, token, '1', {}, 'k'))).toEqual([409, 'idempotency_conflict']);

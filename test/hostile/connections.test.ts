@@ -3,11 +3,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Issued, issue } from '../support/credentials.ts';
 import { bearer, Client, http, mcp, note, type Served, serve } from '../support/hostile/served.ts';
 
-/** What lies around the contract: the life of a connection, memory, the books. Everything against `gateway serve`. */
+/**
+ * Tests what the contract does not describe: the life of a connection, memory and the log. Every request goes to
+ * `gateway serve`.
+ */
 let served: Served;
 let attacker: Issued;
 let victim: Issued;
-/** A conversation of 100 messages of 32,768 characters. */
+/** The id of a conversation with 100 messages of 32,768 characters. */
 let long: string;
 
 const LIST = 'GET /api/v1/conversations?website_id=web_1_1&limit=100';
@@ -78,7 +81,7 @@ describe('pipelined requests', () => {
       for (const client of clients) client.socket.resetAndDestroy();
     }
     await served.quiet();
-    // 140 KB a connection, without the owner: 140 MB.
+    // If each connection kept its 140 KB, the memory would grow by 140 MB.
     expect(served.rss() - before).toBeLessThan(90);
   });
 
@@ -97,7 +100,7 @@ describe('unread replies', () => {
   it('are bounded over MCP too, each app by its own share, and others are served meanwhile', async () => {
     await served.quiet();
     const before = served.rss();
-    // Seven pages on each connection: the kernel takes the first ones from us.
+    // Ask for seven pages on each connection, because the kernel's buffers take the first pages.
     const page = mcp(attacker.token, 'conversation_messages', { conversation_id: long, limit: 100 });
     const clients = Array.from({ length: 25 }, () => new Client(served.port));
     for (const client of clients) {
@@ -111,7 +114,7 @@ describe('unread replies', () => {
       await pause(100);
     }
     expect(most).toBeGreaterThan(1024 * 1024);
-    // What calls had begun before the share was full comes on top.
+    // Calls that started before the app's share was full may exceed the budget.
     expect(most).toBeLessThanOrEqual(20 * 1024 * 1024);
     expect(served.rss() - before).toBeLessThan(250);
     for (const client of clients) client.socket.resume();

@@ -8,14 +8,14 @@ import { type Replica, startReplica } from '../support/replica.ts';
 import { work } from '../support/surfaces/a2a.ts';
 
 /**
- * One app at full quota makes the dearest calls that it may, and starves nobody: a served gateway in a process of its own,
- * with the pools that it has in production.
+ * One app with a full quota makes the most expensive calls and must starve nobody. The gateway runs in its own process,
+ * with the pools of production.
  */
 const VICTIMS = 5;
 const CONVERSATIONS = times(40_000, 400_000);
 const SECONDS = times(5, 60);
 const WINDOWS = 4;
-/** Milliseconds of p99 for fast reads and for reports. */
+/** The p99 bounds in milliseconds, first for fast reads and then for reports. */
 const FAST = 1_000;
 const SLOW = 5_000;
 const LONG_ONES = 900_000;
@@ -40,7 +40,10 @@ afterAll(async () => {
 const report = (tenant: number, days: string): string =>
   `/api/v1/analytics/ai-conversations/summary?website_id=web_${tenant}_1&range=${days}`;
 
-/** Everything dear, by one app: searches that find nothing, reports, long texts, chunks of files, tasks that report. */
+/**
+ * All expensive calls by one app: searches without a match, reports, long texts, chunks of files, and tasks with
+ * reports.
+ */
 async function attack(): Promise<Clients> {
   const { token } = await issue(database.sql, 1);
   const clients = new Clients(gateway.url, token);
@@ -73,7 +76,7 @@ it('an app at full quota with the dearest calls leaves others their fast reads a
   await pause(1_000);
   const all: Shot[] = [];
   let [fast, slow]: [Shot[], Shot[]] = [[], []];
-  // Other tests take the machine for seconds. A gateway that starves others does so in each window.
+  // Other tests can load the machine for seconds. A gateway that starves others does so in every window.
   for (let window = 1; window <= WINDOWS; window++) {
     const reads: Shot[][] = [];
     const reports: Shot[][] = [];
@@ -87,7 +90,7 @@ it('an app at full quota with the dearest calls leaves others their fast reads a
     }
     await pause(SECONDS * 1_000);
     await Promise.all(asking.map((clients) => clients.stop()));
-    // It is no silence that is measured: each of them was answered.
+    // Check that each caller got answers. Otherwise the test would measure silence.
     for (const shots of [...reads, ...reports]) expect(shots.length).toBeGreaterThan(0);
     [fast, slow] = [reads.flat(), reports.flat()];
     all.push(...fast, ...slow);

@@ -25,11 +25,17 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 const PAGES = 20;
-/** What the kernel takes for a client that does not read (4 MiB on Linux), and half of what the gateway keeps for it. */
+/**
+ * The bytes that the kernel takes for a client that does not read (4 MiB on Linux), and half of the gateway's own
+ * buffer.
+ */
 const KERNEL = 4.1 * 2 ** 20;
 const OURS = 0.5 * 2 ** 20;
 
-/** Whether this process, which serves, holds its end of a connection: its inode stands in the kernel's table then. */
+/**
+ * True when this process, which is also the server, still holds its end of a connection. The kernel's table then shows
+ * the inode.
+ */
 function held(client: number): boolean {
   const end = (port: number): string => `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   return readFileSync('/proc/self/net/tcp', 'utf8')
@@ -45,7 +51,8 @@ it('WS-06 a client that closes its half and does not read is let go, also where 
   for (let i = 0; i < PAGES; i++) await append(gateway.database.sql, 'web_1_1', Array(100).fill('visitor.changed'));
   const subscriptions: string[] = [];
   for (let i = 0; i < 20; i++) subscriptions.push((await create(gateway, token, definition(['web_1_1']))).id);
-  // It acknowledges pages that it has not read, with the cursors of another socket that has the same ones, until some wait here.
+  // The client acknowledges pages that it has not read. It gets their cursors from a twin socket with the same pages.
+  // It goes on until some pages wait in the gateway.
   raw.socket.pause();
   const say = (value: object): void => void raw.socket.write(frame(0x81, Buffer.from(JSON.stringify(value))));
   const twin = await connected(gateway, token);

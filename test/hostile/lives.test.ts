@@ -5,8 +5,8 @@ import { times } from '../support/form.ts';
 import { bearer, Client, http, mcp, note, type Served, serve } from '../support/hostile/served.ts';
 
 /**
- * Lives of connections, drawn at random: requests of every surface, pipelined, half-closed, reset, read slowly, written
- * slowly, upgraded, broken off. Afterwards the budgets are empty and the books agree with each other and with the clients.
+ * Draws random lives of connections: requests of every surface, pipelined, half-closed, reset, slow, upgraded or broken
+ * off. Afterwards the budgets are empty. The metrics, the log and the audit agree with each other and with the clients.
  */
 const LIVES = times(10_000, 1_000_000);
 const AT_ONCE = 32;
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => served.close());
 
-/** mulberry32: a small generator whose sequence is the seed's. */
+/** mulberry32: a small generator. The seed determines the sequence. */
 function generator(seed: number): () => number {
   let state = seed;
   return () => {
@@ -39,7 +39,7 @@ const handshake = (...fields: string[]): string[] => [
 ];
 
 let notes = 0;
-/** Whole requests, one of each kind. */
+/** Whole requests as bytes, one of each kind. */
 const KINDS: readonly ((token: string) => string)[] = [
   (token) => http('GET /api/v1/context', [bearer(token)]),
   (token) => http('GET /api/v1/contacts/ctc_1_1_1', [bearer(token)]),
@@ -67,7 +67,7 @@ const KINDS: readonly ((token: string) => string)[] = [
   (token) => note(token, `life ${++notes}`),
   () => http('GET /livez', ['Connection: Upgrade', 'Upgrade: h2c']),
 ];
-/** What is no whole request, or the last one of its connection. */
+/** Bytes that are not a whole request, or that end their connection. */
 const ENDS: readonly ((token: string) => string)[] = [
   () => 'rubbish\r\n\r\n',
   () => 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n',
@@ -82,11 +82,13 @@ const ENDS: readonly ((token: string) => string)[] = [
     ),
   (token) => http('POST /mcp', [bearer(token), JSON_TYPE, 'Content-Length: 900', 'Accept: */*']),
   () => 'GET /api/v1/websites HTTP/1.1\r\nHost: a\r\n',
-  // Answered before its body has come, which then cannot be read.
+  // The gateway answers this request before the body comes. The body turns out to be unreadable.
   () => `${http('POST /nothing', ['Transfer-Encoding: chunked'])}5\r\nhello\r\nZZ\r\n`,
 ];
 
-/** One life; resolves with the answers that the client has seen. Throws where they are more than it has asked for. */
+/**
+ * Runs one life. Resolves with the answers that the client has seen. Throws when there are more answers than requests.
+ */
 async function live(random: () => number): Promise<{ status: number; id: string }[]> {
   let asked = 0;
   const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)] ?? expect.fail('nothing to pick');
@@ -104,7 +106,7 @@ async function live(random: () => number): Promise<{ status: number; id: string 
       asked++;
     }
     if (random() < 0.1) {
-      // Written slowly, in pieces that end anywhere.
+      // Write the request slowly, in pieces that end anywhere.
       const cut = Math.floor(random() * bytes.length);
       client.write(bytes.slice(0, cut));
       await pause(random() * 20);
@@ -145,7 +147,7 @@ it(`after ${LIVES} lives of connections the budgets are empty and the books agre
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
   await served.quiet(120);
-  // Those who ask within a second share one answer.
+  // Scrapes within one second share an answer, so wait for a new one.
   await pause(1_200);
   const text = await served.metrics();
   await pause(700);
@@ -166,13 +168,13 @@ it(`after ${LIVES} lives of connections the budgets are empty and the books agre
     `lives ${LIVES}, seed ${SEED}: ${lines.length} requests, ${seen.length} answers seen, ${unfinished} unfinished,`,
     `${written?.notes} notes, resident memory ${before.toFixed(0)} MB +${grown.toFixed(0)}`,
   );
-  // Each request that was begun has one line, one count, and where it is a write one record of the audit.
+  // Each started request has one log line and counts once. A write also has one audit record.
   expect(lines.length - byId.size).toBe(0);
   expect(counted).toBe(lines.length);
   expect(seen.filter(({ id, status }) => byId.get(id)?.status !== status)).toEqual([]);
   expect(done.map(({ operation_id }) => operation_id).sort()).toHaveLength(written?.notes ?? -1);
   expect(lines.filter(({ operation }) => operation === 'visitor_note_add')).toHaveLength(audited.length);
-  // The run has met what it is about.
+  // Check that the run really had many answers and many unfinished requests.
   expect(seen.length).toBeGreaterThan(LIVES / 2);
   expect(unfinished).toBeGreaterThan(LIVES / 50);
   expect(written?.notes).toBeGreaterThan(LIVES / 50);

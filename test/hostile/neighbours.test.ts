@@ -16,7 +16,7 @@ import { openEmbedded } from '../../src/store/embedded/embedded.ts';
 import { Bench, isRoot, nobody, postmasterPid, query } from '../support/embedded.ts';
 import { startReplica } from '../support/replica.ts';
 
-/** Other processes on the host, and the store that the gateway runs itself. */
+/** Tests other processes on the host against the store that the gateway runs itself. */
 let bench: Bench;
 let made: string;
 beforeAll(async () => {
@@ -30,7 +30,10 @@ beforeAll(async () => {
 afterEach(() => bench.clean());
 afterAll(() => bench.remove());
 
-/** Greets PostgreSQL as a role would, and prints the first message that comes back: `R` lets in, `E` refuses. */
+/**
+ * Greets PostgreSQL as a role and prints the first message of the server. `R` means that the server lets the role in,
+ * `E` that it refuses.
+ */
 const GREETING = `
   const [path, role] = process.argv.slice(1);
   const text = Buffer.from('user\\0' + role + '\\0database\\0postgres\\0\\0');
@@ -45,7 +48,10 @@ const GREETING = `
     process.exit();
   });`;
 
-/** What a process of that user hears at the server's socket. PostgreSQL's working folder leads there past closed folders. */
+/**
+ * The first message that a process of this user gets at the server's socket. The path through PostgreSQL's working
+ * folder avoids closed folders.
+ */
 async function greeted(dataDir: string, role: string, user: { uid?: number; gid?: number }): Promise<string> {
   const path = `/proc/${postmasterPid(dataDir)}/cwd/.s.PGSQL.5432`;
   const child = spawn(process.execPath, ['-e', GREETING, path, role], { cwd: '/', ...user });
@@ -57,7 +63,7 @@ async function greeted(dataDir: string, role: string, user: { uid?: number; gid?
   return said.trim();
 }
 
-/** A data folder whose PostgreSQL runs as `nobody`, as where the machine has no user `postgres`. */
+/** A data folder whose PostgreSQL runs as `nobody`, as on a machine without a user `postgres`. */
 function ofNobody(): string {
   const dataDir = bench.dataDir();
   execFileSync('cp', ['-a', join(made, 'postgres'), dataDir]);
@@ -113,7 +119,7 @@ describe.runIf(isRoot)('the embedded PostgreSQL of root', () => {
     await Promise.all([theirs.stop(), roots.stop()]);
     const alone = await bench.open(dataDir);
     expect(await others(dataDir)).toEqual(REFUSED);
-    // It lets itself in where it comes second.
+    // When a gateway starts second, as the same user as the server, the server lets it in.
     const later = await bench.start(dataDir, { user: nobody });
     expect(later.said).toMatchObject({ adopted: true });
     expect(await Promise.all([own(dataDir), others(dataDir)])).toEqual([LET_IN, LET_IN]);

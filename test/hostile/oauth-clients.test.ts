@@ -18,13 +18,16 @@ import {
   token,
 } from '../support/oauth/oauth.ts';
 
-/** What strangers and clients can do at the token endpoint as often as they like. */
+/** Tests what strangers and clients can do at the token endpoint when they ask very often. */
 const CREDENTIALS = { grant_type: 'client_credentials', resource: RESOURCE.rest } as const;
-/** Failures that an address may make at once, and look-ups of the whole process beyond them. */
+/**
+ * ADDRESS is the number of failures that one address can make at once. PROCESS is the number of further look-ups of the
+ * whole process.
+ */
 const ADDRESS = 60;
 const PROCESS = 60;
 
-/** Ids that nobody has and secrets of the right form: the strongest that a stranger can make up. */
+/** A client id that nobody has, with a secret of the right form. A stranger cannot make up anything stronger. */
 const stranger = (): string =>
   basic({ credential: `crd_${randomBytes(16).toString('hex')}`, secret: newSecret('secret') });
 
@@ -32,10 +35,10 @@ describe('RL-03 failed client authentication by ids that the caller makes up', (
   let database: TestDatabase;
   let gateway: TestGateway;
   let statements = 0;
-  /** Milliseconds that the store takes for a look-up. */
+  /** The extra milliseconds that the store takes for a look-up. */
   let slow = 0;
 
-  /** Each test begins with full budgets: they are in memory. */
+  /** Starts a gateway. Each test has a new one with full budgets, because the budgets are in memory. */
   const fresh = async (): Promise<TestGateway> => {
     const count: Pick<Database, 'query' | 'read'> = {
       query: (statement) => {
@@ -84,7 +87,7 @@ describe('RL-03 failed client authentication by ids that the caller makes up', (
     statements = 0;
     const { looked, slow, seconds } = await flood(port, ['127.0.0.1'], stranger, 600);
     expect(looked + slow).toBe(600);
-    // One a second comes back to the address and five to the process.
+    // Each second, the address gets one failure back, and the process gets five look-ups back.
     expect(looked).toBeLessThanOrEqual(ADDRESS + PROCESS + Math.ceil(seconds * 6));
     expect(statements).toBe(looked);
   }, 60_000);
@@ -135,7 +138,7 @@ describe('RL-03 failed client authentication by ids that the caller makes up', (
     expect(looked).toBeGreaterThanOrEqual(ADDRESS);
     expect(looked).toBeLessThanOrEqual(ADDRESS + Math.ceil(seconds));
     expect(looked + slow).toBe(300);
-    // A client that was never seen here has the whole budget of the process.
+    // A client that the gateway has never seen can still use the budget of the whole process.
     expect((await token(doorFrom(port, '127.0.0.5'), client, CREDENTIALS)).status).toBe(200);
   }, 60_000);
 
@@ -158,7 +161,7 @@ describe('RL-03 failed client authentication by ids that the caller makes up', (
       tries++;
     } while (answer.status === 429 && performance.now() - began < 20_000);
     expect(answer.status, `after ${tries} tries`).toBe(200);
-    // Now it is remembered.
+    // The gateway now remembers the client.
     for (let at = 0; at < 5; at++)
       expect((await post(here, '/oauth/revoke', { token: 'x' }, { authorization: basic(late) })).status).toBe(200);
     flooding = false;
@@ -187,7 +190,7 @@ describe('RL-02 tokens that a client mints', () => {
     await sql`UPDATE gateway.token SET created_at = created_at - make_interval(secs => ${seconds})`;
     await sql`UPDATE gateway.refresh_token SET created_at = created_at - make_interval(secs => ${seconds})`;
   };
-  /** Refused for its rate: says so, and for how long. */
+  /** Expects a refusal because of too many tokens. Returns the seconds after which the client may try again. */
   function expectTooMany({ status, headers, body }: Answer): number {
     expect([status, body.error]).toEqual([429, 'too_many_tokens']);
     expect(body.error_description).toContain('60 tokens');
@@ -205,7 +208,7 @@ describe('RL-02 tokens that a client mints', () => {
       statuses.push((await token(gateways[at % 2] ?? first(), busy, CREDENTIALS)).status);
     expect(statuses).toEqual([...Array(RATE).fill(200), ...Array(12).fill(429)]);
     const wait = expectTooMany(await token(first(), busy, CREDENTIALS));
-    // Another credential of the same gateway is its own.
+    // Another credential on the same gateway has its own rate of tokens.
     expect((await token(first(), other, CREDENTIALS)).status).toBe(200);
     await pass(wait - 5);
     expectTooMany(await token(first(), busy, CREDENTIALS));
@@ -220,7 +223,7 @@ describe('RL-02 tokens that a client mints', () => {
     );
     const given = all.filter(({ status }) => status === 200).length;
     expect(given).toBeGreaterThanOrEqual(RATE);
-    // Eight connections.
+    // The pools have eight connections, so at most eight requests more than the rate succeed.
     expect(given).toBeLessThanOrEqual(RATE + 8);
     expect(all.filter(({ status }) => status === 429)).toHaveLength(200 - given);
   }, 60_000);
@@ -240,7 +243,7 @@ describe('RL-02 tokens that a client mints', () => {
     const [one, two] = [await consent(), await consent()];
     let { refresh_token: refresh, access_token: access } = one.body;
     let used = '';
-    // The exchange was the first.
+    // The exchange of the code was the first of the sixty requests of the consent.
     for (let at = 1; at < RATE; at++) {
       used = refresh;
       const answer = await token(gateways[at % 2] ?? first(), client, refreshing(refresh));
@@ -250,12 +253,12 @@ describe('RL-02 tokens that a client mints', () => {
     const wait = expectTooMany(await token(first(), client, refreshing(refresh)));
     for (const gateway of gateways) expectTooMany(await token(gateway, client, refreshing(refresh)));
     expect((await first().ask('/api/v1/websites', { token: access })).status).toBe(200);
-    // A thousand people have a thousand consents to one app.
+    // Each consent has its own rate, because an app can have consents of many people.
     expect((await token(first(), client, refreshing(two.body.refresh_token))).status).toBe(200);
     await pass(wait);
     const again = await token(first(), client, refreshing(refresh));
     expect(again.status, again.text).toBe(200);
-    // What was used before is still what ends the consent, at any rate.
+    // A refresh token that was already used still ends the consent, even when the rate is used up.
     expectRefused(await token(first(), client, refreshing(used)), 'invalid_grant', 'reused');
     expectRefused(await token(first(), client, refreshing(again.body.refresh_token)), 'invalid_grant', 'ended');
   }, 60_000);

@@ -2,7 +2,7 @@ import type postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 
-/** Pages are bounded in bytes, and searches in rows; a walk along their cursors meets every row once. */
+/** A page is bounded in bytes, and a search in rows. A walk along the cursors must meet every row once. */
 let gateway: TestGateway;
 let token: string;
 beforeAll(async () => {
@@ -15,7 +15,7 @@ afterAll(() => gateway.close());
 const SEARCHED = 10_000;
 const PAGE_BYTES = 524_288;
 
-/** Without triggers: what they keep is not looked at here. */
+/** Plants rows without triggers, because these tests do not look at receipts. */
 const planted = (sql: postgres.Sql, text: string): Promise<unknown> =>
   sql.begin((one) => one.unsafe(`SET LOCAL session_replication_role = replica; ${text}`));
 
@@ -29,7 +29,7 @@ const website = (sql: postgres.Sql): Promise<unknown> =>
   );
 
 interface Walk {
-  /** Ids of each page. */
+  /** The ids of the rows on each page. */
   readonly pages: string[][];
   readonly bytes: number[];
 }
@@ -50,7 +50,7 @@ async function walk(path: string, member: string, bearer = token): Promise<Walk>
 }
 
 describe('pages of long texts', () => {
-  /** Messages of these many bytes in a conversation of its own, in this order of their ids. */
+  /** Creates a conversation with one message for each size, in the order of the ids. */
   async function conversation(id: number, sizes: readonly number[], letter = 'x'): Promise<string> {
     await planted(
       gateway.database.sql,
@@ -76,7 +76,7 @@ describe('pages of long texts', () => {
     const weights = pages.map((page) => page.map((id) => sizes[Number(id.split('_')[3]) - base * 1000 - 1] ?? 0));
     const sum = (all: readonly number[]): number => all.reduce((a, b) => a + b, 0);
     for (const [n, page] of weights.entries()) {
-      // Without its last row a page is not too long, and no page but the last is short for nothing.
+      // Without its last row, a page is within the byte limit. Every page except the last one is full.
       expect(sum(page.slice(0, -1))).toBeLessThanOrEqual(PAGE_BYTES);
       if (n < pages.length - 1 && page.length < 100) expect(sum(page)).toBeGreaterThan(PAGE_BYTES);
     }
@@ -132,10 +132,10 @@ describe('pages of long texts', () => {
 
 describe('subject search', () => {
   const COUNT = 25_000;
-  /** Ids with the word, the newest first; the newest change is that of the highest id, too. */
+  /** The ids of conversations with the searched word, newest first. A higher id also has a newer change. */
   const FOUND = [249_990, 249_980, 130_000, 20_000, 10];
 
-  /** Conversations of every tenth id in a channel. */
+  /** Plants conversations with every tenth id in a channel. */
   const conversations = (site: number, from: number, channel: number): Promise<unknown> =>
     planted(
       gateway.database.sql,
@@ -152,7 +152,8 @@ describe('subject search', () => {
     await conversations(2, 0, 1);
     const path = '/api/v1/conversations?website_id=web_1_2&query=needle';
     const newest = await walk(path, 'conversations');
-    // The page in the middle of 10,000 to 20,000 rows from the end holds one, the others of before and after.
+    // The middle page covers rows 10,000 to 20,000, counted from the end, and holds one match. The neighbouring pages
+    // hold the others.
     expect(newest.pages).toEqual([idsOf(2, FOUND.slice(0, 2)), idsOf(2, FOUND.slice(2, 3)), idsOf(2, FOUND.slice(3))]);
     const oldest = await walk(`${path}&order=updated_asc`, 'conversations');
     expect(oldest.pages.flat()).toEqual(idsOf(2, [...FOUND].reverse()));

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connected, frame, handshake, holder, openSession, plantWebsites, Raw } from '../support/events/realtime.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 
-// A hundred frames at once and twenty a second are a client's allowance; here a ping goes out every 10 ms.
+// A client may send a hundred frames at once and twenty a second. The gateway sends a ping every 10 ms here.
 const TIMINGS = { heartbeat: 10, check: 10, silence: 1_000 };
 const PONG = frame(0x8a, Buffer.alloc(0));
 const PING = frame(0x89, Buffer.alloc(0));
@@ -30,7 +30,7 @@ async function opened(door: TestGateway): Promise<Raw> {
   return raw;
 }
 
-/** Writes until the socket is told to close, as far as `most`; how often that was. */
+/** Writes the bytes up to `most` times, until the gateway closes the socket. Returns the number of writes. */
 async function writesUntilClosed(raw: Raw, bytes: Buffer, most: number): Promise<number> {
   for (let n = 1; n <= most; n++) {
     raw.socket.write(bytes);
@@ -40,7 +40,10 @@ async function writesUntilClosed(raw: Raw, bytes: Buffer, most: number): Promise
   return most;
 }
 
-/** Sends these bytes without end, from a process of its own, behind a handshake; resolves when it is cut off. */
+/**
+ * Sends a handshake and then these bytes without end, in a separate process. Resolves when the gateway cuts the
+ * connection.
+ */
 const FLOOD = `
   const [port, hello, bytes] = process.argv.slice(1);
   const socket = require('node:net').connect(Number(port), '127.0.0.1');
@@ -89,7 +92,7 @@ describe.concurrent('WS-04 pongs', () => {
     }
     expect(raw.socket.destroyed).toBe(false);
     const deaf = await opened(calm);
-    await deaf.ended; // without them it is cut after the silence
+    await deaf.ended; // without pongs, the gateway cuts the socket after the silence
     raw.socket.destroy();
   });
 });
@@ -100,7 +103,7 @@ describe('WS-04 who goes on after the close', () => {
       PONG,
       PING,
       frame(0x81, Buffer.from('{"type":"ping","id":1}')),
-      // Each of these breaks the protocol in its own way, and goes on with what it may send.
+      // Each sequence breaks the protocol in another way and then goes on with a legal frame.
       Buffer.concat([frame(0x81, Buffer.from('no frame')), PONG]),
       Buffer.concat([frame(0xc1, Buffer.from('a reserved bit')), PONG]),
       Buffer.concat([frame(0x88, Buffer.from([3, 232])), PONG]),

@@ -19,7 +19,7 @@ import { CANARY, type Canary, plantReceipt, receiptId, World, webId } from '../s
 import type { Issued } from '../support/credentials.ts';
 import { type Answer, openTestGateway, type TestGateway } from '../support/gateway.ts';
 
-/** Checks TN-02 and TN-03: which stored text appears in which answer, for every subset of the grants that matter to it. */
+/** Checks TN-02 and TN-03: which stored text appears in which answer, for every relevant subset of the grants. */
 let gateway: TestGateway;
 let world: World;
 let holder: Issued;
@@ -35,7 +35,7 @@ afterAll(() => gateway.close());
 const PII: readonly Need[] = ['contact_read_pii', 'pii'];
 const MSG: readonly Need[] = ['message_content_read', 'message_content'];
 
-/** Text columns in which a canary does not fit: enumerations, codes and digests. */
+/** Text columns that cannot hold a canary: enumerations, codes and digests. */
 const OTHER_TEXT = [
   ...['organization.public_id', 'website.time_zone', 'contact.country', 'saved_response.language', 'file.version'],
   ...['channel.platform', 'operator.role', 'conversation.status', 'conversation.platform', 'ai_feature.type'],
@@ -57,7 +57,7 @@ function expectedCanaries(operation: Operation, grants: Grants): string[] {
   return world.canaries.filter(isShown).map(({ text }) => text);
 }
 
-/** Every canary in an answer: body, decoded file content and headers. */
+/** Every canary in an answer: in the body, in decoded file content and in headers. */
 function canariesIn({ text, headers, body }: Answer): string[] {
   const content = body?.data?.content;
   const decoded = typeof content === 'string' ? Buffer.from(content, 'base64').toString('latin1') : '';
@@ -70,7 +70,7 @@ const named = (texts: readonly string[]): string[] =>
     .map((one) => (one ? `${one.tenant}/${one.site} ${one.table} ${one.row} ${one.column}` : 'no canary of this world'))
     .sort();
 
-/** The one credential, with these grants from now on. */
+/** Gives these grants to the single credential of this test. */
 async function hold({ scopes, flags }: Grants): Promise<void> {
   await gateway.database.sql`UPDATE gateway.credential SET scopes = ${[...scopes]}, data_access = ${[...flags]}
     WHERE id = ${holder.credential}`;
@@ -81,7 +81,7 @@ const flagOf = (need: Need): need is Flag => ALL_FLAGS.some((flag) => flag === n
 const scopeOf = (need: Need): need is Scope => ALL_SCOPES.some((scope) => scope === need);
 const grantsOf = (needs: readonly Need[]): Grants => ({ scopes: needs.filter(scopeOf), flags: needs.filter(flagOf) });
 
-/** Every grant that an answer of the operation depends on. */
+/** Every grant that can change an answer of the operation. */
 function relevant({ scopes, flags, given, hidden, members, nulls }: Operation): { asked: Need[]; shows: Need[] } {
   const tables: Members[] = [...Object.values(members), nulls ?? {}];
   const more = [...(given?.scopes ?? []), ...(given?.flags ?? []), ...(hidden?.scopes ?? [])];
@@ -95,7 +95,10 @@ function relevant({ scopes, flags, given, hidden, members, nulls }: Operation): 
 const powerSet = <T>(all: readonly T[]): T[][] =>
   Array.from({ length: 2 ** all.length }, (_, bits) => all.filter((_, i) => (bits >> i) % 2 === 1));
 
-/** All subsets; of more than six grants those that lack nothing that is asked for, or nothing else and at most two of that. */
+/**
+ * The subsets of the grants to try. Up to six grants, these are all subsets. With more grants, a subset has all
+ * required grants, or it lacks at most two of the required grants and nothing else.
+ */
 function subsets(operation: Operation): Need[][] {
   const { asked, shows } = relevant(operation);
   if (asked.length + shows.length <= 6) return powerSet([...asked, ...shows]);
@@ -108,7 +111,10 @@ function subsets(operation: Operation): Need[][] {
   );
 }
 
-/** Members that an answer has, lists as one; what is null is not seen, and what tells of it is no member of the record. */
+/**
+ * The paths of the members in an answer. A list counts as one member, null counts as absent, and `withheld` is no
+ * member.
+ */
 function membersOf(value: unknown, path = ''): string[] {
   if (Array.isArray(value)) return value.flatMap((one) => membersOf(one, `${path}.*`));
   if (value === null || typeof value !== 'object') return value === null ? [] : [path];
@@ -224,7 +230,7 @@ describe('TN-02 TN-03 stored text', () => {
   it('TN-02 every scope and flag mattered to some answer of these tests', () => {
     const mattered = new Set(OPERATIONS.flatMap((one) => Object.values(relevant(one)).flat()));
     const untouched = [...ALL_SCOPES, ...ALL_FLAGS].filter((need) => !mattered.has(need)).sort();
-    // Of two writes, which writes.test.ts judges.
+    // Only two writes use these scopes, and writes.test.ts checks those writes.
     expect(untouched).toEqual(['conversation_update', 'visitor_notes_write']);
   });
 });

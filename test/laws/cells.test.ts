@@ -37,9 +37,9 @@ import { rpc as a2a, work } from '../support/surfaces/a2a.ts';
 import { argumentsOf, rpc as mcp } from '../support/surfaces/mcp.ts';
 
 /**
- * Check TN-01 as a grid: each REST operation, MCP tool and A2A skill under each missing scope and flag, each restriction,
- * each website out of reach and each state of a credential. One case of an operation and what the handwritten tables say
- * of it; more cases, subsets, rows and effects are judged by the other tests of this folder.
+ * Check TN-01 as a grid of every REST operation, MCP tool and A2A skill. The variants are each missing scope and flag,
+ * each restriction, each website out of reach and each state of a credential. Each cell compares one case of an
+ * operation with the hand-written tables. Other tests of this folder check more cases, subsets, rows and effects.
  */
 const WEB = webId(1, 1);
 let gateway: TestGateway;
@@ -57,20 +57,20 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-/** An operation as one surface has it. */
+/** An operation as one surface offers it. */
 interface Case {
   readonly name: string;
   readonly surface: Resource;
   readonly operation: Operation;
-  /** What is sent in place of a plain GET. */
+  /** The method of the request. When absent, the request is a GET. */
   readonly method?: string;
   readonly body?: ((website: string) => Readonly<Record<string, unknown>>) | undefined;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Of a success. */
+  /** The status of a successful answer. */
   readonly status: number;
   readonly keyed?: boolean;
   readonly skill?: string;
-  /** The contract says: no human-consent OAuth token. */
+  /** True when the contract forbids OAuth tokens from a person's consent. */
   readonly ownTokens?: boolean;
 }
 
@@ -84,12 +84,14 @@ const COMMANDS: readonly Case[] = WRITES.map((operation) => ({
   ...{ name: operation.tool, surface: 'rest', operation, status: 200, method: 'POST', keyed: true },
   body: operation.body,
 }));
-/** On the planted subscription: replaced at its first revision, deleted at its second. */
+/** The writes on the planted subscription. They replace it at its first revision and delete it at its second. */
 const SUBSCRIBING: readonly Case[] = SUBSCRIPTION_WRITES.map((operation, i) => ({
   ...{ name: operation.tool, surface: 'rest', operation, status: operation.status, method: operation.method },
   ...{ body: operation.body, ownTokens: true, headers: operation.revision ? { 'if-match': `${i}` } : {} },
 }));
-/** In the order in which a session lives; a socket that is not asked to upgrade is 426. */
+/**
+ * The realtime operations, in the order in which a session needs them. A socket request without an upgrade gets 426.
+ */
 const REALTIME: readonly Case[] = ['create', 'ticket_create', 'socket', 'session_close'].map((part) => {
   const name = `realtime_${part === 'create' ? 'session_create' : part}`;
   const { method, path, status, body } = CONTRACT_REALTIME[name] ?? expect.fail(name);
@@ -107,7 +109,7 @@ const SKILLS: readonly Case[] = Object.entries(CONTRACT_SKILLS).map(([skill, { r
 });
 const CASES: readonly Case[] = [...REST, ...TOOLS, ...SKILLS];
 
-/** Who asks, what they hold, and for which website. */
+/** A caller with its grants and its website. */
 interface Holder {
   readonly name: string;
   readonly token: string | undefined;
@@ -115,7 +117,7 @@ interface Holder {
   readonly grants: Grants;
   readonly restricted?: Restricted;
   readonly website: string;
-  /** Why the credential is refused on that surface, whatever is asked. */
+  /** The reason why the surface refuses this credential for every request. */
   readonly refusal?: string | undefined;
   readonly consent?: boolean;
 }
@@ -148,7 +150,7 @@ async function rotatedAway(): Promise<Holder> {
   return { ...holder, refusal: 'token_revoked' };
 }
 
-/** An access token of the client's own for another interface. */
+/** Makes a holder whose access token is valid for another interface only. */
 async function elsewhere(resource: Resource): Promise<Holder> {
   const fields = { grant_type: 'client_credentials', resource: RESOURCE[resource] };
   const { access_token: token } = (await tokenOf(gateway, client, fields)).body;
@@ -156,7 +158,7 @@ async function elsewhere(resource: Resource): Promise<Holder> {
   return { name: `for ${resource}`, token, credential, grants: FULL, website: WEB, refusal: 'wrong_resource' };
 }
 
-/** The token of a person who has consented to everything, for this interface. */
+/** Makes a holder with a token for this interface from a person who has consented to everything. */
 async function ofConsent(resource: Resource): Promise<Holder> {
   const { exchange } = await consented(gateway, client, {
     session,
@@ -208,7 +210,7 @@ async function variants(): Promise<Variant[]> {
 
 const DENIED = { scopes: [], data_access: [], unrestricted: false };
 
-/** What the tables say: a refusal, or undefined. */
+/** The refusal that the hand-written tables demand. Undefined when the call must succeed. */
 function expected({ operation, ownTokens, body, name }: Case, holder: Holder): Refusal | undefined {
   if (holder.refusal !== undefined) return { status: 401, code: holder.refusal };
   const denied = refusalOf(operation, holder.grants, holder.restricted);
@@ -218,7 +220,7 @@ function expected({ operation, ownTokens, body, name }: Case, holder: Holder): R
   return named && holder.website !== WEB ? NOT_FOUND : undefined;
 }
 
-/** What was said, in one form for the three surfaces; `data`: the body of a success. */
+/** An answer in one form for all three surfaces. `data` is the body of a successful answer. */
 interface Said {
   readonly status: number;
   readonly code?: string;
@@ -229,7 +231,7 @@ interface Said {
 const refused = ({ status, body, text }: Answer): Said => ({ status, code: body.code, required: body.required, text });
 
 let keys = 0;
-/** Session of the realtime operations of one holder. */
+/** The session id for the realtime operations of one holder. */
 let open = `rts_${'0'.repeat(32)}`;
 
 const ASK: Readonly<Record<Resource, (one: Case, url: string, holder: Holder) => Promise<Said>>> = {
@@ -275,17 +277,19 @@ const ASK: Readonly<Record<Resource, (one: Case, url: string, holder: Holder) =>
 
 const sorted = (one: Refusal['required']) => one && { ...one, scopes: [...one.scopes].sort() };
 
-/** Texts of a website that nobody here is granted, or of another organization. */
+/**
+ * Texts that no holder of this test may see: those of websites that nobody holds, and those of another organization.
+ */
 let foreign: ReadonlySet<string>;
 
 async function judge(one: Case, holder: Holder, where: string): Promise<void> {
   const { operation, surface, headers = {} } = one;
   const url = pathOf(operation, holder.website, receiptId(holder.credential));
-  // Where it could not be replaced, it is deleted at its first revision.
+  // A refused replacement leaves the subscription at its first revision. On another website, delete that revision.
   const revised = 'if-match' in headers && holder.website !== WEB ? { ...headers, 'if-match': '1' } : headers;
   const said = await ASK[surface]({ ...one, headers: revised }, url, holder);
   const refusal = expected(one, holder);
-  // A result that is none of the protocol's errors names what is missing in words.
+  // Compare the required grants as well. An MCP result that is not a protocol error names them only in words.
   if (refusal) {
     expect([said.status, said.code], `${where} ${said.text}`).toEqual([refusal.status, refusal.code]);
     expect(sorted(said.required), `${where} ${said.text}`).toEqual(sorted(refusal.required));
@@ -324,7 +328,7 @@ it('TN-01 every surface under every variant of authority answers as the tables s
       surfaces.set(surface, (surfaces.get(surface) ?? 0) + mine.length);
     }
   }
-  // Every operation of the gateway stands in the lists, and no surface and no variant is forgotten.
+  // Compare with the lists of the contract, so that the test covers every surface and every variant.
   const { operations, tools } = gateway.corridor.registry;
   expect(REST.map(({ name }) => name).sort()).toEqual(operations.map(({ name }) => name).sort());
   expect(TOOLS.map(({ name }) => name).sort()).toEqual(tools.map(({ name }) => name).sort());

@@ -9,8 +9,8 @@ import { rpc as a2a, work } from '../support/surfaces/a2a.ts';
 import { argumentsOf, rpc as mcp } from '../support/surfaces/mcp.ts';
 
 /**
- * Checks TN-04: what a credential may not see changes no byte of what it is answered. One world is asked everything,
- * then foreign data is added, then it is asked everything again.
+ * Check TN-04: data that a credential cannot see changes no byte of its answers. The test asks everything, adds foreign
+ * data, and asks everything again.
  */
 let gateway: TestGateway;
 let world: World;
@@ -21,7 +21,7 @@ const LISTS = OPERATIONS.filter(({ cursor }) => cursor !== undefined);
 
 const adding = (path: string, query: string): string => `${path}${path.includes('?') ? '&' : '?'}${query}`;
 
-/** Everything that may differ between two equal answers. */
+/** Hides the parts of an answer that can differ between two equal answers. */
 const masked = ({ status, text }: Answer): string =>
   `${status} ${text
     .replace(/req_[a-f0-9]{32}/g, 'req')
@@ -32,7 +32,7 @@ async function ask(path: string, token: string): Promise<string> {
   return masked(await gateway.ask(path, { token }));
 }
 
-/** The same of one case of every tool, and of every skill that reads. */
+/** The answers to one credential for one case of every tool and of every reading skill. */
 async function agents(token: string): Promise<Map<string, string>> {
   const said = new Map<string, string>();
   const { registry } = gateway.corridor;
@@ -72,7 +72,7 @@ async function transcript(token: string): Promise<Map<string, string>> {
   for (const operation of OPERATIONS) {
     const path = pathOf(operation, WEB);
     said.set(path, await ask(path, token));
-    // Records that are invisible, foreign or nowhere.
+    // Ask for records that the credential cannot see or that do not exist.
     for (const id of [2, 3, 4, 5, 8, 9, 77]) {
       const other = operation.path.replace(/\{([a-z]{3}):\d+\}(?!.*\{[a-z]{3}:)/, `{$1:${id}}`);
       if (other === operation.path) continue;
@@ -185,16 +185,17 @@ function same(before: ReadonlyMap<string, Map<string, string>>, after: ReadonlyM
 describe('TN-04 foreign data', () => {
   it('TN-04 of other organizations, other websites and conversations out of reach changes no byte of any answer', async () => {
     const before = [await told(restricted), await told(unrestricted)] as const;
-    // It is no silence that is compared.
+    // Check that enough answers hold data. Otherwise the comparison would prove nothing.
     const shown = [...(before[1].get('everything')?.values() ?? [])].filter((answer) => answer.startsWith('200'));
     expect(shown.length).toBeGreaterThan(150);
     await addForeign();
     same(before[1], await told(unrestricted));
-    // What both leave unchanged, each leaves unchanged, but for what one would hide of the other: the long form asks.
+    // Foreign data and data out of reach must both leave the answers unchanged. The long form also compares between the
+    // two additions, because one could hide an effect of the other.
     if (LONG) same(before[0], await told(restricted));
     await addAway();
     same(before[0], await told(restricted));
-    // What the unrestricted one may see has changed: the data is there.
+    // The unrestricted credential sees a change, which proves that the new data exists.
     const now = await told(new Map([...unrestricted].slice(0, 1)));
     const changed = [...(now.get('everything') ?? [])].filter(
       ([path, answer]) => before[1].get('everything')?.get(path) !== answer,

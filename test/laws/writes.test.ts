@@ -21,7 +21,7 @@ import { addDispositions, callOver, type Said, SURFACES, type Surface, tracesOf 
 import type { Grant, Issued } from '../support/credentials.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 
-/** Checks TN-01, TN-02 and TN-07 of the writes, over REST and MCP: what is denied leaves no trace, and no key is spent. */
+/** Checks TN-01, TN-02 and TN-07 of the writes over REST and MCP. A refused write leaves no trace and spends no key. */
 let gateway: TestGateway;
 let world: World;
 let cells = 0;
@@ -69,14 +69,16 @@ const call = ({ write, surface, holder, website = WEB, number = 1 }: Cell, key =
 
 const traces = (): Promise<string> => tracesOf(gateway.database.sql);
 
-/** Refused as it should be: no note, no change, no journal entry, no ledger row. Returns the key, and what was said. */
+/**
+ * Expects a refusal that leaves no note, no change, no journal entry and no ledger row. Returns the key and the answer.
+ */
 async function denied(cell: Cell, refusal: Refusal): Promise<{ key: string; said: Said }> {
   const key = `cell-${++keys}`;
   const before = await traces();
   const said = await call(cell, key);
   const { status, code, required, operation } = said;
   const sorted = (one: Refusal['required']) => one && { ...one, scopes: [...one.scopes].sort() };
-  // A result of MCP names what is missing in words only.
+  // The result of an MCP tool names the missing grants only in words.
   expect([status, code, sorted(required)], `${cell.where} ${said.text}`).toEqual([
     refusal.status,
     refusal.code,
@@ -92,7 +94,7 @@ async function denied(cell: Cell, refusal: Refusal): Promise<{ key: string; said
 const COUNTS = /^(\d+) notes, (\d+) receipts, (\d+) operations/;
 const countsOf = (text: string): number[] => (COUNTS.exec(text) ?? []).slice(1).map(Number);
 
-/** Done once: what the contract says it leaves, and nothing else. */
+/** Expects that a write succeeds once and leaves exactly the effects of the contract. */
 async function done(cell: Cell, grants: Grants, key?: string): Promise<void> {
   const { write, where } = cell;
   const [notes = 0, receipts = 0, operations = 0] = countsOf(await traces());
@@ -111,7 +113,7 @@ async function done(cell: Cell, grants: Grants, key?: string): Promise<void> {
   cells++;
 }
 
-/** Sets the disposition of every conversation back, so that setting it is a change again. */
+/** Clears the disposition of every conversation, so that setting it is a change again. */
 beforeEach(async () => {
   await gateway.database.sql`UPDATE platform.conversation SET disposition = NULL`;
 });
@@ -186,7 +188,8 @@ describe('TN-01 every write, by what a credential holds', () => {
             await denied(cell, refusalOf(write, FULL, restricted) ?? expect.fail(cell.where));
             continue;
           }
-          // Conversations 1 and 3 lie in place 1, 2 in 2, 5 in none, and 77 is not there.
+          // Conversations 1 and 3 lie in place 1, conversation 2 in place 2, and conversation 5 in no place.
+          // Conversation 77 does not exist.
           const places: readonly [number, number][] = [
             [1, 1],
             [3, 1],
@@ -199,7 +202,7 @@ describe('TN-01 every write, by what a credential holds', () => {
             else absent.add((await denied({ ...cell, number }, NOT_FOUND)).said.text);
           }
         }
-        // One text for each surface.
+        // Each surface uses one text for every refusal of this kind.
         expect(absent.size, where('')).toBe(2);
       }
     }
@@ -217,7 +220,7 @@ describe('TN-01 every write, by what a credential holds', () => {
       const where = `${write.tool} over ${surface}`;
       if (write.subject) said.add((await denied({ write, surface, holder, number: 77, where }, NOT_FOUND)).said.text);
       const elsewhere = { ...write, body: () => ({ ...write.body(webId(1, 2)) }) };
-      // The plan of one website for the item of another, though both are granted.
+      // The body plans for one website, but the item belongs to another. The caller holds both websites.
       if (!write.subject)
         said.add((await denied({ write: elsewhere, surface, holder: both, where }, NOT_FOUND)).said.text);
       expect(said.size, where).toBe(1);
@@ -291,7 +294,7 @@ describe('TN-07 the mapped author', () => {
   it.each(cases)(
     'TN-07 %s: 503, nothing written, the key free for the day that there is one',
     async (name, authors) => {
-      // Another credential's mapping on this very website is nobody else's.
+      // The mapping of another credential on the same website does not help this credential.
       await hold(FULL);
       const holder = await hold(FULL, undefined, { authors });
       const spare: [Cell, string][] = [];
@@ -315,7 +318,7 @@ describe('TN-07 the mapped author', () => {
         await done(cell, FULL);
         await setEnabled(false);
         const { key, said } = await denied(cell, UNENROLLED);
-        // Waiting does not help, and is not advised.
+        // Waiting does not help a caller without an author, so the answer has no Retry-After.
         expect(said.retryAfter, cell.where).toBeUndefined();
         await setEnabled(true);
         await done(cell, FULL, key);
@@ -389,7 +392,7 @@ describe('what a write shows', () => {
     await addDispositions(sql);
     const { token } = await other.issue({ authors: ['opr_1_1_1'], channels: [], teams: [] });
     const { token: whole } = await other.issue({ websites: [WEB], authors: ['opr_1_1_1'] });
-    /** All writes on everything there is or might be, under keys that others have used too. */
+    /** All writes on records that exist or could exist, under keys that others have also used. */
     const transcript = async (round: number): Promise<string[]> => {
       const said: string[] = [];
       for (const bearer of [token, whole]) {
@@ -425,10 +428,10 @@ describe('what a write shows', () => {
           });
       }
     }
-    // The same ground as before: not even the number of a note may differ.
+    // Restore the state from before the first transcript, because not even the number of a note may differ.
     await sql`DELETE FROM platform.note WHERE tenant = 1 AND site = 1 AND id > 100`;
     await sql`UPDATE platform.native_id SET last = 100 WHERE tenant = 1 AND site = 1 AND kind = 'note'`;
-    // Ids of operations are made of the key, and it is now another moment.
+    // Mask the operation ids, which depend on the key, and the times of creation.
     const masked = (text: string): string =>
       text.replace(/op_[a-f0-9]{64}/g, 'op').replace(/(created_at\\*":\\*")[^"\\]*/g, '$1');
     expect((await transcript(2)).map(masked)).toEqual(before.map(masked));

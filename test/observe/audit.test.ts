@@ -28,7 +28,10 @@ import { rpc as a2a, work } from '../support/surfaces/a2a.ts';
 import { rpc as mcp } from '../support/surfaces/mcp.ts';
 import { type Example, examples, freshKey, parse, raw, writer } from '../support/surfaces/wire.ts';
 
-/** LG-02: what somebody may have to answer for has a record, with who, what, under which request, and how it was decided. */
+/**
+ * LG-02: every act that somebody must answer for has an audit record. The record says who, what, in which request, and
+ * the decision.
+ */
 const MARK = 'zqx7canary';
 
 let gateway: TestGateway;
@@ -38,7 +41,7 @@ let note: Example;
 let feature: Example;
 let contact: Example;
 
-/** Every line that there ever was: the log is emptied before each test. */
+/** All log lines of this file. Each test empties the log at its start. */
 const seen: string[] = [];
 
 beforeAll(async () => {
@@ -63,7 +66,7 @@ type Line = Readonly<Record<string, unknown>>;
 const audits = (): Line[] =>
   gateway.log.map((line): Line => JSON.parse(line)).filter((line) => line['audit'] !== undefined);
 
-/** The one record of the request that has this id, once it is there. */
+/** Waits for the one audit record of the request with this id and returns the record. */
 async function recordOf(requestId: unknown): Promise<Line> {
   await vi.waitFor(() => expect(audits().some((line) => line['request_id'] === requestId)).toBe(true));
   const all = audits().filter((line) => line['request_id'] === requestId);
@@ -145,7 +148,7 @@ describe('LG-02 authentication', () => {
     });
     const { token } = await holder(gateway);
     const opened = await openSession(gateway, token);
-    // One that nobody has, and what is none.
+    // Nobody has the first ticket, and the second ticket has the wrong form.
     for (const ticket of [Buffer.alloc(32).toString('base64url'), 'AAAA']) {
       gateway.log.splice(0);
       await new Client(gateway.port, { ...opened, ticket }).closed;
@@ -213,7 +216,7 @@ describe('LG-02 authorization', () => {
       operation: 'mcp',
       code: 'not_permitted',
     });
-    // What is none is no denial.
+    // A request for a prompt that does not exist is no denial, so it leaves no record.
     await mcp(gateway.port, narrow.token, 'prompts/get', { name: MARK, arguments: {} });
     expect(audits()).toHaveLength(7);
   });
@@ -259,7 +262,7 @@ describe('LG-02 authorization', () => {
     const origins = { origin: ['https://a.example', 'https://b.example'] };
     const open = await gateway.ask('/api/v1/realtime/sessions', { method: 'POST', headers: origins, unchecked: true });
     expect(await stranger(open)).toMatchObject({ ...wrote, operation: 'realtime_session_create' });
-    // A body that breaks off, as one that is not sent any further: the reply is made where no bearer is known.
+    // The body breaks off with a wrong chunk. The code that answers does not know the bearer.
     const broken = [
       `POST ${note.url} HTTP/1.1`,
       'Host: a',
@@ -270,7 +273,7 @@ describe('LG-02 authorization', () => {
     const { text } = await raw(gateway.port, `${broken.join('\r\n')}\r\n\r\nno length\r\n`);
     const cut = { ...wrote, code: 'invalid_request', status: 400 };
     expect(await stranger({ headers: { 'x-request-id': parse(text).headers.get('x-request-id') } })).toMatchObject(cut);
-    // No app of ours, or none that is sent back there: as by a form, so on the page.
+    // The request has an unknown app or a wrong callback, so the refusal appears on the page.
     const asked = request(client, pkce());
     for (const [fields, credential] of [
       [{ ...asked, redirect_uri: 'https://evil.example/' }, client.credential],
@@ -353,12 +356,12 @@ describe('LG-02 consents and their end', () => {
       [reused, rotated, 'refresh_reused'],
       [misused, spent, 'code_misused'],
     ] as const) {
-      // The client is told what it was always told.
+      // The client gets the usual OAuth error, without the reason.
       expect([answer.status, Object.keys(answer.body)]).toEqual([400, ['error', 'error_description']]);
       const credential = client.credential;
       const ended = { ...told, credential, consent, ended: 'consent', because, source: '127.0.0.1' };
       expect(await recordOf(idOf(answer))).toMatchObject(ended);
-      // It is over: nothing is ended a second time.
+      // The consent has already ended, so a second use ends nothing.
       const again = await recordOf(idOf(await tokenOf(gateway, client, refreshing(rotated.refresh))));
       expect(again).toMatchObject({ ...told, credential });
       expect([again['ended'], again['consent'], again['because']]).toEqual([undefined, undefined, undefined]);
@@ -389,7 +392,7 @@ describe('LG-02 consents and their end', () => {
       const refused = { operation, audit, decision: 'refused', code: 'invalid_request', source: '127.0.0.1' };
       expect(await recordOf(idOf(answer)), answer.text).toMatchObject(refused);
     }
-    // Nothing ticked is no decision yet.
+    // A consent form with nothing ticked is no decision yet.
     await send('consent', { csrf: choice.csrf, decision: 'approve' }, ours);
     const before = audits().length;
     const out = await recordOf(idOf(await send('sign-out', '', ours)));
@@ -398,7 +401,8 @@ describe('LG-02 consents and their end', () => {
     const late = await recordOf(idOf(await send('consent', choice, ours)));
     expect(late).toMatchObject({ audit: 'authentication', decision: 'refused', code: 'session_ended' });
     expect(late).toMatchObject({ operation: 'oauth_consent', credential: client.credential, source: '127.0.0.1' });
-    // Nobody was signed in any more, and whoever only looks is not refused.
+    // Nobody is signed in any more, so the sign-out leaves no record. Showing a page is no refusal and leaves no record
+    // either.
     await send('sign-out', '', ours);
     await gateway.ask(`/oauth/authorize?${query}`, { unchecked: true, headers: { cookie } });
     expect(audits()).toHaveLength(before + 2);
@@ -536,7 +540,7 @@ describe('LG-02 writes', () => {
       `Content-Length: ${content.length}`,
       `Idempotency-Key: ${freshKey()}`,
     ];
-    // What a writer waits for, so that the caller is gone before the write is done.
+    // The lock makes the writer wait, so that the caller is gone before the write ends.
     await sql.begin(async (holding) => {
       await holding`LOCK TABLE platform.note IN SHARE MODE`;
       const socket = createConnection(gateway.port, '127.0.0.1');
@@ -578,7 +582,7 @@ describe('LG-02 writes', () => {
   });
 });
 
-/** An id of each kind that is no record’s. */
+/** An unused id for each kind of record. */
 const SAMPLE: Readonly<Record<string, string>> = {
   visitor: 'vis_1_1_999999999',
   conversation: 'cnv_1_1_999999999',

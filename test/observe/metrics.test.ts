@@ -51,7 +51,7 @@ beforeAll(async () => {
       OTEL_BSP_SCHEDULE_DELAY: '50',
       GATEWAY_TRUSTED_PROXIES: 'loopback',
       GATEWAY_METRICS_ALLOW: '192.0.2.0/24',
-      // No compression: a word that the SDK complains of.
+      // The SDK of OpenTelemetry complains about this unknown compression.
       OTEL_EXPORTER_OTLP_COMPRESSION: MARK,
       LOG_LEVEL: 'warn',
     },
@@ -65,7 +65,8 @@ afterAll(async () => {
 });
 
 const scrape = async (url = replica.url): Promise<Series[]> => {
-  // A connection that node:cluster has given to a worker that was just killed is never answered.
+  // node:cluster can give a connection to a worker that was just killed. Nothing answers such a connection, hence the
+  // timeout.
   const answer = await fetch(`${url}/metrics`, {
     headers: { connection: 'close' },
     signal: AbortSignal.timeout(2_500),
@@ -125,7 +126,7 @@ describe('/metrics', () => {
     for (const { labels } of ours)
       for (const [label, value] of Object.entries(labels))
         if (label in known)
-          expect(value).toMatch(known[label as keyof typeof known]); // it is one of them
+          expect(value).toMatch(known[label as keyof typeof known]); // the label is a key of `known`
         else expect([label, 'le', 'version']).toContain(label);
     expect(JSON.stringify(series)).not.toMatch(new RegExp(`${MARK}|_1_1|crd_|req_|web_|127\\.0\\.0\\.1`));
   });
@@ -180,7 +181,7 @@ describe('/metrics', () => {
         expect([status, allow], `${method} ${JSON.stringify(headers)}`).toEqual([404, null]);
         expect(text).not.toContain('gateway_');
       }
-    // LG-02: each of them has a record, whatever level the log has.
+    // LG-02: each refusal has an audit record at every log level.
     const refused = () => replica.log().match(/"operation":"metrics".*"audit":"authorization","decision":"refused"/g);
     await vi.waitFor(() => expect(refused()).toHaveLength(15));
     const told = /"operation":"metrics".*"code":"not_found","source":"198\.51\.100\.1","audit":"authorization"/;
@@ -196,10 +197,11 @@ describe('/metrics', () => {
     const alone = openAllowed([], []);
     expect(['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1'].filter((one) => !alone(asked(one)))).toEqual([]);
     expect(['10.0.0.1', '192.0.2.1', '::ffff:10.0.0.1', 'fe80::1'].filter((one) => alone(asked(one)))).toEqual([]);
-    // A proxy on this machine that nobody trusts speaks for the whole world.
+    // An untrusted proxy on this machine passes on requests from anybody, so such requests are refused.
     const PASSED = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via'];
     expect(PASSED.filter((name) => alone(asked('127.0.0.1', { [name]: '127.0.0.1' })))).toEqual([]);
-    // One that passes Host on has the name that the world calls us by, as has a page whose name was rebound to this machine.
+    // A request with a foreign Host is refused. It can come through a proxy, or from a web page whose name was rebound
+    // to this machine.
     const NAMES = ['gateway.example', 'localhost.evil.example:8787', '127.0.0.1.evil.example', '192.0.2.1', ''];
     expect(NAMES.filter((host) => alone(asked('127.0.0.1', { host })))).toEqual([]);
     expect(['[::1]:8787', 'LOCALHOST', '127.0.0.1:1'].filter((host) => !alone(asked('::1', { host })))).toEqual([]);
@@ -208,7 +210,7 @@ describe('/metrics', () => {
     expect(wide(asked('10.0.0.1', { 'x-forwarded-for': '10.1.2.3', host: 'gateway.example' }))).toBe(true);
     expect(wide(asked('10.0.0.1', { 'x-forwarded-for': '198.51.100.1' }))).toBe(false);
     expect(wide(asked('10.1.2.3', { 'x-forwarded-for': '127.0.0.1' }))).toBe(false);
-    // This machine is loopback by the connection, not by what a proxy elsewhere says.
+    // Only the connection itself shows that a caller is on this machine. The claim of a remote proxy does not count.
     const range = openAllowed([], ['10.0.0.0/8']);
     for (const claimed of ['127.0.0.1', '::1', '::ffff:127.0.0.1'])
       expect(range(asked('10.0.0.9', { 'x-forwarded-for': claimed })), claimed).toBe(false);
@@ -218,7 +220,7 @@ describe('/metrics', () => {
   it('a store that is silent or away costs the scrape the store’s gauges and a second', async () => {
     await vi.waitFor(async () => expect(sumOf(await scrape(), 'gateway_store_up')).toBe(1));
     const resume = proxy.blackhole();
-    // What was told last is told for five seconds.
+    // The gateway repeats the last values of the store for five seconds, so wait longer.
     await pause(5_100);
     const began = performance.now();
     const series = await scrape();
@@ -234,7 +236,7 @@ describe('/metrics', () => {
 it('docs/operations.md wakes somebody for every outcome that is a failure of ours', () => {
   const text = readFileSync(new URL('docs/operations.md', packageRoot), 'utf8');
   const [, outcomes = ''] = /gateway_requests_total\{outcome=~"([^"]+)"/.exec(text) ?? [];
-  // What an operator has set, and what no operation of this gateway answers.
+  // Leave out failures that come from an operator's setting, and failures that no operation of this gateway returns.
   const NOT = ['enrollment_unavailable', 'event_family_paused', 'native_unavailable'];
   const ours = FAILURE_CODES.filter((code) => statusOf(code) >= 500 && !NOT.includes(code));
   const others = ['server_error', 'temporarily_unavailable', '-32603'];
@@ -274,7 +276,7 @@ it('tells whether reports are read from the replica, where there is one', async 
 
 it('what is no number is null on its way from a worker, and not told', () => {
   const none = { value: Number.NaN, labels: { kind: 'a' } };
-  // The type of a metric is an enum that the library declares and does not have; its values are these words.
+  // The library declares the type of a metric as an enum that does not exist at run time. Its values are these words.
   const type = 'gauge' as unknown as Snapshot[number]['type'];
   const metric = { name: 'n', help: 'h', type, aggregator: 'omit', collect: () => undefined } as const;
   const sent: Snapshot = JSON.parse(JSON.stringify([{ ...metric, values: [none, { ...none, value: 1 }] }]));
@@ -286,7 +288,7 @@ it('what is no number is null on its way from a worker, and not told', () => {
 
 describe('the store’s gauges', () => {
   it('tell what is there, in one statement that does not grow with the ledger', async () => {
-    // Its own: the replica's rounds would settle and deliver what is planted.
+    // Use a separate database, because the replica's rounds would settle and deliver the planted rows.
     const apart = await freshDatabase('demo');
     const { sql, db } = apart;
     const owner = await issue(sql, 1);
@@ -371,7 +373,7 @@ describe('OpenTelemetry', () => {
       const loaded = readdirSync(coverage).flatMap((file): string[] =>
         JSON.parse(readFileSync(join(coverage, file), 'utf8')).result.map(({ url }: { url: string }) => url),
       );
-      // prom-client loads the API, which does nothing by itself.
+      // prom-client loads the OpenTelemetry API, which does nothing without an SDK.
       expect(loaded.filter((url) => url.includes('/prom-client/')).length).toBeGreaterThan(10);
       expect(loaded.filter((url) => /@opentelemetry\/(?!api\/)|observe\/tracing/.test(url))).toEqual([]);
       rmSync(coverage, { recursive: true });
@@ -442,7 +444,7 @@ describe('traces', () => {
     expect(reads.length).toBeGreaterThan(0);
     for (const read of reads)
       expect(read).toMatchObject({ traceId, kind: 3, name: expect.stringMatching(/^store (reads|slow)$/) });
-    // The caller has said that it takes no samples.
+    // The trace header of the caller asks for no samples.
     const unsampled = await get('/api/v1/websites', token, {
       traceparent: `00-${'1'.repeat(32)}-${'2'.repeat(16)}-00`,
     });
@@ -498,7 +500,7 @@ describe('traces', () => {
       const sent = await tracing.stop();
       expect(performance.now() - stopping).toBeLessThan(1_500);
       expect(sent).toBe(false);
-      // However often it is complained, and never in the SDK's words.
+      // The log has one line, however often the SDK complains, and never the SDK's own words.
       expect(complaints).toEqual([[]]);
       expect(told).toHaveLength(1);
     }
@@ -528,7 +530,7 @@ describe('traces', () => {
         await pause(200);
         const began = performance.now();
         expect(await one.end()).toEqual({ code: 0, signal: null });
-        // 1 s of it is for clients between two requests.
+        // The bound includes 1 s in which clients may send another request.
         expect(performance.now() - began).toBeLessThan(3_500);
       }
       await silent.close();

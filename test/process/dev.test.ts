@@ -34,13 +34,13 @@ beforeAll(async () => {
   for (const name of COPIED) cpSync(join(root, name), join(checkout, name), { recursive: true });
   symlinkSync(join(root, 'node_modules'), join(checkout, 'node_modules'));
   mkdirSync(join(checkout, 'test'));
-  // The compiler's configuration names the folder, and an empty one is an error.
+  // The compiler's configuration names the folder, and an empty folder is an error.
   writeFileSync(join(checkout, 'test/empty.ts'), 'export {};\n');
   port = await freePort();
   child = spawn('npm', ['run', 'dev', '--', '--inspect', '127.0.0.1:0'], {
     cwd: checkout,
     stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true, // a group of its own, as a shell gives it to a command
+    detached: true, // the command has its own process group, as in a shell
     env: {
       PATH: process.env['PATH'],
       HOME: checkout,

@@ -14,9 +14,9 @@ import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { DEMO_NOW } from '../support/postgres.ts';
 
 /**
- * What a sharded PostgreSQL asks of a schema (docs/operations.md): the rows of an organization are in one place, so every key,
- * reference and statement of a platform table, and of the journal beside it, carries `tenant`, the distribution column; what
- * concerns a website carries `site` too. What reads do is statements.test.ts's (TN-06); here are the schema, every function
+ * A sharded PostgreSQL needs all rows of an organization in one place (docs/operations.md). Every key, reference and
+ * statement of a platform table and of the journal therefore carries `tenant`, the distribution column. Rows of a
+ * website also carry `site`. statements.test.ts checks the reads (TN-06). This file checks the schema, every function
  * in it, an import and an audit.
  */
 let database: TestDatabase;
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-/** Tables of a website's own outside the platform schema. */
+/** Tables of a website outside the platform schema. */
 const BESIDE = ['journal', 'journal_head', 'family_hold'];
 
 it('every key and every reference of a website’s tables carries the tenant', async () => {
@@ -48,7 +48,7 @@ it('every key and every reference of a website’s tables carries the tenant', a
   expect(references.length).toBeGreaterThan(20);
 });
 
-/** A statement's own words, and those of each SELECT in parentheses within it, whatever the depth. */
+/** Splits a statement into scopes: its own words, and those of each SELECT in parentheses, at any depth. */
 function scopesOf(statement: string): string[] {
   const open: string[] = [''];
   const scopes: string[] = [];
@@ -65,8 +65,8 @@ function scopesOf(statement: string): string[] {
 }
 
 /**
- * Uses of platform tables in a text, statement by statement, without a condition on each of these columns; how many uses there
- * are. A column without the name of its table is that table's only where the SELECT reads no other.
+ * Finds uses of platform tables that lack a condition on one of these columns, statement by statement. Also counts all
+ * uses. A column without a table name counts only when the SELECT reads a single table.
  */
 function lacking(text: string, columns: (table: string) => readonly string[]): { uses: number; without: string[] } {
   const without: string[] = [];
@@ -110,10 +110,10 @@ it('a statement without them is seen', () => {
   expect(lacking('DELETE FROM platform.note WHERE tenant = 1 AND id = 1', both).without).toHaveLength(1);
   expect(lacking('INSERT INTO platform.note (id) VALUES (1)', both).without).toHaveLength(1);
   expect(lacking('SELECT FROM platform.note n WHERE n.tenant = 1 AND n.site = 2', both).without).toEqual([]);
-  // What another statement of the text has is not this one's.
+  // A condition in another statement of the text does not count.
   const first = 'DELETE FROM platform.note WHERE tenant = 1 AND site = 2;';
   expect(lacking(`${first} DELETE FROM platform.note WHERE id = 1`, both).without).toHaveLength(2);
-  // Nor is what another table has, or an inner SELECT.
+  // A condition on another table or in an inner SELECT does not count either.
   const joined = 'SELECT FROM platform.note JOIN platform.visitor v ON v.id = visitor_id WHERE tenant = 1 AND site = 2';
   expect(lacking(joined, both).without).toHaveLength(4);
   const inner = 'SELECT FROM platform.note WHERE id IN (SELECT id FROM platform.file WHERE tenant = 1 AND site = 2)';
@@ -127,7 +127,8 @@ it('no function of the store touches a website’s table without tenant and site
   let touched = 0;
   for (const { name, source } of functions) {
     const { uses, without } = lacking(source, (table) => (table === 'organization' ? ['tenant'] : ['tenant', 'site']));
-    // What appends receipts for a TRUNCATE, which concerns every website and is no statement of the gateway.
+    // gateway.truncate_captured appends receipts for a TRUNCATE, which concerns every website. The gateway never sends
+    // a TRUNCATE.
     if (name !== 'gateway.truncate_captured') expect(without, name).toEqual([]);
     touched += uses;
   }
@@ -151,7 +152,8 @@ it('neither does an import, nor an audit of a website', async () => {
   for (const audit of [wrongTotals, wrongFiles, overtakenNumbers, unrecordedNotes]) await audit(db, site);
   let touched = 0;
   for (const text of texts) {
-    // An organization is found by its name, and is given its number: that table would be one that every shard has.
+    // An import finds an organization by its name, before it knows the number. A sharded server would copy the table of
+    // organizations to every shard.
     const { uses, without } = lacking(text, (table) => (table === 'organization' ? [] : ['tenant']));
     expect(without, text).toEqual([]);
     touched += uses;

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-/** The schema as the catalogue tells it, in words that PostgreSQL 15 and 18 share. */
+/** Returns the schema from PostgreSQL's catalogue, in words that PostgreSQL 15 and 18 share. */
 async function dump(): Promise<string> {
   const { sql } = database;
   const columns = await sql<{ line: string }[]>`
@@ -58,7 +58,7 @@ it('keys every platform table by tenant and site', async () => {
      WHERE i.indisprimary AND c.relnamespace = 'platform'::regnamespace GROUP BY c.relname`;
   expect(tables.length).toBeGreaterThan(18);
   for (const { name, columns } of tables) {
-    // The organization is the tenant itself.
+    // The table of organizations has no site, because an organization is itself the tenant.
     expect(columns.slice(0, 2), name).toEqual(name === 'organization' ? ['tenant'] : ['tenant', 'site']);
   }
 });

@@ -3,7 +3,7 @@ import { vi } from 'vitest';
 import { run, type Wired } from '../../src/cli/program.ts';
 import { freshDatabase, type TestDatabase } from './database.ts';
 
-/** One command line, run in this process against the test file's own database. */
+/** The result of one command line, run in this process on the database of the test file. */
 export interface Ran {
   readonly code: number;
   readonly stdout: string;
@@ -15,10 +15,10 @@ const wired: Wired = {
   generate: () => Promise.reject(new Error('generate is main.ts’s')),
 };
 
-/** A database of this file's own, which the commands find in DATABASE_URL. */
+/** Creates a database for the test file. The commands find it in DATABASE_URL. */
 export async function cliDatabase(template: 'empty' | 'demo'): Promise<TestDatabase> {
   const database = await freshDatabase(template);
-  // The driver takes a socket folder from PGHOST, not from an address.
+  // The driver reads a socket folder from PGHOST, not from an address.
   Object.assign(process.env, {
     DATABASE_URL: `postgres:///${database.name}`,
     PGHOST: database.host,
@@ -45,14 +45,14 @@ export async function gateway(...argv: string[]): Promise<Ran> {
   }
 }
 
-/** The JSON document of a command that succeeds: exactly one line on standard output. */
+/** The JSON document of a command that succeeds. Standard output must have exactly one line. */
 export async function document(...argv: string[]): Promise<Document> {
   const { code, stdout, stderr } = await gateway(...argv, '--json');
   if (code !== 0 || !/^[^\n]+\n$/.test(stdout)) throw new Error(`exit code ${code}: ${stdout}${stderr}`);
   return parse(stdout);
 }
 
-/** Members are compared with matchers; a test that needs one as text asks `text`. */
+/** A JSON document of a command. Tests compare its members with matchers, and use `text` to read a member as text. */
 export type Document = Readonly<Record<string, unknown>>;
 
 export function parse(line: string): Document {
@@ -67,7 +67,7 @@ export function text(from: Document, member: string): string {
   return value;
 }
 
-/** An app on the demo organization and what issues a credential for it. */
+/** Creates an app and an installation in the demo organization, ready for a credential. */
 export async function demoApp(): Promise<{ app: string; installation: string }> {
   const made = await document('app', 'create', '--organization', 'larkspur', '--name', 'Test agent');
   return { app: text(made, 'app_id'), installation: text(made, 'installation_id') };
@@ -83,7 +83,7 @@ export const issue = (installation: string, ...more: string[]): Promise<Document
 
 export const digest = (secret: string): Buffer => createHash('sha256').update(secret).digest();
 
-/** Every row of every table of the store as text, as a dump would hold it; bytes also as ASCII. */
+/** Every row of every table of the store as text, as in a dump. Bytes also appear as ASCII. */
 export async function dump({ sql }: TestDatabase): Promise<string> {
   const tables = await sql<{ name: string }[]>`
     SELECT format('%I.%I', table_schema, table_name) AS name FROM information_schema.tables

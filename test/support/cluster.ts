@@ -8,17 +8,17 @@ import { type Binaries, findBinaries } from '../../src/store/embedded/binaries.t
 import { freePort } from './port.ts';
 import { scratch } from './scratch.ts';
 
-/** A PostgreSQL server of a test's own on TCP, whose superuser needs no password, and replicas of it that stream. */
+/** A PostgreSQL server for one test, on TCP. Its superuser needs no password. It can have streaming replicas. */
 export interface Cluster {
   readonly port: number;
   url(database: string): string;
-  /** The driver itself, as superuser; ended with the server. */
+  /** The driver as superuser. Its connections end with the server. */
   sql(database: string): postgres.Sql;
-  /** A server that begins with a copy of this one and follows its log. */
+  /** Creates a replica: a server that starts with a copy of this server and follows its log. */
   replica(): Promise<Cluster>;
-  /** As a crash of the machine ends it. */
+  /** Ends the server in the same way as a crash of the machine. */
   kill(): Promise<void>;
-  /** The same data, on the same port. */
+  /** Starts the server again after a kill, with the same data on the same port. */
   start(): Promise<void>;
   close(): Promise<void>;
 }
@@ -30,7 +30,7 @@ const SETTINGS = {
   shared_buffers: '32MB',
   max_connections: '60',
   wal_keep_size: '256MB',
-  // A replica that comes back asks again at once.
+  // A replica that comes back asks for the log again at once.
   wal_retrieve_retry_interval: '100ms',
   log_min_messages: 'fatal',
 };
@@ -41,7 +41,7 @@ const as = account && { uid: account.uid, gid: account.gid };
 
 const living = new Set<Cluster>();
 
-/** Ends all that are left, also where a test has failed. */
+/** Ends all servers that are left, even when a test has failed. */
 export const closeClusters = async (): Promise<void> => {
   await Promise.all([...living].map((one) => one.close()));
 };
@@ -77,7 +77,7 @@ async function serve(folder: string, binaries: Binaries): Promise<Cluster> {
   const kill = async (): Promise<void> => {
     if (!child) return;
     const ended = once(child, 'close');
-    // Its children notice, and end: nothing of it is left on the port.
+    // The children of the server notice the kill and end, so nothing stays on the port.
     child.kill('SIGQUIT');
     child = undefined;
     await ended;
@@ -127,7 +127,7 @@ async function serve(folder: string, binaries: Binaries): Promise<Cluster> {
   return cluster;
 }
 
-/** PostgreSQL's low-level backup, in one session: the embedded binaries have no pg_basebackup. */
+/** Makes PostgreSQL's low-level backup in one connection, because the embedded binaries have no pg_basebackup. */
 async function backup({ data, to, primary, port }: { data: string; to: string; primary: string; port: number }) {
   const sql = postgres(primary, { max: 1, onnotice: () => undefined });
   await sql`SELECT pg_backup_start('test', true)`;

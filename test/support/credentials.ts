@@ -6,20 +6,22 @@ import { DATA_ACCESS, type DataAccess, SCOPES, type Scope } from '../../src/core
 export interface Grant {
   readonly scopes?: readonly Scope[];
   readonly dataAccess?: readonly DataAccess[];
-  /** Public ids; all of the organization's websites where absent. */
+  /** The public ids of the websites. When absent, all websites of the organization. */
   readonly websites?: readonly string[];
   readonly channels?: readonly string[];
   readonly teams?: readonly string[];
   readonly subsites?: readonly string[];
   readonly expires?: string;
   readonly environment?: 'live' | 'test';
-  /** An app of its own with this quota; a generous one where absent. */
+  /** The units per minute of the quota of a new app. When absent, the quota is very large. */
   readonly perMinute?: number;
   readonly burst?: number;
   readonly app?: string;
-  /** Origins that may open realtime sessions. */
+  /** The origins that may open realtime sessions. */
   readonly origins?: readonly string[];
-  /** Operators in whose name it writes, one a website; none where absent. */
+  /**
+   * The operators in whose name the credential writes, one for each website. When absent, the credential has no author.
+   */
   readonly authors?: readonly string[];
 }
 
@@ -32,7 +34,7 @@ export interface Issued {
 
 const id = (prefix: string): string => `${prefix}_${randomBytes(16).toString('hex')}`;
 
-/** A credential written straight into the store, so that tests of reading do not stand on the command line. */
+/** Writes a credential straight into the store, so that tests of reads do not depend on the command line. */
 export async function issue(sql: postgres.Sql, tenant: number, grant: Grant = {}): Promise<Issued> {
   const { environment = 'test', expires = '1 day' } = grant;
   const app = grant.app ?? id('app');

@@ -3,14 +3,13 @@ import postgres from 'postgres';
 import { inject } from 'vitest';
 import { type Database, openDatabase } from '../../src/store/driver/postgres.ts';
 
-/** A database of one test file's own, cloned from a template and dropped with `close`. */
+/** A database for one test file, cloned from a template. `close` drops it. */
 export interface TestDatabase {
   readonly name: string;
   readonly host: string;
   readonly port: number;
-  /** As the gateway sees it. */
   readonly db: Database;
-  /** The driver itself, as superuser: for what a test plants or looks up behind the gateway's back. */
+  /** The driver as superuser. Tests use it to plant and read data behind the gateway's back. */
   readonly sql: postgres.Sql;
   close(): Promise<void>;
 }

@@ -3,13 +3,13 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { packageRoot } from '../../src/config/package.ts';
 
-/** The Dockerfile and compose.yaml as data: for the test that keeps them honest, and for the run without Docker. */
+/** The Dockerfile and compose.yaml as data, for the test that checks them and for the run without Docker. */
 export const fileOf = (path: string): string => readFileSync(new URL(path, packageRoot), 'utf8');
 
 export interface Stage {
   readonly from: string;
   readonly name: string | undefined;
-  /** Instruction and the rest of its line, without FROM. */
+  /** The instructions of a stage, each with the rest of its line, without FROM. */
   readonly steps: readonly (readonly [instruction: string, rest: string])[];
 }
 
@@ -35,12 +35,11 @@ export const stepOf = (stage: Stage | undefined, instruction: string): string =>
 
 export const exec = (json: string): string[] => z.array(z.string()).parse(JSON.parse(json));
 
-/** `NAME=value` pairs of ENV. */
 export const environmentOf = (stage: Stage | undefined): Record<string, string> =>
   Object.fromEntries(
     (stage?.steps ?? [])
       .filter(([name]) => name === 'ENV')
-      .flatMap(([, rest]) => rest.split(' ').map((pair) => pair.split('=') as [string, string])), // NAME=value
+      .flatMap(([, rest]) => rest.split(' ').map((pair) => pair.split('=') as [string, string])), // each pair has the form NAME=value
   );
 
 const Strings = z.record(z.string(), z.coerce.string());
@@ -78,7 +77,7 @@ const Compose = z.object({
 });
 export type Service = z.infer<typeof Service>;
 
-/** compose.yaml with these values in place of its variables; throws where one that it asks for is missing. */
+/** compose.yaml with these values in place of its variables. Throws when a required variable has no value. */
 export function readCompose(given: Readonly<Record<string, string>>): z.infer<typeof Compose> {
   const text = fileOf('compose.yaml').replace(
     /\$\{(\w+):([?-])([^}]*)\}/g,
@@ -91,13 +90,12 @@ export function readCompose(given: Readonly<Record<string, string>>): z.infer<ty
   return Compose.parse(parse(text, { merge: true }));
 }
 
-/** Names and settings of the services that run the image which is built here. */
+/** The names and settings of the services that run the image built here. */
 export const gatewaysOf = (services: Readonly<Record<string, Service>>): [name: string, Service][] => {
   const built = Object.values(services).find(({ build }) => build === '.')?.image;
   return Object.entries(services).filter(([, { image }]) => image === built);
 };
 
-/** Statements of database.sql, as psql sends them. */
 export const databaseStatements = (password: string): string[] =>
   fileOf('resources/compose/database.sql')
     .replace(/^(--|\\getenv password DATABASE_PASSWORD$).*\n/gm, '')

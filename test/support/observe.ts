@@ -1,14 +1,13 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** One series of a scrape. */
 export interface Series {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
 }
 
-/** The text format of Prometheus 0.0.4; throws for a line that is none, and for a name with two blocks. */
+/** Parses the Prometheus text format 0.0.4. Throws for an invalid line and for a metric name with two blocks. */
 export function readScrape(text: string): Series[] {
   const declared = new Set<string>();
   return text
@@ -32,7 +31,7 @@ export function readScrape(text: string): Series[] {
     });
 }
 
-/** The sum of the series of a name that have these labels; `undefined` where there is none. */
+/** The sum of all series with this name and these labels. Undefined when there is none. */
 export function sumOf(
   series: readonly Series[],
   name: string,
@@ -44,7 +43,6 @@ export function sumOf(
   return found.length === 0 ? undefined : found.reduce((sum, { value }) => sum + value, 0);
 }
 
-/** A span as OTLP's JSON has it. */
 export interface WireSpan {
   readonly traceId: string;
   readonly spanId: string;
@@ -79,7 +77,7 @@ interface Sent {
 const plain = (attributes: readonly Attribute[]): Record<string, unknown> =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
 
-/** A collector on loopback that takes OTLP over HTTP; `answer` false: it takes requests and never answers. */
+/** A collector on loopback that takes OTLP over HTTP. With `answer` false, it takes requests but never answers. */
 export async function openCollector(answer = true): Promise<Collector> {
   const collected: Pick<Collector, 'spans' | 'bodies' | 'headers'> = { spans: [], bodies: [], headers: [] };
   const server = createServer((request, response) => {
@@ -100,7 +98,7 @@ export async function openCollector(answer = true): Promise<Collector> {
   });
   server.listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
-  // A server that listens on a port has an address of this kind.
+  // A server that listens on a port has an AddressInfo.
   const { port } = server.address() as AddressInfo;
   return {
     ...collected,

@@ -1,4 +1,4 @@
-/** Makes it when it is first asked for, and gives the same from then on. */
+/** Makes the value at the first call. Later calls return the same value. */
 export function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => {

@@ -7,20 +7,20 @@ import { once } from './once.ts';
 interface Operation {
   readonly pattern: RegExp;
   readonly path: string;
-  /** By method, status and content type. */
+  /** The response schemas of a path by method, status and content type. */
   readonly methods: ReadonlyMap<string, ReadonlyMap<string, ReadonlyMap<string, () => ValidateFunction>>>;
 }
 
 type Oracle = (method: string, url: string, answer: Answer) => void;
 const opened = new Map<string, Oracle>();
 
-/** What no answer may hold: traces of the inside. */
+/** Internal details that no answer may contain. */
 const INSIDE =
   /(\bat .+\.(ts|js):\d+)|node_modules|\bSELECT\b|\bplatform\.|\bgateway\.(token|credential|journal)|ZodError|PostgresError|syntax error|relation "/;
 
 /**
- * The oracle of every test (checks, Format): an answer is what the served OpenAPI document says it is, has a request id
- * and the hardening headers, is never an undocumented status, and shows nothing of the inside.
+ * The oracle of every test. It compares an answer with the served OpenAPI document. The answer must have a documented
+ * status, a request id and the hardening headers, and no internal details.
  */
 export function openOracle(document: object): Oracle {
   const text = JSON.stringify(document);
@@ -36,7 +36,8 @@ function ajvOf(document: object): Ajv2020 {
 }
 
 function oracleOf(document: object): Oracle {
-  // Schemas are compiled when the first answer asks for them, and those they refer to once: all of them took 1.4 s.
+  // Compile a schema when the first answer needs it, and each referenced schema only once. Compiling all of them took
+  // 1.4 s.
   const ajv = ajvOf(document);
   const operations = compile(document, ajv);
   return (method, url, answer) => {
@@ -66,7 +67,7 @@ function oracleOf(document: object): Oracle {
   };
 }
 
-/** Compiles every schema of the document's answers, as the oracle does when it needs one; how many there are. */
+/** Compiles every answer schema of the document in the same way as the oracle. Returns the number of schemas. */
 export function compileAnswers(document: object): number {
   const ajv = ajvOf(document);
   const all = compile(document, ajv).flatMap(({ methods }) =>
@@ -77,7 +78,7 @@ export function compileAnswers(document: object): number {
 }
 
 function compile(document: object, ajv: Ajv2020): Operation[] {
-  const { paths } = document as { paths: Record<string, Record<string, { responses: Responses }>> }; // our own document
+  const { paths } = document as { paths: Record<string, Record<string, { responses: Responses }>> }; // the gateway's own OpenAPI document
   return Object.entries(paths).map(([path, methods]) => ({
     path,
     pattern: new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`),

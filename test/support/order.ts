@@ -3,8 +3,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { packageRoot } from '../../src/config/package.ts';
 
 /**
- * The files that take longest, longest first (22 November 2026). A run starts with them, so that none of them runs alone
- * at the end. Without this list vitest starts with the largest file, and the last 40 s of a run had one worker.
+ * The slowest files, slowest first (22 November 2026). A run starts with them, so that none of them runs alone at the
+ * end. Without this list, vitest starts with the largest file. The last 40 s of a run then had only one worker.
  */
 const LONGEST = [
   'faults/writes',

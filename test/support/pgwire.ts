@@ -1,16 +1,17 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /**
- * A proxy in front of PostgreSQL that reads the wire protocol (version 3), so that a test can cut, hold or lose exactly
- * the message it means, with no hook in the product. TLS is declined ('N') and COPY is not understood: the gateway uses
+ * A proxy in front of PostgreSQL that reads the wire protocol (version 3). A test can cut, hold or lose exactly one
+ * message, without a hook in the product. The proxy declines TLS ('N') and does not understand COPY. The gateway uses
  * neither here.
  *
- * An exchange is what a client sends up to its Sync (or one simple Query) and what the server answers up to its
- * ReadyForQuery. It is known by the SQL text of its Query, its Parse, or the Parse that made the statement it binds.
+ * An exchange is everything that a client sends up to its Sync (or one simple Query), and the server's answer up to
+ * ReadyForQuery. The SQL text identifies an exchange. It is the text of the Query, of the Parse, or of the Parse that
+ * made the bound statement.
  */
 export type Side = 'frontend' | 'backend';
 
-/** The k-th message, from 1, that one side of the exchange sends. */
+/** One message of an exchange: the side that sends it, and its number from 1. */
 export interface MessagePoint {
   readonly side: Side;
   readonly at: number;
@@ -19,59 +20,74 @@ export interface MessagePoint {
 
 export type Point =
   | MessagePoint
-  /** Before the first Bind (or Query): nothing that executes has reached the server. */
+  /** Strike before the first Bind (or Query). The server has received nothing to execute. */
   | 'before-execute'
-  /** Right after the Sync (or Query), the implicit COMMIT, without waiting for what the server makes of it. */
+  /**
+   * Strike right after the Sync (or Query), which is the implicit COMMIT. The cut does not wait for the server's
+   * answer.
+   */
   | 'sync-then-cut'
-  /** The server has finished and said so; nothing it said since Bind reaches the client: the lost COMMIT reply. */
+  /**
+   * Strike after the server has answered. The client gets no part of the answer since Bind, so the reply to the COMMIT
+   * is lost.
+   */
   | 'after-sync';
 
 export interface Plan {
-  /** Searched in the texts of an exchange. */
+  /** The pattern that the SQL text of an exchange must match. */
   readonly match: RegExp;
   readonly at: Point;
-  /** What happens to the connection: both ends closed, closed with a reset, silent for good with open ends, nothing. */
+  /**
+   * What happens to the connection: close both ends, close them with a reset, keep them open but silent, or nothing.
+   */
   readonly action: 'cut' | 'reset' | 'blackhole' | 'forward';
-  /** Holds the message until it resolves, before the action: the place to kill or stop a process, or for a delay. */
+  /**
+   * Runs before the action, and the message waits until the promise resolves. A test can kill or stop a process here,
+   * or wait.
+   */
   readonly run?: (seen: Seen) => Promise<unknown>;
-  /** In how many exchanges: 1 where absent, Infinity for always. */
+  /** The number of exchanges to strike. The default is 1, and Infinity means always. */
   readonly times?: number;
 }
 
 export interface Armed {
   hits(): number;
-  /** Resolves after the first hit has acted; rejects where `run` did (the connection is then cut). */
+  /** Resolves after the action of the first hit. Rejects when `run` rejects, and the connection is then cut. */
   readonly fired: Promise<void>;
 }
 
 /** A message that has arrived at the proxy. */
 export interface Seen {
   readonly connection: number;
-  /** Counts exchanges over all proxies; 0 for what the server says on its own. */
+  /** The number of the message's exchange, counted over all proxies. 0 for messages that the server sends unasked. */
   readonly exchange: number;
   readonly direction: Side;
-  /** The type byte of the protocol, or 'startup'. */
+  /** The type byte of the message in the protocol, or 'startup'. */
   readonly type: string;
   readonly text: string | undefined;
   forwarded: boolean;
 }
 
-/** Message types in their order, such as PDHBES and 1tn2CZ. */
+/** The message types of both sides in their order, such as PDHBES and 1tn2CZ. */
 export type Messages = Readonly<Record<Side, string>>;
 
 export interface WireProxy {
   readonly host: string;
   readonly port: number;
   url(database: string): string;
-  /** Open connections of clients. */
   connections(): number;
   arm(plan: Plan): Armed;
   disarm(): void;
-  /** Nothing passes on any connection, old or new, and no end is closed, until the returned function is called. */
+  /**
+   * Stops all traffic on every connection, old or new, without closing any end. The returned function lets the traffic
+   * pass again.
+   */
   blackhole(): () => void;
-  /** The latest messages, some ten thousand, in the order of their arrival. */
+  /** The latest messages, about ten thousand, in the order in which they arrived. */
   log(): readonly Seen[];
-  /** Of the last finished exchange that matches: a first run and later, prepared ones differ. */
+  /**
+   * The messages of the last finished exchange that matches. A first run has other messages than later, prepared runs.
+   */
   messagesOf(match: RegExp): Messages;
   close(): Promise<void>;
 }
@@ -79,7 +95,7 @@ export interface WireProxy {
 const SIDES = ['frontend', 'backend'] as const;
 const MOMENTS = ['before', 'after'] as const;
 
-/** Every point at which such an exchange can be struck. */
+/** Every point at which a test can strike an exchange with these messages. */
 export const everyPoint = (messages: Messages): MessagePoint[] =>
   SIDES.flatMap((side) => [...messages[side]].flatMap((_, i) => MOMENTS.map((when) => ({ side, at: i + 1, when }))));
 
@@ -94,11 +110,13 @@ interface Link {
   readonly id: number;
   readonly client: Socket;
   readonly server: Socket;
-  /** Texts of prepared statements by name. */
+  /** The texts of prepared statements by name. */
   readonly statements: Map<string, string>;
-  /** Not yet answered with ReadyForQuery, oldest first: what the server says is about the first. */
+  /**
+   * The exchanges that still lack ReadyForQuery, oldest first. Each message of the server belongs to the oldest one.
+   */
   readonly waiting: Exchange[];
-  /** The one whose Sync is still to come. */
+  /** The exchange for which the client has not sent its Sync yet. */
   sending: Exchange | undefined;
   state: 'open' | 'silent' | 'dropped';
 }
@@ -108,7 +126,7 @@ type Message = { readonly type: string; readonly bytes: Buffer };
 const KEPT = 10_000;
 let linkCount = 0;
 let exchangeCount = 0;
-const ENCRYPTION = [80_877_103, 80_877_104]; // SSLRequest, GSSENCRequest
+const ENCRYPTION = [80_877_103, 80_877_104]; // the codes of SSLRequest and GSSENCRequest
 const never = new Promise<never>(() => undefined);
 const matches = ({ texts }: Exchange, match: RegExp): boolean => texts.some((text) => text.search(match) >= 0);
 
@@ -116,14 +134,14 @@ function keep<T>(list: T[], entry: T): void {
   if (list.push(entry) >= 2 * KEPT) list.splice(0, KEPT);
 }
 
-/** Which exchange a message belongs to; it is counted there. */
+/** Finds the exchange of a message and records the message in it. */
 function place(link: Link, side: Side, type: string, text: string | undefined): Exchange | undefined {
   if (side === 'backend') {
     const [exchange] = link.waiting;
     if (exchange) exchange.backend += type;
     if (type !== 'Z') return exchange;
     link.waiting.shift();
-    if (link.sending === exchange) link.sending = undefined; // the start-up has no Sync of its own
+    if (link.sending === exchange) link.sending = undefined; // the start-up exchange has no Sync
     return exchange;
   }
   if (!link.sending) {
@@ -137,7 +155,7 @@ function place(link: Link, side: Side, type: string, text: string | undefined): 
   return exchange;
 }
 
-/** Whether a point lies at this message, and on which side of it. */
+/** Says whether a point lies before or after this message. Undefined when the point is elsewhere. */
 function moment(at: Point, { direction, type }: Seen, exchange: Exchange): 'before' | 'after' | undefined {
   if (typeof at === 'object') {
     return at.side === direction && at.at === exchange[direction].length ? at.when : undefined;
@@ -148,11 +166,11 @@ function moment(at: Point, { direction, type }: Seen, exchange: Exchange): 'befo
   return type === 'S' || type === 'Q' ? 'after' : undefined;
 }
 
-/** Cuts the stream into messages, whatever segments it comes in. Only a client's first messages have no type byte. */
+/** Splits the stream into messages, independent of its segments. Only a client's first messages have no type byte. */
 async function* messagesFrom(socket: Socket, untyped: boolean): AsyncGenerator<Message> {
   let rest = Buffer.alloc(0);
   let head = untyped ? 0 : 1;
-  // A client that has said all still reads: the end of one direction is not the end of the socket.
+  // A client that has sent everything still reads. The end of one direction must not close the socket.
   for await (const part of socket.iterator({ destroyOnReturn: false })) {
     rest = Buffer.concat([rest, part]);
     while (rest.length >= head + 4) {
@@ -171,7 +189,7 @@ async function* messagesFrom(socket: Socket, untyped: boolean): AsyncGenerator<M
   }
 }
 
-/** The SQL text that a message of a client is about. */
+/** The SQL text that belongs to a client's message. */
 function textOf({ statements }: Link, { type, bytes }: Message): string | undefined {
   if (!/^[QPB]$/.test(type)) return undefined;
   const end = bytes.indexOf(0, 5);
@@ -182,7 +200,7 @@ function textOf({ statements }: Link, { type, bytes }: Message): string | undefi
   return type === 'P' ? second : statements.get(second);
 }
 
-/** A plan, and the exchanges it has taken and struck. */
+/** A plan, with the exchanges that it has taken and struck. */
 interface Trap {
   readonly plan: Plan;
   readonly taken: Set<number>;
@@ -193,7 +211,7 @@ interface Trap {
 
 function drop(link: Link, reset = false): void {
   link.state = 'dropped';
-  link.server.destroy(); // a Unix socket knows no reset
+  link.server.destroy(); // a Unix socket cannot be reset
   if (reset) link.client.resetAndDestroy();
   else link.client.destroy();
 }
@@ -240,13 +258,14 @@ export async function openProxy(target: { host: string; port: number }): Promise
       if (when) struck[when].push(trap);
       if (plan.at !== 'after-sync' || plan.action === 'forward' || side === 'frontend') continue;
       if (!/[BQ]/.test(exchange.frontend)) continue;
-      taken.add(id); // what is lost in part is lost whole, also when another exchange is struck first
+      taken.add(id); // the client loses the whole answer, even when the plan strikes another exchange first
       lost = true;
     }
     for (const trap of struck.before) await strike(trap, link, seen);
     await open(link);
     if (lost || link.state === 'dropped') return;
-    // The callback comes when the kernel has the bytes (or the end is gone): what is cut after this has been sent.
+    // The callback comes when the kernel has the bytes, or when the end has gone. A later cut therefore does not lose
+    // these bytes.
     await new Promise<void>((resolve) => to.write(bytes, () => resolve()));
     seen.forwarded = true;
     for (const trap of struck.after) await strike(trap, link, seen);
@@ -262,14 +281,14 @@ export async function openProxy(target: { host: string; port: number }): Promise
       to.end();
     } catch {
       await open(link);
-      drop(link); // one end was reset or destroyed: the other learns of it
+      drop(link); // one end was reset or destroyed, so drop the other end too
     }
   }
 
   const listener = createServer({ noDelay: true, allowHalfOpen: true }, async (client) => {
     clients.add(client);
     client.once('close', () => clients.delete(client));
-    client.on('error', () => undefined); // its pump sees it
+    client.on('error', () => undefined); // the pump of this socket notices its end
     await gate;
     const { host, port } = target;
     const server = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect({ host, port, noDelay: true });
@@ -281,7 +300,7 @@ export async function openProxy(target: { host: string; port: number }): Promise
     links.delete(link);
   });
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
-  const { port } = listener.address() as AddressInfo; // a listener on TCP has an address of this shape
+  const { port } = listener.address() as AddressInfo; // a TCP listener has an AddressInfo
 
   return {
     host: '127.0.0.1',
@@ -293,7 +312,7 @@ export async function openProxy(target: { host: string; port: number }): Promise
       const fired = new Promise<void>((done, failed) => {
         traps.push({ plan, taken: new Set(), struck, done, failed });
       });
-      fired.catch(() => undefined); // who does not wait for it sees the cut
+      fired.catch(() => undefined); // a test that does not wait for this promise sees the cut
       return { hits: () => struck.size, fired };
     },
     disarm: () => void traps.splice(0),

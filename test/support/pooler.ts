@@ -6,24 +6,24 @@ import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import { freePort } from './port.ts';
 
-/** Whether this machine has one: Debian's is 1.18, which knows no prepared statements in transaction mode. */
+/** True when this machine has pgbouncer. Debian has 1.18, which knows no prepared statements in transaction mode. */
 export const hasPgbouncer = spawnSync('pgbouncer', ['--version']).status === 0;
 
-/** What a test that failed has left behind ends with its file. */
+/** The poolers that a failed test has left. They end with the test file. */
 const living = new Set<() => Promise<void>>();
 afterAll(async () => {
   await Promise.all([...living].map((close) => close()));
 });
 
 export interface Pooler {
-  /** What DATABASE_URL names. */
+  /** The address of a database behind the pooler, for DATABASE_URL. */
   url(database: string): string;
   close(): Promise<void>;
 }
 
 /**
- * pgbouncer in transaction mode before a server on TCP that asks for no password; `size` sessions for everybody, `more` in
- * its file.
+ * Starts pgbouncer in transaction mode in front of a server on TCP without a password. All clients share `size` server
+ * connections. `more` adds lines to the configuration file.
  */
 export async function openPooler(server: { host: string; port: number }, size: number, more = ''): Promise<Pooler> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-pooler-'));
@@ -44,7 +44,7 @@ ${more}
 `,
   );
   chmodSync(folder, 0o755);
-  // It refuses to run as root.
+  // pgbouncer refuses to run as root.
   const account = process.geteuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
   const child = spawn('pgbouncer', [join(folder, 'pgbouncer.ini')], {
     ...account,

@@ -8,7 +8,7 @@ import { openEmbedded } from '../../src/store/embedded/embedded.ts';
 import { migrate } from '../../src/store/open/migrate.ts';
 import { scratch } from './scratch.ts';
 
-/** Where the suite's PostgreSQL listens: a superuser without password behind a 0700 socket folder. */
+/** The address of the suite's PostgreSQL. Its superuser has no password, and its socket folder has mode 0700. */
 export interface TestServer {
   readonly host: string;
   readonly port: number;
@@ -21,12 +21,13 @@ declare module 'vitest' {
   }
 }
 
-/** The demo's clock in tests: same input, same rows. */
+/** The demo's clock in tests. The same input gives the same rows. */
 export const DEMO_NOW = '2026-11-15T12:00:00.000Z';
 
 /**
- * One real PostgreSQL for the whole run, in a folder of its own: the embedded one, or with TEST_POSTGRES=path the one
- * on PATH. Test files clone one of two template databases: `empty_template`, migrated, and `demo_template`.
+ * Starts one real PostgreSQL in its own folder for the whole run. It is the embedded one, or with TEST_POSTGRES=path
+ * the one on PATH. Test files clone one of two template databases: `empty_template`, which is migrated, or
+ * `demo_template`.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = scratch('test');
@@ -35,11 +36,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const { host, port, version } = store;
   const admin = postgres({ host, port, database: 'postgres', username: 'postgres', max: 1, onnotice: () => undefined });
   await admin`ALTER SYSTEM SET fsync = off`;
-  // Segments of the log are used again: made anew, they took a clone that logs its pages from 60 ms to 500 ms.
+  // Reuse the segments of the log. New segments raised the time of a clone that logs its pages from 60 ms to 500 ms.
   await admin`ALTER SYSTEM SET min_wal_size = '1GB'`;
   await admin`SELECT pg_reload_conf()`;
   for (const name of ['empty_template', 'demo_template']) {
-    // The store's own role migrates: a migration must not need a superuser.
+    // The store's own role migrates, because a migration must not need a superuser.
     await admin.unsafe(
       `CREATE DATABASE ${name} OWNER gateway${name === 'demo_template' ? ' TEMPLATE empty_template' : ''}`,
     );

@@ -1,12 +1,15 @@
 import type { RecordType } from '../../src/sources/files/records.ts';
 
-/** Which member of a record refers to which type, written by hand from section 24: apart from the importer's own tables. */
+/** The references between records, written by hand and apart from the importer's own tables. */
 export interface Reference {
-  /** Member that holds an external_id, or a list of them when `many`. */
+  /** The member that holds an external_id. With `many`, it holds a list of external_ids. */
   readonly member: string;
   readonly to: RecordType;
   readonly many: boolean;
-  /** Only for records whose author_type is one of these: a message's author is a visitor or an operator. */
+  /**
+   * Limits the reference to records with one of these author types. The author of a message is a visitor or an
+   * operator.
+   */
   readonly authorTypes?: readonly string[];
 }
 
@@ -14,7 +17,7 @@ const one = (member: string, to: RecordType): Reference => ({ member, to, many: 
 const many = (member: string, to: RecordType): Reference => ({ member, to, many: true });
 const ofWebsite = one('website', 'website');
 
-/** Which member of a record refers to which type. `delete` names its target itself (of, external_id). */
+/** The references of each record type. A `delete` names its target itself with `of` and `external_id`. */
 export const REFERENCES: Readonly<Record<RecordType, readonly Reference[]>> = {
   organization: [],
   website: [one('organization', 'organization')],

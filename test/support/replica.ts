@@ -8,25 +8,24 @@ import { afterAll } from 'vitest';
 import { packageRoot } from '../../src/config/package.ts';
 
 /**
- * Replicas of the gateway: real processes (`dist/src/main.js serve`), to be killed and stopped. Whatever a test leaves
- * behind is killed by handle after the test file, and where the worker itself ends.
+ * Replicas of the gateway: real processes (`dist/src/main.js serve`) that tests kill and stop. Replicas that a test
+ * leaves behind are killed after the test file, or when the worker ends.
  */
 export interface Replica {
   readonly url: string;
   readonly pid: number;
-  /** Resolves once it is gone, however it ended. */
+  /** Resolves when the process has ended in any way. */
   readonly exited: Promise<Exit>;
-  /** What it has written to standard error. */
   stderr(): string;
-  /** What it has logged; nothing but where LOG_LEVEL is set. */
+  /** The log of the process. Empty unless LOG_LEVEL is set. */
   log(): string;
-  /** SIGKILL; resolves when it is gone. */
+  /** Sends SIGKILL. Resolves when the process has ended. */
   kill9(): Promise<Exit>;
-  /** SIGSTOP; resolves when the kernel has stopped it: the zombie that believes it is alive. */
+  /** Sends SIGSTOP. Resolves when the kernel has stopped the process, which then believes that it is still alive. */
   stop(): Promise<void>;
-  /** SIGCONT. */
+  /** Sends SIGCONT. */
   cont(): void;
-  /** SIGTERM, as an operator ends it; resolves when it is gone. */
+  /** Sends SIGTERM, as an operator does. Resolves when the process has ended. */
   end(): Promise<Exit>;
 }
 
@@ -36,17 +35,17 @@ export interface Exit {
 }
 
 export interface ReplicaOptions {
-  /** Through a proxy: `proxy.url(database.name)`. */
+  /** The address of the database. Through a proxy, use `proxy.url(database.name)`. */
   readonly databaseUrl: string;
-  /** Options of `serve`. */
+  /** The options of `serve`. */
   readonly args?: readonly string[];
-  /** Settings beside or in place of ours. */
+  /** Settings that add to the test's own settings or replace them. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
 const root = fileURLToPath(packageRoot);
 const main = join(root, 'dist/src/main.js');
-/** What kills each replica that has not ended. */
+/** The functions that kill each replica that has not ended. */
 const living = new Set<() => Promise<Exit>>();
 const killAll = (): Promise<Exit[]> => Promise.all([...living].map((kill) => kill()));
 let folder: string | undefined;
@@ -60,8 +59,9 @@ afterAll(async () => {
 });
 
 /**
- * Brings dist/ up to date, one builder at a time on this machine. Only files that changed are written. Errors of types
- * are for `npm run check` to find, maybe in a file that another hand is at: the compiler writes JavaScript all the same.
+ * Brings dist/ up to date, with one builder at a time on this machine. Only changed files are written. The build
+ * ignores type errors, which `npm run check` reports. Such an error can lie in a file that somebody edits at the
+ * moment.
  */
 async function build(): Promise<void> {
   const lock = join(root, 'dist', '.building');
@@ -71,7 +71,7 @@ async function build(): Promise<void> {
       mkdirSync(lock);
       break;
     } catch {
-      // A builder that was killed leaves its lock behind.
+      // A builder that was killed leaves its lock behind, so remove a lock that is too old.
       const since = statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
       if (Date.now() - since > 60_000) rmSync(lock, { recursive: true, force: true });
       await pause(50);
@@ -88,7 +88,9 @@ async function build(): Promise<void> {
   }
 }
 
-/** Ours only: a developer's DATABASE_URL or GATEWAY_KEYS must not reach a replica under test. */
+/**
+ * Uses only the test's own settings. A developer's DATABASE_URL or GATEWAY_KEYS must not reach a replica under test.
+ */
 function environment({ databaseUrl, env }: ReplicaOptions): NodeJS.ProcessEnv {
   folder ??= mkdtempSync(join(tmpdir(), 'gateway-replicas-'));
   const inherited = Object.entries(process.env).filter(
@@ -97,7 +99,7 @@ function environment({ databaseUrl, env }: ReplicaOptions): NodeJS.ProcessEnv {
   return {
     ...Object.fromEntries(inherited),
     DATABASE_URL: databaseUrl,
-    // One for all replicas of a file, as replicas of one installation share their settings.
+    // All replicas of a test file share one folder, as the replicas of one installation share their settings.
     GATEWAY_DATA_DIR: folder,
     HOST: '127.0.0.1',
     PORT: '0',
@@ -111,7 +113,7 @@ interface Launched {
   kill(): Promise<Exit>;
 }
 
-/** Starts one; dist/ has been built. */
+/** Starts a replica. dist/ must be up to date. */
 function launch(options: ReplicaOptions): Launched {
   const child = spawn(process.execPath, [main, 'serve', ...(options.args ?? [])], {
     cwd: root,
@@ -140,7 +142,7 @@ function launch(options: ReplicaOptions): Launched {
     kill9,
     async stop() {
       child.kill('SIGSTOP');
-      // The signal is on its way when kill() returns; the state follows the name in parentheses.
+      // kill() returns before the signal arrives. In /proc, the state follows the name in parentheses.
       while (!/\) T /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))) await pause(1);
     },
     cont: () => void child.kill('SIGCONT'),
@@ -158,7 +160,7 @@ function launch(options: ReplicaOptions): Launched {
     child.once('error', reject);
     exited.then(({ code, signal }) => reject(new Error(`replica ended with ${code ?? signal}: ${written}`)));
   });
-  ready.catch(() => undefined); // who waits for it is told
+  ready.catch(() => undefined); // the caller that waits for `ready` gets the error
   return { ready, kill: kill9 };
 }
 
@@ -168,22 +170,22 @@ export async function built(): Promise<void> {
   await building;
 }
 
-/** Starts one and waits until it is ready. */
+/** Starts a replica and waits until it is ready. */
 export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   await built();
   return launch(options).ready;
 }
 
 export interface Pool {
-  /** The oldest spare, at once where it is warm; the next one is started behind it. */
+  /** Returns the oldest spare, at once when it is warm. Then starts the next spare. */
   take(): Promise<Replica>;
   /** Resolves when all spares are warm. */
   warm(): Promise<void>;
-  /** Kills the spares; replicas that were taken are their taker's. */
+  /** Kills the spares. A test that has taken a replica must end it. */
   close(): Promise<void>;
 }
 
-/** Keeps `size` spares warm, so that a kill costs no start of Node. Resolves when all of them are. */
+/** Keeps `size` spares warm, so that a kill costs no start of Node. Resolves when all spares are warm. */
 export async function pool(size: number, options: ReplicaOptions): Promise<Pool> {
   await built();
   const spares = Array.from({ length: size }, () => launch(options));

@@ -1,19 +1,20 @@
 import type { Reporter, TestCase, TestModule } from 'vitest/node';
 
-/** What a test has counted, for the summary: it sets `task.meta.shown`, before it expects anything of it. */
+/** The counts of a test for the summary. The test sets `task.meta.shown` before its expectations. */
 export interface Shown {
-  /** Of the grid of authority (checks, TN-01): judged, and how many there are. */
+  /** The cells of the grid of authority (TN-01): how many the test judged, and how many exist. */
   readonly cells?: readonly [judged: number, all: number];
-  /** Of the fuzz. */
+  /** The counts of the fuzz test. */
   readonly inputs?: { readonly asked: number; readonly '5xx': number; readonly leaks: number };
-  /** Effects that were done twice, and what was acknowledged or journalled and not found. */
+  /**
+   * `doubles` counts effects that happened twice. `missed` counts acknowledged or journalled effects that do not exist.
+   */
   readonly doubles?: number;
   readonly missed?: number;
-  /** Defects that the test plants, as its option `meta`: found where it passes. */
+  /** The number of defects that the test plants, from its option `meta`. A test that passes has found them. */
   readonly planted?: number;
 }
 
-/** The faults of the checks (section 15). */
 const FAULTS = Array.from({ length: 26 }, (_, i) => `F-${String(i + 1).padStart(2, '0')}`);
 
 declare module 'vitest' {
@@ -24,7 +25,7 @@ declare module 'vitest' {
 
 const sum = (all: readonly number[]): number => all.reduce((total, n) => total + n, 0);
 
-/** Closes the run with what it has shown, and the one line that a CI reads: `N passed, N failed`. */
+/** Ends the run with its counts and with the line that CI reads: `N passed, N failed`. */
 export default class Summary implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const tests = modules.flatMap((module) => [...module.children.allTests()]);
@@ -35,9 +36,9 @@ export default class Summary implements Reporter {
       ...(inputs ? [`inputs ${inputs.asked}, 5xx ${inputs['5xx']}, leaks ${inputs.leaks}`] : []),
     ]);
     const passed = (test: TestCase): boolean => test.result().state === 'passed';
-    // Those that were not chosen do not count.
+    // Tests that were not selected do not count.
     const ran = tests.filter((test) => test.result().state !== 'skipped');
-    // By their ids: one stands where a test names it and every test that does has passed.
+    // Faults count by id. A fault counts when a test names it and every such test has passed.
     const named = FAULTS.map((id) => ran.filter(({ fullName }) => new RegExp(`\\b${id}\\b`).test(fullName)));
     const counted = (['doubles', 'missed'] as const).flatMap((what) => {
       const all = shown.flatMap((one) => one[what] ?? []);

@@ -12,12 +12,12 @@ import { type Grant, type Issued, issue } from './credentials.ts';
 import { freshDatabase, type TestDatabase } from './database.ts';
 import { KEYS } from './keys.ts';
 
-/** A gateway of its own on the shared store, as far as tasks go: its pool, its corridor, its runner. */
+/** The parts of a gateway that tasks need, on the shared store: its own pool, corridor and runner. */
 export interface Replica {
   readonly tasks: Tasks;
   readonly corridor: Corridor;
   readonly db: Database;
-  /** Statements sent that match. */
+  /** The number of sent statements that match the pattern. */
   sent(match: RegExp): number;
   close(): Promise<void>;
 }
@@ -27,7 +27,7 @@ export interface Sending {
   readonly contextId?: string;
   readonly skill?: Skill;
   readonly input?: Record<string, unknown>;
-  /** True where absent. */
+  /** True when the call waits for the task's end. The default is true. */
   readonly wait?: boolean;
   readonly signal?: AbortSignal;
 }
@@ -39,7 +39,7 @@ export interface World {
   readonly errors: unknown[];
   skill(name: string): Skill;
   issue(grant?: Grant): Promise<Issued>;
-  /** Runs work for one unit under an authority that is proved, as the surface does. */
+  /** Proves the authority, charges one unit and runs `work`, as the surface does. */
   run<T>(replica: Replica, token: string, work: (caller: Caller) => Promise<T>): Promise<T>;
   send(replica: Replica, token: string, sending?: Sending): Promise<Task>;
   authority(replica: Replica, token: string): Promise<Authority>;
@@ -49,13 +49,12 @@ export interface World {
     target?: Parameters<typeof openDatabase>[0]['target'],
     options?: Pick<TasksOptions, 'patience' | 'held'> & {
       readonly db?: (db: Database) => Database;
-      /** Milliseconds. */
+      /** The statement timeout in milliseconds. */
       readonly statementTimeout?: number;
     },
   ): Promise<Replica>;
-  /** The stored row. */
   row(id: string): Promise<Row | undefined>;
-  /** Every change of a state that was ever committed, in order. */
+  /** Every committed change of the task's state, in order. */
   moves(id: string): Promise<string[]>;
   count(state: string, installation: string): Promise<number>;
   close(): Promise<void>;
@@ -73,13 +72,13 @@ export const CONTACT = 'ctc_1_1_1';
 let messages = 0;
 export const newMessage = (): string => `message-${process.pid}-${++messages}`;
 
-/** A skill that does what the test says when the test says it; `runs` counts. */
+/** A skill whose runs wait until the test releases them. `runs` counts its runs. */
 export interface Probe {
   readonly skill: Skill;
   readonly runs: () => number;
-  /** Runs under way that have not been let go. */
+  /** The number of runs that still wait for their release. */
   readonly held: () => number;
-  /** Lets the oldest run go on, or all. */
+  /** Lets the oldest waiting run go on, or all waiting runs. */
   release(which?: 'one' | 'all'): void;
 }
 
@@ -108,7 +107,7 @@ export function probe(run: Skill['run'] = ({ call, input }) => call('contact_get
 
 let PROBE: Skill;
 
-/** Waits until it is so; 5 s at most. */
+/** Waits until the condition is true, at most `limit` milliseconds. */
 export async function until(what: () => unknown, limit = 5_000): Promise<void> {
   for (const end = performance.now() + limit; performance.now() < end; await pause(5)) if (await what()) return;
   expect(await what(), String(what)).toBeTruthy();
@@ -136,7 +135,7 @@ export async function openWorld(): Promise<World> {
     target = { host: database.host, port: database.port, database: database.name, username: 'postgres' },
     { db: through = (db: Database) => db, statementTimeout = 5_000, ...options } = {},
   ) => {
-    // As store/open/open.ts makes them.
+    // Opens the pools in the same way as store/open/open.ts.
     const connect = (connections: number, keyed = false): Database =>
       through(openDatabase({ target, connections, statementTimeout, name: 'replica', keyed }));
     const [pool, begins, ends] = [connect(8), connect(1, true), connect(1, true)];

@@ -28,16 +28,17 @@ import { rpc as mcp, post as mcpPost } from '../support/surfaces/mcp.ts';
 import { type Example, examples, freshKey } from '../support/surfaces/wire.ts';
 
 /**
- * Requests drawn from what the gateway serves (the OpenAPI document, `tools/list`, the agent card), valid ones and such
- * with one thing wrong, over every surface. Of each answer: a documented status, no 5xx, the served schema, the wrong
- * thing by its name, nothing that the caller may not see, and all within ten seconds. A status is also what a tool's
- * result, a task that has failed or an error of JSON-RPC tells in an answer of status 200. `TEST_FORM=long npm test --
- * test/surfaces/fuzz` draws a million; FC_SEED repeats a run.
+ * Draws requests from the documents that the gateway serves: the OpenAPI document, `tools/list` and the agent card.
+ * Some requests are valid, and some have a single fault. The requests go over every surface. Each answer comes within
+ * ten seconds. It has a documented status below 500 and fits the served schema. It names the fault, and it shows
+ * nothing that the caller may not see. A failed tool, a failed task and a JSON-RPC error also carry a status inside an
+ * answer of status 200. `TEST_FORM=long npm test -- test/surfaces/fuzz` draws a million requests. FC_SEED repeats a
+ * run.
  */
 const INPUTS = Number(process.env['FUZZ_INPUTS'] ?? times(20_000, 1_000_000));
-/** Of one round over all targets, after which what was written is cleared away. */
+/** The requests of one round over all targets. After a round, the test removes everything that the requests wrote. */
 const ROUND = Math.min(20_000, INPUTS);
-/** Requests under way at a time. */
+/** The number of requests that run at the same time. */
 const LANES = 8;
 const PATIENCE = 10_000;
 const WEB = 'web_1_1';
@@ -46,13 +47,16 @@ type Surface = 'rest' | 'mcp' | 'a2a';
 type Fault = '5xx' | 'undocumented' | 'leaks' | 'mismatches' | 'hangs';
 const NONE: Readonly<Record<Fault, number>> = { '5xx': 0, undocumented: 0, leaks: 0, mismatches: 0, hangs: 0 };
 
-/** What a run has asked and been told. */
+/** The requests and answers of a run. */
 class Tally {
   readonly found = { ...NONE };
   readonly inputs: Record<Surface, number> = { rest: 0, mcp: 0, a2a: 0 };
-  /** How often each surface said what. */
+  /** How often each surface gave each status. */
   readonly said = new Map<string, number>();
-  /** Of each target: right requests of one who may do everything, those of them that succeeded, and all that did. */
+  /**
+   * The counts of each target. `right` counts valid requests of the full holder, and `full` counts the successful ones
+   * among them. `all` counts every success.
+   */
   readonly done = new Map<string, { right: number; full: number; all: number }>();
 
   get total(): number {
@@ -65,21 +69,21 @@ let world: World;
 let targets: Target[];
 process.stderr.write(`fuzz: FC_SEED=${seed}\n`);
 
-/** Who asks, and what no answer may show them. */
+/** A caller, and the texts that no answer may show to this caller. */
 interface Holder extends Issued {
   readonly name: string;
   readonly hidden: ReadonlySet<string>;
 }
 const holders = new Map<string, Holder>();
-/** Nobody has no token. Most of it is asked by one who may do it. */
+/** The kinds of callers. Most requests come from a full holder, and `nobody` has no token. */
 const WHO = ['full', 'full', 'full', 'full', 'full', 'full', 'masked', 'restricted', 'nobody'] as const;
 type Who = (typeof WHO)[number];
 
-/** Texts of people and messages, which need a flag wherever they are shown. */
+/** The columns with texts of people and messages. Every answer needs a data-access flag to show them. */
 const FLAGGED =
   /^(contact|message|note|file|file_chunk)\.|^conversation\.(subject|language|rating_label)|^visitor\.nickname/;
 const foreign = ({ tenant, site }: Canary): boolean => tenant !== 1 || site !== 1;
-/** Rows that only conversations of channel 2 lead to. */
+/** True for rows that only conversations of channel 2 lead to. */
 const away = ({ table, row }: Canary): boolean =>
   (table === 'conversation' && (row === 2 || row === 5)) ||
   (table === 'message' && row >= 8) ||
@@ -107,7 +111,9 @@ afterAll(() => gateway.close());
 
 const holder = (name: string): Holder => holders.get(name) ?? expect.fail(name);
 
-/** What was written is taken away, and what every credential needs is there again; the log held nothing of it. */
+/**
+ * Removes everything that the requests wrote and plants the receipts of every credential again. Then checks the log.
+ */
 async function clear(): Promise<void> {
   const { sql } = gateway.database;
   await sql`DELETE FROM gateway.task WHERE id <> ${lastTask}`;
@@ -118,14 +124,14 @@ async function clear(): Promise<void> {
   readLog();
 }
 
-/** Nothing that failed, nothing of what is stored; empties it. */
+/** Checks that the log has no failure and no stored text, and empties the log. */
 function readLog(): void {
   expect(gateway.log.filter((line) => /^DEFECT|"level":[56]0\b/.test(line)).slice(0, 3)).toEqual([]);
   expect(gateway.log.join('\n').match(CANARY)).toBeNull();
   gateway.log.length = 0;
 }
 
-/** One request. `names`: what is wrong with it, as the answer must say it; empty: something that has no name. */
+/** One request. `names` is the fault that the answer must name. It is empty for a fault without a name. */
 interface Shot {
   readonly who: Who;
   readonly right: boolean;
@@ -140,25 +146,25 @@ interface Target {
   readonly weight: number;
   readonly shots: fc.Arbitrary<Shot>;
   ask(shot: Shot, asker: Holder | undefined): Promise<Answer>;
-  /** Holds the answer to what is served; throws. */
+  /** Compares the answer with the served schema. Throws on a mismatch. */
   judge(answer: Answer, shot: Shot, asker: Holder | undefined): void;
 }
 
 const who = fc.constantFrom(...WHO);
 
-/** They stand for what is made in the run: the asker's last realtime session, and the last task of who may do everything. */
+/** Placeholders for objects of this run: the caller's last realtime session, and the last task of the full holder. */
 const SESSION = `rts_${'0'.repeat(32)}`;
 const TASK = `task_${'0'.repeat(32)}`;
 const sessions = new Map<string, string>();
 let lastTask = TASK;
 
-/** Remembers what was made; what was ended or replaced is there again for those who come after. */
+/** Remembers created objects. Restores objects that a request has ended or replaced, for the requests that follow. */
 async function keep({ name }: Operation, surface: Surface, answer: Answer, asker: Holder | undefined): Promise<void> {
   if (!asker || !did(surface, answer)) return;
   if (name === 'realtime_session_create') sessions.set(asker.name, answer.body.session_id);
   if (name !== 'subscription_delete' && name !== 'subscription_replace') return;
   const { sql } = gateway.database;
-  // With those that were created meanwhile: an installation has twenty at the most.
+  // Delete the created subscriptions as well, because an installation can have at most twenty.
   await sql`DELETE FROM gateway.subscription WHERE installation_id = ${asker.installation}`;
   await plantReceipt(sql, asker.credential);
 }
@@ -227,13 +233,13 @@ async function readTargets(): Promise<Target[]> {
   ]);
 }
 
-/** Lists in turn, so that no kind of request stands alone at the end. */
+/** Interleaves the lists, so that no kind of request runs alone at the end. */
 const interleaved = <T>(lists: readonly (readonly T[])[]): T[] =>
   Array.from({ length: Math.max(...lists.map(({ length }) => length)) }, (_, i) =>
     lists.flatMap((list) => list.slice(i, i + 1)),
   ).flat();
 
-/** What is the matter with an answer. */
+/** A fault that the test found in an answer. */
 class Finding extends Error {
   constructor(
     readonly fault: Fault,
@@ -246,7 +252,7 @@ function hold(fault: Fault, fine: boolean, where: () => string): void {
   if (!fine) throw new Finding(fault, where());
 }
 
-/** Holds an answer to the served OpenAPI document. */
+/** Compares an answer with the served OpenAPI document. */
 function conforms(method: string, path: string, answer: Answer): void {
   try {
     gateway.check(method, path, answer);
@@ -256,7 +262,7 @@ function conforms(method: string, path: string, answer: Answer): void {
   }
 }
 
-/** The status that an answer tells: its own, or what a tool's result, a failed task or an error of JSON-RPC says. */
+/** The status of an answer: its own, or the one inside a tool's result, a failed task or a JSON-RPC error. */
 function toldBy({ status, body }: Answer): number {
   const { error, result } = Object(body);
   if (error?.code === -32_603) return 500;
@@ -266,7 +272,7 @@ function toldBy({ status, body }: Answer): number {
   return code ? statusOf(code) : 500;
 }
 
-/** Whether it did what it was asked. */
+/** True when the answer shows that the request has done its work. */
 function did(surface: Surface, { status, body }: Answer): boolean {
   if (surface === 'rest') return status < 300;
   const { result } = Object(body);
@@ -274,7 +280,10 @@ function did(surface: Surface, { status, body }: Answer): boolean {
   return result !== undefined && result.isError !== true && state === 'TASK_STATE_COMPLETED';
 }
 
-/** Rules that no schema tells: cursors of another list, dates without a range, a website that is not the record's. */
+/**
+ * The codes of rules that no schema expresses: a cursor of another list, a date without a range, or a website of
+ * another record.
+ */
 const RULES = /^invalid_(cursor|parameter)$/;
 
 function rest(operation: Operation): Target {
@@ -295,7 +304,7 @@ function rest(operation: Operation): Target {
         const sent = text.map((one) => [[name.toLowerCase(), String(one)]]);
         return required || name === 'Idempotency-Key' ? sent : fc.oneof(fc.constant([]), sent);
       }),
-      // What has ranges has bytes.
+      // An operation with ranges returns bytes, so a request can ask for bytes.
       declared.some(({ name }) => name === 'Range')
         ? fc.constantFrom([], [['accept', 'application/octet-stream']])
         : fc.constant([]),
@@ -342,14 +351,14 @@ function rest(operation: Operation): Target {
 type Named = readonly { readonly parameter?: string; readonly pointer?: string }[];
 const namesOf = (errors: Named | undefined): string[] =>
   (errors ?? []).map(({ parameter, pointer }) => parameter ?? pointer ?? '');
-/** Of an object without its members the members are named. */
+/** When an object lacks members, the answer names the members instead of the object. */
 const tells =
   (names: string) =>
   (one: string): boolean =>
     one === names || one.startsWith(`${names}/`) || one.startsWith(`${names}.`);
 const dotted = (pointer: string): string => pointer.slice(1).replaceAll('/', '.');
 
-/** Holds data to the schema of the REST operation that answers with it. */
+/** Compares data with the schema of the matching REST operation. */
 function asRest({ method, path, name }: Operation, answer: Answer, data: unknown): void {
   const { status = 200 } = gateway.corridor.registry.get(name) ?? {};
   if (status === 204) return;
@@ -360,7 +369,9 @@ function asRest({ method, path, name }: Operation, answer: Answer, data: unknown
 const ID = 'fuzz';
 const RPC = { jsonrpc: '2.0', id: ID };
 
-/** `tools/list` leaves patterns out; the OpenAPI document has them under the same names. */
+/**
+ * Draws arguments for a tool. `tools/list` omits patterns, so the OpenAPI document supplies them under the same names.
+ */
 function tool(operation: Operation, served: Schema, example: Example | undefined): Target {
   const told: Readonly<Record<string, Schema>> = {
     ...Object.fromEntries(operation.parameters.map(({ name, schema }) => [name, schema])),
@@ -414,7 +425,7 @@ function tool(operation: Operation, served: Schema, example: Example | undefined
         else hold('mismatches', namesOf(error.data.errors).some(tells(dotted(wrong))), where);
         return;
       }
-      // The key takes its turn after the website.
+      // The corridor checks the website before the key, so a caller without the website gets another refusal.
       const refused = result.isError && (asker.name !== 'full' || wrong === '/idempotency_key');
       hold('mismatches', right || refused, where);
       if (result.isError) hold('undocumented', operation.statuses.has(toldBy(answer)), where);
@@ -423,7 +434,7 @@ function tool(operation: Operation, served: Schema, example: Example | undefined
   };
 }
 
-/** The key of an example stands for one that no call has had. */
+/** Replaces the key of an example with a new key. */
 const keyed = (body: unknown): unknown => {
   const { idempotency_key: key, ...rest } = Object(body);
   return typeof key === 'string' && key.length % 8 !== 0 && /^[!-~]{1,128}$/.test(key)
@@ -490,7 +501,10 @@ function skill(name: string, schema: Schema, operation: Operation, all: readonly
 }
 
 const started = new Map<string, number>();
-/** An installation may have a hundred unexpired tasks: they are taken away before there are so many. */
+/**
+ * Deletes the tasks of a holder before there are a hundred, because an installation can have only a hundred unexpired
+ * tasks.
+ */
 async function room({ name, installation }: Holder): Promise<void> {
   const n = (started.get(name) ?? 0) + 1;
   started.set(name, n % 40);
@@ -501,7 +515,7 @@ async function room({ name, installation }: Holder): Promise<void> {
 
 const RPC_CODES = new Set([-32_700, -32_600, -32_601, -32_602, ...Array.from({ length: 9 }, (_, i) => -32_001 - i)]);
 
-/** An answer of JSON-RPC, or a problem, to whatever it was; documented statuses are those of the protocols. */
+/** Accepts any answer of JSON-RPC, or a problem. The statuses are those of the protocols. */
 function anyRpc(answer: Answer, asker: Holder | undefined, where: () => string): void {
   const { status, body, text } = answer;
   if (!asker) hold('mismatches', status === 401, where);
@@ -513,7 +527,7 @@ function anyRpc(answer: Answer, asker: Holder | undefined, where: () => string):
   } else hold('mismatches', answer.headers['content-type'] === 'application/problem+json', where);
 }
 
-/** Ids, page tokens and numbers of tasks as anybody may write them. */
+/** Ids, page tokens and numbers of tasks, as anybody can write them. */
 function taskMethods(): Target[] {
   const anything = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom<unknown>('\0', '', null, -1, 1e300));
   const mostly = (one: fc.Arbitrary<unknown>) => fc.oneof({ weight: 3, arbitrary: one }, anything);
@@ -548,7 +562,7 @@ function taskMethods(): Target[] {
   }));
 }
 
-/** Messages of JSON-RPC in which anything stands anywhere, and texts that are none. */
+/** JSON-RPC messages with any value in any place, and texts that are no messages. */
 function envelopes(): Target[] {
   const anything = fc.jsonValue({ maxDepth: 3 });
   const named = (methods: readonly string[], params: fc.Arbitrary<unknown>) =>
@@ -618,7 +632,7 @@ function envelopes(): Target[] {
   }));
 }
 
-/** One input: asks, and looks at the answer for what no surface may say. Counts what it finds, and throws it. */
+/** Sends one request and checks the rules for every surface. Counts its findings and throws them. */
 async function shoot(target: Target, shot: Shot, tally: Tally, patience = PATIENCE): Promise<void> {
   const { name, surface } = target;
   const asker = holders.get(shot.who);
@@ -653,11 +667,13 @@ async function shoot(target: Target, shot: Shot, tally: Tally, patience = PATIEN
   }
 }
 
-/** Tasks of these skills end at once, and no plain request becomes a WebSocket. */
+/**
+ * The targets that never succeed. Tasks of these skills end before a cancel, and a plain request opens no WebSocket.
+ */
 const NEVER: readonly string[] = ['A2A CancelTask', 'REST realtime_socket'];
 const idle = (tally: Tally): Target[] => targets.filter(({ name }) => (tally.done.get(name)?.all ?? 0) === 0);
 
-/** Asks as one who may do everything, until it is done: what seldom succeeds is drawn more often. */
+/** Sends requests of the full holder until one succeeds. This gives more draws to targets that seldom succeed. */
 async function insist(target: Target, tally: Tally): Promise<void> {
   const shots = fc.sample(
     target.shots.filter((shot) => shot.who === 'full'),
@@ -702,7 +718,7 @@ it('whatever is asked, over every surface: documented answers, no 5xx, no leak, 
   );
   expect(tally.total).toBeGreaterThanOrEqual(INPUTS);
   expect(found).toEqual(NONE);
-  // Much of what was right was done, or the tests would look at refusals alone: 59, 55 and 53 % where it was measured.
+  // Enough valid requests must succeed. Otherwise the tests would see only refusals. Measured: 59, 55 and 53 %.
   expect(
     idle(tally)
       .map(({ name }) => name)
@@ -711,7 +727,9 @@ it('whatever is asked, over every surface: documented answers, no 5xx, no leak, 
   for (const [surface, share] of shares) expect(share, surface).toBeGreaterThan(surface === 'a2a' ? 0.25 : 0.4);
 });
 
-/** On every surface, so that each has its own tests' power shown; all three run the same tool. */
+/**
+ * Plant the defects on every surface, so that each surface shows the power of its tests. All three run the same tool.
+ */
 const PLANTED_IN = [
   ['REST', 'REST contact_get'],
   ['MCP', 'MCP contact_get'],
@@ -729,7 +747,7 @@ describe.each(PLANTED_IN)('the fuzz has power over %s', (_, name) => {
     gateway.log.length = 0;
   });
 
-  /** Puts other texts or members into what the tool answers, past the corridor's own check. */
+  /** Replaces texts or members in the tool's answer, behind the corridor's own check. */
   const rewritten = (change: (text: string) => string) => (): void => {
     const { handle } = contact;
     vi.spyOn(contact.output, 'safeParse').mockImplementation((data) => ({ success: true, data }));

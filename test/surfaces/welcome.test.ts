@@ -21,7 +21,7 @@ interface Entry {
   readonly headers: { readonly Authorization: string };
 }
 
-/** The client configurations in a text: every JSON object in it that has `mcpServers` or `servers`. */
+/** The client configurations in a text: every JSON object that has `mcpServers` or `servers`. */
 function configurations(text: string): Entry[] {
   const found: Entry[] = [];
   for (let at = text.indexOf('{'); at !== -1; at = text.indexOf('{', at + 1)) {
@@ -35,7 +35,7 @@ function configurations(text: string): Entry[] {
   return found;
 }
 
-/** Where the braces that open at `from` are closed; the configurations have none in their texts. */
+/** The position of the brace that closes the one at `from`. The strings of the configurations contain no braces. */
 function closing(text: string, from: number): number {
   let depth = 0;
   for (let at = from; at < text.length; at++) {
@@ -65,7 +65,7 @@ describe('what the first start prints', () => {
     const url = new URL(String(entry?.url).replace(BASE_URL, `http://127.0.0.1:${gateway.port}`));
     const client = new Client({ name: 'newcomer', version: '1.0.0' });
     const transport = new StreamableHTTPClientTransport(url, { requestInit: { headers: { ...entry?.headers } } });
-    // The SDK's class and its interface disagree under exactOptionalPropertyTypes.
+    // The SDK's class and the SDK's interface disagree under exactOptionalPropertyTypes.
     await client.connect(transport as unknown as Transport);
     expect((await client.listTools()).tools.length).toBe(gateway.corridor.registry.tools.length);
     await client.close();

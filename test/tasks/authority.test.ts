@@ -5,7 +5,7 @@ import { SCOPES } from '../../src/core/scopes.ts';
 import type { Issued } from '../support/credentials.ts';
 import { CONTACT, newMessage, openWorld, probe, until, type World } from '../support/tasks.ts';
 
-/** A2-08 and F-13: what is published, and who reads it, goes by the authority of that moment. */
+/** A2-08 and F-13: the authority of the moment decides whether a task is published and who can read it. */
 let world: World;
 
 beforeAll(async () => {
@@ -43,7 +43,7 @@ const CHANGES: Change[] = [
 describe('A2-08 in the midst of a task', () => {
   it.each(CHANGES)('%s: nothing is published', async (_, change, failure) => {
     const sender = await world.issue();
-    // The data is read before the change, and the result comes after it.
+    // The skill reads its data before the change and returns its result after the change.
     let read = false;
     const { skill, release } = probe();
     const late = {
@@ -59,7 +59,7 @@ describe('A2-08 in the midst of a task', () => {
     await until(() => read);
     await world.database.sql.unsafe(change, [sender.credential]);
     release();
-    // Who is nobody any more is told so, and nothing of the task.
+    // A sender without a valid token gets a 401 and learns nothing about the task.
     const changed = failure === 'authority_changed';
     if (changed) expect(await waiting).toMatchObject({ state: 'failed', failure, artifact: undefined });
     else await expect(waiting).rejects.toMatchObject({ status: 401 });
@@ -78,7 +78,7 @@ describe('A2-08 in the midst of a task', () => {
     await until(() => held() === 1);
     await world.database.sql.begin(async (transaction) => {
       await transaction`UPDATE gateway.credential SET revoked_at = now() WHERE id = ${sender.credential}`;
-      // The read is refused by nothing yet.
+      // The uncommitted revocation does not refuse the read yet.
       release();
       await pause(300);
       expect(await world.count('completed', sender.installation)).toBe(0);
@@ -101,9 +101,9 @@ describe('A2-08 in the midst of a task', () => {
 
   it('F-13 at a random point of 60 tasks: none is published after the commit of the change', async () => {
     const seen = { completed: 0, failed: 0, later: 0 };
-    // As long as a task takes on this machine at this time, so that the change falls into it.
+    // The usual milliseconds of a task on this machine, so that the change comes while the task runs.
     let usual = 8;
-    // And more of them where too few were on one side of it.
+    // Run more rounds when too few of them end in one of the two outcomes.
     for (let round = 0; round < 60 || (Math.min(seen.completed, seen.failed) <= 5 && round < 400); round++) {
       const [, change = ''] = CHANGES[round % CHANGES.length] ?? [];
       const sender = await world.issue();
@@ -113,7 +113,7 @@ describe('A2-08 in the midst of a task', () => {
         return undefined;
       });
       await pause(usual * (0.2 + (round % 16) / 16));
-      // What the change returns is told under its row lock: whatever is published later than this is too late.
+      // The update returns its time while it holds the row lock. Every publication after this time is too late.
       const [{ at } = { at: new Date(0) }] = await world.database.sql.unsafe<{ at: Date }[]>(
         `${change} RETURNING clock_timestamp() AS at`,
         [sender.credential],
@@ -122,7 +122,7 @@ describe('A2-08 in the midst of a task', () => {
       usual = 0.8 * usual + 0.2 * (performance.now() - began);
       const [row] = await world.database.sql`SELECT state, state_at, created_at, artifact FROM gateway.task
         WHERE installation_id = ${sender.installation}`;
-      // What was only accepted after a change was accepted under the new authority.
+      // A task that was accepted after the change of the credential has the new authority.
       const accepted = row !== undefined && row['created_at'] <= at;
       if (row?.['state'] !== 'completed') expect(row?.['artifact'] ?? null).toBeNull();
       else if (accepted) expect(row['state_at'].getTime()).toBeLessThanOrEqual(at.getTime());
@@ -135,7 +135,7 @@ describe('A2-08 in the midst of a task', () => {
   }, 60_000);
 });
 
-/** An access token of the same credential that holds less, or as much. */
+/** Creates another access token of the same credential, with fewer grants or with the same ones. */
 async function narrower(of: Issued, { scopes = [...SCOPES], sites = ['1', '2'] }): Promise<string> {
   const token = newSecret('access_test');
   await world.database.sql`INSERT INTO gateway.token (digest, credential_id, kind, audience, scopes, sites, expires_at)
@@ -162,7 +162,7 @@ describe('A2-08 another token that waits for the same message', () => {
     for (const one of await Promise.allSettled(waiting)) {
       expect(one).toMatchObject({ status: 'rejected', reason: { code } });
     }
-    // Whose token is as it was has its result.
+    // The sender's own token did not change, so the sender gets the result.
     expect((await mine).artifact).toMatchObject({ data: { contact: { id: CONTACT } } });
   });
 
@@ -178,7 +178,7 @@ describe('A2-08 another token that waits for the same message', () => {
     await mine;
     await world.database.sql`UPDATE gateway.credential SET data_access = array_remove(data_access, 'pii')
       WHERE id = ${sender.credential}`;
-    // Where it was quicker than the change it has been told under the whole authority.
+    // The wait can end before the change. The caller then gets the artifact under the old, whole authority.
     const { state, artifact } = await waiting;
     expect(state).toBe('completed');
     expect((await world.send(world.b, sender.token, { skill, messageId })).artifact).toBeUndefined();
@@ -207,7 +207,7 @@ describe('A2-02 an authority that is only remembered', () => {
         send: () => world.send(replica, sender.token, { messageId }),
       };
       await expect(asking[what]()).rejects.toMatchObject({ code: 'token_revoked' });
-      expect(await left()).toBe(before - 1); // the twin's own
+      expect(await left()).toBe(before - 1); // the twin's own request costs one unit
       await replica.close();
     },
   );
@@ -248,10 +248,10 @@ describe('A2-02 A2-08 who reads an artifact', () => {
     expect(await readAs(await narrower(sender, { scopes: noPii }))).toEqual(none);
     const elsewhere = await narrower(sender, { sites: ['2'] });
     expect(await readAs(elsewhere)).toEqual(none);
-    // It is not told of the website either.
+    // A reader without the website does not learn the website of the task either.
     expect((await world.get(world.a, elsewhere, id))?.websiteId).toBeNull();
     expect((await world.get(world.a, sender.token, id))?.websiteId).toBe('web_1_1');
-    // Narrowed, restricted, and as it was before.
+    // The authority of the reader is narrowed, then restricted, and then as before.
     const { sql } = world.database;
     for (const [change, expected] of [
       [sql`data_access = array_remove(data_access, 'pii')`, none],

@@ -10,17 +10,17 @@ import type { Task } from '../../src/tasks/tasks.ts';
 import type { Issued } from '../support/credentials.ts';
 import { newMessage, openWorld, probe, type Replica, type Sending, until, type World } from '../support/tasks.ts';
 
-/** Tasks that are accepted, or end, together: each is decided on by itself, and none is held up by another. */
+/** Tasks that are accepted together or end together. Each task is decided alone, and no task delays another. */
 type Step = 'accept_tasks' | 'end_tasks';
 
 let world: World;
 let replica: Replica;
-/** The statement whose batches are looked at: how many tasks each has carried, and what happens to it. */
+/** The statement under test. `carried` has the number of tasks in each of its batches. */
 let watched: Step;
 let carried: number[];
 let gate: Promise<unknown>;
 let fault: Error | undefined;
-/** Whether its reply is lost. */
+/** True when the reply to the batch is lost. */
 let lost: boolean;
 
 beforeAll(async () => {
@@ -40,7 +40,7 @@ beforeAll(async () => {
       if (!text.includes(`gateway.${watched}(`)) return db.query(statement);
       const nth = carried.push(values.find(Array.isArray)?.length ?? 0);
       await gate;
-      // The first only holds the line.
+      // The first batch only makes the other tasks wait, so it passes.
       if (nth === 1) return db.query(statement);
       if (fault) throw fault;
       const rows = await db.query<never>(statement);
@@ -63,7 +63,7 @@ afterAll(async () => {
   await world.close();
 });
 
-/** Lets the step's first batch go only when all that `begin` has sent stands in line behind it. */
+/** Holds the first batch of the step until all calls from `begin` wait behind it. */
 async function together<T>(
   step: Step,
   begin: () => readonly Promise<T>[],
@@ -80,7 +80,7 @@ async function together<T>(
   const first = world.send(replica, sender.token);
   await until(() => carried.length === 1);
   const all = begin();
-  for (const one of all) one.catch(() => undefined); // looked at below
+  for (const one of all) one.catch(() => undefined); // the test awaits these promises below
   await pause(300);
   await then();
   open();
@@ -94,14 +94,14 @@ const told = async (one: Promise<Task>): Promise<string> =>
     (error: Error & { code?: string }) => error.code ?? error.name,
   );
 
-/** The sender is known to the replica, so that its authority is a guess from then on. */
+/** Makes the sender known to the replica. From then on, the replica relies on its memory of the authority. */
 async function known(grant: Parameters<World['issue']>[0] = {}): Promise<Issued> {
   const sender = await world.issue(grant);
   await world.authority(replica, sender.token);
   return sender;
 }
 
-/** Holds a lock of the store's while `meanwhile` runs, and undoes what it has done. */
+/** The error that undoes the locking transaction of `holding`, which holds a lock while `meanwhile` runs. */
 const UNDONE = new Error('undone');
 async function holding(text: string, meanwhile: () => Promise<unknown>): Promise<void> {
   await world.database.sql
@@ -167,7 +167,7 @@ describe('tasks that are accepted together', () => {
     const all = await together('accept_tasks', () =>
       [fine, revoked, expired, changed].map(({ token }) => world.send(replica, token)),
     );
-    // Under the authority as it is by now the last is accepted, and would not be published otherwise.
+    // The changed sender is accepted under its present authority. Otherwise its result would not be published.
     expect(await Promise.all(all.map(told))).toEqual(['completed', 'token_revoked', 'token_expired', 'completed']);
     expect(carried[1]).toBe(4);
     const rows =
@@ -200,7 +200,7 @@ describe('tasks that are accepted together', () => {
       waiting = first;
       expect((await second)?.state).toBe('completed');
       expect(await world.count('working', held.installation)).toBe(0);
-      // Nor does it hold up those that come later.
+      // The held installation does not delay later tasks either.
       expect((await world.send(replica, free.token)).state).toBe('completed');
     });
     expect((await waiting)?.state).toBe('completed');
@@ -383,7 +383,7 @@ describe.each(['accept_tasks', 'end_tasks'] as const)('a batch of %s', (step) =>
     expect(sentAlone() - before).toBe(0);
     fault = undefined;
     const ends = await Promise.all(all.map(told));
-    // A result is kept and published later; who was not accepted is told so.
+    // A finished task keeps its result, which is published later. A task that was not accepted gets a refusal.
     expect(new Set(ends)).toEqual(new Set([step === 'accept_tasks' ? 'service_unavailable' : 'completed']));
   });
 });

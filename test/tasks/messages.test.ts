@@ -5,7 +5,10 @@ import { MessageIdConflict } from '../../src/tasks/tasks.ts';
 import type { Issued } from '../support/credentials.ts';
 import { CONTACT, newMessage, openWorld, probe, until, type World } from '../support/tasks.ts';
 
-/** A2-05: a message makes one task, whoever sends it how often and to which replica. And what a task costs. */
+/**
+ * A2-05: a message makes one task, however often and to whichever replica it is sent. This file also tests the cost of
+ * a task.
+ */
 let world: World;
 let sender: Issued;
 
@@ -39,7 +42,7 @@ describe('A2-05', () => {
       for (const task of tasks) expect([task.state, task.artifact]).toEqual(['completed', tasks[0]?.artifact]);
       expect(tasks[0]?.artifact).toMatchObject({ data: { contact: { id: CONTACT } } });
     } else expect(new Set(tasks.map(({ state }) => state)).has('submitted')).toBe(true);
-    // Long after, on the other replica: the same task, not run again.
+    // A much later send, also to the other replica, returns the same task and does not run it again.
     for (const replica of [world.a, world.b]) {
       expect(await world.send(replica, sender.token, { messageId, skill })).toMatchObject({ id, state: 'completed' });
     }
@@ -103,7 +106,7 @@ describe('A2-05', () => {
   });
 });
 
-/** Past its end, by a hand that the ledger's own rules do not know. */
+/** Sets the expiry of a task into the past. The trigger is off, because the ledger's own rule forbids this. */
 async function expire(id: string): Promise<void> {
   const { sql } = world.database;
   await sql`ALTER TABLE gateway.task DISABLE TRIGGER task_ended`;
@@ -113,7 +116,7 @@ async function expire(id: string): Promise<void> {
 
 describe('RL-02 what a task costs', () => {
   it('one unit a request and one a new task, also of the report; a resent message costs its request alone', async () => {
-    // One unit a minute: none grows back under the test.
+    // The app gets only one unit a minute, so no unit comes back during the test.
     const poor = await world.issue({ perMinute: 1, burst: 6 });
     const replica = await world.open();
     const input = { website_id: 'web_1_1', range: 'last-7-days' };
@@ -133,7 +136,7 @@ describe('RL-02 what a task costs', () => {
     expect(await spent()).toBe(4);
     await world.cancel(replica, poor.token, first.id);
     expect(await spent()).toBe(5);
-    // One unit is left: enough for a message that is known, not for a new task, which leaves nothing behind.
+    // One unit is left. It pays for a request, but not for a new task. The refused request leaves no trace.
     const before = await world.count('completed', poor.installation);
     const next = newMessage();
     await expect(world.send(replica, poor.token, { messageId: next })).rejects.toMatchObject({

@@ -5,7 +5,7 @@ import { MessageIdConflict } from '../../src/tasks/tasks.ts';
 import type { Issued } from '../support/credentials.ts';
 import { CONTACT, newMessage, openWorld, probe, type Replica, until, type World } from '../support/tasks.ts';
 
-/** The state machine over two replicas against a model of a few lines (decisions, section 20). */
+/** Compares the state machine on two replicas with a model of a few lines. */
 let world: World;
 
 beforeAll(async () => {
@@ -16,14 +16,13 @@ afterAll(async () => {
   await world.close();
 });
 
-/** A task as the model has it: what it was asked, and every state that it may be seen in from now on. */
+/** A task in the model: its request, and every state in which it can be seen from now on. */
 interface Modelled {
   readonly messageId: string;
   readonly argument: number;
   readonly id: string;
-  /** The ends that what has happened to it allows: one of them has won. */
+  /** The ends that the events so far allow for the task. One of them becomes final. */
   readonly ends: Set<string>;
-  /** The reasons that it may have failed for. */
   readonly failures: Set<string>;
 }
 
@@ -72,7 +71,7 @@ it('any sequence of sends, cancels, ends, lapses and a change of authority', asy
           await play(one, sender, slow, model);
           await check(sender, model);
         }
-        // Then everything is let go, and comes to an end.
+        // Finally release all runs, so that every task ends.
         for (const task of model) task.ends.add(due(task));
         slow.release();
         await until(async () => (await open(sender)) === 0, 10_000);
@@ -136,7 +135,7 @@ async function play(one: Step, sender: Issued, slow: ReturnType<typeof probe>, m
       return;
     }
     case 'finish': {
-      // Whose run is let go the test does not know; all that may run can end by it.
+      // The test does not know which run is released, so every running task can end now.
       for (const task of model) task.ends.add(due(task));
       slow.release('one');
       return;
@@ -151,7 +150,7 @@ async function play(one: Step, sender: Issued, slow: ReturnType<typeof probe>, m
       return;
     }
     case 'change': {
-      // What has been let go before it may be published before it, and otherwise is not published any more.
+      // A task that was released earlier can be published before the change. No other task is published after it.
       for (const task of model) task.failures.add('authority_changed');
       for (const task of model) if (task.ends.has('completed')) task.ends.add('failed');
       await world.database
@@ -161,12 +160,12 @@ async function play(one: Step, sender: Issued, slow: ReturnType<typeof probe>, m
   }
 }
 
-/** How a task ends that is let go now. */
+/** The end of a task that is released now. */
 const due = ({ failures }: Modelled): string => (failures.has('authority_changed') ? 'failed' : 'completed');
 
 const last = new Map<string, string>();
 
-/** What holds after every step, whatever is under way. */
+/** Checks the rules that hold after every step, even while tasks run. */
 async function check(sender: Issued, model: readonly Modelled[]): Promise<void> {
   const rows = await world.database.sql<{ id: string; state: string; artifact: unknown; failure: string | null }[]>`
     SELECT id, state, artifact, failure FROM gateway.task WHERE installation_id = ${sender.installation}`;
@@ -184,7 +183,10 @@ async function check(sender: Issued, model: readonly Modelled[]): Promise<void> 
   }
 }
 
-/** In one statement: between two a task may go from the state that is counted next to the one that was. */
+/**
+ * Counts in one statement. Between two statements, a task could move from the second counted state to the first and
+ * would be missed.
+ */
 async function open(sender: Issued): Promise<number> {
   const [row] = await world.database.sql<{ n: number }[]>`
     SELECT count(*)::integer AS n FROM gateway.task WHERE installation_id = ${sender.installation} AND state = ANY (${OPEN})`;

@@ -7,7 +7,7 @@ import type { Issued } from '../support/credentials.ts';
 import { times } from '../support/form.ts';
 import { newMessage, openWorld, type Probe, probe, type Replica, until, type World } from '../support/tasks.ts';
 
-/** A2-06 and A2-07: an end is an end, and five of an installation run at a time, whatever the number of replicas. */
+/** A2-06 and A2-07: an end is final. Five tasks of an installation run at a time, on any number of replicas. */
 let world: World;
 
 beforeAll(async () => {
@@ -33,7 +33,7 @@ describe('A2-06', () => {
     const seen = { canceled: 0, completed: 0 };
     let sender = await world.issue();
     for (let race = 0; race < RACES; race++) {
-      // 100 unexpired tasks an installation.
+      // An installation can have only 100 unexpired tasks, so change to a new installation.
       if (race % 50 === 49) sender = await world.issue();
       const [here, there] = race % 2 ? [world.a, world.b] : [world.b, world.a];
       const messageId = newMessage();
@@ -49,7 +49,7 @@ describe('A2-06', () => {
       expect(row?.artifact === null).toBe(row?.state === 'canceled');
       for (const told of [answer?.task, waited, await world.get(there, sender.token, id)]) {
         expect(told?.state).toBe(row?.state);
-        // Who has canceled is told of no artifact.
+        // The caller of a canceled task gets no artifact.
         if (row?.state === 'canceled') expect(told?.artifact).toBeUndefined();
         else expect(told?.artifact).toMatchObject({ data: { contact: {} } });
       }
@@ -75,7 +75,7 @@ describe('A2-06', () => {
     await pause(100);
     const began = performance.now();
     expect(await world.cancel(world.a, sender.token, id)).toMatchObject({ canceled: true });
-    // Nobody waits for a result that nobody will see, on either replica.
+    // The cancellation ends the waits on both replicas, because nobody will see a result.
     expect(await waiting).toMatchObject({ id, state: 'canceled', artifact: undefined });
     expect(await elsewhere).toMatchObject({ id, state: 'canceled', artifact: undefined });
     expect(performance.now() - began).toBeLessThan(5_000);
@@ -112,7 +112,7 @@ describe('A2-06', () => {
   ])('%s of UTF-8, in few characters: %s', async (_, size, state) => {
     const sender = await world.issue();
     const frame = Buffer.byteLength(JSON.stringify({ data: '' }));
-    // Three bytes each, so that counting characters would be far off; what is left is one byte each.
+    // Most characters have three bytes, so a count of characters would be far off. The rest have one byte each.
     const wide = Math.floor((size - frame) / 3);
     const body = { data: '€'.repeat(wide) + 'x'.repeat(size - frame - 3 * wide) };
     expect(Buffer.byteLength(JSON.stringify(body))).toBe(size);
@@ -136,7 +136,7 @@ describe('A2-06', () => {
     const task = await world.send(world.a, sender.token, { skill: broken.skill });
     expect(task).toMatchObject({ state: 'failed', failure: 'internal', artifact: undefined });
     expect(JSON.stringify([await world.row(task.id), task])).not.toContain('secret');
-    // An operator is told.
+    // The operator gets the text of the error.
     expect(String(world.errors.splice(0))).toContain('is down');
     const stray = probe(({ call }) => call('contacts_list', { website_id: 'web_1_1' }));
     stray.release();
@@ -146,7 +146,7 @@ describe('A2-06', () => {
 });
 
 describe('A2-07', () => {
-  /** `n` tasks that stay where they are until the probe lets them go, on the two replicas in turn. */
+  /** Starts `n` tasks on the two replicas in turn. They stay in their state until the probe releases them. */
   async function fill({ skill }: Probe, sender: Issued, n: number): Promise<Task[]> {
     const tasks: Task[] = [];
     for (let i = 0; i < n; i++) {
@@ -165,12 +165,12 @@ describe('A2-07', () => {
     await until(() => slow.held() === 5);
     await pause(600);
     expect(await states(tasks)).toBe('wwwwwssss');
-    // Other installations have their own five.
+    // Other installations have their own five slots.
     const other = await world.issue({ app: sender.app });
     expect((await world.send(world.a, other.token)).state).toBe('completed');
     for (let done = 1; done <= 4; done++) {
       slow.release('one');
-      // Which of the five was let go is chance; which one follows is not.
+      // Chance decides which of the five runs is released. The next task is always the oldest.
       await until(async () => {
         const now = await states(tasks);
         const sorted = [...now.slice(0, 5 + done)].sort().join('');
@@ -249,16 +249,16 @@ describe('A2-07', () => {
     const messageId = newMessage();
     const before = await spent();
     const refusal = await world.send(replica, sender.token, { messageId }).catch((error: unknown) => error);
-    expect(before - (await spent())).toBe(2); // two requests and no task
+    expect(before - (await spent())).toBe(2); // the two requests cost one unit each, and no task was started
     const [next] = await sql<
       { seconds: string }[]
     >`SELECT extract(epoch FROM min(expires_at) - clock_timestamp()) AS seconds
       FROM gateway.task WHERE installation_id = ${sender.installation}`;
-    const retryAfter = (refusal as { details: { retryAfter: number } }).details.retryAfter; // asserted below
+    const retryAfter = (refusal as { details: { retryAfter: number } }).details.retryAfter; // the next line checks the refusal
     expect(refusal).toMatchObject({ code: 'task_limit', status: 429 });
     expect(retryAfter).toBeGreaterThanOrEqual(Number(next?.seconds));
     expect(retryAfter - Number(next?.seconds)).toBeLessThan(2);
-    // Another credential of the installation shares its hundred; a resent message is no new task.
+    // All credentials of an installation share its hundred tasks. A repeated message is no new task.
     expect(await world.send(replica, sender.token, { messageId: '', wait: false }).catch(({ code }) => code)).toBe(
       'task_limit',
     );
@@ -294,7 +294,7 @@ describe('A2-07', () => {
 
   it('a start that is told before the acceptance leaves no place idle', async () => {
     const sender = await world.issue();
-    // Replies of accept_task are late, those of start_tasks are not.
+    // Delay the replies of accept_task, but not those of start_tasks.
     const late = await world.open(undefined, {
       db: (db) => ({
         ...db,
@@ -314,7 +314,7 @@ describe('A2-07', () => {
       }
     };
     await Promise.all(Array.from({ length: 12 }, caller));
-    // Found at the next renewal, it would have lain there for 2.5 s.
+    // If the task did not start at once, the next renewal would find it only after 2.5 s.
     expect(worst).toBeLessThan(2_000);
     await late.close();
   }, 30_000);
@@ -328,7 +328,7 @@ describe('A2-07', () => {
     await until(() => slow.held() === 5);
     const waiting = world.send(world.a, sender.token);
     await until(async () => (await world.count('submitted', sender.installation)) === 3);
-    // Again where its process, which lives in truth, has renewed them in between.
+    // Repeat, because the process is in fact alive and can renew the leases in between.
     await until(async () => {
       await lapse(tasks);
       await sweep(world.b.db);
@@ -338,7 +338,7 @@ describe('A2-07', () => {
       expect(await world.get(world.b, sender.token, id)).toMatchObject({ failure: 'interrupted', artifact: undefined });
     }
     expect(await waiting).toMatchObject({ state: 'completed' });
-    // The zombie wakes up: it publishes nothing.
+    // The zombie process wakes up and publishes nothing.
     slow.release();
     await pause(200);
     expect(await states(tasks)).toBe('fffffff');
@@ -346,7 +346,7 @@ describe('A2-07', () => {
   });
 });
 
-/** As if their process had renewed nothing for ten seconds. */
+/** Makes the leases expire, as if their process had renewed nothing for ten seconds. */
 async function lapse(tasks: readonly Task[]): Promise<void> {
   await world.database.sql`UPDATE gateway.task SET lease_until = now() - interval '1 millisecond'
     WHERE id = ANY(${tasks.map(({ id }) => id)}) AND lease_until IS NOT NULL`;
@@ -363,7 +363,7 @@ describe('a process', () => {
     const sender = await world.issue();
     const slow = probe();
     const [task] = await held(world.a, sender, slow, 1);
-    // Its start has given it a new lease as well.
+    // Wait for the start of the task, because the start also sets a new lease.
     await until(() => slow.held() === 1);
     const leased = (await world.row(task?.id ?? ''))?.lease_until?.getTime() ?? 0;
     await until(async () => ((await world.row(task?.id ?? ''))?.lease_until?.getTime() ?? 0) > leased, 6_000);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Answer, openTestGateway, type TestGateway } from '../support/gateway.ts';
 
-/** What the guides say of writes, followed over MCP and REST with the demo's data: each instruction is a call here. */
+/** Follows the guides about writes over MCP and REST with the demo's data. Each instruction is a call here. */
 let gateway: TestGateway;
 let token: string;
 let keys = 0;
@@ -18,7 +18,7 @@ afterAll(() => gateway.close());
 const Call = z.object({ name: z.string(), arguments: z.record(z.string(), z.unknown()) });
 type Call = z.output<typeof Call>;
 
-/** The one call of that tool in a guide, under a key of its own. */
+/** The single call of this tool in a guide, under a new key. */
 function shown(guide: string, name: string): Call {
   const found: Call[] = [];
   walkTokens(lexer(readFileSync(new URL(`../../resources/guides/${guide}.md`, import.meta.url), 'utf8')), (token) => {
@@ -66,7 +66,7 @@ describe('the overview’s job of writing', () => {
       operation: name,
       status: 'acknowledged',
     });
-    // Other input, and other grants: nothing is forced.
+    // Under a used key, other input is a conflict. Without a key, the write is refused.
     const other = fresh(example, { website_id: 'web_1_1' });
     const under = { ...other.arguments, idempotency_key: example.arguments['idempotency_key'] };
     const changed = name === 'config_plan' ? { ...under, changes: { enabled: true } } : under;
@@ -112,7 +112,7 @@ describe('the overview’s job of writing', () => {
       expect([await tell(example), await status()]).toEqual(['outcome_unknown', 'outcome_unknown']);
       await sql`UPDATE gateway.operation SET status = 'acknowledged', created_at = now() - interval '24 hours'
       WHERE operation_id = ${operation_id}`;
-      // The receipt says more than the spent key.
+      // The key is too old to show the outcome, but the receipt still shows it.
       expect([await tell(example), await status()]).toEqual(['outcome_unknown', 'acknowledged']);
       expect(await notes()).toBe(before);
     },

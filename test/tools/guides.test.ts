@@ -10,9 +10,9 @@ import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { KEYS } from '../support/keys.ts';
 
 /**
- * The guides are prose, so nothing compiles them. Every name they put in backticks is held here against closed lists,
- * written by hand from the specification and apart from the tool declarations. Their examples are calls: each is held
- * against the declared tool, and those of served tools are made, with the demo's data.
+ * The guides are prose, so nothing compiles them. Every name in backticks must be in a closed list here. The lists are
+ * written by hand from the specification, apart from the tool declarations. The examples are calls. Each must fit the
+ * declared tool, and the test makes those of served tools with the demo's data.
  */
 
 const GUIDES = [
@@ -61,14 +61,14 @@ const FLAGS = words('message_content pii internal_notes');
 const SKILLS = words(`support_insights conversation_evidence configuration_inspection contact_inspection
   offline_language_detection`);
 const TASK_FAILURES = words('message_id_conflict artifact_too_large interrupted');
-/** Arguments of each prompt; those after `optional` may be left out. */
+/** The arguments of each prompt. Those after `optional` can be left out. */
 const PROMPT_ARGUMENTS: Readonly<Record<string, string>> = {
   performance_summary: 'website_id range optional start end timezone',
   configuration_preview: 'feature_id optional name enabled',
 };
 const PROMPTS = Object.keys(PROMPT_ARGUMENTS);
 
-/** Every other snake_case word that the guides may use: fields, parameters and constants of the public contract. */
+/** All other snake_case words that the guides may use: fields, parameters and constants of the public contract. */
 const VOCABULARY = words(`
   website_ids website_id data_access authority_expires_at time_zone request_id retry_after channel_ids team_ids
   subsite_ids idempotency_key if_match next_cursor unrestricted_required prefix_tenant_site_native
@@ -90,7 +90,7 @@ const VOCABULARY = words(`
   voice_autopilot citation_summary
   has_more retained_from accepted_cursor stored_events_only socket_url`);
 
-/** Example values in fenced blocks must be ones that the gateway would parse. */
+/** The formats of example values in fenced blocks. The gateway must be able to parse each value. */
 const FORMATS: Readonly<Record<string, RegExp>> = {
   website_id: /^web_[0-9]{1,20}_[1-9][0-9]{0,18}$/,
   conversation_id: /^cnv_[0-9]{1,20}_[1-9][0-9]{0,18}_[1-9][0-9]{0,18}$/,
@@ -103,13 +103,13 @@ const FORMATS: Readonly<Record<string, RegExp>> = {
 };
 
 const WRITES_NEEDING_KEY = words('visitor_note_add conversation_disposition_set ai_feature_execute config_plan');
-/** Arguments of the tools that are not served yet; one that has come to be served is held against its own schema. */
+/** The arguments of tools that are not served yet. When a tool is served, its own schema checks the example. */
 const PLANNED: Readonly<Record<string, { readonly needs: readonly string[]; readonly takes: readonly string[] }>> = {};
 const RESOURCES = words(`gateway://context gateway://guides/{guide} gateway://capabilities/{website_id}
   gateway://reports/ai-conversations/{website_id}/{range} gateway://config/{website_id}/catalog
   gateway://config/{website_id}/schema gateway://config/{website_id}/ai/features
   gateway://config/ai/features/{feature_id}`);
-/** What a guide may link to: pages and documents that the gateway serves itself. */
+/** The link targets that a guide may use: pages and documents that the gateway serves itself. */
 const PAGES = words('/docs /docs/reference /docs/errors /llms.txt /llms-full.txt /api/v1/openapi.json');
 const A2A_METHODS = ['SendMessage', 'GetTask', 'ListTasks', 'CancelTask'];
 
@@ -121,7 +121,7 @@ function read(guide: string): string {
   return readFileSync(new URL(`../../resources/guides/${guide}.md`, import.meta.url), 'utf8');
 }
 
-/** The text without fenced blocks, which may stand inside a step of a list. */
+/** The text without fenced blocks. A fenced block can also lie inside a step of a list. */
 function prose(text: string): string {
   return text.replace(/^ *```[\s\S]*?^ *```$/gm, '');
 }
@@ -132,7 +132,7 @@ function tokens(text: string): Token[] {
   return all;
 }
 
-/** Sections that tell how to do something. */
+/** The sections that explain a job. */
 function jobs(text: string): string[] {
   return text.split(/^(?=## )/m).filter((section) => section.startsWith('## Job: '));
 }
@@ -141,7 +141,7 @@ function spans(text: string): string[] {
   return [...prose(text).matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? '');
 }
 
-/** Known routes that a path stands for, with its parameters spelt `{name}` or filled in. */
+/** The known routes that a path can mean. Its parameters are `{name}` or real values. */
 function routesOf(path: string): string[] {
   return ROUTES.filter((route) => {
     const template = route.slice(route.indexOf(' ') + 1);
@@ -158,13 +158,13 @@ interface Example {
 }
 
 function examples(text: string): Example[] {
-  // Members that an example lacks are undefined, and every expectation below names the one that it reads.
+  // A member that an example lacks is undefined. Every expectation below names the member that it reads.
   return tokens(text).flatMap((token) =>
     token.type === 'code' && token['lang'] === 'json' ? [JSON.parse(String(token['text'])) as Example] : [],
   );
 }
 
-/** Every text inside a value, however deep. */
+/** Every text inside a value, at any depth. */
 function strings(value: unknown): string[] {
   if (typeof value === 'string') return [value];
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(strings) : [];
@@ -209,7 +209,7 @@ describe.each([...texts])('guide %s', (_guide, text) => {
     expect(lines.filter((line) => line.trimStart().startsWith('|'))).toEqual([]);
     expect((text.match(/^ *```/gm) ?? []).length % 2).toBe(0);
     expect(tokens(text).filter((token) => token.type === 'html')).toEqual([]);
-    // llms-full.txt holds all guides and the whole reference, and has a limit of its own.
+    // llms-full.txt holds all guides and the whole reference, and has its own limit.
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(12_288);
     expect(prose(text).match(/`/g)?.length ?? 0).toSatisfy((ticks: number) => ticks % 2 === 0);
   });
@@ -255,7 +255,7 @@ describe.each([...texts])('guide %s', (_guide, text) => {
         if (name in values) expect(values[name], name).toMatch(format);
       }
       if (WRITES_NEEDING_KEY.includes(call.name ?? '')) expect(values).toHaveProperty('idempotency_key');
-      // A call is about one website: ids of two would be not_found.
+      // A call concerns one website. Ids of two websites would give not_found.
       const sites = strings(values).flatMap((value) => /\b[a-z]{3}_(\d+_\d+)(?:_\d+)?$/.exec(value)?.[1] ?? []);
       expect(new Set(sites).size, JSON.stringify(call)).toBeLessThanOrEqual(1);
     }
@@ -427,15 +427,15 @@ describe('followed with the demo’s data', () => {
     const outcome = await call(name, input, bearer);
     return 'failure' in outcome ? outcome.failure.code : 'answered';
   };
-  // The corridor has checked the body against the tool's schema; the tests below name the members that they read.
-  // biome-ignore lint/suspicious/noExplicitAny: see above
+  // The corridor has checked the body against the tool's schema. The tests below name the members that they read.
+  // biome-ignore lint/suspicious/noExplicitAny: the corridor has checked the body
   const body = async (name: string, input: Record<string, unknown>): Promise<any> => {
     const outcome = await call(name, input);
     if (!('body' in outcome)) throw new Error(`${name} ${JSON.stringify(input)} failed`);
     return outcome.body;
   };
 
-  /** The subscription of the examples, and in place of their cursor one of it. */
+  /** Plants the subscription of the examples, and replaces their cursor with a real one. */
   async function prepared(name: string, values: Record<string, unknown>): Promise<Record<string, unknown>> {
     const subscription = values['subscription_id'];
     if (typeof subscription !== 'string') return values;
@@ -521,7 +521,7 @@ describe('followed with the demo’s data', () => {
     const website_id = 'web_1_1';
     const scopes = ['conversation_read', 'contact_read', 'contact_read_pii', 'config_read'] as const;
     const contact_id = 'ctc_1_1_89';
-    // investigation: contact_id asks for two scopes and no flag; include_internal for scope and flag.
+    // The investigation guide: contact_id needs two scopes and no flag. include_internal needs a scope and a flag.
     expect(await tell('conversations_list', { website_id, contact_id }, { scopes, dataAccess: [] })).toBe('answered');
     expect(await tell('conversations_list', { website_id, contact_id }, { scopes: ['conversation_read'] })).toBe(
       'not_permitted',
@@ -534,9 +534,10 @@ describe('followed with the demo’s data', () => {
         { dataAccess: ['message_content', 'pii'] },
       ),
     ).toBe('not_permitted');
-    // contacts: a search without the personal grant is refused, not empty.
+    // The contacts guide: a search without the personal grant is refused and not empty.
     expect(await tell('contacts_list', { website_id, query: 'A' }, { scopes, dataAccess: [] })).toBe('not_permitted');
-    // overview: a guide outside the grants does not exist; configuration: a restricted credential may search.
+    // The overview guide: a guide outside the grants does not exist. The configuration guide: a restricted credential
+    // can search.
     expect(await tell('guide_read', { guide: 'reporting' }, { scopes })).toBe('not_found');
     const restricted = { teams: ['tem_1_1_1'] };
     expect(await tell('config_search', { website_id, query: 'translat' }, restricted)).toBe('answered');

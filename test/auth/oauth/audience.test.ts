@@ -27,7 +27,7 @@ afterAll(() => gateway.close());
 const ownToken = async (resource: Resource): Promise<string> =>
   (await token(gateway, client, { grant_type: 'client_credentials', resource: RESOURCE[resource] })).body.access_token;
 
-/** By code, and by the refresh after it. */
+/** Gets two access tokens: the first by an authorization code, the second by a refresh. */
 async function consentTokens(resource: Resource): Promise<string[]> {
   const options = { session, choice: { renewal: 'yes' }, changes: { resource: RESOURCE[resource] } };
   const { exchange } = await consented(gateway, client, options);
@@ -37,7 +37,10 @@ async function consentTokens(resource: Resource): Promise<string[]> {
   return [first.body.access_token, (await token(gateway, client, again)).body.access_token];
 }
 
-/** Whether an interface takes a token, by every kind of call that it has; a refusal is the whole 401. */
+/**
+ * True when an interface accepts a token, tried with every kind of call of that interface. A refusal must be a complete
+ * 401.
+ */
 const TAKES: Readonly<Record<Resource, (bearer: string) => Promise<boolean>>> = {
   rest: async (bearer) => {
     const answers = await Promise.all([
@@ -60,7 +63,8 @@ const TAKES: Readonly<Record<Resource, (bearer: string) => Promise<boolean>>> = 
       answers.push(await rpc(gateway.port, bearer, method, params));
     return agreed(answers, `${BASE_URL}/.well-known/oauth-protected-resource/mcp`);
   },
-  // Until /a2a is served: what it will ask.
+  // This call stands in for a call over A2A, because the gateway does not serve /a2a yet. A2A will ask for the same
+  // data.
   a2a: async (bearer) => {
     const tool = gateway.corridor.registry.tools.find(({ path }) => path === '/api/v1/websites');
     if (!tool) throw new Error('no tool');
@@ -95,7 +99,8 @@ describe('OU-03 audience', () => {
     for (const bound of RESOURCES) {
       for (const first of RESOURCES) {
         for (const bearer of [await ownToken(bound), ...(await consentTokens(bound))]) {
-          // Whoever sees it first does not decide what the others remember; nor does a second round.
+          // One interface gets the token first. Its answer must not change the answers of the other interfaces, even in
+          // a second round.
           const doors = [first, ...RESOURCES.filter((one) => one !== first)];
           for (const door of [...doors, ...doors]) {
             const taken = await TAKES[door](bearer);
@@ -131,7 +136,7 @@ describe('OU-03 audience', () => {
   });
 });
 
-/** Raw lines, as no HTTP client would send them; the status line of what comes back. */
+/** Sends raw lines that no HTTP client would send. Returns the status line of the answer. */
 function raw(lines: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = '';
@@ -173,14 +178,14 @@ describe('how a token is sent', () => {
         (await rpc(gateway.port, undefined, 'tools/list', {}, { headers: { cookie: `${name}=${bearer}` } })).status,
       ).toBe(401);
     }
-    // A write, whose body is a form with the token in it.
+    // Sends a write whose body is a form with the token in it.
     const tool = gateway.corridor.registry.tools.find(({ method }) => method === 'POST');
     const write = await gateway.ask(tool?.path.replace(/\{\w+\}/g, 'x') ?? '', {
       raw: formOf({ access_token: bearer }),
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
     });
     expect(write.status).toBe(401);
-    // Together with one in the header: the query is still a parameter that nobody knows.
+    // The query has a token, and the header has one too. The query parameter is still unknown, so the answer is 400.
     expect((await gateway.ask(`/api/v1/websites?access_token=${bearer}`, { token: bearer })).status).toBe(400);
     expect(gateway.log.length).toBeGreaterThan(10);
     expect(gateway.log.join('\n').includes(bearer)).toBe(false);

@@ -40,7 +40,7 @@ import {
 let gateway: TestGateway;
 let client: TestClient;
 let owner: string;
-/** The session of `owner`. */
+/** The session cookie of `owner`. */
 let cookie: string;
 let statements = 0;
 
@@ -72,7 +72,10 @@ const without = (name: string): Fields => Object.fromEntries(Object.entries(aske
 const show = (query: string, headers: Record<string, string> = {}): Promise<Answer> =>
   gateway.ask(`/oauth/authorize?${query}`, { unchecked: true, headers });
 
-/** What all four endpoints that read an authorization request say to one, signed in where that counts. */
+/**
+ * The four endpoints that read an authorization request. Each entry gives the endpoint's answer, with a session where a
+ * session matters.
+ */
 const DOORS: Readonly<Record<string, (query: string) => Promise<Answer>>> = {
   'authorize, nobody signed in': (query) => show(query),
   'authorize, signed in': (query) => show(query, { cookie }),
@@ -86,7 +89,7 @@ async function everywhere(fields: Fields | string, look: (answer: Answer, why: s
   for (const [name, ask] of Object.entries(DOORS)) look(await ask(query), `${name}: ${query.slice(0, 400)}`);
 }
 
-/** An answer without what is of one request only. */
+/** An answer without the parts that differ between two equal requests, such as the date and the request id. */
 const face = ({ status, headers, text }: Answer): object => {
   const { date: _date, 'x-request-id': id, ...rest } = headers;
   return { status, headers: rest, text: text.replaceAll(String(id), 'REQUEST') };
@@ -153,7 +156,7 @@ describe('the client and its callback', () => {
         expect(face(answer), why).toEqual(first);
       });
     }
-    // The other client's own is its own.
+    // The other client may use its own registered callback.
     expect((await show(formOf(asked({ redirect_uri: 'https://other.example/cb' }, other)))).status).toBe(200);
     expect((await show(formOf(asked()))).status).toBe(200);
   });
@@ -269,7 +272,7 @@ describe('the parameters', () => {
       ...[`${challenge.slice(0, 42)}é`, `${challenge.slice(0, 42)}.`, ` ${challenge.slice(1)}`, 'a'.repeat(10_000)].map(
         (code_challenge) => ({ code_challenge }),
       ),
-      // Forty-three characters that are not of 32 bytes: the last one has bits of nothing.
+      // This challenge has 43 characters but does not encode 32 bytes, because its last character has unused bits set.
       { code_challenge: `${challenge.slice(0, 42)}B` },
     ];
     for (const changes of broken)
@@ -311,7 +314,8 @@ describe('the parameters', () => {
     ];
     for (const state of bad)
       await everywhere(asked({ state }), (answer, why) => expectCallback(answer, 'invalid_request', null, why));
-    // A control character is in no value of ours, so that of such a request nothing is believed, its callback neither.
+    // No valid parameter contains a control character. The gateway therefore trusts nothing in such a request, not even
+    // the callback.
     for (const control of ['\0', '\t', '\n', '\r\n', '\x1b', '\x7f'])
       await everywhere(asked({ state: STATE + control }), (answer, why) => expectPage(answer, why));
   });
@@ -337,7 +341,8 @@ describe('the parameters', () => {
     );
     for (const resource of wrong)
       await everywhere(asked({ resource }), (answer, why) => expectCallback(answer, 'invalid_target', STATE, why));
-    // RFC 8707 lets a client name several; here that is a repeated parameter (contract, Authorization code, 2).
+    // RFC 8707 lets a client name several resources. Here a second resource is a repeated parameter, and the gateway
+    // refuses the request.
     await everywhere(asked({ resource: [RESOURCE.rest, RESOURCE.mcp] }), (answer, why) =>
       expectCallback(answer, 'invalid_request', STATE, why),
     );
@@ -369,7 +374,7 @@ describe('the parameters', () => {
       .concat(['website_read  conversation_read', '"website_read"', 'website', '__proto__', 'a'.repeat(10_000)]);
     for (const scope of wrong)
       await everywhere(asked({ scope }, narrow), (answer, why) => expectCallback(answer, 'invalid_scope', STATE, why));
-    // Left empty it is a parameter that is not there (OA-03).
+    // An empty scope parameter counts as a missing parameter (OA-03).
     await everywhere(asked({ scope: '' }, narrow), (answer, why) =>
       expectCallback(answer, 'invalid_request', STATE, why),
     );
@@ -424,20 +429,20 @@ describe('the answer', () => {
     }
     expect(new Set(codes).size).toBe(CODES);
     for (const code of codes) expect(code).toMatch(/^igwc_[0-9A-Za-z]{49}$/);
-    // Of a random order half of the neighbours rise: of 1,000, 499.5 ± 9.1.
+    // In a random order, half of the neighbouring pairs rise. For 1,000 codes that is 499.5 ± 9.1.
     const rises = codes.filter((code, at) => at > 0 && code > (codes[at - 1] ?? '')).length;
     expect(Math.abs(rises - (CODES - 1) / 2)).toBeLessThan(6 * Math.sqrt((CODES + 1) / 12));
     const bodies = codes.map((code) => code.slice(5, 48));
     for (let place = 0; place < 43; place++) {
       const counts = new Map<string, number>();
       for (const body of bodies) counts.set(body[place] ?? '', (counts.get(body[place] ?? '') ?? 0) + 1);
-      // 62 characters, equally often: chi-square 61 ± 11.
+      // At each place of a code, the 62 characters are equally likely. The expected chi-square is 61 ± 11.
       const mean = CODES / 62;
       const squares = [...counts.values()].reduce((sum, count) => sum + (count - mean) ** 2 / mean, 0);
       const chi = squares + (62 - counts.size) * mean;
       expect(chi, `place ${place}`).toBeLessThan(61 + 8 * 11);
     }
-    // 43 places of 62 characters: 256 bits.
+    // A code has 43 random places of 62 characters, which is 256 bits.
     expect(43 * Math.log2(62)).toBeGreaterThan(256);
   }, 120_000);
 
@@ -513,7 +518,7 @@ describe('who is signed in', () => {
       await post(gateway, `/oauth/consent?${query}`, { decision: 'approve' }, { ...SAME, cookie: sent });
       expect(await consents(), sent).toBe(before);
     }
-    // Another organization's app sees nobody signed in.
+    // The page for an app of another organization shows nobody as signed in.
     const foreign = await newClient({ database: gateway.database, issue: (grant) => gateway.issue(grant, 2) });
     const page = await show(formOf(asked({}, foreign)), { cookie: own });
     expect([page.status, signIn.test(page.text), csrfOf(page)]).toEqual([200, true, '']);
@@ -580,7 +585,7 @@ describe('CP-03 the choice', () => {
         (choice.scope ?? [1, 1]).length + (choice.website_id ?? [1]).length + ('renewal' in choice ? 1 : 0),
       );
       expect(await consents()).toBe(before);
-      // The page that came back can still be answered.
+      // The person can still answer the consent page that came back.
       expect((await decide(gateway, query, cookie)).headers.location).toContain('code=');
     }
   });
@@ -645,7 +650,7 @@ describe('CP-03 the choice', () => {
       }
     }
     expect(await consents()).toBe(before);
-    // The page's token is of this request and this session.
+    // The CSRF token of a consent page belongs to one request and one session.
     const other = formOf(asked({ scope: 'website_read conversation_read' }, narrow));
     expectPage(await post(gateway, `/oauth/consent?${other}`, good, { ...SAME, cookie }), 'another request');
     const elsewhere = await signedIn(gateway, query, owner);
@@ -654,7 +659,7 @@ describe('CP-03 the choice', () => {
     const done = await post(gateway, `/oauth/consent?${query}`, good, { ...SAME, cookie });
     expect(done.headers.location).toContain('code=');
     expect(await consents()).toBe(before + 1);
-    // One answer to a request.
+    // A person can answer an authorization request only once.
     const again = await post(gateway, `/oauth/consent?${query}`, good, { ...SAME, cookie });
     expect([again.status, again.headers.location, await consents()]).toEqual([409, undefined, before + 1]);
   });
@@ -708,9 +713,9 @@ describe('HT-02 broken in any way', () => {
       fc.asyncProperty(mutations(Object.keys(asked())), fc.constantFrom(...doors), async (broken, door) => {
         const pairs = mutated(asked(), broken);
         const query = rawOf(pairs);
-        // More is no request line.
+        // A longer query would not fit into a request line.
         fc.pre(query.length < 15_000);
-        // What the mutations have left of it.
+        // The parameters that remain after the mutations of the request.
         const read = readPairs(pairs);
         const values = (name: string): string[] =>
           (read ?? []).filter(([one]) => one === name).map(([, value]) => value);
@@ -762,7 +767,7 @@ describe('HT-02 broken in any way', () => {
         const answer = await post(gateway, `/oauth/consent?${query}`, rawOf(pairs), { ...SAME, cookie });
         const why = JSON.stringify(broken);
         expect([answer.status, answer.headers.location], why).toEqual([400, undefined]);
-        // Nothing ticked is no forgery: the form comes back.
+        // A form with nothing ticked is no forgery, so the consent form comes back.
         if (whole) expect(csrfOf(answer), why).toBe(form.csrf);
         else expectPage(answer, why);
         expect(answer.text, why).not.toMatch(/zzz|aaaaaaaa/);

@@ -32,13 +32,16 @@ import {
   type TestClient,
 } from '../../support/oauth/oauth.ts';
 
-/** OU-05: real clients against a gateway that is known by the address it is reached at, as any real one is. */
+/**
+ * OU-05: real OAuth clients use the gateway. The gateway's base URL is the address at which the clients reach it, as in
+ * production.
+ */
 let database: TestDatabase;
 let server: RunningServer;
 let door: Door;
 let origin: string;
 let owner: string;
-/** Path of every request that a client has made of the gateway, and what it was answered. */
+/** The path and the status of every request that a client has sent to the gateway. */
 const seen: string[] = [];
 
 const newOne = (scopes?: readonly Scope[]): Promise<TestClient> =>
@@ -86,7 +89,7 @@ function unexpected(tool: { name: string }, error: unknown): never {
   throw new Error(`${tool.name} ${String(error)}`);
 }
 
-/** The person at the browser: signs in, decides, and is sent back to the app. */
+/** Acts as the person at the browser: signs in, decides, and follows the redirect back to the app. */
 async function visit(address: URL, choice: Choice = {}): Promise<URL> {
   expect(address.origin + address.pathname).toBe(`${origin}/oauth/authorize`);
   const query = address.search.slice(1);
@@ -97,7 +100,7 @@ async function visit(address: URL, choice: Choice = {}): Promise<URL> {
 }
 
 describe('oauth4webapi', () => {
-  // Loopback has no TLS; nothing else is allowed that the library would not do by itself.
+  // The loopback server has no TLS, so the test permits plain HTTP. The library has its defaults in everything else.
   const http = { [oauth.allowInsecureRequests]: true } as const;
 
   it('OU-05 discovers, has a token of its own, one by consent, refreshes it, revokes it', async () => {
@@ -167,7 +170,7 @@ describe('oauth4webapi', () => {
     await revoke(own.access_token);
     await revoke(refreshed.refresh_token ?? '');
     for (const { access_token } of [own, granted, refreshed]) expect(await used(access_token)).toBe(401);
-    // The library reads our errors as what they are.
+    // The OAuth library recognizes the errors of the gateway.
     const again = await oauth.refreshTokenGrantRequest(as, client, secret, refreshed.refresh_token ?? '', more);
     await expect(oauth.processRefreshTokenResponse(as, client, again)).rejects.toMatchObject({
       error: 'invalid_grant',
@@ -180,7 +183,9 @@ describe('oauth4webapi', () => {
   });
 });
 
-/** A 401 reaches the caller as an error that holds the parsed challenge. */
+/**
+ * The library reports a 401 as an error that holds the parsed challenge. This function returns the challenged response.
+ */
 function challenged(error: unknown): Response {
   if (!(error instanceof oauth.WWWAuthenticateChallengeError)) throw error;
   expect(error.cause).toMatchObject([{ scheme: 'bearer', parameters: { error: 'invalid_token' } }]);
@@ -213,7 +218,7 @@ describe('openid-client', () => {
     const back = await visit(address, { scope: ['website_read'], renewal: 'yes' });
     const resource = { resource: asked.resource };
     const checks = { pkceCodeVerifier, expectedState };
-    // It checks `iss`, which the metadata promise.
+    // The OAuth library checks `iss`, because the metadata promise this parameter.
     for (const [name, value] of [
       ['iss', 'https://evil.example'],
       ['state', 'x'.repeat(20)],
@@ -240,7 +245,9 @@ describe('openid-client', () => {
   });
 });
 
-/** An app that was registered by the organization's operator: what it keeps between one request and the next. */
+/**
+ * An app that the operator of the organization has registered. The object holds what the app stores between requests.
+ */
 class App implements OAuthClientProvider {
   sentTo: URL | undefined;
   kept: OAuthTokens | undefined;
@@ -285,7 +292,7 @@ describe('the MCP SDK’s client', () => {
   ): Promise<{ client: Client; transport: StreamableHTTPClientTransport; done: Promise<void> }> => {
     const transport = new StreamableHTTPClientTransport(mcp(), { authProvider: app });
     const client = new Client({ name: 'test', version: '1.0.0' });
-    // The SDK declares its own transport without exactOptionalPropertyTypes in mind.
+    // The SDK's own transport type does not fit its interface under exactOptionalPropertyTypes.
     return { client, transport, done: client.connect(transport as Transport) };
   };
 
@@ -320,7 +327,7 @@ describe('the MCP SDK’s client', () => {
     expect(tools.map(({ name }) => name)).toContain('conversations_list');
     expect(tools.map(({ name }) => name)).not.toContain('contacts_list');
 
-    // Its access token ends; the client refreshes it by itself, and the call that was refused is made again.
+    // When the access token expires, the client refreshes the token by itself and repeats the refused call.
     const before = app.kept;
     await database.sql`UPDATE gateway.token SET expires_at = now() WHERE kind = 'access'`;
     seen.splice(0);
@@ -338,7 +345,8 @@ describe('the MCP SDK’s client', () => {
 
   it('OU-05 a credential without every scope: the client asks for those it is configured with', async () => {
     const app = new App(await newOne(['website_read']));
-    // Left to itself the SDK asks for every scope that the metadata name, and is told which of them it cannot have.
+    // Without a configured scope, the SDK asks for every scope in the metadata. The gateway names the scopes that the
+    // client cannot have.
     await auth(app, { serverUrl: mcp() });
     const query = app.sentTo?.search.slice(1) ?? '';
     const refused = await door.ask(`/oauth/authorize?${query}`);

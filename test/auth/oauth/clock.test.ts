@@ -48,17 +48,17 @@ import type { Replica } from '../../support/replica.ts';
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 
-/** A store whose clock the test sets: PostgreSQL's is the one clock of every decision. */
+/** A store whose clock the test sets. Every decision of the gateway uses the clock of PostgreSQL. */
 interface Clocked {
   readonly database: TestDatabase;
-  /** Moves the clock by so many seconds, backward where negative. */
+  /** Moves the clock by this many seconds. A negative number moves the clock backward. */
   advance(seconds: number): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * now() and clock_timestamp() are a table's: the functions stand before pg_catalog's own in the search path. The clock
- * stands still but for the test, so that a second is a second on a slow machine, too.
+ * Reads now() and clock_timestamp() from a table. The test's functions precede those of pg_catalog in the search path.
+ * Only the test moves this clock, so a slow machine does not change the result.
  */
 async function substitute(): Promise<Clocked> {
   const database = await freshDatabase('demo');
@@ -77,7 +77,7 @@ async function substitute(): Promise<Clocked> {
   };
 }
 
-/** libfaketime, where this machine has it: the server's own clock is moved then. */
+/** Moves the clock of the PostgreSQL server itself with libfaketime, on machines that have the library. */
 const library = [
   process.env['FAKETIME_LIBRARY'] ?? '',
   ...['/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr/lib64', '/usr/local/lib'].map(
@@ -88,14 +88,14 @@ const library = [
 const faked = (preload: string): Record<string, string> => ({
   LD_PRELOAD: preload,
   FAKETIME_NO_CACHE: '1',
-  // Timers and time-outs are not what is looked at.
+  // Keep the monotonic clock real, because these tests do not examine timers and timeouts.
   FAKETIME_DONT_FAKE_MONOTONIC: '1',
   DONT_FAKE_MONOTONIC: '1',
 });
 
 async function faketime(preload: string): Promise<Clocked> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-clock-'));
-  // PostgreSQL runs as a user of its own.
+  // PostgreSQL runs as another user and must be able to read this folder.
   chmodSync(folder, 0o755);
   const file = join(folder, 'clock');
   let offset = 0;
@@ -178,7 +178,8 @@ describe.each(CLOCKS)('F-15 ends in time, by $name', ({ open }) => {
       tokens.push({ resource, bearer: (await family(a, client, { resource })).access });
     }
     for (const { bearer, resource } of tokens) expect(await worth(gateways, bearer, resource)).toEqual([200]);
-    // The first were given a while ago where the clock goes on by itself.
+    // With libfaketime the clock runs on, so the first tokens are already some seconds old. Advance 895 s instead of
+    // 899 s.
     await clock.advance(895);
     for (const { bearer, resource } of tokens) expect(await worth(gateways, bearer, resource)).toEqual([200]);
     await clock.advance(6);
@@ -201,7 +202,7 @@ describe.each(CLOCKS)('F-15 ends in time, by $name', ({ open }) => {
     expect([next.status, next.body.refresh_expires_in]).toEqual([200, HOUR]);
     await clock.advance(3);
     expect(await refusal(a, client, refreshing(idle.refresh))).toBe('invalid_grant');
-    // It was late, not wrong.
+    // The refused client was late but did nothing wrong, so its consent has not ended.
     expect(await because(a, idle.consent)).toBeNull();
     expect((await token(a, client, refreshing(next.body.refresh_token))).status).toBe(200);
   });
@@ -331,7 +332,7 @@ describe.each(CLOCKS)('F-15 ends in time, by $name', ({ open }) => {
       });
       expect(page.text).toContain('name="password"');
     }
-    // Nor does it end what lives.
+    // A clock that is set back does not end a living token either.
     expect(await worth(gateways, living.access)).toEqual([200]);
     await clock.advance(HOUR);
   });
@@ -345,7 +346,7 @@ describe.each(CLOCKS)('F-15 ends in time, by $name', ({ open }) => {
   });
 });
 
-/** Node's clock moved: in JavaScript, which works everywhere, and below it. */
+/** Ways to shift the clock of Node: in JavaScript, which works everywhere, and with libfaketime below Node. */
 const SHIFTS: readonly { name: string; shift: (seconds: number) => Record<string, string> }[] = [
   {
     name: 'a substitute for Date',
@@ -390,7 +391,10 @@ describe.each(SHIFTS)('F-14 the clocks of the replicas, by $name', ({ shift }) =
     }
   });
 
-  /** What has a time, set to end so many seconds from now, and how the gateway at an address answers to it. */
+  /**
+   * The credentials with an expiry time. Each entry makes a credential expire in `left` seconds. It then tells whether
+   * the gateway at `url` still accepts the credential.
+   */
   const TIMED: Readonly<Record<string, (url: string, left: number) => Promise<boolean>>> = {
     'access token': async (url, left) => {
       const bearer = await own(gateway, await newClient(gateway));

@@ -41,7 +41,7 @@ import type { Replica } from '../../support/replica.ts';
 
 let database: TestDatabase;
 let proxy: WireProxy;
-/** In this process, with the one connection that the proxy holds. */
+/** A gateway in this process. Its only connection to the store goes through the proxy. */
 let gateway: TestGateway;
 let direct: Database;
 
@@ -139,7 +139,7 @@ describe('on two replicas at the same moment', () => {
   });
 });
 
-/** Until it is so; fails after five seconds. */
+/** Waits until the condition is true. Fails after five seconds. */
 async function until(so: () => Promise<boolean>): Promise<void> {
   for (let i = 0; i < 1_000; i++) {
     if (await so()) return;
@@ -153,20 +153,20 @@ const count = async (where: postgres.PendingQuery<postgres.Row[]>): Promise<numb
     SELECT count(*)::integer AS n FROM pg_stat_activity WHERE datname = ${database.name} AND ${where}`;
   return row?.n ?? 0;
 };
-/** A statement that has done everything but commit. */
+/** True when a statement has done everything except its commit. */
 const executed = (): Promise<boolean> =>
   count(database.sql`wait_event = 'ClientRead' AND state = 'active' AND backend_xid IS NOT NULL`).then((n) => n > 0);
 const blocked = (): Promise<boolean> => count(database.sql`wait_event_type = 'Lock'`).then((n) => n > 0);
 
-/** What a race is about. */
+/** The client and the consent that one race is about. */
 interface Subject {
   readonly client: TestClient;
   readonly person: string;
-  /** Absent where the race is about its making. */
+  /** The id of the consent. Empty when the race is about the creation of a consent. */
   readonly consent: string;
 }
 
-/** A way to be given something: what has to be there before, and the request itself. */
+/** A way to get a token: the preparation that it needs, and the request itself. */
 interface Issuing {
   readonly name: 'client credentials' | 'code' | 'refresh' | 'approval';
   readonly statement: RegExp;
@@ -176,7 +176,10 @@ interface Issuing {
 interface Given {
   readonly status: number;
   readonly error: unknown;
-  /** The token it gave, or the one that the code it gave is worth; undefined: nothing. */
+  /**
+   * Returns the access token of the answer, after exchanging a code if the answer has one. Undefined when the client
+   * got nothing.
+   */
   bearer(secret: string): Promise<string | undefined>;
 }
 
@@ -191,7 +194,7 @@ const ISSUING: readonly Issuing[] = [
     name: 'client credentials',
     statement: /INSERT INTO gateway\.token \(digest, credential_id, kind, audience/,
     async prepare(client) {
-      await own(gateway, client); // remembered: the next one is one statement
+      await own(gateway, client); // now the gateway remembers the client, and the next request is one statement
       const fields = { grant_type: 'client_credentials', resource: BASE_URL };
       return { consent: '', run: () => token(gateway, client, fields).then(given) };
     },
@@ -242,7 +245,7 @@ const ISSUING: readonly Issuing[] = [
   },
 ];
 
-/** The product's own statements. Answers the secret that the client has afterwards. */
+/** A way to end tokens, with a statement of the product. `run` returns the secret that the client has afterwards. */
 interface End {
   readonly name: string;
   readonly of: 'credential' | 'person' | 'consent' | 'session';
@@ -305,7 +308,7 @@ const RACES = ENDS.flatMap((end) => ISSUING.map((issuing) => ({ end, issuing }))
   .filter(({ end, issuing }) => end.of !== 'session' || issuing.name === 'approval')
   .map((race) => [`${race.end.name}, ${race.issuing.name}`, race] as const);
 
-/** How a request is answered that had to wait for the end. */
+/** The expected status and error of a request that had to wait until the other statement ended its tokens. */
 const after = ({ end, issuing }: { end: End; issuing: Issuing }): [status: number, error: unknown] => {
   if (issuing.name === 'approval') return [409, undefined];
   if (end.of !== 'credential') return [400, 'invalid_grant'];
@@ -319,22 +322,23 @@ async function subject(issuing: Issuing) {
   return { client, person, ...(await issuing.prepare(client, person)) };
 }
 
-/** The statement in a transaction that somebody else ends. */
+/** Runs the statement in a transaction that the caller commits or rolls back. */
 const over = (transaction: postgres.TransactionSql): Database => {
   const query: Database['query'] = async (statement) => {
     const { text, values } = compile(statement);
-    // The ends have no lists for parameters, and their rows are what the same function has for rows elsewhere.
+    // These statements have no lists as parameters, so the test's driver can send them. Its rows look like those of the
+    // product's driver.
     return transaction.unsafe(text, values as postgres.ParameterOrJSON<never>[]) as never;
   };
   return { ...direct, query, read: query };
 };
 
 describe('an end, and what is given at the same moment', () => {
-  // Another password ends sessions, not what was consented to in one.
+  // A password change ends sessions. Consents that were given in such a session stay.
   it.each(RACES.filter(([, { end }]) => end.of !== 'session'))(
     'what was given before the commit of the end is dead after it: %s',
     async (_title, { end, issuing }) => {
-      // Once for nothing, so that the statement is prepared on the connection and its last message is the same again.
+      // These two runs prepare the statement on the connection. All later runs exchange the same messages.
       await (await subject(issuing)).run();
       await (await subject(issuing)).run();
       const { frontend } = proxy.messagesOf(issuing.statement);
@@ -351,7 +355,8 @@ describe('an end, and what is given at the same moment', () => {
       const ending = end.run(direct, made).finally(() => {
         ended = true;
       });
-      // The end waits for what is given. Where it does not, the rest shows what becomes of that.
+      // The statement that ends tokens must wait for the request that is issuing a token. If it does not wait, the
+      // checks below show the damage.
       await until(async () => ended || (await blocked()));
       release();
       const secret = (await ending) ?? expect.fail('no end');
@@ -400,12 +405,12 @@ describe('F-22 a kill during a refresh', () => {
     const first = await family(gateway, client);
     expect((await tokenAt(replica.url, client, refreshing(first.refresh))).status).toBe(200);
     const statement = /gateway\.rotate_refresh/;
-    // What is sent after one message is what has been sent before the next.
+    // The state after one message equals the state before the next message, so strike only before messages.
     const before = everyPoint(away.messagesOf(statement)).filter(({ when }) => when === 'before');
-    // A kill costs a start of Node: in the short form every fifth message, and always the commit's two sides.
+    // Each kill costs a start of Node. The short form strikes every fifth message, and always both sides of the commit.
     const struck = before.filter((_, at) => LONG || at % 5 === 0);
     const points = [...struck, 'sync-then-cut', 'after-sync'] as const;
-    // A spare that is killed because a check has failed is no failure of its own.
+    // A failed check also kills the spare replica. The failed start of the spare must not count as a second failure.
     const another = (): Promise<Replica> => {
       const starting = startProcess(options);
       starting.catch(() => undefined);
@@ -441,7 +446,7 @@ describe('F-22 a kill during a refresh', () => {
       spare = another();
     }
     await spare;
-    // Both sides of the commit were struck.
+    // Some kills came before the commit and some after it.
     expect(outcomes.lost).toBeGreaterThan(0);
     expect(outcomes.committed).toBeGreaterThan(0);
     for (const { access, refresh } of bystanders) {

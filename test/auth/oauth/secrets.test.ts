@@ -23,23 +23,26 @@ import {
   token,
 } from '../../support/oauth/oauth.ts';
 
-/** TK-02 and LG-01 for OAuth: a secret is in the one answer that disclosed it, and nowhere else. */
+/** TK-02 and LG-01 for OAuth: a secret occurs only in the one answer that discloses it. */
 const WRONG_PASSWORD = 'incorrect horse battery staple';
 const SAME = { 'sec-fetch-site': 'same-origin', origin: 'null' };
 
-/** What must not be found. `shown`: the answers that may hold it; 'anywhere': who asked is told what was asked. */
+/**
+ * A secret that must not leak. `shown` lists the answers that may contain it. 'anywhere' means that each answer may
+ * repeat it.
+ */
 interface Secret {
   readonly kind: string;
   readonly value: string;
   readonly shown: readonly Answer[] | 'anywhere';
 }
 
-/** A gateway whose answers are kept. */
+/** A gateway that records its answers. */
 interface Recorded {
   readonly gateway: TestGateway;
   readonly answers: Answer[];
   readonly secrets: Secret[];
-  /** All that it has written, once it has ended. */
+  /** Stops the gateway. Returns everything that the gateway has written. */
   end(): Promise<string>;
 }
 
@@ -53,7 +56,7 @@ function recorded(gateway: TestGateway, port: number, end: () => Promise<string>
   return { gateway: { ...gateway, port, ask }, answers, secrets: [], end };
 }
 
-/** Without the oracle, which has no failures of the server and no pages. */
+/** Sends one request without the OpenAPI oracle. The oracle knows neither server failures nor pages. */
 function exchange(port: number, path: string, { token: bearer, raw, method, headers }: AskOptions): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const sent = httpRequest(
@@ -79,7 +82,7 @@ function exchange(port: number, path: string, { token: bearer, raw, method, head
   });
 }
 
-/** Everything that a client and a person can do, right and wrong. */
+/** Performs every step of clients and persons, correctly and wrongly. */
 async function flows({ gateway, secrets }: Recorded): Promise<void> {
   const keep = (kind: string, value: unknown, shown: Secret['shown'] = []): void => {
     if (typeof value !== 'string' || value.length < 16) throw new Error(`no ${kind} to look for`);
@@ -120,7 +123,7 @@ async function flows({ gateway, secrets }: Recorded): Promise<void> {
     await post(gateway, `/oauth/consent?${query}`, { csrf: `${csrfOf(page)}x`, ...choice }, { ...SAME, cookie });
     const form = { csrf: csrfOf(page), ...choice };
     const answer = await post(gateway, `/oauth/consent?${query}`, form, { ...SAME, cookie });
-    // Twice: the second one comes too late.
+    // Send the consent decision twice. The second decision comes too late.
     await post(gateway, `/oauth/consent?${query}`, form, { ...SAME, cookie });
     await post(gateway, `/oauth/sign-out?${query}`, {}, { ...SAME, cookie });
     return { answer, proof };
@@ -140,7 +143,7 @@ async function flows({ gateway, secrets }: Recorded): Promise<void> {
   const code = codeOf(approved);
   keep('code', code, [approved]);
   const whole = exchangeOf(client, code, proof);
-  // What a client does wrong: each of it holds secrets that an error must not repeat.
+  // Mistakes of a client. Each request contains secrets that an error must not repeat.
   await token(gateway, { ...client, secret: `${client.secret}x` }, whole);
   await token(gateway, client, { ...whole, [code]: code });
   await token(gateway, client, { ...whole, grant_type: `urn:${code}` });
@@ -188,19 +191,19 @@ async function flows({ gateway, secrets }: Recorded): Promise<void> {
   );
 }
 
-/** Runs a request of which the store makes an error. */
+/** Runs a request while a statement of the store fails. */
 async function failing({ sql }: TestDatabase, run: () => Promise<Answer>): Promise<void> {
   await sql`ALTER FUNCTION gateway.redeem_code RENAME TO redeemed`;
   expect((await run()).status).toBe(500);
   await sql`ALTER FUNCTION gateway.redeemed RENAME TO redeem_code`;
 }
 
-/** As a secret may have got somewhere: in clear, percent-encoded, or as bytes in hex or in base64, inside of others. */
+/** The forms in which a secret can leak: in clear text, percent-encoded, or inside other bytes as hex or base64. */
 function forms(secret: string): string[] {
   const bytes = Buffer.from(secret);
   const base64 = [0, 1, 2].map((before) => {
     const text = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');
-    // Neither the first characters nor the last are the secret's alone.
+    // The first and the last characters of the base64 text also encode neighbouring bytes. Compare only the middle.
     return text.slice(before === 0 ? 0 : 4, -4);
   });
   return [
@@ -213,7 +216,10 @@ function forms(secret: string): string[] {
   ];
 }
 
-/** Kinds of the secrets that a text holds. Text is looked at as it is, in lower case, and without line breaks. */
+/**
+ * Returns the kinds of secrets that a text contains. The search uses the text unchanged, in lower case, and without
+ * line breaks.
+ */
 function found(text: string, secrets: readonly Secret[]): string[] {
   const joined = text.replaceAll(/\\?\n|\\n/g, '');
   const lower = text.toLowerCase();
@@ -228,7 +234,7 @@ function found(text: string, secrets: readonly Secret[]): string[] {
 
 const linesOf = ({ status, headers, text }: Answer): string => `${status}\n${JSON.stringify(headers)}\n${text}`;
 
-/** What was found where it should not be. */
+/** The leaks: every secret that occurs in a place where it must not occur. */
 const leaks = ({ answers, secrets }: Recorded, log: string, database: string): string[] => [
   ...found(log, secrets).map((kind) => `${kind} in the log`),
   ...found(database, secrets).map((kind) => `${kind} in the database`),
@@ -257,7 +263,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Its log goes to a file: where descriptor 1 is closed, what is opened next is descriptor 1. */
+/** Starts a process that logs to a file. It closes descriptor 1 first, so the opened file becomes descriptor 1. */
 async function processAt(log: string): Promise<Recorded> {
   const code = `import{closeSync,openSync}from'node:fs';closeSync(1);openSync(${JSON.stringify(log)},'a')`;
   const { host, port, name } = database;

@@ -248,7 +248,7 @@ describe('the request', () => {
         `${grants}`,
       );
     expect(await issued()).toBe(before);
-    // None of it has used up the code.
+    // None of the refused requests has used up the code.
     expect((await token(gateway, client, exchange)).status).toBe(200);
   });
 
@@ -317,7 +317,7 @@ describe('the answer', () => {
       expect(Number.isInteger(body.refresh_expires_in) && body.refresh_expires_in > 3_590).toBe(true);
       expect(body.refresh_expires_in).toBeLessThanOrEqual(3_600);
     }
-    // expectRefused looks at the headers of each error in this file.
+    // expectRefused checks the headers of each error in this file.
     expectRefused(await token(gateway, client, { ...exchange, code: 'x' }), 'invalid_grant', 'code');
   });
 
@@ -414,7 +414,7 @@ describe('the code', () => {
     expectRefused(await token(gateway, client, without), 'invalid_request', 'missing');
     const { resource: _target, ...untargeted } = exchange;
     expectRefused(await token(gateway, client, untargeted), 'invalid_target', 'no resource');
-    // Of none of these was the code asked about.
+    // The gateway refused these requests before it looked up the code, so the code is still valid.
     expect((await token(gateway, client, exchange)).status).toBe(200);
     const wrong = [pkce().verifier, 'a'.repeat(43), 'a'.repeat(128), proof.challenge];
     for (const code_verifier of wrong) {
@@ -525,17 +525,17 @@ describe('the refresh token', () => {
     expect([narrowed.status, narrowed.body.scope]).toEqual([200, 'website_read']);
     const context = await gateway.ask('/api/v1/context', { token: narrowed.body.access_token });
     expect(context.body.scopes).toEqual(['website_read']);
-    // The consent is as wide as it was (RFC 6749, section 6).
+    // A refresh with a smaller scope does not narrow the consent (RFC 6749, section 6).
     const whole = await token(gateway, client, refreshing(narrowed.body.refresh_token));
     expect(whole.body.scope).toBe('website_read conversation_read');
-    // Of a stranger even the rotated one ends nothing.
+    // A stranger's request ends nothing, not even with a rotated refresh token.
     expectRefused(await token(gateway, other, refreshing(first.refresh_token)), 'invalid_grant', 'stranger, used');
     expect(await usable(whole.body.access_token)).toBe(200);
   });
 });
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-/** The checksum of decisions.md, section 16, apart from the code. */
+/** Computes the checksum of a secret again, apart from the code. */
 function resigned(body: string): string {
   let rest = crc32(body);
   let digits = '';
@@ -547,7 +547,7 @@ function resigned(body: string): string {
 }
 const mean = (all: readonly number[]): number => all.reduce((sum, one) => sum + one, 0) / all.length;
 
-/** Welch's t of two samples. */
+/** Welch's t statistic of two samples. */
 function welch(a: readonly number[], b: readonly number[]): number {
   const spread = (all: readonly number[], middle = mean(all)): number =>
     all.reduce((sum, one) => sum + (one - middle) ** 2, 0) / (all.length - 1) / all.length;
@@ -560,7 +560,7 @@ describe('secrets', () => {
   it('TK-01 a mistyped secret, code, refresh token, token to revoke or session costs no query', async () => {
     const { exchange, code } = await consent(client, RENEWABLE);
     const { access_token, refresh_token } = (await token(gateway, client, exchange)).body;
-    // The least of three: the gateway's own rounds ask now and then.
+    // Take the least of three counts, because the gateway sends statements of its own now and then.
     const cost = async (run: () => Promise<Answer>): Promise<number> => {
       const costs: number[] = [];
       for (let n = 0; n < 3; n++) {
@@ -593,7 +593,7 @@ describe('secrets', () => {
         headers: { cookie: `igw_session=${secret}` },
       });
     expect([await cost(page(mistyped(session))), await cost(page(session))]).toEqual([1, 2]);
-    // What is well formed is asked about.
+    // Only a well-formed secret costs a query.
     const asking: readonly [string, () => Promise<Answer>][] = [
       ['secret', () => token(gateway, { ...client, secret: newSecret('secret') }, CREDENTIALS)],
       ['code', with_({ code: newSecret('code') })],
@@ -618,14 +618,14 @@ describe('secrets', () => {
       restricted: false,
       callbacks: [],
       websites: [],
-      // As the driver reads one.
+      // The digest of a secret in the form that the driver returns.
       secretDigest: Buffer.from(randomBytes(32).toString('hex'), 'hex'),
       oldSecretDigest: null,
     };
     const failures = new Throttle({ perMinute: 1e12, burst: 1e12 });
     const secrets = Array.from({ length: 64 }, () => newSecret('secret'));
     const ids = ['a', 'b', 'c'].map((end) => `crd_${'0'.repeat(31)}${end}`);
-    // All three are in both maps, so that a look-up tells nothing about them.
+    // Both maps contain all three ids, so the time of a look-up tells nothing about an id.
     const memory = new Map(ids.map((id, kind) => [id, kind === 0 ? known : undefined]));
     const store = new Map(ids.map((id, kind) => [id, kind < 2 ? known : undefined]));
     const services = {
@@ -660,13 +660,16 @@ describe('secrets', () => {
       await Promise.resolve(clientAuthentication(context)).catch(() => undefined);
       return Number(process.hrtime.bigint() - began);
     };
-    /** Of each kind against the unknown client, of the lower nine tenths (dudect): Welch's t, and how much longer. */
+    /**
+     * Compares the times of each kind of client with those of the unknown client, over the fastest nine tenths
+     * (dudect). Returns Welch's t and the extra time.
+     */
     const round = async (): Promise<{ t: number; longer: number }[]> => {
       const times: number[][] = [[], [], []];
       for (let at = 0; at < 30_000; at++) {
         const kind = randomInt(3);
         const took = await time(kind, at);
-        // The first ones are compiled on the way.
+        // The first calls run before the code is compiled, so their times do not count.
         if (at > 6_000) times[kind]?.push(took);
       }
       const limit = times.flat().sort((a, b) => a - b)[Math.floor(times.flat().length * 0.9)] ?? 0;
@@ -675,8 +678,9 @@ describe('secrets', () => {
     };
     const rounds = [await round(), await round(), await round()];
     console.info(`TK-03 against an unknown client, remembered and stored: ${JSON.stringify(rounds)}`);
-    // Compiled code takes some nanoseconds more on one way or the other, and on another in the next process: t 4.5 is
-    // crossed by 0.1 to 0.8 % of the time. The comparison that was once left out took 2 to 4 %.
+    // Compiled code takes some nanoseconds more on one path or the other, and the slower path differs between
+    // processes. A difference of 0.1 to 0.8 % of the time is enough for t to cross 4.5. When the comparison was once
+    // left out, the difference was 2 to 4 %.
     for (const kind of [0, 1]) {
       const even = rounds.some((all) => {
         const { t, longer } = all[kind] ?? { t: Number.POSITIVE_INFINITY, longer: 1 };
@@ -722,7 +726,7 @@ describe('RL-03 failed client authentication', () => {
       const there = doorFrom(throttled.port, '127.0.0.2');
       const bad = { authorization: basic({ credential: mine.credential, secret: newSecret('secret') }) };
       expect((await token(here, mine, CREDENTIALS)).status).toBe(200);
-      // What succeeds does not count.
+      // Successful token requests do not count towards the limit of failures.
       for (let at = 0; at < 70; at++)
         expect((await token(here, at % 2 === 0 ? mine : third, CREDENTIALS)).status).toBe(200);
       const began = performance.now();
@@ -737,18 +741,21 @@ describe('RL-03 failed client authentication', () => {
           bad,
         );
       }
-      // One comes back each second; six more are looked up, because the client might be another at this address.
+      // The address gets one attempt back each second. The gateway allows six more look-ups, because another client may
+      // share this address.
       const back = Math.ceil((performance.now() - began) / 1_000);
       expect(failed).toBeGreaterThanOrEqual(66);
       expect(failed).toBeLessThanOrEqual(66 + back + Math.ceil(back / 10));
       expectRefused(refused, 'slow_down', 'the sixty-first');
       expect(refused.headers['retry-after']).toMatch(/^[1-9][0-9]*$/);
       expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(60);
-      // A client that was never seen here has its secret compared all the same: it is not locked out by others.
+      // The gateway has never seen this client. It still compares the client's secret, so other clients cannot lock
+      // this client out.
       const wrong = { authorization: basic({ credential: late.credential, secret: newSecret('secret') }) };
       expectRefused(await post(here, '/oauth/token', CREDENTIALS, wrong), 'invalid_client', 'another client');
       expect((await token(here, late, CREDENTIALS)).status).toBe(200);
-      // Nobody gets round it by a header that no proxy of ours has set, or without end by another client.
+      // A header that no trusted proxy sets does not bypass the limit. Another client's id bypasses the limit only a
+      // few times.
       for (let at = 0; at < 8; at++) await post(here, '/oauth/token', CREDENTIALS, wrong);
       for (const headers of [
         { 'x-forwarded-for': '203.0.113.9' },
@@ -759,19 +766,19 @@ describe('RL-03 failed client authentication', () => {
         const answer = await post(here, '/oauth/token', CREDENTIALS, { ...bad, ...headers });
         expectRefused(answer, 'slow_down', JSON.stringify(headers));
       }
-      // Whoever is known here is let in, whatever others do at the address.
+      // The gateway lets a known client in, even when others at its address fail again and again.
       for (let at = 0; at < 20; at++) {
         await post(here, '/oauth/token', CREDENTIALS, bad);
         expect((await token(here, mine, CREDENTIALS)).status).toBe(200);
       }
-      // Also when its policy has changed, and what is remembered has to be read anew.
+      // The known client also gets in after a change of its policy, when the gateway must read the policy again.
       await throttled.database.sql`UPDATE gateway.credential SET revision = revision + 1 WHERE id = ${mine.credential}`;
       expect((await token(here, mine, CREDENTIALS)).status).toBe(200);
-      // Elsewhere nothing has happened.
+      // The limit of failures at one address does not affect another address.
       expectRefused(await post(there, '/oauth/token', CREDENTIALS, bad), 'invalid_client', 'another address');
       expect((await token(there, late, CREDENTIALS)).status).toBe(200);
       expect((await token(here, late, CREDENTIALS)).status).toBe(200);
-      // After the time told there is one more attempt.
+      // After the time in Retry-After, one more attempt is possible.
       let again = await post(here, '/oauth/token', CREDENTIALS, bad);
       while (again.status !== 429) again = await post(here, '/oauth/token', CREDENTIALS, bad);
       await pause(Number(again.headers['retry-after']) * 1_000 + 20);
@@ -857,9 +864,9 @@ describe('HT-02 broken in any way', () => {
           const why = JSON.stringify(broken);
           const read = readPairs(pairs);
           const grants = (read ?? []).filter(([name]) => name === 'grant_type').map(([, value]) => value);
-          // A grant type that is none of ours is refused for that, and nothing else is looked at.
+          // The gateway refuses an unknown grant type for that reason and checks nothing else.
           const foreign = grants.length === 1 && grants[0] !== '' && grants[0] !== grant;
-          // Without a resource, and with all else, there is no target (checks, OT-11).
+          // A token request without a resource has no target, even when it is complete otherwise (OT-11).
           const targets = (read ?? []).filter(([name]) => name === 'resource').map(([, value]) => value);
           const untargeted = targets.length === 0 || (targets.length === 1 && targets[0] === '');
           const others = (read ?? []).filter(([name]) => name !== 'resource');
@@ -874,7 +881,7 @@ describe('HT-02 broken in any way', () => {
               why,
             );
           expect(answer.text, why).not.toMatch(/zzz|aaaaaaaa/);
-          // A callback that is another's burns the code, as it should.
+          // A request with a wrong callback burns the code, as intended.
           if (answer.body.error === 'invalid_grant' && grant === 'authorization_code')
             live = await consent(client, RENEWABLE);
         }),

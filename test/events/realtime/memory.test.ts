@@ -6,7 +6,10 @@ import { TIMINGS, type Wire } from '../../../src/events/realtime/wire.ts';
 import { StoreUnreachable } from '../../../src/store/driver/errors.ts';
 import { KEYS } from '../../support/keys.ts';
 
-/** A socket whose client takes nothing: what was sent stays. `pages`: what its streams ask for. */
+/**
+ * Makes a socket whose client reads nothing, so everything sent stays in the buffer. `pages` replaces the source of the
+ * pages.
+ */
 function deaf(pages: Partial<Pages> = {}) {
   const told = { frames: [] as string[], buffered: 0, cut: 0, closed: 0, ended: 0 };
   const wire: Wire = {
@@ -30,7 +33,7 @@ function deaf(pages: Partial<Pages> = {}) {
     session: 's',
     epoch: 1,
     expiresAt: 0,
-    // None of these is looked at by what is asked here.
+    // The code under test does not read these members of the stub.
     authority: {} as never,
     pages: pages as Pages,
     wire,

@@ -36,7 +36,7 @@ afterAll(async () => {
   await gateway.close();
 });
 
-/** The status that a handshake is answered with; a socket that it opened is ended. */
+/** Returns the status of a handshake. Closes a socket that the handshake has opened. */
 async function upgraded(bytes: string, door: TestGateway = gateway): Promise<number> {
   const raw = new Raw(door.port);
   const status = await raw.upgrade(bytes);
@@ -93,7 +93,7 @@ describe('sessions', () => {
       expect([missing.status, missing.body.code], `${method} ${path}`).toEqual([400, 'invalid_request']);
       const twice = await ask({ origin: [ORIGIN, ORIGIN] });
       expect([twice.status, twice.body.code], `${method} ${path}`).toEqual([400, 'invalid_request']);
-      if (method === 'GET') continue; // without an upgrade there is nothing to permit
+      if (method === 'GET') continue; // a GET without an upgrade has nothing to refuse
       for (const origin of ['https://evil.example', 'null', 'https://APP.example', `${ORIGIN}/`, `${ORIGIN}:443`, '']) {
         const answer = await ask({ origin });
         expect([answer.status, answer.body.code], `${method} ${path} ${origin}`).toEqual([404, 'not_permitted']);
@@ -142,7 +142,8 @@ describe('sessions', () => {
     const client = new Client(gateway.port, session);
     const { expires_at } = await client.next('ready');
     expect(Math.abs(expires_at - Date.now() - 600_000)).toBeLessThan(5_000);
-    // A ticket for the next token puts the session on that one: the end of the first ends the old socket only.
+    // A ticket for the second token binds the session to that token. The end of the first token closes only the old
+    // socket.
     const ticket = await newTicket(gateway, second, session.session_id);
     const next = new Client(other.port, { ...session, ticket });
     await next.next('ready');
@@ -193,7 +194,7 @@ describe('sessions', () => {
     const ids: string[] = [];
     for (let i = 0; i < 100; i++) ids.push((await openSession(gateway, busy)).session_id);
     const ask = () => gateway.ask('/api/v1/realtime/sessions', { token: busy, body: {}, headers: { origin: ORIGIN } });
-    // Their tickets can still be used.
+    // The tickets of these sessions are still valid, so the gateway cannot drop any of them for a new session.
     expect([(await ask()).status, (await ask()).body.code]).toEqual([409, 'inventory_limit']);
     const { sql } = gateway.database;
     await sql`UPDATE gateway.realtime_session SET ticket_digest = NULL, held_until = now() + interval '1 minute' WHERE credential_id = ${credential}`;
@@ -228,7 +229,7 @@ describe('the upgrade', () => {
       SELECT credential_id FROM gateway.realtime_session WHERE id = ${session.session_id})`;
     expect(await upgraded(handshake(session, { Origin: null }))).toBe(400);
     expect(await upgraded(handshake(session, { Origin: [ORIGIN, ORIGIN] }))).toBe(400);
-    // Registered, but not this session's.
+    // The origin is registered for the credential, but it is not the origin of this session.
     for (const origin of [
       second,
       'null',
@@ -252,7 +253,7 @@ describe('the upgrade', () => {
     expect(await upgraded(handshake({ ...session, session_id: 'rts_x' }))).toBe(404);
     const last = session.ticket.at(-1) ?? '';
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-    // The last character has two bits that say nothing.
+    // The last character of a ticket has two unused bits.
     const same = alphabet[alphabet.indexOf(last) + 1] ?? '';
     expect(await upgraded(handshake({ ...session, ticket: session.ticket.slice(0, -1) + same }))).toBe(404);
     expect(await upgraded(handshake(session, {}, `?ticket=${session.ticket}`))).toBe(400);
@@ -273,7 +274,7 @@ describe('the upgrade', () => {
         Array.from({ length: 50 }, (_, i) => upgraded(handshake(session), i % 2 === 0 ? gateway : other)),
       );
       expect(all.filter((status) => status === 101)).toHaveLength(1);
-      // Those that came while too many were looked at are told to come again.
+      // While a gateway checks too many handshakes, it answers 503. The client must then try again.
       expect(all.filter((status) => ![101, 404, 503].includes(status))).toEqual([]);
     }
   });
@@ -310,7 +311,7 @@ describe('the upgrade', () => {
       Array.from({ length: 20 }, async () => {
         while (left-- > 0) {
           const bytes = Buffer.from(session.ticket, 'base64url');
-          // Every other one differs from the true one by a bit.
+          // Every second forged ticket differs from the true ticket by one bit.
           bytes[left % 32] = (bytes[left % 32] ?? 0) ^ (1 << ((left >> 5) % 8));
           const near = { ...session, ticket: bytes.toString('base64url') };
           const status = await upgraded(handshake(left % 2 === 0 ? near : forged()));
@@ -349,7 +350,7 @@ describe('the upgrade', () => {
     const { session_id } = await openSession(gateway, token);
     const h2c = new Raw(gateway.port);
     const path = `/api/v1/realtime/sessions/${session_id}/socket`;
-    // The socket's own address says what it takes; nothing of the session is told.
+    // The address of the socket says which upgrade it accepts. It says nothing about the session.
     expect(await h2c.upgrade(`GET ${path} HTTP/1.1\r\n${offer.replace('websocket', 'h2c')}\r\n`)).toBe(426);
     await h2c.ended;
   });
@@ -360,14 +361,14 @@ describe('the upgrade', () => {
     const before = files();
     const refusals = Array.from({ length: 100 }, async () => {
       const socket = connect({ port: gateway.port, host: '127.0.0.1', allowHalfOpen: true });
-      socket.on('error', () => undefined); // cut by the gateway, which is as good
+      socket.on('error', () => undefined); // the gateway may cut the connection instead of answering
       socket.write(handshake({ ...session, ticket: randomBytes(32).toString('base64url') }));
       await new Promise((resolve) => socket.once('data', resolve));
       return socket;
     });
     const sockets = await Promise.all(refusals);
     await pause(2_500);
-    // One end of each is the test's own.
+    // The test itself holds one end of each connection.
     expect(files() - before).toBeLessThan(130);
     for (const socket of sockets) socket.destroy();
   });

@@ -36,13 +36,13 @@ const fresh = (): string => `web_1_${++used}`;
 const many = (n: number, type = 'visitor.changed'): string[] => Array.from({ length: n }, () => type);
 const told = ({ events }: Frame): number[] => events.map(({ cursor }: { cursor: number }) => cursor);
 
-/** A subscription of a website of its own. */
+/** Creates a subscription on a new website. */
 async function subscribed(by = token, more: Partial<ReturnType<typeof definition>> = {}) {
   const website = fresh();
   return { website, ...(await create(gateway, by, definition([website], more))) };
 }
 
-/** Takes pages until nothing came for a while. */
+/** Takes and acknowledges pages until no page has come for `quiet` milliseconds. */
 async function drain(client: Client, quiet = 400): Promise<Frame[]> {
   const pages: Frame[] = [];
   for (;;) {
@@ -68,7 +68,8 @@ describe('a stream', () => {
     await append(sql(), website, many(250));
     const page = await client.next('page');
     const pulled = (await pull(gateway, token, id, cursor, 100)).body;
-    // The page may have been read when fewer were there; here they came in one commit.
+    // The gateway may read a page before all receipts of a test exist. These receipts came in one commit, so both pages
+    // are equal.
     expect(page).toEqual({ type: 'page', ...pulled });
     await expect(client.next('page', 500)).rejects.toThrow('no page');
     client.ack(page);
@@ -112,7 +113,7 @@ describe('a stream', () => {
     await expect(mine.next('page', 300)).rejects.toThrow();
     await mine.attach(first?.id ?? '');
     expect((await mine.next('page')).subscription_id).toBe(first?.id);
-    // Of another installation: as one that does not exist.
+    // A subscription of another installation looks like one that does not exist.
     client.send({ type: 'attach', id: 'x', subscription_id: first?.id });
     expect(await client.next('error')).toMatchObject({ id: 'x', code: 'not_found', fatal: false });
     mine.end();
@@ -212,7 +213,7 @@ describe('WS-05', () => {
         client.send({ type: 'ack', subscription_id: id, cursor: wrong });
         expect(await client.closed, wrong).toBe(1008);
       } else {
-        // What the stream began with counts as acknowledged: twice does no harm.
+        // The start cursor of the stream counts as acknowledged. A second acknowledgement does no harm.
         client.send({ type: 'ack', subscription_id: id, cursor: wrong });
         await client.next('acked');
         client.end();
@@ -280,7 +281,7 @@ describe('WS-07', () => {
         last = told(page);
         repeated += last.filter((one) => seen.includes(one)).length;
         seen.push(...last);
-        if (n === round % 4) break; // not acknowledged: it comes again
+        if (n === round % 4) break; // this page stays unacknowledged, so it comes again
         client.ack(page);
         await client.next('acked');
       }
@@ -446,7 +447,8 @@ describe('WS-08', () => {
         if (type !== 'page') continue;
         for (const { recorded_at } of events) {
           sent++;
-          // Its commit came a little later than this moment; with what was recorded 50 ms after it there is no doubt.
+          // The commit can be a little later than the measured moment. A receipt that is recorded more than 50 ms after
+          // that moment counts as late.
           if (recorded_at > at + 50) late++;
         }
       }

@@ -32,7 +32,10 @@ afterAll(async () => {
   await gateway.close();
 });
 
-/** The gateway's sockets behind a server of its own, which answers anything else with 200 and the path, or slowly. */
+/**
+ * Serves the gateway's sockets on a separate server. This server answers any other request with 200 and the path, and
+ * some requests slowly.
+ */
 async function serverWith({ secure = false, realtime = gateway.realtime } = {}): Promise<RunningServer> {
   const server = await startServer({
     host: '127.0.0.1',
@@ -77,7 +80,7 @@ describe('WS-09 who is refused keeps no connection', () => {
   it.each([
     ['an upgrade, and does not close its side', bad, false, 75],
     ['an upgrade, and does not read', bad, true, 75],
-    // Node ends the connection of a reply with Connection: close at once.
+    // A reply with Connection: close makes Node end the connection at once.
     ['CONNECT, and does not close its side', () => 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', false, 0],
     ['CONNECT, and does not read', () => 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', true, 0],
   ])('%s', async (_, bytes, deaf, lingering) => {
@@ -85,7 +88,7 @@ describe('WS-09 who is refused keeps no connection', () => {
     const sockets: Socket[] = [];
     for (let i = 0; i < 50; i++) {
       const socket = connect({ port: gateway.port, host: '127.0.0.1', allowHalfOpen: true });
-      socket.on('error', () => undefined); // cut by the gateway, which is as good
+      socket.on('error', () => undefined); // the gateway may cut the connection instead of answering
       if (deaf) socket.pause();
       else socket.resume();
       socket.write(bytes());
@@ -94,7 +97,7 @@ describe('WS-09 who is refused keeps no connection', () => {
     await pause(700);
     expect(files() - before, 'before they are cut').toBeGreaterThan(lingering);
     await pause(2_500);
-    // One end of each is the test's own, where that did not close with the other.
+    // The test itself holds one end of each connection that has not closed.
     expect(files() - before).toBeLessThan(65);
     for (const socket of sockets) socket.destroy();
     await pause(50);

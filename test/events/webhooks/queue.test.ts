@@ -39,7 +39,10 @@ import {
 } from '../../support/events/webhooks.ts';
 import { KEYS } from '../../support/keys.ts';
 
-/** The queue between the journal and receivers: its bounds, its locks, what it says was lost, what counts as an attempt. */
+/**
+ * Tests the queue between the journal and the receivers: its bounds, its locks, the gaps that it reports, and the count
+ * of attempts.
+ */
 let database: TestDatabase;
 let credential: string;
 let receiver: Receiver;
@@ -94,7 +97,7 @@ const replay = async (id: string, which: Replay): Promise<Replayed> =>
   replayDeliveries(database.db, id, await openLedgerKey(database.db)(), which);
 const hold = (family = 'visitor'): Promise<unknown> =>
   database.sql`INSERT INTO gateway.family_hold (tenant, site, family) VALUES (1, 1, ${family})`;
-/** Holds an endpoint's row until it is called; `within` runs in that transaction first. */
+/** Locks the row of an endpoint until the returned function is called. `within` runs first in the same transaction. */
 async function locking(id: string, within: (sql: postgres.TransactionSql) => Promise<unknown> = async () => undefined) {
   let release = (): void => undefined;
   const held = new Promise<void>((resolve) => {
@@ -116,7 +119,7 @@ async function locking(id: string, within: (sql: postgres.TransactionSql) => Pro
     await done;
   };
 }
-/** Puts another text in place of a function's while something runs. */
+/** Replaces the text of a store function while `during` runs. */
 async function replaced(name: string, text: (now: string) => string, during: () => Promise<void>): Promise<void> {
   const [found] = await database.sql<{ text: string }[]>`SELECT pg_get_functiondef(${name}::regproc) AS text`;
   const before = found?.text ?? '';
@@ -208,7 +211,7 @@ describe('bounds', () => {
     expect(await replay(id, { since, until: null })).toMatchObject({ refused: null });
     const before = await queued(database);
     expect(before).toBeGreaterThan(1_200);
-    // The receipts that were replayed are passed, and then new ones are queued.
+    // The queue skips the receipts that the replay has already queued, and then queues new receipts.
     await tell(database, 5, 'conversation.changed');
     for (let n = 0; n < 12; n++) await claim(1);
     expect(await queued(database)).toBe(before + 5);
@@ -349,8 +352,8 @@ describe('locks', () => {
 
   it('a replay looks for its receipt before it holds the endpoint', async () => {
     const { id } = await addEndpoint(database, credential, receiver.url, { site: '2' });
-    // After those of another website, and read from one end to the other, as planners do with a journal that they hold for small: the
-    // event ids of its own website alone are made.
+    // PostgreSQL reads a journal from one end to the other when its planner believes that the journal is small. Even
+    // then, the replay computes event ids only for its own website, whose receipts come after those of another website.
     await tell(database, 500);
     await tell(database, 10, 'visitor.changed', '2');
     await database.sql`ALTER FUNCTION gateway.replay_webhooks SET enable_indexscan = off SET enable_bitmapscan = off`;
@@ -488,7 +491,7 @@ describe('attempts', () => {
     expect(await updateEndpoint(database.db, id, { url: receiver.url })).toMatchObject({ failing_since: null });
     await settle(outcome(second, { gone: true, status: 410 }));
     expect(await row(id)).toMatchObject({ enabled: true, failing_since: null });
-    // Two that are due at the same time are claimed in any order.
+    // Two deliveries that are due at the same time are claimed in any order.
     expect((await states(id)).sort()).toEqual(['failed', 'pending']);
   });
 
@@ -544,7 +547,7 @@ describe('attempts', () => {
     await updateEndpoint(database.db, id, { enabled: true });
     expect(await replay(id, { event: under.receipt.event_id })).toMatchObject({ queued: 1 });
     expect(await claim()).toEqual([]);
-    // Its last attempt of before is not the replay's.
+    // A replay has new attempts. The last attempt before the replay does not count as its last one.
     expect(await settle(outcome(under, {}))).toMatchObject({ taken: 1 });
     expect(await claimOne()).toMatchObject({ attempt: 2, number: 1 });
   });

@@ -6,7 +6,7 @@ import { AddressRefused, checkedAddresses, type Resolve } from '../../../src/eve
 import { type Attempt, type Outcome, send, senderOptions } from '../../../src/events/webhooks/sender.ts';
 import { newWebhookSecret } from '../../../src/events/webhooks/signature.ts';
 
-/** WH-09: a loopback honeypot on the port that the rules permit, on every address of this machine. */
+/** WH-09: a honeypot listens on the port that the rules permit, on every address of this machine. */
 const PORT = 8443;
 const NONE: ReadonlySet<string> = new Set();
 let honeypot: Server;
@@ -14,7 +14,7 @@ let connects = 0;
 beforeAll(async () => {
   honeypot = createServer((socket) => {
     connects++;
-    socket.on('error', () => undefined); // whoever came is cut off
+    socket.on('error', () => undefined); // the honeypot cuts every connection
     socket.destroy();
   });
   await new Promise<void>((resolve, reject) => {
@@ -47,13 +47,13 @@ const attempt = (url: string): Attempt => ({
 const sendTo = (url: string, resolve: Resolve, allowed = NONE): Promise<Outcome> =>
   send(attempt(url), { ...senderOptions(allowed, 'http://127.0.0.1:8787'), resolve, deadline: 2_000 });
 
-/** As a name server of the attacker's answers. */
+/** Resolves every name like the name server of an attacker. */
 const answering =
   (...addresses: readonly string[]): Resolve =>
   async () =>
     addresses;
 
-/** What `webhook create` asks. */
+/** True when the check of `webhook create` refuses the address. */
 async function refusedAtSave(url: string, resolve: Resolve): Promise<boolean> {
   const receiver = receiverOf(url, NONE);
   if ('refused' in receiver) return true;
@@ -66,7 +66,7 @@ async function refusedAtSave(url: string, resolve: Resolve): Promise<boolean> {
   }
 }
 
-/** Hosts that lead somewhere private, as they are written. */
+/** Spellings of hosts that lead to a private address. */
 const HOSTS = [
   ...[
     '127.0.0.1',
@@ -116,7 +116,7 @@ const HOSTS = [
   ...['router.home.arpa', 'localhost.localdomain', 'intranet', 'receiver.example.'],
 ];
 
-/** Addresses refused for another part than their host. */
+/** Addresses that are refused for a part other than their host. */
 const OTHERS = [
   'http://receiver.example/',
   `http://127.0.0.1:${PORT}/`,
@@ -148,7 +148,7 @@ const OTHERS = [
   `https://receiver.example/${'"'.repeat(800)}`,
 ];
 
-/** A name of a public form, and the addresses that it has. */
+/** Names that look public, with the addresses that they resolve to. */
 const NAMES: [string, ...string[]][] = [
   ['private', '127.0.0.1'],
   ['private, IPv6', '::1'],
@@ -184,7 +184,7 @@ describe('WH-09 receivers inside', () => {
     expect(connects).toBe(0);
   });
 
-  // Whatever addresses their names have.
+  // The check refuses these addresses even when their names resolve to public addresses.
   it.each(OTHERS.map((url) => [url.slice(0, 60), url] as const))('as it is written: %s', (_, url) => {
     expect(receiverOf(url, NONE)).toEqual({ refused: expect.any(String) });
   });
@@ -193,7 +193,7 @@ describe('WH-09 receivers inside', () => {
     const url = `https://127.0.0.1:${PORT}`;
     expect(await sendTo(`${url}/`, answering(), new Set([url]))).toMatchObject({ error: expect.any(String) });
     expect(connects).toBe(1);
-    // What would have come of the checks' absence: a name that is looked up by who connects.
+    // Without the checks, the connection itself would look up the name and would reach the honeypot.
     expect(
       await sendTo(
         `https://receiver.example:${PORT}/`,

@@ -17,7 +17,7 @@ async function listening(server: Server): Promise<number> {
   open.push(server);
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);
-    socket.on('error', () => undefined); // cut off by its sender
+    socket.on('error', () => undefined); // the sender of the webhook cuts this connection
     socket.once('close', () => sockets.delete(socket));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -25,7 +25,7 @@ async function listening(server: Server): Promise<number> {
   return typeof address === 'object' && address ? address.port : 0;
 }
 
-/** A receiver that speaks for itself, in bytes. */
+/** A receiver that writes its own bytes to the socket. */
 const raw = (speak: (socket: Socket) => void): Promise<number> =>
   listening(createServer((socket) => void socket.once('data', () => speak(socket))));
 
@@ -86,7 +86,7 @@ describe('WH-08 responses', () => {
     const outcome = await attempt(`http://127.0.0.1:${port}`, 5_000);
     expect(outcome).toMatchObject({ status: 200 });
     expect(outcome.took).toBeLessThan(2_000);
-    // What the kernel's buffers have taken beyond what was read.
+    // The bound is 16 MiB, because the kernel's buffers take bytes that the gateway never reads.
     expect(written).toBeLessThan(16 * 1_048_576);
   });
 
@@ -170,7 +170,7 @@ describe('WH-08 responses', () => {
       },
     );
     const port = await listening(server);
-    server.on('tlsClientError', () => undefined); // what the test is about
+    server.on('tlsClientError', () => undefined); // the test provokes failed TLS handshakes
     const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
     try {
       for (const setting of ['1', '0']) {

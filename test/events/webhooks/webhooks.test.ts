@@ -50,7 +50,6 @@ afterEach(async () => {
 const start = (more: Parameters<typeof run>[2] = {}): void => {
   running = run(database, [receiver], more);
 };
-/** Of an endpoint's row, as far as a test asks. */
 async function row(id: string): Promise<Readonly<Record<string, unknown>>> {
   const [found] = await database.sql`SELECT * FROM gateway.webhook_endpoint WHERE id = ${id}`;
   return found ?? {};
@@ -58,7 +57,7 @@ async function row(id: string): Promise<Readonly<Record<string, unknown>>> {
 const statuses = async (id: string): Promise<string[]> => (await log(database, id)).map(({ status }) => status);
 const settled = (id: string, ...wanted: string[]): Promise<void> =>
   until(async () => JSON.stringify(await statuses(id)) === JSON.stringify(wanted));
-/** Makes what waits due now: the clock moves for it alone. */
+/** Makes the waiting deliveries due now, as if time had passed for this endpoint alone. */
 const travel = (id: string): Promise<unknown> =>
   database.sql`UPDATE gateway.webhook_delivery SET due_at = now() WHERE endpoint_id = ${id} AND status = 'pending' AND lease_until IS NULL`;
 const only = ({ got }: Receiver): Got => {
@@ -171,7 +170,7 @@ it('WH-03 rotation under load: both secrets sign during the overlap, and nothing
   const after = receiver.got.at(-1);
   expect(after && [secret, renewed].map((one) => verified(one, after))).toEqual([false, true]);
   expect(outcomes).not.toContain(false);
-  // A round may be at the endpoint: it is not waited for.
+  // The purge does not wait for a round that is working on the endpoint. Repeat the purge until it succeeds.
   await until(async () => {
     await purgeDeliveries(database.db, 1);
     return (await row(id))['old_secret'] === null;
@@ -271,7 +270,7 @@ describe('WH-05 attempts', () => {
       await travel(id);
     }
     expect(ratios).toHaveLength(32);
-    expect(Math.min(...ratios)).toBeGreaterThan(0.7); // of five seconds, half of one may have passed
+    expect(Math.min(...ratios)).toBeGreaterThan(0.7); // half a second of the first delay of five seconds can already be over
     expect(Math.max(...ratios)).toBeLessThanOrEqual(1.2);
     expect(new Set(ratios.map((one) => one.toFixed(2))).size).toBeGreaterThan(8);
     await settled(id, ...Array.from({ length: 8 }, () => 'failed'));
@@ -293,13 +292,13 @@ describe('WH-05 attempts', () => {
 
   it('an attempt is counted before it is made, and the last one that is lost has failed', async () => {
     const { id } = await addEndpoint(database, credential, receiver.url);
-    receiver.reply(() => undefined); // never
+    receiver.reply(() => undefined); // the receiver never answers
     start({ schedule: [0, 0] });
     await tell(database, 1);
     await until(() => receiver.got.length === 1);
     expect(await log(database, id)).toMatchObject([{ status: 'pending', attempts: 1 }]);
     expect((await log(database, id))[0]?.due_in).toBeGreaterThan(LEASE / 1000 - 3);
-    // As if its process had been lost, twice.
+    // Act twice as if the process of the delivery attempt had died.
     for (const n of [1, 2]) {
       await database.sql`UPDATE gateway.webhook_delivery SET due_at = now(), lease_until = now()`;
       await until(() => receiver.got.length === Math.min(2, n + 1));

@@ -14,14 +14,16 @@ import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { note } from '../../support/ledger/commands.ts';
 import { type LedgerWorld, openWorld } from '../../support/ledger/world.ts';
 
-/** Commands that enter together: each is decided on by itself, and nothing of one undoes another. */
+/**
+ * Commands that enter together in one batch. The ledger decides on each command alone, and no command undoes another.
+ */
 let world: LedgerWorld;
 let writer: Issued;
 let authority: Authority;
-/** Another gateway on the same store, and how many commands each of its statements has carried. */
+/** Another gateway on the same store. `sent` has the number of commands that each of its statements carried. */
 let watched: TestGateway;
 const sent: number[] = [];
-/** Connections as the store's writers have them. */
+/** Database connections with the settings of the store's writers. */
 let db: Database;
 let sql: Sql;
 let count = 0;
@@ -99,7 +101,7 @@ async function holding(meanwhile: () => Promise<unknown>): Promise<void> {
 
 const deadlocks = async (): Promise<number> => {
   await sql`SELECT pg_stat_force_next_flush()`;
-  await pause(1_100); // backends tell their figures once a second
+  await pause(1_100); // backends report their figures once a second
   return Number(
     (await sql`SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`)[0]?.['deadlocks'],
   );
@@ -181,7 +183,8 @@ describe('one batch', () => {
     await holding(async () => {
       entries = enter(db, KIND, batch);
       await pause(300);
-      // Without its receipt, which would wait for the same journal. One script is one transaction.
+      // Delete the mapping of the author without a receipt, because a receipt would wait for the same journal. One
+      // script is one transaction.
       await sql.unsafe(`SELECT set_config('gateway.capture', 'off', true);
         DELETE FROM gateway.native_author WHERE credential_id = '${other.credential}'`);
     });
@@ -221,7 +224,7 @@ describe('two batches with the same keys in another order', () => {
     let both: Promise<Entered[]> | undefined;
     await sql.begin(async (transaction) => {
       await transaction`SELECT pg_advisory_xact_lock(hashtextextended(${m.operationId}, 0))`;
-      // The second batch repeats the commands of the first, as another replica's callers would.
+      // The second batch repeats the commands of the first, as the callers of another replica would.
       const copy = (one: Keyed, text: string): Keyed => ({
         ...one,
         command: { ...one.command, visitor: '4', text },
@@ -239,14 +242,14 @@ describe('two batches with the same keys in another order', () => {
   });
 });
 
-/** A store whose first reply to a statement that has the word is lost after the commit. */
+/** A database whose first reply to a statement with `word` is lost after the commit. */
 function losing(word: string): Database {
   let lost = false;
   return {
     ...db,
     query: async (statement) => {
       const rows = await db.query(statement);
-      if (lost || !compile(statement).text.includes(word)) return rows as never; // the caller's own row type
+      if (lost || !compile(statement).text.includes(word)) return rows as never; // the caller of `query` chooses the type of a row
       lost = true;
       throw new StoreUnreachable('planted', { cause: Object.assign(new Error(), { code: 'CONNECTION_CLOSED' }) });
     },
@@ -288,7 +291,7 @@ describe('a reply that is lost', () => {
     expect((await world.journal()).length).toBe(journal + receipts);
     const [next] = await enter(db, remote, [{ ...mine, attempt: randomUUID() }]);
     expect(next).toMatchObject({ answer: { state: after } });
-    // A late one of the first attempt does not touch what the next has reserved.
+    // A late outcome of the first attempt does not touch the reservation of the next attempt.
     if (after === 'reserved') {
       expect(await settle(db, held, outcome)).toBe(true);
       expect(said(await enter(db, remote, [{ ...mine, attempt: randomUUID() }]))).toEqual(['pending']);

@@ -17,10 +17,10 @@ import {
 } from '../../support/ledger/commands.ts';
 import { type LedgerWorld, openWorld, SURFACES } from '../../support/ledger/world.ts';
 
-/** One key, one effect, one answer (contract, Common rules 5 and 6; checks, section 5), by either door. */
+/** Tests that one key has one effect and one answer, on both surfaces. */
 let world: LedgerWorld;
 let writer: Issued;
-/** Another replica on the same store. */
+/** Another gateway on the same store, as a second replica. */
 let second: TestGateway;
 let count = 0;
 const fresh = (): string => `key-${++count}`;
@@ -60,7 +60,7 @@ describe('ID-01 the key', () => {
     const before = await world.rows();
     const { path, body } = restOf(note('Never stored'));
     const { token } = writer;
-    // Node's client refuses to send DEL itself, and a test of the wire has it; here MCP carries it.
+    // Node's HTTP client refuses to send DEL, so only MCP carries this key. A test of raw requests covers REST.
     if (key !== 'a\u007f') {
       const headers = { 'idempotency-key': typeof key === 'string' ? Buffer.from(key).toString('latin1') : key };
       const answer = await world.gateway.ask(path, { token, body, headers });

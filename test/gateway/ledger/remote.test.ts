@@ -10,9 +10,9 @@ import { type Command, detection, disposition, note, plan, SITE } from '../../su
 import { type Helpdesk, helpdeskWriter, openHelpdesk } from '../../support/ledger/helpdesk.ts';
 
 /**
- * The port for writers that are other systems, with a second adapter behind it: a helpdesk over HTTP, whose effect and
- * our receipt cannot commit together. What cannot be known is called unknown until the helpdesk has told (decisions,
- * section 10; checks, F-08). Two corridors on one store stand for two replicas.
+ * The port for writers in other systems, with a second adapter: a helpdesk over HTTP. The helpdesk's effect and our
+ * receipt cannot commit together. An outcome is `unknown` until the helpdesk reports it (F-08). Two corridors on one
+ * store stand for two replicas.
  */
 let database: TestDatabase;
 let helpdesk: Helpdesk;
@@ -165,7 +165,7 @@ describe('while it works', () => {
       expect(await status(reply.id)).toBe('pending');
     }
     expect((await write(b, note('Other'), key)).code).toBe('idempotency_conflict');
-    expect(await round()).toBe(0); // its lease holds
+    expect(await round()).toBe(0); // the lease of the operation is still valid
     helpdesk.release();
     const done = await first;
     expect([done.status, effects(done.id)]).toEqual([200, 1]);
@@ -296,7 +296,7 @@ describe('F-08 a replica that comes too late', () => {
       remote: helpdeskWriter(helpdesk),
       onError: (error) => expect.fail(String(error)),
     });
-    await new Promise((resolve) => setTimeout(resolve, 5_500)); // the first round has begun
+    await new Promise((resolve) => setTimeout(resolve, 5_500)); // the first round has started by now
     const began = Date.now();
     await rounds.stop();
     expect(Date.now() - began).toBeLessThan(10_000);

@@ -16,7 +16,9 @@ import {
 } from '../../support/ledger/commands.ts';
 import { type LedgerWorld, openWorld, SURFACES } from '../../support/ledger/world.ts';
 
-/** How long an outcome is kept, who may see it, and what else tells of a write (checks, ID-07 to ID-09). */
+/**
+ * Tests how long the gateway keeps an outcome, who can see it, and which other traces a write leaves (ID-07 to ID-09).
+ */
 let world: LedgerWorld;
 let writer: Issued;
 let count = 0;
@@ -56,10 +58,10 @@ describe('ID-07 after 24 hours', () => {
         expect([reply.replayed, reply.retryAfter]).toEqual([false, undefined]);
       }
     };
-    await forgotten(); // before upkeep has come round
+    await forgotten(); // no round of upkeep has come yet
     expect(await sweep()).toBeGreaterThanOrEqual(1);
     await forgotten();
-    // With another input too: what the first one was is not known any more.
+    // Another input gets the same answer, because the ledger has forgotten the first input.
     const other = await world.write('REST', sample(tool, ++count), { ...writer, key });
     expect([other.status, other.code]).toEqual([409, 'outcome_unknown']);
     await world.age(id, '400 days');

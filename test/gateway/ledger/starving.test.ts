@@ -7,7 +7,7 @@ import { type Issued, issue } from '../../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
 import { KEYS } from '../../support/keys.ts';
 
-/** F-06 for locks: a website whose rows somebody holds keeps neither reads nor other websites' writes waiting. */
+/** F-06 for locks: a lock on the rows of one website delays neither reads nor the writes of other websites. */
 let database: TestDatabase;
 let store: Store;
 let corridor: Corridor;
@@ -53,7 +53,7 @@ const visitorOf = async (site: number): Promise<string> => {
 it('reads and the writes of others go on while the journal of a website is locked', async () => {
   const { sql } = database;
   const [locked, free] = [await visitorOf(1), await visitorOf(2)];
-  // Everything has been prepared once.
+  // Run every statement once, so that the driver has prepared all of them.
   for (const visitor of [locked, free]) expect((await note(visitor)).code).toBe('done');
   await call('visitor', { visitor_id: locked });
   const dispose = (n: number) =>
@@ -67,7 +67,7 @@ it('reads and the writes of others go on while the journal of a website is locke
       const reads = await Promise.all(Array.from({ length: 30 }, () => call('visitor', { visitor_id: locked })));
       const writes = await Promise.all(Array.from({ length: 5 }, () => note(free)));
       expect([...reads, ...writes].filter(({ code }) => code !== 'done')).toEqual([]);
-      // Behind a locked statement it would be its time-out.
+      // The bound is far below the statement timeout, which a request behind a locked statement would need.
       expect(Math.max(...[...reads, ...writes].map(({ ms }) => ms))).toBeLessThan(1_000);
     }
     await stuck;
@@ -75,7 +75,7 @@ it('reads and the writes of others go on while the journal of a website is locke
   const answers = (await stuck) ?? [];
   expect(new Set(answers.map(({ code }) => code))).toEqual(new Set(['service_unavailable']));
   expect(Math.max(...answers.map(({ ms }) => ms))).toBeLessThan(3_000);
-  // Nothing of them was begun or kept, and the website is written to again.
+  // The ledger holds nothing of the writes that failed, and the next write to the website succeeds.
   const [kept] = await sql`SELECT count(*)::integer AS n FROM gateway.operation WHERE site = 1`;
   expect(kept?.['n']).toBe(1);
   expect((await note(locked)).code).toBe('done');

@@ -3,7 +3,9 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { Issued } from '../../support/credentials.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 
-/** TN-05: a write that waits for a lock ends under the authority of the moment it ends, not of the one it began. */
+/**
+ * TN-05: a write that waits for a lock must have the authority at the moment when it ends, not only when it started.
+ */
 let gateway: TestGateway;
 let writer: Issued;
 let visitor: string;
@@ -37,7 +39,7 @@ const traces = async (): Promise<unknown[]> => {
   return [notes?.['n'], receipts?.['n'], rows?.['n']];
 };
 
-/** Holds the journal of the website while `meanwhile` commits; the write under way waits for it. */
+/** Locks the journal of the website while `meanwhile` commits. The running write waits for the journal. */
 async function whileWaiting(meanwhile: () => Promise<unknown>) {
   await gateway.database
     .sql`INSERT INTO gateway.journal_head (tenant, site, position) VALUES (1, 1, 0) ON CONFLICT DO NOTHING`;
@@ -75,7 +77,7 @@ it('TN-07 an author disabled while it waits: no author, and nothing is left of i
   const { sql } = gateway.database;
   const { answer, before } = await whileWaiting(() =>
     sql.begin(async (transaction) => {
-      // Its receipt would wait for the same journal.
+      // Switch capture off, because a receipt of this deletion would wait for the same journal.
       await transaction`SET LOCAL gateway.capture = 'off'`;
       await transaction`DELETE FROM gateway.native_author WHERE credential_id = ${writer.credential}`;
     }),
@@ -88,7 +90,7 @@ it('a write that only waits is made', async () => {
   const { answer, before } = await whileWaiting(async () => undefined);
   expect(answer?.status).toBe(200);
   expect(await traces()).not.toEqual(before);
-  // A replay asks for an author as well.
+  // A replay of a write also needs an author.
   await gateway.database.sql`DELETE FROM gateway.native_author WHERE credential_id = ${writer.credential}`;
   expect((await write(`waiting-${writer.credential}`)).body.code).toBe('enrollment_unavailable');
 });

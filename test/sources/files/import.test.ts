@@ -154,7 +154,7 @@ test('links, websites of operators and columns follow the last import; null repl
       created_at: '2026-01-01T00:00:03Z',
     },
   ];
-  // The answer to it would stay behind in the other conversation.
+  // The answer to the moved message. Its reference goes, because the answer stays in the other conversation.
   const answer = desk(4).find((record) => record.external_id === 'cnv0-2');
   expect(counts(await load([...changes, { ...answer, author: undefined, in_reply_to: undefined }]))).toMatchObject({
     written: 5,
@@ -299,7 +299,8 @@ test('any small set of records gives the same content in any order and any batch
       try {
         await importRecords(whole.db, chosen);
         const mixed = shuffled(chosen, seed + 1);
-        // Parts come in any order, so that what a later part brings is missed at first: the whole then settles it.
+        // The parts come in any order, so an early part can refer to records of a later part. A final import of the
+        // whole set settles this.
         for (let i = 0; i < cuts; i++)
           await importRecords(
             parts.db,

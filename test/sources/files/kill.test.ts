@@ -35,7 +35,9 @@ afterEach(async () => {
   await store.close();
 });
 
-/** Starts an import in a process of its own and kills it when `when` says so of one of its reports, or some time later. */
+/**
+ * Starts an import in a separate process. Kills the process when `when` accepts one of its reports, or some time later.
+ */
 async function killed(
   when: (report: { phase: string; done: number }, count: number) => boolean,
   later = 0,
@@ -68,7 +70,7 @@ const snapshots = ['conversation', 'operator', 'queue', 'visitor', 'website'].ma
 
 test('killed again and again, a resumed import ends like one that was never interrupted', async () => {
   const places: string[] = [];
-  // Reading, between steps, in the middle of a type: each kill further on than the one before.
+  // The kills hit the reading, the steps and the middle of a type. Each kill comes later than the one before.
   const kills = times(6, 12);
   for (let i = 1; i <= kills; i++) places.push(await killed((_, count) => count >= 1 + Math.floor((i * 4) / kills)));
   const result = await importFiles(store.db, { files: [path], resume: true });
@@ -82,7 +84,8 @@ test('killed at any moment, also in the middle of a statement', async () => {
   for (let i = 0; i < times(4, 8); i++) await killed(() => true, 1 + Math.random() * 250);
   await importFiles(store.db, { files: [path], resume: true });
   expect(await dump(store.sql)).toEqual(whole.content);
-  // A kill between the end of a run and its last report makes the next one begin anew: nothing is told twice even so.
+  // A kill between the end of a run and its last report makes the next run start again. Even then, no event comes
+  // twice.
   expect(await events()).toEqual([...snapshots, ...snapshots]);
 }, 120_000);
 
@@ -93,7 +96,7 @@ test('what a killed import had written is told to the journal by the next one', 
   const told = await events();
   expect(told).toContain('conversation.snapshot');
   expect(new Set(told).size * 2).toBe(told.length);
-  // The run itself was given up: it begins again and finds what it had written.
+  // The killed run starts again from its beginning and finds the rows that it had written.
   const result = await importFiles(store.db, { files: [path], resume: true });
   expect(result.unchanged).toBeGreaterThan(1000);
   expect(result.unchanged + result.written).toBe(records.length);

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => store.close());
 
-// Beside the checkout, and not in it: without it there is nothing to compare with.
+// The data set lies beside the checkout. Without the data set, the test is skipped.
 const northwind = fileURLToPath(new URL('../../../../shared/data/northwind-dev.ndjson', import.meta.url));
 test.skipIf(!existsSync(northwind))('northwind-dev comes in whole', async () => {
   const lines = readFileSync(northwind, 'utf8')

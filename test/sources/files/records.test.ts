@@ -158,7 +158,7 @@ describe('the published schemas', () => {
   });
 
   test('agree with parseRecord on the examples', () => {
-    // format is annotation in parseRecord's stricter sense; here it has to be asserted too.
+    // By default, `format` is only an annotation. Here Ajv must also check formats, as parseRecord does.
     const ajv = new Ajv2020({ strict: false });
     addFormats.default(ajv);
     for (const example of [contact, message, file, feature, operator]) {
@@ -170,7 +170,7 @@ describe('the published schemas', () => {
   });
 });
 
-/** Pointers of members without a description. */
+/** The pointers of schema members without a description. */
 function members(schema: object, at: string): string[] {
   if ('items' in schema && typeof schema.items === 'object' && schema.items !== null)
     return members(schema.items, `${at}/*`);

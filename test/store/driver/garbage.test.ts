@@ -8,7 +8,10 @@ import { type Fragment, raw, sql } from '../../../src/core/sql.ts';
 import { issue } from '../../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
 
-/** What a statement brings is collected young: what grows old waits for a major collection, which all requests pay. */
+/**
+ * The rows of a statement must be collected while they are young. Old rows wait for a major collection, which delays
+ * all requests.
+ */
 let database: TestDatabase;
 beforeAll(async () => {
   database = await freshDatabase('demo');
@@ -23,7 +26,7 @@ const collect: unknown = runInNewContext('gc');
 const old = (): number =>
   v8.getHeapSpaceStatistics().find(({ space_name }) => space_name === 'old_space')?.space_used_size ?? Number.NaN;
 
-/** Major collections so far. */
+/** The number of major collections so far. */
 let majors = 0;
 const observer = new PerformanceObserver((list) => {
   for (const entry of list.getEntries()) {
@@ -33,9 +36,12 @@ const observer = new PerformanceObserver((list) => {
 });
 observer.observe({ entryTypes: ['gc'] });
 
-/** MiB that grow old with so many statements. What a major collection took in between cannot be told: it begins anew. */
+/**
+ * Measures how many MiB grow old during `n` runs of a statement. A major collection would spoil the measurement, so the
+ * measurement starts again.
+ */
 async function growth(n: number, each: number, statement: () => Fragment): Promise<number> {
-  // `expect` of rows would keep them old, too.
+  // Calling `expect` on the rows would also keep the rows alive.
   let rows = 0;
   const many = async (times: number): Promise<void> => {
     const before = rows;
@@ -47,7 +53,7 @@ async function growth(n: number, each: number, statement: () => Fragment): Promi
   for (let tries = 0; tries < 5; tries++) {
     const told = majors;
     collect();
-    await expect.poll(() => majors).toBeGreaterThan(told); // later, and only where it tells what kind they are
+    await expect.poll(() => majors).toBeGreaterThan(told); // the report of a collection comes later and must name its kind
     const [before, seen] = [old(), majors];
     await many(n);
     const grown = (old() - before) / 2 ** 20;
@@ -57,7 +63,7 @@ async function growth(n: number, each: number, statement: () => Fragment): Promi
   throw new Error('a major collection each time');
 }
 
-// With the driver's own result 32 grow old, with 2 here; with texts of their own 15, with 1 here.
+// With the driver's own result 32 MiB grow old, here 2. With separate texts 15 MiB grow old, here 1.
 it('rows do not outlive their statement: 26 MB of them', async () => {
   const rows = () =>
     sql`SELECT i AS id, repeat('x', 200) || i AS body, now() AS at FROM generate_series(1, 50) AS i WHERE i > ${0}`;

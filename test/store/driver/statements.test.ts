@@ -10,8 +10,7 @@ import { freshDatabase, type TestDatabase } from '../../support/database.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 
 /**
- * Checks TN-06 on a store of some size: every statement that a read sends is predicated, guarded, alone and planned
- * with indexes.
+ * Checks TN-06 on a larger store. A read sends one statement, which has its predicates and its guard and uses indexes.
  */
 interface Sent {
   readonly text: string;
@@ -55,7 +54,10 @@ afterAll(async () => {
   await database.close();
 });
 
-/** 20 websites; of each 1,000 conversations, contacts and visitors, 10,000 messages, 1,000 files, notes and results. */
+/**
+ * Fills 20 websites. Each gets 1,000 conversations, contacts and visitors, 10,000 messages, and 1,000 files, notes and
+ * results.
+ */
 async function fill(sql: postgres.Sql): Promise<void> {
   const sites = sql`generate_series(1, ${SITES}::bigint) AS site`;
   const n = sql`generate_series(1, ${PER_SITE}::bigint) AS n`;
@@ -106,7 +108,7 @@ async function fill(sql: postgres.Sql): Promise<void> {
     SELECT 1, site, n, ${key}, ${key}, 'https://example.test/' FROM ${sites}, generate_series(1, 200) AS n`;
   await sql`INSERT INTO platform.offer (tenant, site, id, external_id, name, type, status)
     SELECT 1, site, n, ${key}, ${key}, 'banner', 'active' FROM ${sites}, generate_series(1, 20) AS n`;
-  // In place of what the rows above have appended.
+  // Replace the receipts that the rows above have appended.
   await sql`TRUNCATE gateway.journal, gateway.journal_head`;
   await sql`INSERT INTO gateway.journal_head (tenant, site, position) SELECT 1, site, ${PER_SITE} FROM ${sites}`;
   await sql`INSERT INTO gateway.journal (tenant, site, position, event_type, occurred_at)
@@ -134,7 +136,7 @@ const PATHS = (): [name: string, path: string][] => [
   more('contacts_list (mobile)', `${contacts}&query=%2B4912&query_field=mobile`),
   more('contacts_list (exact phone)', `${contacts}&query=%2B112&query_field=phone&query_match=exact`),
 ];
-/** Statements of the quota leases, and of the rounds that look after tasks, are not a call's own. */
+/** Matches the statements of quota leases and task rounds. These statements do not belong to a call. */
 const OTHERS = /gateway\.(take_quota|interrupt_tasks|delete_tasks|renew_tasks|start_tasks)\b/;
 const ownOf = (all: readonly Sent[]): Sent[] => all.filter(({ text }) => !OTHERS.test(text));
 
@@ -144,7 +146,7 @@ async function statementsOf(path: string, bearer: string, headers = {}): Promise
   return { status, own: ownOf(sent) };
 }
 
-/** Whether each platform table of a statement has its predicates on tenant and site; how many there are. */
+/** Checks that each platform table of a statement has predicates on tenant and site. Returns the number of tables. */
 function predicated(text: string, name: string): number {
   const tables = [...text.matchAll(/\bplatform\.(\w+)(?:\s+(?:AS\s+)?(\w+))?/g)];
   const uses = new Map<string, number>();
@@ -162,7 +164,7 @@ function predicated(text: string, name: string): number {
       expect(found, `${name}: ${use} has no predicate on ${column} in\n${text}`).toBeGreaterThanOrEqual(times);
     }
   }
-  // The chain of equalities begins at a value that the corridor gave.
+  // The first predicate compares with a value that the corridor gave. The other predicates follow from it.
   if (tables.length > 0 && !text.includes('FROM gateway.token t\n')) {
     expect(text, name).toMatch(/\.tenant = \$\d+/);
     expect(text, name).toMatch(/\.site = (\$\d+|ANY\(\$\d+)/);
@@ -171,7 +173,7 @@ function predicated(text: string, name: string): number {
 }
 
 let keys = 0;
-/** A write on the seventh website, under a key of its own, and the statements that it sent. */
+/** Sends a write to the seventh website under a new key. Returns the status and the statements that the write sent. */
 async function written(write: Write, bearer: string): Promise<{ status: number; own: Sent[] }> {
   sent = [];
   const body = { ...write.body(WEB), ...(write.tool.endsWith('set') ? {} : { expected_version: 1 }) };
@@ -187,7 +189,7 @@ async function written(write: Write, bearer: string): Promise<{ status: number; 
 describe('TN-06 every write', () => {
   it('TN-06 is one guarded statement with tenant and site in it, done, replayed or refused', async () => {
     await gateway.ask('/api/v1/context', { token });
-    // The key of the operation ids is read once a process.
+    // Make one write first, because each process reads the key of the operation ids only once.
     await written(WRITES[0] ?? expect.fail('no write'), token);
     for (const write of WRITES) {
       for (const [bearer, status] of [
@@ -202,7 +204,8 @@ describe('TN-06 every write', () => {
           expect(text, write.tool).toMatch(/gateway\.token t\b[\s\S]*t\.digest = k\.digest/);
           expect(text, write.tool).toContain('gateway.write_batch(');
           expect(predicated(text, write.tool)).toBeGreaterThan(0);
-          // What was sent is data, never text of the statement, and a text to be looked at is not sent at all.
+          // Input of the caller is a value and never part of the statement's text. A text that only needs a check is
+          // not sent at all.
           const stored = JSON.stringify(values.filter((value) => typeof value === 'string'));
           expect(stored.includes('Wo ist mein Paket'), write.tool).toBe(false);
           expect(text).not.toMatch(/invoice|settled|Renamed/);
@@ -238,7 +241,7 @@ describe('TN-06 every write', () => {
       const { own } = await written(write, token);
       const [{ text, values } = expect.fail('no statement')] = own;
       const costs: number[] = [];
-      // Again under ids of other operations, so that it is done and not replayed; the first times read the catalogue too.
+      // Repeat the write under new operation ids, so that it is not a replay. The first runs also read the catalogue.
       for (const digit of ['0', '1', '2', '3', '4', '5']) {
         const other = values.map((value) =>
           /^op_[a-f0-9]{64}$/.test(String(value)) ? [`op_${digit.repeat(64)}`] : value,
@@ -293,14 +296,14 @@ describe('TN-06 every statement', () => {
       `round trips of ${list.length} kinds of warm calls: one each, but ${list.filter(([, n]) => n !== 1).join(' ')}`,
     );
     expect(list.filter(([name, n]) => n !== (name.includes('nonsense') ? 0 : 1))).toEqual([]);
-    // Only the suffix of a file of unknown length takes a look before.
+    // A read of a file's content needs a second statement only for a suffix range of a file of unknown length.
     expect((await statementsOf(content, token, { ...raw, range: 'bytes=-2' })).own.length).toBe(2);
-    // A cold gateway, or a changed authority, takes one more.
+    // A read on a cold gateway, or after a change of authority, needs one more statement.
     await database.sql`UPDATE gateway.credential SET origins = '{x}' WHERE installation_id IN (
       SELECT c.installation_id FROM gateway.credential c JOIN gateway.operation o ON o.credential_id = c.id)`;
     const stale = await statementsOf(`/api/v1${conversations}`, token);
     expect([stale.status, stale.own.length]).toEqual([200, 3]);
-    // An unusable token costs at most one, a malformed one none.
+    // A call with an unusable token costs at most one statement. A malformed token costs none.
     expect((await statementsOf(`/api/v1${conversations}`, `${token.slice(0, -1)}!`)).own).toEqual([]);
     await plantReceipt(database.sql, receipt);
   });
@@ -316,7 +319,7 @@ interface Plan {
 }
 const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
 
-/** Tables of a few rows a website, where reading all of it is no worse than an index. */
+/** Tables with a few rows for each website. Reading such a table whole is as good as an index. */
 const SMALL = [
   'organization',
   'website',
@@ -337,7 +340,10 @@ function literal(value: Value): string {
   return text(value instanceof Date ? value.toISOString() : value);
 }
 
-/** The plan of a prepared statement as the driver sends it, made for these values or for any. */
+/**
+ * The plan of a prepared statement as the driver sends it. The mode `custom` plans for these values, `generic` for any
+ * values.
+ */
 async function planOf(sql: postgres.Sql, { text, values }: Sent, mode: 'custom' | 'generic'): Promise<Plan> {
   const connection = await sql.reserve();
   try {

@@ -16,12 +16,12 @@ afterEach(() => bench.clean());
 
 afterAll(() => bench.remove());
 
-/** Major version of the PostgreSQL on PATH, or 0. */
+/** The major version of the PostgreSQL on PATH, or 0. */
 function pathMajor(): number {
   try {
     return Number(/\d+/.exec(execFileSync('postgres', ['--version'], { encoding: 'utf8' }))?.[0]);
   } catch {
-    return 0; // There is none.
+    return 0; // no PostgreSQL is on PATH
   }
 }
 
@@ -90,7 +90,7 @@ describe('where the binaries come from', () => {
     expect(lstatSync(`/proc/${pid}`).uid).toBe(nobody.uid);
     await child.stop();
     expect(running(pid)).toBe(false);
-    // Root goes on with the user who owns the database.
+    // When root starts the gateway, the server still runs as the user who owns the database.
     const store = await bench.open(dataDir);
     expect(lstatSync(`/proc/${postmasterPid(dataDir)}`).uid).toBe(nobody.uid);
     await store.stop();

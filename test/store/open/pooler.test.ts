@@ -15,8 +15,9 @@ import { hasPgbouncer, openPooler, type Pooler } from '../../support/pooler.ts';
 import { type Replica, startReplica } from '../../support/replica.ts';
 
 /**
- * A real gateway whose DATABASE_URL is a pooler's in transaction mode: every statement may run in another session. Without
- * pgbouncer on PATH the same runs straight to the server, unprepared and without settings of the gateway's own.
+ * A real gateway whose DATABASE_URL points to a pooler in transaction mode. Every statement can run in another
+ * connection. Without pgbouncer on PATH, the same tests go straight to the server, without prepared statements and
+ * settings.
  */
 const SESSIONS = 3;
 const WRITES = 40;
@@ -35,7 +36,7 @@ const direct = (name = database.name): string =>
 
 beforeAll(async () => {
   database = await freshDatabase('demo');
-  // pgbouncer's account may not enter the folder of the suite's socket.
+  // pgbouncer's account may not enter the folder of the suite's socket, so the connection goes through a proxy.
   proxy = await openProxy({ host: database.host, port: database.port });
   pooler = hasPgbouncer
     ? await openPooler(proxy, SESSIONS)
@@ -176,7 +177,7 @@ describe(hasPgbouncer ? 'behind pgbouncer' : 'as behind a pooler: pgbouncer is n
     const [sessions] = await database.sql<{ all: number; listening: number }[]>`
       SELECT count(*)::integer AS all, (count(*) FILTER (WHERE query LIKE 'LISTEN%'))::integer AS listening
         FROM pg_stat_activity WHERE datname = ${database.name} AND application_name LIKE 'gateway%'`;
-    // Nobody listens but those who wait for receipts: webhooks.
+    // Only the webhooks, which wait for receipts, listen for notifications.
     expect(sessions?.listening).toBe(1);
     if (hasPgbouncer) expect(sessions?.all).toBeLessThanOrEqual(SESSIONS + 1);
   });
@@ -185,7 +186,7 @@ describe(hasPgbouncer ? 'behind pgbouncer' : 'as behind a pooler: pgbouncer is n
     vi.stubEnv('DATABASE_URL', 'postgres://127.0.0.1:1/nowhere');
     vi.stubEnv('DATABASE_DIRECT_URL', direct());
     const { code, stdout } = await gateway('migrate', '--json');
-    // What it cannot reach is named as it was given.
+    // The message names the unreachable server as the setting gives it.
     vi.stubEnv('DATABASE_DIRECT_URL', 'postgres://127.0.0.1:1/x');
     const lost = await gateway('migrate', '--json');
     vi.unstubAllEnvs();
@@ -226,7 +227,7 @@ describe(hasPgbouncer ? 'behind pgbouncer' : 'as behind a pooler: pgbouncer is n
         FROM platform.note WHERE text LIKE 'pooled %'`;
     console.info(`${WRITES} writes, ${attempts} attempts, sessions cut ${hits.join(' + ')}`);
     expect(hits).toEqual([4, 4, 4]);
-    // The journal is captured in the session that writes: each note has its receipt, at a position of its own.
+    // The journal is written in the same connection as the note. Each note has its own receipt and position.
     expect(made).toEqual({ notes: WRITES, texts: WRITES, receipts: WRITES });
   }, 60_000);
 
@@ -262,7 +263,7 @@ describe(hasPgbouncer ? 'behind pgbouncer' : 'as behind a pooler: pgbouncer is n
     const { secret } = await addEndpoint(database, caller.credential, receiver.url);
     const client = await connected(door, token);
     await client.attach(made.body.subscription.subscription_id);
-    await pause(300); // both listen by now, and have nothing left to look at
+    await pause(300); // both replicas listen now and have no receipts left to read
     const told = performance.now();
     await tell(database, 3);
     let events = 0;

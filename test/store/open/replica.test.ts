@@ -19,19 +19,21 @@ import { KEYS } from '../../support/keys.ts';
 import { openProxy, type WireProxy } from '../../support/pgwire.ts';
 import { DEMO_NOW } from '../../support/postgres.ts';
 
-/** Two real servers, the second a streaming replica of the first: reports are read there, and nothing else is. */
+/**
+ * Two real servers. The second is a streaming replica of the first. The gateway reads only reports from the replica.
+ */
 let primary: Cluster;
 let replica: Cluster;
 let store: Store;
-/** Where the follower's address leads, which may change. */
+/** The server behind the follower's address. A test can change it. */
 let target: { host: string; port: number };
 let proxy: WireProxy;
 let follower: Replica;
-/** Where DATABASE_URL leads for the corridor, and what it reads reports from. */
+/** `serving` is the database behind DATABASE_URL for the corridor. `reading` is the function that reads reports. */
 let serving: Database;
 let reading: Replica['read'] = (statement) => follower.read(statement);
 let said: string[] = [];
-/** Whether it was current while it was away, and what was said until it was there. */
+/** Whether the replica counted as current while it was away, and the log lines until it came. */
 const arrival: unknown[] = [];
 let corridor: Corridor;
 let sql: postgres.Sql;
@@ -56,9 +58,9 @@ beforeAll(async () => {
   [caller, other] = await Promise.all([issue(sql, 1), issue(sql, 1)]);
   replica = await primary.replica();
   store = await open(replica.url('gateway'));
-  // It began and is used: that is all the test needs of the store's own, whose 10 s are long.
+  // The store has opened and uses the replica. The test needs no more of it, because its rounds of 10 s are too long.
   await until(() => store.replica?.current() === true);
-  // Away at the start.
+  // The follower's server is away at the start.
   target = { host: '127.0.0.1', port: 1 };
   proxy = await openProxy(target);
   follower = await openReplica({
@@ -112,7 +114,7 @@ async function ask(token: string, more: Readonly<Record<string, unknown>> = {}) 
   const input = { website_id: 'web_1_1', ...DAY, ...more };
   const outcome = await corridor.call({ tool, resource: 'rest', bearer: token, input });
   if ('failure' in outcome) return outcome.failure.code;
-  // Its shape is the tool's own test's affair.
+  // A test of the report tool checks the shape.
   return (('body' in outcome ? outcome.body : undefined) as Told).data;
 }
 
@@ -121,11 +123,14 @@ async function report(token: string, more: Readonly<Record<string, unknown>> = {
   return typeof data === 'string' ? data : data.headline.ai_conversations;
 }
 
-/** The replica stands still: what is committed from now on does not reach it. */
+/** Pauses the replica. Later commits do not reach it. */
 const hold = (): Promise<unknown> => replica.sql('gateway')`SELECT pg_wal_replay_pause()`;
 const release = (): Promise<unknown> => replica.sql('gateway')`SELECT pg_wal_replay_resume()`;
 const usable = (): Promise<void> => until(() => follower.current(), 10_000);
-/** Takes what a report counts from the primary, so that the two differ; returns how many are left. */
+/**
+ * Deletes conversations on the primary, so that its report differs from the replica's. Returns the number of remaining
+ * conversations.
+ */
 async function shrink(): Promise<number> {
   await sql`DELETE FROM platform.conversation WHERE (tenant, site, id) IN (
     SELECT tenant, site, id FROM platform.conversation c WHERE tenant = 1 AND site = 1 AND ai_involved
@@ -135,7 +140,7 @@ async function shrink(): Promise<number> {
   return row?.n ?? 0;
 }
 
-/** The address leads to another server from now on, for connections that are open too. */
+/** Points the replica's address to another server, also for open connections. */
 async function lead(port: number): Promise<void> {
   const before = target.port;
   target.port = port;
@@ -172,14 +177,14 @@ it('gives nothing that the credential does not grant now, whatever the replica s
   await usable();
   expect(await report(other.token)).toBeTypeOf('number');
   await hold();
-  // A restriction, a scope, an end: the replica has heard of none of them.
+  // The credential gets a restriction, loses a scope and ends. The replica has not received any of these changes.
   await sql`UPDATE gateway.credential SET channel_ids = '{999}' WHERE id = ${other.credential}`;
   expect(await report(other.token)).toBe(0);
   await sql`UPDATE gateway.credential SET scopes = '{website_read}' WHERE id = ${other.credential}`;
   expect(await report(other.token)).toBe('not_permitted');
   await sql`UPDATE gateway.credential SET revoked_at = now() WHERE id = ${other.credential}`;
   expect(await report(other.token)).toBe('token_revoked');
-  // Nor of a credential that is new, which the primary vouches for.
+  // The replica does not know a new credential either. The primary confirms the credential.
   const fresh = await issue(sql, 1);
   expect(await report(fresh.token)).toBeTypeOf('number');
   await release();
@@ -197,7 +202,8 @@ it('says when, by the primary’s clock, of what it holds', async () => {
   const data = await ask(caller.token, { range: 'today', start: undefined, end: undefined });
   if (typeof data === 'string') return expect.fail(data);
   const lag = Number(now?.now) - Date.parse(data.meta.generated_at);
-  // The moment of a look at it, not of the read: no clock but the primary's has told it.
+  // The report gives the time of the last look at the replica, not the time of the read. Only the primary's clock has
+  // set this time.
   expect(lag).toBeGreaterThanOrEqual(0);
   expect(lag).toBeLessThan(2_500 + Date.now() - before);
   expect(data.meta.end).toBe(data.meta.generated_at.slice(0, 10));
@@ -229,7 +235,7 @@ it('a statement there proves the lineage and the position itself', async () => {
     expect(await at(url, { lineage, position: reached }), `${url} ${lineage}`).not.toBe(true);
 });
 
-/** Runs it while DATABASE_URL leads to the other server. */
+/** Runs `work` while DATABASE_URL points to the other server. */
 async function served(work: () => Promise<void>): Promise<void> {
   serving = openDatabase({ target: replica.url('gateway'), connections: 2, statementTimeout: 2_000, name: 'served' });
   try {
@@ -263,7 +269,7 @@ it('one that fails twice in a row is left alone for a while, and says so', async
   }
   expect(cuts.hits()).toBe(2);
   await usable();
-  // Once more is enough now, and an answer between makes it as good as ever.
+  // One more failure is enough now. A success between two failures would reset the count.
   expect(await report(caller.token)).toBe(before);
   expect([follower.current(), cuts.hits()]).toEqual([false, 3]);
   proxy.disarm();
@@ -282,7 +288,7 @@ it('where its address leads to another server afterwards, nothing of that one is
   await usable();
   const before = await report(caller.token);
   said = [];
-  // It takes writes, and so nobody's.
+  // The other server accepts writes, so it is not a replica, and the gateway must not read from it.
   await lead(primary.port);
   expect(await report(caller.token)).toBe(before);
   await until(() => !follower.current());
@@ -292,7 +298,7 @@ it('where its address leads to another server afterwards, nothing of that one is
   expect(said.at(-1)).toBe('reports are read from the replica');
 });
 
-// They wait for seconds.
+// These tests wait for seconds, so they run only in the long form.
 if (LONG) {
   it('one that falls silent under a report costs seconds, not the answer', async () => {
     await usable();
@@ -316,7 +322,7 @@ if (LONG) {
     await locker.begin(async (own) => {
       await own`LOCK TABLE platform.conversation IN ACCESS EXCLUSIVE MODE`;
       await own`SELECT pg_current_xact_id()`;
-      // What is not at a commit is flushed by others' commits.
+      // PostgreSQL writes the lock to its log, but only somebody's commit sends the log to the replica.
       await sql`CREATE TABLE IF NOT EXISTS public.flushed ()`;
       await until(async () => {
         const held = await replica.sql('gateway')`SELECT FROM pg_locks
@@ -341,7 +347,7 @@ it('a primary that is slow for a moment takes nothing from it', async () => {
   let asked = 0;
   const faulty = await openReplica({
     url: replica.url('gateway'),
-    // Of all that a look asks of the primary, each third is not answered.
+    // When the gateway compares the replica with the primary, every third statement to the primary gets no answer.
     primary: {
       ...store.db,
       read: (statement) => (++asked % 3 === 0 ? Promise.reject(new Error()) : store.db.read(statement)),
@@ -364,7 +370,7 @@ it('falls back to the primary while it is too far behind, or away, and goes ther
   await release();
   await usable();
   await replica.kill();
-  // Whoever comes before that was noticed is not refused either.
+  // A report that is asked for before the gateway notices the loss succeeds as well.
   expect(await report(caller.token)).toBe(left);
   await until(() => !follower.current());
   expect(await report(caller.token)).toBe(left);
@@ -398,7 +404,8 @@ it('is refused where its address leads elsewhere; one that is away at the start 
   const away = await open('postgres://127.0.0.1:1/gateway');
   expect(away.replica?.current()).toBe(false);
   await away.close();
-  // Nor is one that is too slow to say where it is: PostgreSQL itself ends the look after its second.
+  // A replica that is too slow to report its position does not stop the start. PostgreSQL ends the question after one
+  // second.
   await sql`CREATE FUNCTION public.pg_is_in_recovery() RETURNS boolean LANGUAGE sql AS 'SELECT pg_sleep(3) IS NULL'`;
   await until(async () => {
     const [there] = await replica.sql('gateway')`SELECT to_regproc('public.pg_is_in_recovery') IS NOT NULL AS made`;
@@ -419,7 +426,8 @@ it('one that was promoted is not used, nor what follows it, however far ahead', 
   expect(promoted.replica?.current()).toBe(false);
   await promoted.close();
   await replica.sql('gateway')`CREATE TABLE public.diverged AS SELECT generate_series(1, 10000)`;
-  // What was read from the log of the one before is proved by its own primary alone, not by the one that was promoted.
+  // The follower has read the log of the former primary. Only the former primary can confirm its rows, and the promoted
+  // server cannot.
   const before = Number(await report(caller.token));
   expect(await shrink()).toBe(before - 1);
   reading = async <Row extends object>(statement: (standing: Standing) => Fragment) => {

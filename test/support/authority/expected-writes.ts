@@ -1,17 +1,17 @@
 import { ALL_FLAGS, at, events, type Operation, SUBSCRIPTION } from './expected.ts';
 
 /**
- * The four reviewed writes, as expected.ts tells of the reads: by hand from contract.md (endpoint tables, Common rules 5
- * to 7) and decisions.md (sections 10, 11 and 18).
+ * The four reviewed writes. The table is written by hand from the contract, apart from the code, like the reads in
+ * expected.ts.
  */
 export interface Write extends Operation {
-  /** The body of a call that succeeds on that website of the world, given a disposition `settled` there. */
+  /** The body of a call that succeeds on a website of the world with a disposition `settled`. */
   readonly body: (website: string) => Readonly<Record<string, unknown>>;
-  /** MCP's argument for the record that the path names, and the record. */
+  /** The MCP argument for the record in the path, and the prefix of the record's id. */
   readonly subject?: readonly [argument: string, prefix: string];
-  /** The contract says: mapped author. */
+  /** True when the contract requires a mapped author. */
   readonly author: boolean;
-  /** What one success adds: receipts in the journal and notes. */
+  /** The receipts that one success adds to the journal, and the number of notes that it adds. */
   readonly receipts: readonly string[];
   readonly notes: number;
 }
@@ -100,12 +100,12 @@ export const WRITES: readonly Write[] = [
   },
 ];
 
-/** A write of a subscription: its key is optional, it has no author and leaves no receipt. */
+/** A write of a subscription. The key of such a write is optional. The write has no author and leaves no receipt. */
 export interface SubscriptionWrite extends Operation {
   readonly method: 'POST' | 'PATCH' | 'DELETE';
   readonly status: number;
   readonly body?: (website: string) => Readonly<Record<string, unknown>>;
-  /** If-Match and if_match. */
+  /** True when the call takes If-Match or `if_match`. */
   readonly revision?: true;
 }
 
@@ -118,7 +118,7 @@ const definition = (website: string) => ({
 });
 const answer = { '': plain('subscription', 'cursor'), subscription: SUBSCRIPTION };
 
-/** In the order in which one credential can make them: the last one leaves nothing to write on. */
+/** The writes, in the order in which one credential can make them. The last write deletes the subscription. */
 export const SUBSCRIPTION_WRITES: readonly SubscriptionWrite[] = [
   {
     tool: 'subscription_create',

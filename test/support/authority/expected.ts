@@ -1,10 +1,8 @@
 import { cursorOf, subscriptionId } from './planted.ts';
 
 /**
- * The list of the reads; expected-writes.ts has the writes. Each operation is here once: what it may be called with, and
- * what it then shows. Every other list and total of the tests is derived from the two. Both are written by hand from
- * contract.md (endpoint tables, Scopes) and decisions.md (sections 2 to 11 and 18). Nothing comes from the declarations
- * that they judge.
+ * The arguments of each read and the members that it then shows. The tables are written by hand from the contract. No
+ * table uses the declarations that it checks.
  */
 export const ALL_SCOPES = [
   'website_read',
@@ -39,7 +37,10 @@ export interface Grants {
 }
 export const FULL: Grants = { scopes: ALL_SCOPES, flags: ALL_FLAGS };
 
-/** A grant that a single member may need on top of its operation's; `!` for a member that is there only without it. */
+/**
+ * A grant that a single member needs in addition to its operation's grants. `!` marks a member that exists only without
+ * the grant.
+ */
 export type Need = Scope | Flag | '!ai_execute';
 const PII: readonly Need[] = ['contact_read_pii', 'pii'];
 const MSG: readonly Need[] = ['message_content_read', 'message_content'];
@@ -50,7 +51,10 @@ export const holdsAll = (grants: Grants, needs: readonly Need[]): boolean => {
   return needs.every((need) => (need === '!ai_execute' ? !held.includes('ai_execute') : held.includes(need)));
 };
 
-/** Members of an object and what each needs; an empty list: every caller of the operation. */
+/**
+ * The members of an object with the grants that each needs. With an empty list, every caller of the operation sees the
+ * member.
+ */
 export type Members = Readonly<Record<string, readonly Need[]>>;
 
 const plain = (...names: string[]): Members => Object.fromEntries(names.map((name) => [name, []]));
@@ -108,20 +112,29 @@ const FILE = plain(
 );
 const FEATURE = plain('id', 'name', 'type', 'enabled', 'version');
 const page = (member: string): Members => plain(member, 'next_cursor', 'coverage');
-/** Of a feature that can be executed: with the scope what it takes, without it the reason. */
+/**
+ * The members of an AI feature that can be executed. A caller with the scope sees the context types, and others see the
+ * reason.
+ */
 const EXECUTION: Members = { available: [], context_types: ['ai_execute'], reason: ['!ai_execute'] };
 
-/** What the credential is restricted to, in one dimension. */
+/** The restriction of a credential to some channels, teams or subsites. */
 export interface Restricted {
   readonly dimension: Dimension;
-  /** 1: the channel, team or subsite of conversations 1 and 3; 9: of none; an empty list permits nothing. */
+  /**
+   * The permitted places. 1 is the channel, team or subsite of conversations 1 and 3, and 9 of no conversation. An
+   * empty list permits nothing.
+   */
   readonly ids: readonly number[];
 }
 
-/** Native ids of the rows that a list shows, in its order. */
+/** The native ids of the rows that a list shows, in the list's order. */
 type Rows = (restricted: Restricted | undefined) => readonly number[];
 
-/** Conversations 1 and 3 lie in channel, team and subsite 1, conversation 2 in 2 and conversation 5 in none. */
+/**
+ * The rows of a list by conversation. Conversations 1 and 3 lie in place 1, conversation 2 in place 2, and conversation
+ * 5 in no place.
+ */
 const through =
   (all: readonly number[], inFirst: readonly number[]): Rows =>
   (restricted) =>
@@ -130,7 +143,7 @@ const always =
   (...ids: number[]): Rows =>
   () =>
     ids;
-/** Directory of a dimension: only what a restriction of that very dimension permits. */
+/** The rows of a directory. A restriction of the same dimension hides the rows outside the restriction. */
 const directory =
   (dimension: Dimension): Rows =>
   (restricted) =>
@@ -140,7 +153,7 @@ const directory =
 type Shown = readonly [table: string, rows: readonly number[], columns: Readonly<Record<string, readonly Need[]>>];
 
 export interface Operation {
-  /** Its name in the contract, and what tells several cases of one operation apart. */
+  /** The operation's name in the contract. `variant` distinguishes several cases of one operation. */
   readonly tool: string;
   readonly variant?: string;
   /** The path with the names of its parameters, where the ids in `path` do not tell them. */
@@ -162,15 +175,20 @@ export interface Operation {
   readonly noConsent?: true;
   /** required: a website_id parameter; optional: addressed by a resource's id; none: not about one website. */
   readonly website: 'required' | 'optional' | 'none';
-  /** The object at each pointer has exactly the members that the grants allow. */
+  /** The members of the object at each pointer. The object has exactly the members that the grants allow. */
   readonly members: Readonly<Record<string, Members>>;
-  /** Where the rows of a list stand, and which there are. */
+  /** Describes the rows of a list: the pointer to them, the id member of a row, and the expected rows. */
   readonly list?: readonly [pointer: string, idMember: string, rows: Rows];
-  /** Addressed by what is reached through conversation 1: not there for who may not see that conversation. */
+  /**
+   * True when the record is reached through conversation 1. A caller that cannot see the conversation gets `not_found`.
+   */
   readonly ofConversation?: true;
-  /** Not there, rather than not permitted, for who lacks one of these or, where it says so, is restricted. */
+  /**
+   * The grants without which a caller gets `not_found` instead of `not_permitted`. With `unrestricted`, restricted
+   * credentials get `not_found` as well.
+   */
   readonly hidden?: { readonly scopes: readonly Scope[]; readonly unrestricted: true };
-  /** Members that are null, never absent, without the grant. */
+  /** The members that are null without the grant, and never absent. */
   readonly nulls?: Members;
   /** Of a list: prefix of the ids that its cursors are made of; '' where they are bare numbers. */
   readonly cursor?: string;
@@ -298,7 +316,7 @@ export const OPERATIONS: readonly Operation[] = [
     tool: 'operation_get',
     path: '/operations/{receipt}?website_id={web}',
     ...none,
-    // The planted receipt is of config_plan: who may not plan does not hear of it (contract, Discovery).
+    // The planted receipt belongs to config_plan. A caller that may not plan gets `not_found`.
     hidden: { scopes: ['config_read', 'config_plan'], unrestricted: true },
     website: 'required',
     members: {
@@ -585,7 +603,7 @@ export const OPERATIONS: readonly Operation[] = [
       data: plain('contact_id', 'visitors', 'next_cursor', 'coverage'),
       'data.visitors.*': VISITOR,
     },
-    // Visitors 1 and 2 have conversations in the first place, visitor 4 only one in none.
+    // Visitors 1 and 2 have conversations in place 1. The only conversation of visitor 4 lies in no place.
     list: ['data.visitors', 'id', through([4, 2, 1], [2, 1])],
     cursor: 'vis',
     shows: [stored.nickname(1, 2, 4)],
@@ -926,7 +944,7 @@ export const OPERATIONS: readonly Operation[] = [
   },
 ];
 
-/** Scopes, any one of which gives a guide; `agent_tasks` goes with any skill of the contract's A2A table. */
+/** The scope that gives a guide. The grants of any A2A skill give the guide `agent_tasks`. */
 const GUIDE_SCOPES: Readonly<Record<string, Scope>> = {
   investigation: 'conversation_read',
   contacts: 'contact_read',
@@ -950,7 +968,7 @@ export function givesGuide(name: string, grants: Grants): boolean {
 
 export const nameOf = ({ tool, variant }: Operation): string => (variant === undefined ? tool : `${tool} (${variant})`);
 
-/** The path with the ids of one website's records in it. */
+/** The path of an operation with the ids of one website's records. */
 export function pathOf(operation: Operation, website: string, receipt = `op_${'0'.repeat(64)}`): string {
   const tail = website.slice('web_'.length);
   const path = operation.path
@@ -968,7 +986,10 @@ export interface Refusal {
   readonly required?: { scopes: readonly string[]; data_access: readonly string[]; unrestricted: boolean };
 }
 
-/** The refusal of a valid credential with these grants and restrictions, asked for a website that it holds. */
+/**
+ * The refusal of a valid credential with these grants and restrictions, for a website that it holds. Undefined when the
+ * call must succeed.
+ */
 export function refusalOf(
   operation: Operation,
   grants: Grants,
@@ -994,7 +1015,7 @@ export function refusalOf(
 
 export const NOT_FOUND: Refusal = { status: 404, code: 'not_found' };
 
-/** Every value at a pointer of member names, `*` for each element of a list. */
+/** Every value at a pointer of member names. `*` stands for each element of a list. */
 export function valuesAt(body: unknown, pointer: string): unknown[] {
   return pointer
     .split('.')
@@ -1009,7 +1030,7 @@ export function valuesAt(body: unknown, pointer: string): unknown[] {
     );
 }
 
-/** The members that an object then has. */
+/** The members of an object that a caller with these grants gets. */
 export const granted = (members: Members, grants: Grants): string[] =>
   Object.keys(members)
     .filter((name) => holdsAll(grants, members[name] ?? []))

@@ -1,14 +1,14 @@
 import { writeCursor } from '../../../src/events/cursors.ts';
 import { KEYS } from '../keys.ts';
 
-/** The website of the subscription that a credential was given by `plantReceipt`. */
+/** The website of the subscription that `plantReceipt` created for each credential. */
 const websites = new Map<string, string>();
 
 export const noteSubscription = (credential: string, website: string): void => void websites.set(credential, website);
 
 export const subscriptionId = (credential: string): string => `sub_${credential.slice(4)}`;
 
-/** Cursor of the very beginning of that subscription, as its creation answers it. */
+/** The cursor at the start of the planted subscription, as a creation returns it. */
 export const cursorOf = (credential: string): string =>
   writeCursor(KEYS, {
     subscription: subscriptionId(credential),

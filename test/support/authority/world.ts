@@ -2,9 +2,9 @@ import type postgres from 'postgres';
 import { noteSubscription, subscriptionId } from './planted.ts';
 
 /**
- * A small world in plain SQL: organizations 1 and 2 with websites 1 and 2 each, all with the same native ids, so that
- * a forgotten predicate shows another's row under the right number. Every text that is not an enumeration is a canary,
- * unique in the world.
+ * A small world in plain SQL: organizations 1 and 2 with websites 1 and 2 each. All of them use the same native ids. A
+ * forgotten predicate therefore shows a row of another website under the right number. Every text that is not an
+ * enumeration is a canary, which is unique in the world.
  */
 export interface Canary {
   readonly tenant: number;
@@ -15,7 +15,10 @@ export interface Canary {
   readonly text: string;
 }
 
-/** Text columns that hold enumerations, digests or codes: no canary fits in, test/laws/canaries.test.ts lists them too. */
+/**
+ * The pattern of a canary. Text columns with enumerations, digests or codes have no canary. test/laws/canaries.test.ts
+ * lists these columns.
+ */
 export const CANARY = /Zq[0-9a-z]+qZ/g;
 
 type Sql = postgres.Sql;
@@ -24,11 +27,11 @@ export type Part = 'base' | 'away';
 
 export const webId = (tenant: number, site: number): string => `web_${tenant}_${site}`;
 
-/** Report's window: nothing in this world depends on the clock. */
+/** The day that reports cover. Nothing in this world depends on the clock. */
 export const DAY = '2026-11-10';
 const at = (minute: number): string => `${DAY}T09:${String(minute).padStart(2, '0')}:00.000Z`;
 
-/** Bytes of a file: its canary, so that content is told apart too. */
+/** The bytes of a file. They contain the canary, so that the content is also unique. */
 const content = (text: string): Buffer => Buffer.from(`content of ${text}`);
 
 export class World {
@@ -51,7 +54,10 @@ export class World {
     ]);
   }
 
-  /** The rows of a website that are seen through channel 1, team 1 and subsite 1, or in no conversation at all. */
+  /**
+   * Plants the rows of a website that are visible through channel 1, team 1 and subsite 1, or that belong to no
+   * conversation.
+   */
   async base(tenant: number, site: number): Promise<void> {
     await this.#insert('website', [
       {
@@ -63,22 +69,25 @@ export class World {
       },
     ]);
     await this.#plant(tenant, site, 'base');
-    // The receipts of what was planted are replaced by the one that tests know.
+    // Replace the receipts of the planted rows with the single receipt that tests expect.
     await this.#sql`DELETE FROM gateway.journal WHERE tenant = ${tenant} AND site = ${site}`;
     await this.#sql`DELETE FROM gateway.journal_head WHERE tenant = ${tenant} AND site = ${site}`;
     await this.#sql`INSERT INTO gateway.journal (tenant, site, position, event_type, occurred_at)
       VALUES (${tenant}, ${site}, 1, 'conversation.changed', ${at(1)})`;
-    // What is written later counts on from here.
+    // New notes continue the numbering from here.
     await this.#sql`INSERT INTO gateway.journal_head (tenant, site, position) VALUES (${tenant}, ${site}, 1)`;
     await this.#sql`INSERT INTO platform.native_id (tenant, site, kind, last) VALUES (${tenant}, ${site}, 'note', 100)`;
   }
 
-  /** Conversation 2 with all that hangs on it: channel 2, team 2, subsite 2. And conversation 5, in none of them. */
+  /**
+   * Plants conversation 2 with all its records in channel 2, team 2 and subsite 2. Also plants conversation 5, which is
+   * in none.
+   */
   async away(tenant: number, site: number): Promise<void> {
     await this.#plant(tenant, site, 'away');
   }
 
-  /** Two organizations of two websites. */
+  /** Plants two organizations with two websites each. */
   async whole(): Promise<this> {
     for (const tenant of [1, 2]) {
       await this.organization(tenant);
@@ -134,7 +143,7 @@ export class World {
   }
 
   async #insert(table: string, rows: readonly Row[]): Promise<void> {
-    // The driver takes the columns of the first row for all: rows of other columns go apart.
+    // The driver uses the columns of the first row for all rows, so rows with other columns need a separate statement.
     const alike = new Map<string, Row[]>();
     for (const row of rows) {
       const columns = Object.keys(row).join();
@@ -146,7 +155,7 @@ export class World {
   }
 }
 
-/** A column that holds a canary, alone or inside other text. */
+/** A column value that holds a canary, alone or inside other text. */
 type Text = (canary: () => string) => unknown;
 const text: Text = (canary) => canary();
 const url: Text = (canary) => `https://example.test/${canary()}`;
@@ -333,7 +342,10 @@ function rowsOf(part: Part): Record<string, readonly Row[]> {
 
 export const receiptId = (credential: string): string => `op_${credential.slice(4).repeat(2)}`;
 
-/** A receipt of a write made with the credential as it stands, and a subscription of its installation to the website. */
+/**
+ * Plants a receipt of a write by the credential at its current revision. Also plants a subscription of its installation
+ * to the website.
+ */
 export async function plantReceipt(sql: Sql, credential: string, tenant = 1, site = 1): Promise<void> {
   await sql`INSERT INTO gateway.operation (operation_id, credential_id, revision, tenant, site, operation, status)
     SELECT ${receiptId(credential)}, id, revision, ${tenant}, ${site}, 'config_plan', 'acknowledged'

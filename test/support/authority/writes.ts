@@ -6,7 +6,7 @@ import type { Write } from './expected-writes.ts';
 export const SURFACES = ['rest', 'mcp'] as const;
 export type Surface = (typeof SURFACES)[number];
 
-/** What a surface said to a write, in one form for both. */
+/** The answer of REST or MCP to a write, in one form for both. */
 export interface Said {
   readonly status: number;
   readonly code: string | undefined;
@@ -14,14 +14,14 @@ export interface Said {
   readonly retryAfter: number | undefined;
   readonly operation: string | undefined;
   readonly body: unknown;
-  /** All of it, without the request's id. */
+  /** The whole answer as text, without the id of the request. */
   readonly text: string;
 }
 
 export interface Made {
   readonly write: Write;
   readonly website: string;
-  /** Native id of the record that the path names, in place of 1. */
+  /** The native id of the record in the path. The default record is 1. */
   readonly number: number;
   readonly token: string;
   readonly key: string;
@@ -65,7 +65,8 @@ export const callOver: Readonly<Record<Surface, (gateway: TestGateway, made: Mad
     const none = { required: undefined, retryAfter: undefined, operation: undefined, body: undefined, text };
     if (answer.status !== 200) return { ...none, status: answer.status, code: answer.body.code };
     const { error, result } = answer.body;
-    // What REST answers with 400, and a tool that is not in the list of this credential (decisions, section 19).
+    // MCP reports two failures as protocol errors: input that REST answers with 400, and a tool that the credential's
+    // list does not have.
     if (error) {
       const { code, required } = error.data;
       return { ...none, status: code === 'not_permitted' ? 404 : 400, code, required };
@@ -77,7 +78,10 @@ export const callOver: Readonly<Record<Surface, (gateway: TestGateway, made: Mad
   },
 };
 
-/** What writes leave behind, as one text: numbers of rows, and everything that a disposition, note or plan could touch. */
+/**
+ * Everything that writes leave behind, as one text: numbers of rows, and all data that a disposition, note or plan can
+ * change.
+ */
 export async function tracesOf(sql: postgres.Sql): Promise<string> {
   const [row] = await sql<{ text: string }[]>`
     SELECT (SELECT count(*) FROM platform.note) || ' notes, ' ||
@@ -93,7 +97,7 @@ export async function tracesOf(sql: postgres.Sql): Promise<string> {
   return row?.text ?? '';
 }
 
-/** The disposition `settled` on every website that lacks it. */
+/** Adds the disposition `settled` to every website that lacks it. */
 export async function addDispositions(sql: postgres.Sql): Promise<void> {
   await sql`INSERT INTO platform.disposition (tenant, site, id, external_id, value, label)
     SELECT tenant, site, 9001, 'settled-' || tenant || '-' || site, 'settled', 'Settled' FROM platform.website ON CONFLICT DO NOTHING`;

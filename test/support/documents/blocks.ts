@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { packageRoot } from '../../../src/config/package.ts';
 
-/** A command of a document, as one types it: its continuation lines, quoted lines and here-document belong to it. */
+/** A command of a document as a reader types it, with its continuation lines, quoted lines and here-document. */
 export interface Command {
   readonly document: string;
   readonly line: number;
@@ -31,7 +31,7 @@ export function commandsOf(document: string): Command[] {
   return commands;
 }
 
-/** Whether a shell would run it now: no quote, continuation or here-document is open. */
+/** True when a shell would run the text now, because no quote, continuation or here-document is open. */
 function complete(text: string): boolean {
   const [, end] = /<<'?(\w+)'?/.exec(text) ?? [];
   if (end !== undefined) return text.endsWith(`\n${end}`);

@@ -3,7 +3,7 @@ import { vi } from 'vitest';
 import { type Cluster, closeClusters, openCluster } from '../cluster.ts';
 import { LONG } from '../form.ts';
 
-/** Major version of a program on PATH; 0 without it. */
+/** The major version of a program on PATH, or 0 without the program. */
 function majorOf(program: string): number {
   const { stdout } = spawnSync(program, ['--version'], { encoding: 'utf8' });
   return Number(/ (\d+)/.exec(stdout ?? '')?.[1] ?? 0);
@@ -11,18 +11,18 @@ function majorOf(program: string): number {
 
 const SERVER = majorOf('postgres');
 
-/** In the long form: whether this machine has a PostgreSQL server on PATH, and client programs that know its version. */
+/** True in the long form, when PATH has a PostgreSQL server and client programs that know its version. */
 export const hasClients =
   LONG && SERVER >= 15 && ['createdb', 'pg_dump', 'pg_restore'].every((program) => majorOf(program) >= SERVER);
 
-/** A server of the operator's own, with the role `gateway`. */
+/** The operator's own PostgreSQL server, with the role `gateway`. */
 export interface OwnServer {
   readonly port: number;
-  /** As that role. */
+  /** The address of a database for the role `gateway`. */
   url(database: string): string;
-  /** What `createdb` and its kin read. */
+  /** The environment variables that `createdb` and similar tools read, as shell text. */
   readonly env: string;
-  /** The one row of a question. */
+  /** Runs a query and returns its single row. */
   ask(database: string, question: string): Promise<unknown>;
   close(): Promise<void>;
 }

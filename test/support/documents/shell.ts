@@ -12,15 +12,15 @@ export interface Ran {
   readonly stderr: string;
 }
 
-/** A shell that lives for the whole test, so that a variable of one command is there in the next one. */
+/** A shell that lives for the whole test, so that a variable of one command is still set in the next. */
 export interface Shell {
   run(command: string): Promise<Ran>;
   close(): Promise<void>;
 }
 
 /**
- * What differs from the shell of a stranger: curl tells the status of each answer on standard error, and, in the short form
- * of the suite, `npm run --silent gateway --` is run in this process, which takes a tenth of a new one's time.
+ * The differences between this shell and a reader's shell. curl prints the status of each answer on standard error. In
+ * the short form, `npm run --silent gateway --` runs in this process, which takes a tenth of the time of a new process.
  */
 const PRELUDE = `
 curl() { command curl -w '%{stderr}HTTP %{http_code}\\n' "$@"; }
@@ -32,7 +32,7 @@ npm() {
   return "$(cat "$DOOR.code")"
 }
 `;
-/** Milliseconds for one command. */
+/** The maximum milliseconds for one command of a document. */
 const PATIENCE = 30_000;
 const MARK = '--- the command has ended:';
 
@@ -45,7 +45,7 @@ export async function openShell(folder: string, env: Readonly<Record<string, str
     cwd: folder,
     env: { ...Object.fromEntries(inherited), ...env, DOOR: door?.path ?? '' },
     stdio: ['pipe', 'pipe', 'pipe'],
-    // Its own group, so that what a command leaves running in the background ends with it.
+    // The shell has its own process group, so that commands left in the background end with it.
     detached: true,
   });
   let [stdout, stderr] = ['', ''];
@@ -63,7 +63,7 @@ export async function openShell(folder: string, env: Readonly<Record<string, str
   return {
     async run(command) {
       [stdout, stderr] = ['', ''];
-      // Not a group that reads our pipe: a command would take the next one for its input.
+      // The command reads from /dev/null. Otherwise the command would read the following commands as its input.
       shell.stdin.write(`{\n${command}\n} </dev/null; code=$?; echo "${MARK} $code"; echo "${MARK}" >&2\n`);
       const both = (): boolean => [stdout, stderr].every((text) => text.includes(MARK));
       await new Promise<void>((resolve, reject) => {
@@ -78,7 +78,7 @@ export async function openShell(folder: string, env: Readonly<Record<string, str
       return { code, stdout: stdout.slice(0, stdout.indexOf(MARK)), stderr: stderr.slice(0, stderr.indexOf(MARK)) };
     },
     async close() {
-      // With a minus: the group.
+      // A negative process id signals the whole group.
       if (shell.pid !== undefined) process.kill(-shell.pid, 'SIGKILL');
       await ended;
       await door?.close();
@@ -87,8 +87,8 @@ export async function openShell(folder: string, env: Readonly<Record<string, str
 }
 
 /**
- * Runs command lines that arrive on a socket in this process, one at a time, as they would run in `folder`, on the
- * DATABASE_URL that they begin with.
+ * Runs command lines that arrive on a socket, one at a time, in this process. Each runs as in `folder`, with the
+ * DATABASE_URL at the start of its line.
  */
 async function openDoor(folder: string, env: Readonly<Record<string, string>>) {
   const path = join(folder, '.door');

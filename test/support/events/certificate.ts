@@ -1,4 +1,6 @@
-/** A self-signed certificate for receiver.example and 127.0.0.1, until 2126: whoever is not told to trusts it in nothing. */
+/**
+ * A self-signed certificate for receiver.example and 127.0.0.1, valid until 2126. A client trusts it only when told to.
+ */
 export const KEY = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgdjUPgdtoUbSoYTCd
 EWdBJDUFk7EgMu2XM+oiLOm1/AahRANCAASrHBe3tvHDjyAsKlx4NDhPpWnm2V90

@@ -1,6 +1,9 @@
 import type postgres from 'postgres';
 
-/** Three websites of one organization and one of another, with a row of each kind on website 1; nothing in any journal. */
+/**
+ * Plants three websites of one organization and one of another. Website 1 has a row of each kind. All journals are
+ * empty.
+ */
 export async function plant(sql: postgres.Sql): Promise<void> {
   // One script is one transaction.
   await sql.unsafe(`
@@ -17,13 +20,13 @@ export async function plant(sql: postgres.Sql): Promise<void> {
       SELECT 1, 1, n, 'cnv' || n, n, 'unassigned', 'web', now(), now() FROM generate_series(1, 4) AS n;
     INSERT INTO platform.message (tenant, site, id, external_id, conversation_id, author_type, visibility, kind, created_at)
       VALUES (1, 1, 1, 'm1', 1, 'visitor', 'public', 'text', now());
-    -- Above every number that a test writes by hand.
+    -- Generated numbers start above every number that a test writes by hand.
     INSERT INTO platform.native_id (tenant, site, kind, last) SELECT tenant, CASE WHEN kind = 'operator' THEN 0 ELSE site END, kind, 1000000 FROM platform.website,
       unnest(ARRAY['visitor', 'contact', 'team', 'operator', 'conversation', 'message']) AS kind ON CONFLICT DO NOTHING;
   `);
 }
 
-/** `<website> <type>` of each receipt behind `positions`, by website and position. */
+/** `<website> <type>` of each receipt behind the given positions, ordered by website and position. */
 export async function receipts(sql: postgres.Sql, since: ReadonlyMap<string, number> = new Map()): Promise<string[]> {
   const rows = await sql<{ website: string; position: string; event_type: string }[]>`
     SELECT tenant || '_' || site AS website, position, event_type FROM gateway.journal ORDER BY tenant, site, position`;
@@ -38,7 +41,7 @@ export async function heads(sql: postgres.Sql): Promise<Map<string, number>> {
   return new Map(rows.map(({ website, position }) => [website, Number(position)]));
 }
 
-/** What a statement, or several in one transaction, appended. */
+/** The receipts that a statement appends. Several statements run in one transaction. */
 export async function appended(sql: postgres.Sql, statements: string): Promise<string[]> {
   const before = await heads(sql);
   await sql.unsafe(statements);

@@ -10,16 +10,15 @@ import type { Answer, AskOptions, TestGateway } from '../gateway.ts';
 
 export const ORIGIN = 'https://app.example';
 
-// biome-ignore lint/suspicious/noExplicitAny: a test reads members of a frame whose type it has looked at
+// biome-ignore lint/suspicious/noExplicitAny: a test reads members of a frame whose type it has checked
 export type Frame = any;
 
-/** Where a session's operations are asked: a gateway in this process, or a replica. */
+/** The server for a session's operations: a gateway in this process, or a replica. */
 export interface Door {
   readonly port: number;
   ask(path: string, options?: AskOptions): Promise<Pick<Answer, 'status' | 'body' | 'text'>>;
 }
 
-/** Of a replica. */
 export function doorOf({ url }: { readonly url: string }): Door {
   return {
     port: Number(new URL(url).port),
@@ -60,11 +59,11 @@ export async function newTicket(door: Door, token: string, session: string, orig
   return answer.body.ticket;
 }
 
-/** A client of the socket: keeps every frame, and answers pages only as it is told. */
+/** A client of the realtime socket. It keeps every frame and acknowledges a page only when the test asks. */
 export class Client {
   readonly socket: WebSocket;
   readonly frames: Frame[] = [];
-  /** Resolves with the close code. */
+  /** Resolves with the close code of the socket. */
   readonly closed: Promise<number>;
   #woken: (() => void)[] = [];
   #taken = 0;
@@ -79,7 +78,7 @@ export class Client {
       this.frames.push(JSON.parse(String(bytes)));
       for (const wake of this.#woken.splice(0)) wake();
     });
-    this.socket.on('error', () => undefined); // the close tells
+    this.socket.on('error', () => undefined); // the close event tells the test
     this.closed = new Promise((resolve) =>
       this.socket.on('close', (code) => {
         resolve(code);
@@ -92,7 +91,7 @@ export class Client {
     this.socket.send(JSON.stringify(frame));
   }
 
-  /** The next frame of that type that was not taken yet; those before it are passed over. */
+  /** The next untaken frame of this type. Skips the frames before it. */
   async next(type: string, within = 5_000): Promise<Frame> {
     const until = performance.now() + within;
     for (;;) {
@@ -130,7 +129,7 @@ export async function connected(door: Door, token: string, body: object = {}): P
   return client;
 }
 
-/** The raw handshake, as bytes; members are replaced or, with null, left out. */
+/** A raw realtime handshake as bytes. A given member replaces a header, and null leaves the header out. */
 export function handshake(
   { session_id, ticket }: Session,
   change: Readonly<Record<string, string | readonly string[] | null>> = {},
@@ -152,7 +151,7 @@ export function handshake(
   return `GET /api/v1/realtime/sessions/${session_id}/socket${query} HTTP/1.1\r\n${lines.join('')}\r\n`;
 }
 
-/** A socket of bytes, for what no client of a library would send. */
+/** A raw socket, for bytes that no client library would send. */
 export class Raw {
   readonly socket: Socket;
   received = Buffer.alloc(0);
@@ -160,16 +159,16 @@ export class Raw {
 
   constructor(port: number, { secure = false } = {}) {
     const at = { port, host: '127.0.0.1' };
-    // Of whom the certificate tells is not the matter here.
+    // The test does not check the certificate.
     this.socket = secure ? connectTls({ ...at, rejectUnauthorized: false }) : connect(at);
     this.socket.on('data', (part: Buffer) => {
       this.received = Buffer.concat([this.received, part]);
     });
-    this.socket.on('error', () => undefined); // its end tells
+    this.socket.on('error', () => undefined); // the end event tells the test
     this.ended = new Promise((resolve) => this.socket.on('close', () => resolve()));
   }
 
-  /** Sends a handshake; the status of its answer. */
+  /** Sends a handshake and returns the status of the answer. */
   async upgrade(bytes: string): Promise<number> {
     this.socket.write(bytes);
     const until = performance.now() + 5_000;
@@ -181,7 +180,7 @@ export class Raw {
     return Number(status);
   }
 
-  /** The code of the close frame that came, once the socket is closed; `undefined` where none did. */
+  /** The code of the received close frame, after the socket has closed. Undefined when no close frame came. */
   async closeCode(): Promise<number | undefined> {
     await Promise.race([this.ended, pause(10_000, undefined, { ref: false })]);
     let at = this.received.indexOf('\r\n\r\n') + 4;
@@ -201,7 +200,7 @@ export class Raw {
   }
 }
 
-/** A client's frame: first byte as given, masked unless told otherwise. */
+/** Builds a client frame with this first byte. The frame is masked by default. */
 export function frame(first: number, payload: Buffer, masked = true): Buffer {
   const size = payload.length;
   const length =
@@ -214,7 +213,7 @@ export function frame(first: number, payload: Buffer, masked = true): Buffer {
   return Buffer.concat([Buffer.from([first]), length, mask, hidden]);
 }
 
-/** An organization with websites and nothing in any journal. */
+/** Plants an organization with websites. All journals are empty. */
 export async function plantWebsites(sql: postgres.Sql, count: number): Promise<void> {
   await sql.begin(async (tx) => {
     await tx`SELECT set_config('gateway.capture', 'off', true)`;

@@ -35,7 +35,7 @@ export async function create(gateway: TestGateway, token: string, body: Definiti
 export const pull = (gateway: TestGateway, token: string, id: string, after: string, limit = 25): Promise<Answer> =>
   gateway.ask(`/api/v1/events?subscription_id=${id}&after=${encodeURIComponent(after)}&limit=${limit}`, { token });
 
-/** Receipts as the journal's own function appends them, in one transaction. */
+/** Appends receipts in one transaction, with the journal's own function. */
 export async function append(sql: postgres.Sql, website: string, types: readonly string[]): Promise<void> {
   const [, tenant = '', site = ''] = website.split('_');
   await sql`SELECT gateway.append_receipts(${tenant}, ${site}, ${[...types]})`;
@@ -44,12 +44,12 @@ export async function append(sql: postgres.Sql, website: string, types: readonly
 export interface Called {
   readonly status: number;
   readonly code: string | undefined;
-  // biome-ignore lint/suspicious/noExplicitAny: a test reads members of a body whose shape the corridor has proved
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads members of a body that the corridor has checked
   readonly body: any;
   readonly operation: string | undefined;
 }
 
-/** Calls an MCP tool; what REST answers with a status and a code, in one form. */
+/** Calls an MCP tool. Returns a success or a failure in the form of REST, with a status and a code. */
 export async function tool(
   gateway: TestGateway,
   token: string,

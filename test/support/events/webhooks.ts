@@ -11,7 +11,7 @@ import { openLedgerKey } from '../../../src/store/calls/ledger.ts';
 import type { TestDatabase } from '../database.ts';
 import { KEYS } from '../keys.ts';
 
-/** A request as a receiver has it, the body as bytes. */
+/** A request as a webhook receiver gets it, with the body as bytes. */
 export interface Got {
   readonly at: number;
   readonly path: string;
@@ -29,7 +29,7 @@ export interface Receiver {
   readonly origin: string;
   readonly got: Got[];
   connections(): number;
-  /** From now on; 200 where none was given. */
+  /** Sets the answer for later requests. The default answer is 200. */
   reply(next: Reply): void;
   close(): Promise<void>;
 }
@@ -46,7 +46,7 @@ export async function openReceiver(first: Reply = answer(200)): Promise<Receiver
     const parts: Buffer[] = [];
     const at = performance.now();
     request.on('data', (part: Buffer) => parts.push(part));
-    request.on('error', () => undefined); // cut off by its sender
+    request.on('error', () => undefined); // the sender may cut this request
     request.on('end', () => {
       const { headers, method = '', url: path = '' } = request;
       const one = {
@@ -66,7 +66,7 @@ export async function openReceiver(first: Reply = answer(200)): Promise<Receiver
     connections++;
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo; // a listener on TCP has an address of this shape
+  const { port } = server.address() as AddressInfo; // a TCP listener has an AddressInfo
   return {
     url: `http://127.0.0.1:${port}/hook`,
     origin: `http://127.0.0.1:${port}`,
@@ -135,7 +135,7 @@ export function run(
   return { errors, stop };
 }
 
-/** Receipts on a website of tenant 1, each in a transaction of its own. */
+/** Appends `n` receipts on a website of tenant 1, each in its own transaction. */
 export async function tell({ sql }: TestDatabase, n: number, type = 'visitor.changed', site = '1'): Promise<void> {
   await sql`SELECT count(*) FROM generate_series(1, ${n}::integer) AS i CROSS JOIN LATERAL (SELECT gateway.append_receipts(1, ${site}, ARRAY[${type}]::text[]), i) a`;
 }
@@ -146,7 +146,7 @@ export async function until(met: () => boolean | Promise<boolean>, milliseconds 
   }
 }
 
-/** What the `standardwebhooks` package says of a delivery: whether it is one of the secret's owner. */
+/** True when the `standardwebhooks` package accepts the signature of a delivery. */
 export function verified(secret: string, { bytes, headers }: Pick<Got, 'bytes' | 'headers'>): boolean {
   try {
     new Webhook(secret).verify(bytes, {
@@ -156,7 +156,7 @@ export function verified(secret: string, { bytes, headers }: Pick<Got, 'bytes' |
     });
     return true;
   } catch {
-    return false; // the verifier throws for whatever does not fit
+    return false; // the verifier throws when the signature is wrong
   }
 }
 
@@ -169,7 +169,7 @@ export interface Logged {
   readonly due_in: number;
 }
 
-/** Deliveries of an endpoint, by position; `due_in` in seconds. */
+/** The deliveries of an endpoint, ordered by position. `due_in` is in seconds. */
 export const log = ({ sql }: TestDatabase, endpoint: string): Promise<Logged[]> =>
   sql<
     Logged[]

@@ -2,10 +2,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import postgres from 'postgres';
 
 /**
- * Writers of the F-09 test, a program so that it can be killed: `node journal.writer.mjs HOST PORT DATABASE FIRST WRITERS ROAD [PACE]`. Each
- * has a connection and visitors of its own and goes on until it is ended; a transaction is one script, so that the driver has no say in
- * it. Every committed transaction says in public.change which websites it changed. On road `outside` the receipts are a
- * transaction of their own afterwards: the defect that the test must find. PACE: milliseconds between two transactions.
+ * The writers of the F-09 test, in a separate program that a test can kill: `node journal-writer.mjs HOST PORT DATABASE
+ * FIRST WRITERS ROAD [PACE]`. Each writer has its own connection and visitors and goes on until it is ended. A
+ * transaction is one script, so that the driver does not influence it. Every committed transaction records in
+ * public.change which websites it changed. With ROAD `outside`, the receipts follow in a separate transaction. This is
+ * the defect that the test must find. PACE is the number of milliseconds between two transactions.
  */
 const [host = '', port = '', database = '', first = '', writers = '', road = '', pace = '0'] = process.argv.slice(2);
 const SITES = [1, 2, 3];
@@ -44,6 +45,6 @@ async function write(writer) {
 process.on('SIGTERM', () => {
   process.stdout.write(`${JSON.stringify(counts)}\n`, () => process.exit(0));
 });
-// Whoever ends it waits for this: before, the signal would end it without its counts.
+// The test waits for this line before it sends a signal. An earlier signal would end the program without its counts.
 process.stdout.write('\n');
 await Promise.race(Array.from({ length: Number(writers) }, (_, n) => write(Number(first) + n)));

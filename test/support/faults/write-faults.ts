@@ -2,10 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Replica } from '../replica.ts';
 import type { FaultWorld } from './writes.ts';
 
-/** The statement of every write. */
+/** Matches the statement that every write uses. */
 export const WRITE = /gateway\.write_batch/;
 
-/** mulberry32: the same seed gives the same run, as far as processes can. */
+/** mulberry32: a small generator. The same seed gives the same run, as far as processes allow. */
 export function generator(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -17,7 +17,7 @@ export function generator(seed: number): () => number {
 }
 
 export const pickFrom = <T>(list: readonly T[], random: () => number): T =>
-  list[Math.floor(random() * list.length)] as T; // never of an empty list
+  list[Math.floor(random() * list.length)] as T; // no caller passes an empty list
 
 interface Stage {
   readonly world: FaultWorld;
@@ -26,7 +26,7 @@ interface Stage {
   readonly random: () => number;
 }
 
-/** What can go wrong around writes; each call does it once. */
+/** The faults around writes. Each call causes its fault once. */
 export const faultsOn = ({ world, slots, kill, random }: Stage) => ({
   kill: async () => {
     await pause(random() * 50);
@@ -58,7 +58,7 @@ export const faultsOn = ({ world, slots, kill, random }: Stage) => ({
     replica.cont();
     await pause(200);
   },
-  /** Locks what a write locks, in the other order, on both websites. */
+  /** Locks the rows that writes lock, but in the opposite order, on both websites. */
   deadlock: async () => {
     const [one, two] = random() < 0.5 ? [1, 2] : [2, 1];
     await world.sql
@@ -67,6 +67,6 @@ export const faultsOn = ({ world, slots, kill, random }: Stage) => ({
         PERFORM 1 FROM platform.native_id WHERE kind = 'note' AND site = ${one} FOR UPDATE; PERFORM pg_sleep(0.01);
         PERFORM 1 FROM gateway.journal_head WHERE site = ${two} FOR UPDATE; PERFORM pg_sleep(0.02);
         PERFORM 1 FROM platform.native_id WHERE kind = 'note' AND site = ${two} FOR UPDATE; END $$`)
-      .catch(() => undefined); // the victim may be this one
+      .catch(() => undefined); // PostgreSQL may choose this transaction as the victim of the deadlock
   },
 });

@@ -15,7 +15,7 @@ import { type Command, detection, note, plan, restOf, type WriteName } from '../
 import { openProxy, type WireProxy } from '../pgwire.ts';
 import { scratch } from '../scratch.ts';
 
-/** What one attempt was told. `lost`: no answer, and nothing is known. */
+/** The answer to one attempt. `lost` means that no answer came and the outcome is unknown. */
 export type Told =
   | {
       readonly status: number;
@@ -26,29 +26,28 @@ export type Told =
     }
   | { readonly status: 'lost'; readonly error: string };
 
-/** One logical command of a client: its key never changes, whoever it is sent to. */
+/** One logical command of a client. Its key stays the same for every replica. */
 export interface Trial {
   readonly key: string;
   readonly command: Command;
-  /** What its effect is known by in the store; undefined where the write has none. */
+  /** The value that identifies the effect in the store. Undefined when the write has no effect there. */
   readonly mark: string | undefined;
   readonly told: Told[];
 }
 
 export interface FaultWorld {
   readonly proxy: WireProxy;
-  /** Superuser, straight to the server. */
+  /** A superuser's connection, directly to the PostgreSQL server. */
   readonly sql: postgres.Sql;
   readonly token: string;
   trial(tool: WriteName, site?: 1 | 2): Trial;
   readonly trials: readonly Trial[];
-  /** One attempt. */
   send(trial: Trial, url: string): Promise<Told>;
-  /** Attempts with the same key, on the replicas in turn, until something final is said; 20 s at most. */
+  /** Repeats the attempt with the same key on each replica in turn, until an answer is final. Gives up after 20 s. */
   finish(trial: Trial, urls: () => readonly string[]): Promise<Told>;
-  /** pg_ctl -m immediate; resolves when the server answers again. */
+  /** Runs pg_ctl -m immediate. Resolves when the server answers again. */
   crash(): Promise<void>;
-  /** Compares what the clients were told with what is there: what is wrong, and figures for the summary. */
+  /** Compares the answers of the clients with the store. Returns the faults and figures for the summary. */
   audit(): Promise<Figures>;
   doctor(): { readonly findings: readonly unknown[] };
   close(): Promise<void>;
@@ -66,14 +65,15 @@ export interface Figures {
 }
 
 export const DATABASE = 'gateway';
-/** Commands whose outcome a client can know have an end that it may believe. */
+/** The codes that end a command for its client. The client can rely on such an answer. */
 const FINAL = new Set(['outcome_unknown', 'idempotency_conflict', 'operation_conflict']);
-/** As long as a client waits for one answer. */
+/** Milliseconds that a client waits for one answer. */
 const PATIENCE = 10_000;
 
 /**
- * For `most` trials: a server of its own, which may be crashed, with the demo in it and an append-only log of effects. The log has no
- * unique constraint and is written by triggers in the effect's own transaction, so that it would hold a double.
+ * Opens a world for `most` trials, with its own server, which tests may crash. The server holds the demo and an
+ * append-only log of effects. Triggers write the log in the transaction of the effect. The log has no unique
+ * constraint, so it would show a double.
  */
 export async function openFaultWorld(most: number): Promise<FaultWorld> {
   const dataDir = scratch('writes');
@@ -93,14 +93,14 @@ export async function openFaultWorld(most: number): Promise<FaultWorld> {
     CREATE TRIGGER effect AFTER INSERT ON platform.note FOR EACH ROW EXECUTE FUNCTION public.note_effect();
     CREATE TRIGGER effect AFTER UPDATE OF disposition ON platform.conversation
       FOR EACH ROW EXECUTE FUNCTION public.disposition_effect();
-    -- Which way every receipt of a write has gone.
+    -- The changes of status of every receipt of a write.
     CREATE TABLE public.move (operation_id text, old text, new text);
     CREATE FUNCTION public.move() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN INSERT INTO public.move VALUES (OLD.operation_id, OLD.status, NEW.status); RETURN NULL; END $$;
     CREATE TRIGGER move AFTER UPDATE ON gateway.operation FOR EACH ROW EXECUTE FUNCTION public.move();
     GRANT ALL ON public.effect, public.move TO PUBLIC;
     UPDATE platform.website SET crm_integrated = false;
-    -- A disposition of its own for every trial: its effect is known by it.
+    -- Every trial has its own disposition, which identifies the trial's effect.
     INSERT INTO platform.disposition
     SELECT (jsonb_populate_record(NULL::platform.disposition, to_jsonb(d) ||
              jsonb_build_object('id', 100000 + n, 'external_id', 'd' || d.site || '-' || n, 'value', 'd-' || n))).*
@@ -163,7 +163,7 @@ export async function openFaultWorld(most: number): Promise<FaultWorld> {
       const trial = {
         key: `key-${n}`,
         command: commands[tool],
-        mark: tool in mark ? mark[tool as keyof typeof mark] : undefined, // `in` has just asked
+        mark: tool in mark ? mark[tool as keyof typeof mark] : undefined, // the `in` check guards this index
         told: [],
       };
       trials.push(trial);
@@ -214,7 +214,7 @@ export async function openFaultWorld(most: number): Promise<FaultWorld> {
 const proxyless = ({ host, port }: { host: string; port: number }): string =>
   `postgres://postgres@${encodeURIComponent(host)}:${port}/${DATABASE}`;
 
-/** No answer but these, whatever the fault (checks, ORACLE). */
+/** The only answers that are allowed under any fault. */
 const ALLOWED = new Map([
   [200, /^$/],
   [409, /^(operation_in_progress|outcome_unknown)$/],
@@ -271,7 +271,7 @@ async function audit(sql: postgres.Sql, trials: readonly Trial[], journalBefore:
   };
 }
 
-/** The end-state audit (checks, section 15): one query, and what it finds wrong. */
+/** Checks the end state with one query. Returns everything that is wrong. */
 async function broken(sql: postgres.Sql, journalBefore: number): Promise<string[]> {
   const rows = await sql<{ wrong: string }[]>`
     SELECT 'pending: ' || operation_id AS wrong FROM gateway.operation WHERE status = 'pending' AND coalesce(lease_until, '-infinity') < now()

@@ -2,7 +2,10 @@ import { Agent, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import type postgres from 'postgres';
 
-/** An organization with one website. Its triggers do not run: what they would keep is written here. */
+/**
+ * Plants an organization with one website. Triggers do not run, so this function also writes the rows that they would
+ * keep.
+ */
 export async function plant(sql: postgres.Sql, tenant: number, conversations: number): Promise<void> {
   await sql.begin(async (one) => {
     await one.unsafe(`
@@ -21,7 +24,10 @@ export async function plant(sql: postgres.Sql, tenant: number, conversations: nu
   });
 }
 
-/** A conversation of `messages` messages, each `bytes` long, and a file of ten chunks. Native ids count from `base`. */
+/**
+ * Plants a conversation of `messages` messages of `bytes` bytes each, and a file of ten chunks. The native ids start at
+ * `base`.
+ */
 export async function plantLong(
   sql: postgres.Sql,
   { tenant, base, messages, bytes }: { tenant: number; base: number; messages: number; bytes: number },
@@ -46,7 +52,7 @@ export interface Shot {
   readonly ms: number;
 }
 
-/** Clients of one token that ask until `stop`. */
+/** Clients with one token. They send requests until `stop`. */
 export class Clients {
   readonly #url: string;
   readonly #token: string;
@@ -59,7 +65,10 @@ export class Clients {
     this.#token = token;
   }
 
-  /** `count` of them, which rest so many milliseconds between calls; every answer goes into the list that is returned. */
+  /**
+   * Starts `count` clients, which rest for `rest` milliseconds between two calls. Every answer goes into the returned
+   * list.
+   */
   start(count: number, next: () => { readonly path: string; readonly body?: string }, rest = 0): Shot[] {
     const shots: Shot[] = [];
     const run = async (): Promise<void> => {
@@ -78,7 +87,7 @@ export class Clients {
     this.#agent.destroy();
   }
 
-  /** Waits for no answer. */
+  /** Ends the clients without waiting for their answers. */
   async leave(): Promise<void> {
     this.#stopped = true;
     this.#agent.destroy();
@@ -112,7 +121,7 @@ export class Clients {
   }
 }
 
-/** The share `q` of all shots took no longer than this, in milliseconds. */
+/** The milliseconds within which the share `q` of all shots ended. */
 export function quantile(shots: readonly Shot[], q: number): number {
   const all = shots.map(({ ms }) => ms).sort((a, b) => a - b);
   return all[Math.min(all.length - 1, Math.floor(all.length * q))] ?? 0;

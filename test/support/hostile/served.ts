@@ -5,7 +5,6 @@ import { expect } from 'vitest';
 import { freshDatabase, type TestDatabase } from '../database.ts';
 import { type Replica, startReplica } from '../replica.ts';
 
-/** One line of the log. */
 export interface Line {
   readonly msg: string;
   readonly request_id: string;
@@ -18,7 +17,7 @@ export interface Line {
   readonly unfinished?: boolean;
 }
 
-/** What the served process says that its clients hold. */
+/** The resources that the served process holds for its clients, as it reports them. */
 export interface Held {
   readonly connections: number;
   readonly requests: number;
@@ -26,7 +25,7 @@ export interface Held {
   readonly unread: number;
 }
 
-/** `gateway serve` in a process of its own, on a database of its own, with its log and its metrics. */
+/** `gateway serve` in its own process and on its own database, with its log and its metrics. */
 export interface Served {
   readonly database: TestDatabase;
   readonly port: number;
@@ -34,9 +33,9 @@ export interface Served {
   lines(): Line[];
   metrics(): Promise<string>;
   held(): Promise<Held>;
-  /** Resident memory in MB. */
+  /** The resident memory of the served process in MB. */
   rss(): number;
-  /** Waits until nothing is under way but the question itself. */
+  /** Waits until no request is in progress except the question itself. */
   quiet(seconds?: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -67,7 +66,7 @@ export async function serve(env: Readonly<Record<string, string>> = {}): Promise
         .log()
         .split('\n')
         .filter((line) => line.startsWith('{'))
-        // A line of the log is what the interface says; what it does not have is undefined.
+        // Each line of the log has the members of `Line`. A missing member is undefined.
         .map((line) => JSON.parse(line) as Line),
     metrics,
     held,
@@ -76,7 +75,7 @@ export async function serve(env: Readonly<Record<string, string>> = {}): Promise
       await expect
         .poll(held, { timeout: seconds * 1000, interval: 100 })
         .toMatchObject({ requests: 1, waiting: 0, unread: 0 });
-      await pause(700); // lines are written together, every half second
+      await pause(700); // the gateway writes its log lines every half second
     },
     async close() {
       await replica.end();
@@ -85,7 +84,7 @@ export async function serve(env: Readonly<Record<string, string>> = {}): Promise
   };
 }
 
-/** A client at the level of bytes. */
+/** A client that sends and receives raw bytes. */
 export class Client {
   readonly socket: Socket;
   received = '';
@@ -93,7 +92,7 @@ export class Client {
 
   constructor(port: number) {
     this.socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
-    this.socket.on('error', () => undefined); // a reset is one way to be closed
+    this.socket.on('error', () => undefined); // the server may close with a reset
     this.socket.on('data', (part: Buffer) => {
       this.received += part.toString('latin1');
     });
@@ -105,7 +104,6 @@ export class Client {
     if (this.socket.writable) this.socket.write(bytes, 'latin1');
   }
 
-  /** Status and request id of each answer. */
   answers(): { status: number; id: string }[] {
     return [...this.received.matchAll(/HTTP\/1\.1 (\d{3}) [^\r]*\r\n((?:[^\r]+\r\n)*)\r\n/g)].flatMap((match) => {
       const id = /^x-request-id: (\S+)/im.exec(match[2] ?? '')?.[1];
@@ -113,7 +111,7 @@ export class Client {
     });
   }
 
-  /** Sends bytes and waits for the end of the connection, or so many milliseconds. */
+  /** Sends bytes and waits for the end of the connection, at most `patience` milliseconds. */
   static async send(port: number, bytes: string, patience = 3_000): Promise<Client> {
     const client = new Client(port);
     client.write(bytes);
@@ -123,7 +121,7 @@ export class Client {
   }
 }
 
-/** A request as bytes. */
+/** Builds an HTTP request as bytes. */
 export function http(line: string, headers: readonly string[] = [], body?: string): string {
   const own = body === undefined ? [] : [`Content-Length: ${Buffer.byteLength(body)}`];
   return [`${line} HTTP/1.1`, 'Host: 127.0.0.1', ...headers, ...own, '', body ?? ''].join('\r\n');
@@ -131,7 +129,7 @@ export function http(line: string, headers: readonly string[] = [], body?: strin
 
 export const bearer = (token: string): string => `Authorization: Bearer ${token}`;
 
-/** A call of an MCP tool as bytes. */
+/** Builds a call of an MCP tool as bytes. */
 export const mcp = (token: string, name: string, input: object): string =>
   http(
     'POST /mcp',
@@ -139,7 +137,7 @@ export const mcp = (token: string, name: string, input: object): string =>
     JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: input } }),
   );
 
-/** A note of a visitor of the demo as bytes. */
+/** Builds a request as bytes that adds a note to a visitor of the demo. */
 export const note = (token: string, text: string): string =>
   http(
     'POST /api/v1/visitors/vis_1_1_96/notes',

@@ -1,4 +1,7 @@
-/** The four reviewed writes as their callers send them. Imports nothing: the long fault run uses it without vitest. */
+/**
+ * The four reviewed writes as callers send them. This file imports nothing, because the long fault run works without
+ * vitest.
+ */
 export const WRITES = [
   'visitor_note_add',
   'conversation_disposition_set',
@@ -7,7 +10,10 @@ export const WRITES = [
 ] as const;
 export type WriteName = (typeof WRITES)[number];
 
-/** One command: a tool and its flat arguments, which are path, query and body members of REST under the same names. */
+/**
+ * One command: a tool and its flat arguments. Over REST, the arguments are path, query and body members of the same
+ * names.
+ */
 export interface Command {
   readonly tool: WriteName;
   readonly input: Readonly<Record<string, unknown>>;
@@ -20,7 +26,7 @@ const PATHS: Readonly<Record<WriteName, string>> = {
   config_plan: '/api/v1/settings/plans',
 };
 
-/** Receipts that each write leaves in the journal. */
+/** The receipts that each write leaves in the journal. */
 export const RECEIPTS: Readonly<Record<WriteName, readonly string[]>> = {
   visitor_note_add: ['visitor.changed'],
   conversation_disposition_set: ['conversation.changed'],
@@ -51,13 +57,13 @@ export const MCP_HEADERS = {
   'mcp-protocol-version': '2025-11-25',
 } as const;
 
-// Records of the demo organization.
+// Ids of records in the demo organization.
 export const SITE = 'web_1_1';
 export const VISITOR = 'vis_1_1_4';
 export const CONVERSATION = 'cnv_1_1_2';
-/** Of a website that is integrated with a CRM, which alone sets dispositions there. */
+/** A conversation of a website with a CRM. On such a website, only the CRM sets dispositions. */
 export const CRM_CONVERSATION = 'cnv_1_2_2';
-/** Its active version is 3. */
+/** The AI feature for language detection. Its active version is 3. */
 export const DETECTION = 'aif_1_1_5';
 export const DISPOSITIONS = ['resolved', 'refund-issued', 'follow-up', 'duplicate', 'spam'] as const;
 
@@ -83,7 +89,7 @@ export const plan = (name: string, version = 3, feature = DETECTION): Command =>
   },
 });
 
-/** A command of each kind; `n` makes its content differ from every other. */
+/** A command for one tool. `n` makes its content unique. */
 export const sample = (tool: WriteName, n: number | string): Command => {
   if (tool === 'visitor_note_add') return note(`Wants a call back, case ${n}`);
   if (tool === 'conversation_disposition_set') {

@@ -4,30 +4,33 @@ import { z } from 'zod';
 import { FAILURE_CODES } from '../../../src/core/failures.ts';
 import type { Ending, RemoteCommand, RemoteWriter } from '../../../src/core/writes.ts';
 
-/** What the helpdesk does with the next command. */
+/** The helpdesk's behaviour for the next command. */
 export type Mood =
   | 'perform'
   | 'reject'
   | 'refuse'
-  /** It neither performs nor answers. */
+  /** The helpdesk neither performs the command nor answers. */
   | 'hang'
-  /** It performs, and its reply is lost. */
+  /** The helpdesk performs the command, but its reply is lost. */
   | 'perform and lose'
-  /** It performs at once and answers when released. */
+  /** The helpdesk performs the command at once and answers after `release`. */
   | 'perform and wait'
-  /** It performs and answers when released. */
+  /** After `release`, the helpdesk performs the command and answers. */
   | 'wait';
 
-/** Another system that takes our writes over HTTP. Its log of effects has no unique constraint: it would show doubles. */
+/**
+ * A helpdesk that takes our writes over HTTP, as an example of another system. Its log of effects has no unique
+ * constraint, so it would show doubles.
+ */
 export interface Helpdesk {
   readonly url: string;
   readonly effects: (RemoteCommand & { readonly at: number })[];
-  /** Requests of either kind by operation id. */
+  /** All requests to the helpdesk so far, with their method and operation id. */
   readonly asked: { readonly method: string; readonly operationId: string }[];
   mood(mood: Mood): void;
-  /** What it answers to questions: the truth, nothing it knows of, a refusal, an error, or nothing at all. */
+  /** Sets the answer to later questions: the truth, no knowledge, a refusal, an error, or silence. */
   memory(memory: 'true' | 'none' | 'refused' | 'broken' | 'hangs'): void;
-  /** Resolves when it has that many commands in hand. */
+  /** Resolves when the helpdesk holds `n` commands. */
   holding(n: number): Promise<void>;
   release(): void;
   close(): Promise<void>;
@@ -83,7 +86,7 @@ export async function openHelpdesk(): Promise<Helpdesk> {
     request.on('end', () => take(JSON.parse(text), response));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo; // a listener on TCP has an address of this shape
+  const { port } = server.address() as AddressInfo; // a TCP listener has an AddressInfo
   return {
     url: `http://127.0.0.1:${port}`,
     effects,
@@ -115,7 +118,7 @@ const EndingSchema = z.union([
   z.strictObject({ refused: Code }),
 ]);
 
-/** The second adapter: what a connector to a helpdesk looks like. */
+/** The second adapter for writes. It shows how a connector to a helpdesk looks. */
 export const helpdeskWriter = ({ url }: Helpdesk): RemoteWriter => ({
   async perform(work, signal) {
     const response = await fetch(`${url}/${work.operationId}`, { method: 'POST', body: JSON.stringify(work), signal });

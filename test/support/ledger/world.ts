@@ -2,17 +2,17 @@ import type { Grant, Issued } from '../credentials.ts';
 import { type Answer, openTestGateway, type TestGateway } from '../gateway.ts';
 import { type Command, MCP_HEADERS, mcpOf, restOf } from './commands.ts';
 
-/** What a write answered, on either surface in the same words. */
+/** The answer to a write, in the same words for both surfaces. */
 export interface Reply {
   readonly status: number;
   readonly code: string | undefined;
-  /** The body of a success as it stands on the wire of REST; that of MCP is inside the result. */
+  /** The body of a success as text. Over MCP, this body lies inside the result. */
   readonly text: string;
   readonly operationId: string | undefined;
-  /** Only REST says so. */
+  /** True when the answer is a replay. Only REST reports this. */
   readonly replayed: boolean;
   readonly retryAfter: number | undefined;
-  /** All of the answer, for what must not be in it. */
+  /** The whole answer, for checks of forbidden content. */
   readonly raw: string;
 }
 
@@ -28,15 +28,15 @@ export interface Sender {
 export interface LedgerWorld {
   readonly gateway: TestGateway;
   write(surface: Surface, command: Command, sender: Sender): Promise<Reply>;
-  /** A credential that may write on both websites of the demo. */
+  /** Issues a credential that may write on both websites of the demo. */
   writer(grant?: Grant): Promise<Issued>;
   mapAuthor(credential: string, site: number, operator?: number): Promise<void>;
-  /** A new policy of the credential, under a new revision, as a trigger sees to. */
+  /** Changes the policy of the credential. A trigger then raises the revision of the credential. */
   change(credential: string, set: { scopes?: string[]; dataAccess?: string[]; sites?: number[] }): Promise<void>;
-  /** Event types that the journal of a website holds, oldest first. */
+  /** The event types in the journal of a website, oldest first. */
   journal(site?: number): Promise<string[]>;
   notes(text: string): Promise<number>;
-  /** The ledger's row as text, with every column of it. */
+  /** The row of an operation in the ledger as text, with every column. */
   row(operationId: string | undefined): Promise<string | undefined>;
   rows(): Promise<number>;
   age(operationId: string | undefined, interval: string): Promise<void>;
@@ -109,7 +109,7 @@ const one = (value: string | string[] | undefined): string | undefined =>
 
 function ofMcp({ body, text, status }: Answer): Reply {
   const content = body?.result?.structuredContent;
-  // Invalid params are an error of JSON-RPC, everything else that a tool says is a result; 401 is neither.
+  // Invalid params are a JSON-RPC error. All other answers of a tool are results. A 401 is neither.
   const fallback = body?.error ? { status: 400, code: String(body.error.code) } : { status, code: body?.code };
   const { error = fallback, operation_id } = content ?? {};
   const done = body?.result?.isError === false;

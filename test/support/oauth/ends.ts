@@ -10,7 +10,7 @@ import { type Replica, type ReplicaOptions, startReplica } from '../replica.ts';
 import { post as onWire, rpc } from '../surfaces/mcp.ts';
 import { basic, decide, formOf, newPerson, pkce, RESOURCE, request, type TestClient, token } from './oauth.ts';
 
-/** Two gateways on one database, as replicas are; the operator's commands find it in DATABASE_URL. */
+/** Two gateways on one database, like replicas. The operator's commands find the database in DATABASE_URL. */
 export interface Pair {
   readonly database: TestDatabase;
   readonly gateways: readonly [TestGateway, TestGateway];
@@ -31,7 +31,7 @@ export async function openPair(): Promise<Pair> {
   };
 }
 
-/** A session without a sign-in: its cookie. */
+/** Creates a session without a sign-in and returns its cookie. */
 export async function session(gateway: TestGateway, person: string): Promise<string> {
   const secret = newSecret('session');
   await gateway.database.sql`INSERT INTO gateway.session (digest, person_id, expires_at)
@@ -40,7 +40,7 @@ export async function session(gateway: TestGateway, person: string): Promise<str
 }
 
 export interface Wish {
-  /** Id; somebody new where absent. */
+  /** The id of the person who consents. When absent, a new person. */
   readonly person?: string;
   readonly resource?: Resource;
   readonly renewal?: boolean;
@@ -51,11 +51,11 @@ export interface Pending {
   readonly person: string;
   readonly resource: Resource;
   readonly consent: string;
-  /** What the client sends for its tokens. */
+  /** The fields with which the client redeems its code. */
   readonly exchange: Readonly<Record<string, string>>;
 }
 
-/** Somebody's consent with its code. */
+/** Creates a consent with a code that is not redeemed yet. */
 export async function pending(gateway: TestGateway, client: TestClient, wish: Wish = {}): Promise<Pending> {
   const { resource = 'rest', renewal = true, websites = ['web_1_1', 'web_1_2'] } = wish;
   const person = wish.person ?? (await newPerson(gateway)).id;
@@ -100,7 +100,7 @@ export interface Family extends Pending {
   readonly refresh: string;
 }
 
-/** A consent whose code was exchanged. */
+/** Creates a consent and exchanges its code. */
 export async function family(gateway: TestGateway, client: TestClient, wish: Wish = {}): Promise<Family> {
   const asked = await pending(gateway, client, wish);
   const { status, text, body } = await token(gateway, client, asked.exchange);
@@ -108,21 +108,24 @@ export async function family(gateway: TestGateway, client: TestClient, wish: Wis
   return { ...asked, access: body.access_token, refresh: body.refresh_token ?? '' };
 }
 
-/** What a client sends for the next tokens. */
+/** The fields of a refresh request. */
 export const refreshing = (refresh: string, resource: Resource = 'rest'): Record<string, string> => ({
   grant_type: 'refresh_token',
   refresh_token: refresh,
   resource: RESOURCE[resource],
 });
 
-/** An access token of the client's own. */
+/** Gets an access token of the client itself, without a person. */
 export async function own(gateway: TestGateway, client: TestClient, resource: Resource = 'rest'): Promise<string> {
   const answer = await token(gateway, client, { grant_type: 'client_credentials', resource: RESOURCE[resource] });
   expect(answer.status, answer.text).toBe(200);
   return answer.body.access_token;
 }
 
-/** How the next requests with a token are answered: by a statement that proves it, and without one. */
+/**
+ * Two requests for each interface. The first uses a statement that proves the authority, and the second uses no such
+ * statement.
+ */
 const PROBES: Readonly<Record<Resource, readonly ((gateway: TestGateway, bearer: string) => Promise<number>)[]>> = {
   rest: ['/api/v1/websites', '/api/v1/context'].map(
     (path) => async (gateway, bearer) => (await gateway.ask(path, { token: bearer })).status,
@@ -146,7 +149,7 @@ const PROBES: Readonly<Record<Resource, readonly ((gateway: TestGateway, bearer:
   ],
 };
 
-/** The different statuses of the very next requests with a token on its interface, at all of the gateways. */
+/** The different statuses of the very next requests with a token on its interface, over all gateways. */
 export async function worth(
   gateways: readonly TestGateway[],
   bearer: string,
@@ -157,18 +160,17 @@ export async function worth(
   return [...seen];
 }
 
-/** The error of a token request. */
 export const refusal = async (gateway: TestGateway, client: TestClient, fields: Record<string, string>) =>
   (await token(gateway, client, fields)).body.error as unknown;
 
-/** Why the consent ended; null: it has not. */
+/** The reason why the consent ended. Null while the consent is alive. */
 export async function because({ database }: TestGateway, consent: string): Promise<string | null | undefined> {
   const [row] = await database.sql<{ why: string | null }[]>`
     SELECT revoked_because AS why FROM gateway.consent WHERE id = ${consent}`;
   return row?.why;
 }
 
-/** Refresh tokens of a consent that somebody could still use. */
+/** The number of refresh tokens of a consent that are still usable. */
 export async function liveRefreshTokens({ database }: TestGateway, consent: string): Promise<number> {
   const [row] = await database.sql<{ n: number }[]>`
     SELECT count(*)::integer AS n FROM gateway.refresh_token r JOIN gateway.consent c ON c.id = r.consent_id
@@ -176,29 +178,28 @@ export async function liveRefreshTokens({ database }: TestGateway, consent: stri
   return row?.n ?? expect.fail('no count');
 }
 
-/** Live tokens of dead consents, which there must never be (checks, section 15: the audit at the end). */
+/** Returns the live tokens of ended consents. No such token may exist. */
 export async function orphans({ sql }: TestDatabase): Promise<object[]> {
   return sql<object[]>`SELECT t.consent_id FROM gateway.token t LEFT JOIN gateway.consent c ON c.id = t.consent_id
     WHERE t.consent_id IS NOT NULL AND t.revoked_at IS NULL AND (c.id IS NULL OR c.revoked_at IS NOT NULL)`;
 }
 
-/** A process under the address that all gateways of these tests are called by, on a port of its own. */
+/** Starts a gateway process on its own port. All gateways of these tests have the same base URL. */
 export async function startProcess(options: ReplicaOptions): Promise<Replica> {
   const probe = createServer();
   await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const { port } = probe.address() as AddressInfo; // a listener on TCP has an address of this shape
+  const { port } = probe.address() as AddressInfo; // a TCP listener has an AddressInfo
   await new Promise((resolve) => probe.close(resolve));
   const env = { ...options.env, PORT: String(port), GATEWAY_BASE_URL: BASE_URL };
   return { ...(await startReplica({ ...options, env })), url: `http://127.0.0.1:${port}` };
 }
 
-/** A token request to a gateway at an address of its own. */
 export function tokenAt(url: string, client: TestClient, fields: Record<string, string>): Promise<Answer> {
   const headers = { 'content-type': 'application/x-www-form-urlencoded', authorization: basic(client) };
   return onWire(Number(new URL(url).port), undefined, formOf(fields), { path: '/oauth/token', version: null, headers });
 }
 
-/** The status of a read there. */
+/** The status of a read at this URL. */
 export async function readAt(url: string, bearer: string): Promise<number> {
   const answer = await onWire(Number(new URL(url).port), bearer, undefined, {
     path: '/api/v1/websites',

@@ -8,7 +8,7 @@ import {
 } from 'node:http';
 import { Provider } from 'oidc-provider';
 
-/** What the provider says of who signs in there. */
+/** The claims of the person who signs in at the provider. */
 export interface Account {
   readonly sub: string;
   readonly email?: string;
@@ -17,19 +17,19 @@ export interface Account {
 
 type Claims = Record<string, unknown>;
 
-/** A real provider of OpenID Connect on loopback, with a way to make it lie. */
+/** A real OpenID Connect provider on loopback. A test can make it lie. */
 export interface TestProvider {
   readonly issuer: string;
   readonly origin: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Who signs in from now on; undefined: they refuse to. */
+  /** The person who signs in from now on. Undefined means that the person refuses to sign in. */
   account: Account | undefined;
-  /** Changes the claims of ID tokens, which are signed anew. */
+  /** Changes the claims of ID tokens before the provider signs them. */
   forge: ((claims: Claims) => Claims) | undefined;
-  /** Changes the answer of an endpoint before it is sent. */
+  /** Changes the answer of an endpoint before the provider sends it. */
   distort: ((path: string, body: string) => string | { status: number; body: string }) | undefined;
-  /** Requests that came, as `METHOD path`. */
+  /** The requests that the provider got, as `METHOD path`. */
   readonly asked: string[];
   close(): Promise<void>;
 }
@@ -65,24 +65,24 @@ export async function openTestProvider(
         server.closeAllConnections();
       }),
   };
-  // It warns that it is made for a newer Node, and that it keeps its state in memory.
+  // The library prints two warnings: it expects a newer Node, and it keeps its state in memory.
   const provider = new Provider(test.issuer, {
     clients: [
       {
         client_id: test.clientId,
         client_secret: test.clientSecret,
         redirect_uris: [...redirectUris],
-        token_endpoint_auth_method: authMethod as 'client_secret_basic', // one of the library's names
+        token_endpoint_auth_method: authMethod as 'client_secret_basic', // a name that the library knows
       },
     ],
-    clientAuthMethods: [authMethod as 'client_secret_basic'], // as above
+    clientAuthMethods: [authMethod as 'client_secret_basic'], // a name that the library knows
     jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kid, use: 'sig', alg: 'RS256' }] },
     claims: { openid: ['sub'], email: ['email', 'email_verified'] },
     cookies: { keys: [randomBytes(16).toString('hex')] },
     features: { devInteractions: { enabled: false } },
     interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
     findAccount: (_context, sub) => ({ accountId: sub, claims: () => ({ ...test.account, sub }) }),
-    // Nobody is asked whether the gateway may know the e-mail address.
+    // The provider gives the gateway the e-mail address without asking anybody.
     loadExistingGrant: async (context) => {
       const { client, session, provider: at } = context.oidc;
       const grant = new at.Grant({ accountId: session?.accountId ?? '', clientId: client?.clientId ?? '' });
@@ -130,7 +130,7 @@ export async function openTestProvider(
   return test;
 }
 
-/** Lets a response through only as what `change` makes of it. */
+/** Holds a response of the provider and sends the result of `change` instead. */
 function hold(response: ServerResponse, change: (text: string) => { status: number | undefined; body: string }): void {
   const end = response.end.bind(response);
   response.end = ((chunk?: string | Buffer) => {
@@ -138,7 +138,7 @@ function hold(response: ServerResponse, change: (text: string) => { status: numb
     if (status !== undefined) response.statusCode = status;
     response.setHeader('Content-Length', Buffer.byteLength(body));
     return end(body);
-  }) as typeof response.end; // the one form that the provider uses
+  }) as typeof response.end; // the provider uses only this overload
 }
 
 export interface Page {
@@ -148,12 +148,12 @@ export interface Page {
   readonly text: string;
 }
 
-/** A browser that follows redirects, as far as it is let, and keeps the cookies of each origin. */
+/** A browser that keeps the cookies of each origin and follows redirects, unless a test stops it. */
 export class Browser {
   readonly #jars = new Map<string, Map<string, string>>();
   readonly #ports: ReadonlyMap<string, number>;
 
-  /** Where origins that have no address of their own are served. */
+  /** The local ports that serve origins without a real address. */
   constructor(ports: ReadonlyMap<string, number>) {
     this.#ports = ports;
   }
@@ -164,7 +164,7 @@ export class Browser {
     return jar;
   }
 
-  /** Goes there and on, up to the first page, or to an address that `stop` names, which is not asked. */
+  /** Requests the address and follows redirects up to the first page. Stops before an address that `stop` accepts. */
   async go(address: string, stop?: (url: URL) => boolean): Promise<Page> {
     let url = new URL(address);
     for (let hops = 0; hops < 12; hops++) {

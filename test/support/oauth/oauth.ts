@@ -8,18 +8,18 @@ import type { Answer, AskOptions } from '../gateway.ts';
 import { BASE_URL, type TestGateway } from '../gateway.ts';
 import { openOracle } from '../oracle.ts';
 
-/** A credential that is an OAuth client: with its secret and a registered callback. */
+/** A credential that is an OAuth client, with its secret and a registered callback. */
 export interface TestClient extends Issued {
   readonly secret: string;
   readonly callback: string;
 }
 
-/** Where requests go: a test gateway, or whatever else has the same endpoints. */
+/** The target of requests: a test gateway, or anything else with the endpoints of a gateway. */
 export interface Door {
   ask(path: string, options?: AskOptions): Promise<Answer>;
 }
 
-/** A server's port as somebody at another loopback address reaches it; what is answered is checked by nothing. */
+/** The endpoints of a server's port, reached from another loopback address. No oracle checks the answers. */
 export const doorFrom = (port: number, localAddress = '127.0.0.1'): Door => ({
   ask: (path, { headers = {}, raw, method = raw === undefined ? 'GET' : 'POST' } = {}) =>
     new Promise((resolve, reject) => {
@@ -58,7 +58,7 @@ export async function newClient(
 
 let hashed: Promise<string> | undefined;
 
-/** Somebody with PASSWORD. */
+/** Creates a person whose password is PASSWORD. */
 export async function newPerson(
   gateway: Pick<TestGateway, 'database'>,
   role = 'owner',
@@ -82,7 +82,7 @@ export const formOf = (fields: Fields): string =>
     Object.entries(fields).flatMap(([name, value]) => [value].flat().map((one): [string, string] => [name, one])),
   ).toString();
 
-/** A form to a token endpoint, with the client's credentials. */
+/** Posts a form with the client's credentials. */
 export const post = (
   gateway: Door,
   path: string,
@@ -129,10 +129,10 @@ export const request = (
 
 export const cookieOf = (answer: Answer): string => [answer.headers['set-cookie'] ?? []].flat()[0]?.split(';')[0] ?? '';
 
-/** What a browser sends with a form of our own page, which has no referrer. */
+/** The headers that a browser sends with a form of the gateway's own pages, which send no referrer. */
 export const SAME = { 'sec-fetch-site': 'same-origin', origin: 'null' };
 
-/** Signs in by the page's form and returns the cookie. */
+/** Signs in with the page's form and returns the cookie. */
 export async function signedIn(gateway: Door, query: string, email: string): Promise<string> {
   const answer = await post(gateway, `/oauth/sign-in?${query}`, { email, password: PASSWORD }, SAME);
   expect(answer.status).toBe(303);
@@ -149,7 +149,7 @@ export interface Choice {
   readonly decision?: string;
 }
 
-/** What the consent form answers to a choice. */
+/** Submits the consent form with a choice and returns the answer to it. */
 export async function decide(gateway: Door, query: string, cookie: string, choice: Choice = {}): Promise<Answer> {
   const page = await gateway.ask(`/oauth/authorize?${query}`, { unchecked: true, headers: { cookie } });
   expect(page.status).toBe(200);
@@ -163,7 +163,10 @@ export async function decide(gateway: Door, query: string, cookie: string, choic
   return post(gateway, `/oauth/consent?${query}`, fields, { ...SAME, cookie });
 }
 
-/** A whole consent: the code and the proof to redeem it with. With the cookie of a session nobody has to sign in. */
+/**
+ * Performs a whole consent. Returns the code and the PKCE proof to redeem it. The cookie of a session skips the
+ * sign-in.
+ */
 export async function consented(
   gateway: TestGateway,
   client: TestClient,
@@ -187,20 +190,23 @@ export async function consented(
   return { code, proof, exchange, email };
 }
 
-/** FC_SEED repeats a run that failed. */
+/** The seed of a random test. FC_SEED repeats a failed run. */
 export function seedOf(about: string): number {
   const seed = Number(process.env['FC_SEED'] ?? Math.floor(Date.now() % 2 ** 31));
   process.stderr.write(`${about}: FC_SEED=${seed}\n`);
   return seed;
 }
 
-/** The headers of every answer, and nothing of the inside: pages have a policy of their own beside the API's. */
+/** Checks the headers of every answer and forbids internal details. Pages have another policy than the API. */
 const sound = openOracle({ paths: {} });
 const API_POLICY = "default-src 'none'; frame-ancestors 'none'";
 export const PAGE_POLICY =
   "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
-/** A page that sends nobody anywhere, because client and callback are not proved; it echoes nothing that was sent. */
+/**
+ * Expects an error page without a redirect, because client and callback are not proved. The page repeats nothing of the
+ * request.
+ */
 export function expectPage(answer: Answer, why: string, status = 400): void {
   expect([answer.status, answer.headers.location], `${why}: ${answer.text.slice(0, 300)}`).toEqual([status, undefined]);
   expect(answer.headers['content-type'], why).toBe('text/html; charset=utf-8');
@@ -215,7 +221,7 @@ export function expectPage(answer: Answer, why: string, status = 400): void {
   sound('GET', why, { ...answer, headers: { ...answer.headers, 'content-security-policy': API_POLICY } });
 }
 
-/** The client is told of an error at its callback, with the state it sent, by whom (RFC 6749, 4.1.2.1; RFC 9207). */
+/** Expects an error at the client's callback, with the state and the issuer (RFC 6749, 4.1.2.1; RFC 9207). */
 export function expectCallback(answer: Answer, error: string | RegExp, state: string | null, why: string): void {
   expect(answer.status, `${why}: ${answer.text.slice(0, 300)}`).toBe(303);
   const url = new URL(answer.headers.location ?? '');
@@ -230,10 +236,10 @@ export function expectCallback(answer: Answer, error: string | RegExp, state: st
   expect(answer.headers['referrer-policy'], why).toBe('no-referrer');
 }
 
-/** Characters of error_description (RFC 6749, sections 4.1.2.1 and 5.2). */
+/** The characters allowed in error_description (RFC 6749, sections 4.1.2.1 and 5.2). */
 const DESCRIPTION = /^[ !#-[\]-~]+$/;
 
-/** An error of the token endpoints, never with a token and never stored. */
+/** Expects an error of the token endpoints. The error has no token, and no cache may store the answer. */
 export function expectRefused(answer: Answer, error: string | RegExp, why: string): void {
   expect(answer.body?.error, `${why}: ${answer.status} ${answer.text.slice(0, 300)}`).toMatch(
     typeof error === 'string' ? new RegExp(`^${error}$`) : error,
@@ -249,7 +255,6 @@ export function expectRefused(answer: Answer, error: string | RegExp, why: strin
   sound('POST', why, answer);
 }
 
-/** How a test breaks one parameter. */
 export interface Mutation {
   readonly name: string;
   readonly kind:
@@ -270,7 +275,7 @@ const ESCAPES = ['%', '%2', '%ZZ', '%c3%28', '%ff', '%c0%af', '%ed%a0%80', '%f5%
 const CONTROLS = ['%00', '%01', '%09', '%0a', '%0D%0A', '%1b', '%7F'];
 const UNKNOWN = ['nonce', 'prompt', 'client_secret', 'Scope', '__proto__', 'constructor', 'scope[]', 'a[b]', 'x%20'];
 
-/** Fields in the escaped form, with changes to the raw text of some. */
+/** A form in percent-encoded fields, with the mutations applied to the raw text. */
 export function mutated(fields: Fields, mutations: readonly Mutation[]): readonly Pair[] {
   let pairs: Pair[] = formOf(fields)
     .split('&')
@@ -305,7 +310,9 @@ export function mutated(fields: Fields, mutations: readonly Mutation[]): readonl
 
 export const rawOf = (pairs: readonly Pair[]): string => pairs.map(([name, value]) => `${name}=${value}`).join('&');
 
-/** As RFC 6749, appendix B, and WHATWG read it; `undefined` for what is no such text. Written apart from the server. */
+/**
+ * Decodes a form as RFC 6749, appendix B, and WHATWG do. Undefined for an invalid form. Written apart from the server.
+ */
 export function readPairs(pairs: readonly Pair[]): readonly Pair[] | undefined {
   const read: Pair[] = [];
   for (const [name, value] of pairs) {
@@ -325,14 +332,14 @@ export function readPairs(pairs: readonly Pair[]): readonly Pair[] | undefined {
   return read;
 }
 
-/** Whether each field is there once with a value, and nothing else: then only a value can be wrong. */
+/** True when each field occurs exactly once with a value, and nothing else occurs. Only a value can then be wrong. */
 export const complete = (read: readonly Pair[] | undefined, fields: Fields): boolean =>
   read?.length === Object.keys(fields).length &&
   Object.keys(fields).every((name) => read.some(([one, value]) => one === name && value !== ''));
 
 const latin1 = (hex: string): string => String.fromCharCode(Number.parseInt(hex, 16));
 
-/** The cookie of an owner who has signed in: a password takes its time to check. */
+/** Signs in a new owner and returns the session cookie. Tests share the cookie, because checking a password is slow. */
 export async function newSession(gateway: TestGateway, client: TestClient): Promise<string> {
   return signedIn(gateway, formOf(request(client, pkce())), (await newPerson(gateway)).email);
 }

@@ -41,7 +41,7 @@ export interface Asked {
   conversations: readonly Conversation[];
   results: readonly Result[];
   now: string;
-  /** The website's own. */
+  /** The time zone of the website of the report. */
   zone: string;
   timezone: string | undefined;
   range: { range?: string; start?: string; end?: string };
@@ -81,7 +81,7 @@ function tally(labels: readonly (string | null)[]): Pairs {
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
-/** Mean of whole units, rounded half away from zero, in units of 1/scale. */
+/** The mean of whole units, rounded half away from zero, in units of 1/scale. */
 function mean(units: readonly number[], scale: number, finer = 1, count = units.length): number | null {
   if (count === 0) return null;
   const value = (sum(units.map(Math.round)) * finer) / count;
@@ -96,7 +96,7 @@ const between = (rows: readonly Conversation[], from: keyof Conversation, to: ke
 
 const mood = (value: number): string => (value < -0.25 ? 'negative' : value > 0.25 ? 'positive' : 'neutral');
 
-/** The whole answer but for `meta.withheld` and `meta.website`. */
+/** The whole expected answer, except for `meta.withheld` and `meta.website`. */
 export function expectedReport(asked: Asked): unknown {
   const zone = asked.timezone ?? asked.zone;
   const [range, start, end] = daysOf(asked, zone);

@@ -22,7 +22,7 @@ export const EVERYTHING = {
 };
 type Grants = typeof EVERYTHING;
 
-/** A seeded store under a clock that the test sets, and calls of the report on it. */
+/** A seeded store under a clock that the test sets, and calls of the report on this store. */
 export interface Reports {
   readonly db: Database;
   readonly tenant: string;
@@ -56,7 +56,7 @@ export async function openReports(): Promise<Reports> {
   };
 }
 
-/** A store whose now() is a table's: the function stands before pg_catalog's own in the search path. */
+/** Opens a store whose now() reads a table. The test's function precedes that of pg_catalog in the search path. */
 async function clockedStore(): Promise<{ db: Database; close(): Promise<void> }> {
   const { name: database, host, port, db: plain, close } = await freshDatabase();
   await plain.script(`CREATE SCHEMA test_clock; CREATE TABLE test_clock.clock AS SELECT pg_catalog.now() AS at;
@@ -69,7 +69,10 @@ async function clockedStore(): Promise<{ db: Database; close(): Promise<void> }>
 
 const unused = (): never => expect.fail('the fast pool was used');
 
-/** As the corridor calls: input and output held to the declaration, the slow pool apart from the fast one. */
+/**
+ * Calls the report as the corridor does. It checks input and output against the declaration and uses the slow pool for
+ * the read.
+ */
 async function call(slow: Database, full: Authority, input: Record<string, unknown>, grants: Grants): Promise<Report> {
   const { scopes, dataAccess, restrictions } = grants;
   const authority = { ...full, scopes: new Set(scopes), dataAccess: new Set(dataAccess), restrictions };

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from '../../../src/core/sql.ts';
 import type { Database } from '../../../src/store/driver/postgres.ts';
 
-/** Mulberry32: the same rows in every run. */
+/** mulberry32: a random generator with a fixed seed, so that every run has the same rows. */
 function randomFrom(state: number): () => number {
   return () => {
     state = (state + 0x6d2b79f5) | 0;
@@ -65,9 +65,9 @@ function rowsOf(site: number, random: () => number) {
 }
 
 /**
- * An organization with a full credential under `digest`; returns its tenant. Site n has random conversations in the
- * n-th zone. Then come a site with 101 topics today (15 June 2026), one with an AI conversation every half hour around
- * each change of clocks, and one whose zone nobody knows.
+ * Plants an organization with a full credential under `digest`, and returns its tenant. Site n has random conversations
+ * in the n-th zone. Three more sites follow. The first has 101 topics today (15 June 2026). The second has an AI
+ * conversation every half hour around each change of clocks. The third has an unknown zone.
  */
 export async function seed(db: Database, digest: Uint8Array, zones: readonly string[]): Promise<string> {
   const random = randomFrom(20_261_121);

@@ -3,21 +3,21 @@ import type { Answer } from '../gateway.ts';
 import { openOracle } from '../oracle.ts';
 
 export interface A2aOptions {
-  /** The A2A-Version sent; none with null. 1.0 where absent. */
+  /** The A2A-Version to send. The default is 1.0. Null leaves the header out. */
   readonly version?: string | null;
-  /** Beside or in place of what a client sends; undefined takes a header away. Names in lower case. */
+  /** Headers that add to those of a client or replace them. Undefined removes a header. Names are in lower case. */
   readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly id?: unknown;
   readonly agent?: Agent;
-  /** Another method or address than POST /a2a. */
+  /** The method and the address when they differ from POST /a2a. */
   readonly verb?: string;
   readonly path?: string;
 }
 
-/** What the requests to every surface owe: request id, hardening headers, never a 500, nothing of the inside. */
+/** Checks what every surface must do: a request id, hardening headers, never a 500 and no internal details. */
 const sound = openOracle({ paths: {} });
 
-/** One JSON-RPC request as a client of the protocol sends it. `params` undefined leaves the member out. */
+/** Sends one JSON-RPC request as a client of the protocol does. With `params` undefined, the member is left out. */
 export function rpc(
   port: number,
   token: string | undefined,
@@ -30,7 +30,7 @@ export function rpc(
   return post(port, token, JSON.stringify(message), options);
 }
 
-/** Any body, with the headers of a client. Every answer is checked for what all answers owe. */
+/** Sends any body with the headers of a client. Checks every answer for the rules of all surfaces. */
 export async function post(
   port: number,
   token: string | undefined,
@@ -77,10 +77,10 @@ export async function post(
 
 let messages = 0;
 
-/** A messageId that no other message of this process has. */
+/** A messageId that is unique in this process. */
 export const messageId = (): string => `message-${++messages}`;
 
-/** Params of SendMessage for one piece of work; `message` adds to the message or replaces members of it. */
+/** The params of SendMessage for one piece of work. `message` adds members to the message or replaces them. */
 export const work = (skill: string, input: object, message: object = {}): { readonly message: object } => ({
   message: {
     messageId: messageId(),

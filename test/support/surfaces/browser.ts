@@ -4,12 +4,12 @@ import chromium from '@sparticuz/chromium';
 import { type Browser, type Page, chromium as playwright } from 'playwright-core';
 
 /**
- * Switches of the package that would make the browser less strict than the one of a reader, or tie all pages to one
- * process.
+ * Default switches of the package that the tests remove. They make the browser less strict than a reader's, or use one
+ * process for all pages.
  */
 const UNWANTED = ['--disable-web-security', '--allow-running-insecure-content', '--single-process', '--no-zygote'];
 
-/** A real Chromium, whose binary comes with its npm package. */
+/** Opens a real Chromium, whose binary comes with its npm package. */
 export async function openBrowser(): Promise<Browser> {
   return playwright.launch({
     executablePath: await chromium.executablePath(),
@@ -26,12 +26,12 @@ export interface View {
 export const DESKTOP = { width: 1280, height: 900 };
 export const PHONE = { width: 390, height: 844 };
 
-/** One page in a context of its own, with what it asked of others and what the browser had to say about it. */
+/** One page in its own context, with its foreign requests and the browser's complaints. */
 export interface Visit {
   readonly page: Page;
-  /** Addresses outside the gateway that were asked for. */
+  /** The requested addresses outside the gateway. */
   readonly foreign: string[];
-  /** Errors and warnings of the console, violations of the policy among them, and failed requests. */
+  /** Errors and warnings of the console, including violations of the policy, and failed requests. */
   readonly complaints: string[];
   close(): Promise<void>;
 }
@@ -41,7 +41,7 @@ export async function openVisit(browser: Browser, origin: string, view: View): P
     viewport: { width: view.width, height: view.height },
     colorScheme: view.scheme ?? 'light',
     reducedMotion: 'reduce',
-    // The policy of the pages holds in the tests as it does for readers.
+    // The content security policy applies in the tests as it does for readers.
     bypassCSP: false,
   });
   const page = await context.newPage();
@@ -64,7 +64,7 @@ export async function openVisit(browser: Browser, origin: string, view: View): P
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** What axe-core finds wrong, all its rules on, also inside shadow roots: one line each. */
+/** The findings of axe-core with all rules, also inside shadow roots. Each finding is one line. */
 export async function violations(page: Page): Promise<string[]> {
   const found = await page.evaluate(`${AXE};
     axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import type { Example } from './wire.ts';
 
 /**
- * Requests made from the schemas that the gateway serves: valid ones, and such with one thing wrong, which the answer
- * must name. FC_SEED repeats a run that failed.
+ * Draws requests from the schemas that the gateway serves: valid ones, and ones with a single fault. The answer must
+ * name the fault. FC_SEED repeats a failed run.
  */
 export const seed = Number(process.env['FC_SEED'] ?? Math.floor(Date.now() % 2 ** 31));
 
@@ -39,11 +39,11 @@ export interface Operation {
   readonly path: string;
   readonly parameters: readonly Parameter[];
   readonly headers: readonly Parameter[];
-  /** Of the body that a write takes. */
+  /** The schema of the body that a write takes. */
   readonly body: Schema | undefined;
-  /** Statuses that the document has for it. */
+  /** The statuses that the document lists for the operation. */
   readonly statuses: ReadonlySet<number>;
-  /** A call that succeeds; what is drawn is often taken from it. */
+  /** A call that succeeds. Many drawn requests reuse its values. */
   readonly example: Pick<Example, 'path' | 'query' | 'body'> | undefined;
 }
 
@@ -69,7 +69,7 @@ export interface Document {
 const ajv = new Ajv2020({ strict: false });
 addFormats.default(ajv);
 
-/** Beside the schemas, so that a counterexample stays short. */
+/** The validators live apart from the schemas, so that a printed counterexample stays short. */
 const validators = new WeakMap<Schema, ValidateFunction>();
 const fits = (schema: Schema, value: unknown): boolean => {
   const known = validators.get(schema) ?? ajv.compile(schema);
@@ -77,7 +77,7 @@ const fits = (schema: Schema, value: unknown): boolean => {
   return known(value) === true;
 };
 
-/** An arbitrary costs more to make than to draw from. */
+/** Remembers the arbitrary of each schema, because creating an arbitrary costs more than drawing from it. */
 function kept<T>(make: (schema: Schema) => fc.Arbitrary<T>): (schema: Schema) => fc.Arbitrary<T> {
   const all = new WeakMap<Schema, fc.Arbitrary<T>>();
   return (schema) => {
@@ -102,7 +102,7 @@ export function readOperations(document: Document, examples: readonly Example[])
   );
 }
 
-/** Whether the document's schema takes this text, as the type it stands for. */
+/** True when the document's schema accepts the text, converted to the parameter's type. */
 function takes({ schema }: Parameter, text: string): boolean {
   const { type } = schema;
   if (type === 'integer' && !/^-?[0-9]+$/.test(text)) return false;
@@ -112,7 +112,7 @@ function takes({ schema }: Parameter, text: string): boolean {
 
 const blank = (text: string): boolean => text.replaceAll(/\p{White_Space}/gu, '') === '';
 
-/** Ids of records that are near: of the same website, of another one, of another organization's. */
+/** Ids of similar records: on the same website, on another website, and in another organization. */
 const neighbours = (schema: Schema): string[] => {
   const [, prefix = ''] = /^\^([a-z]{3})_\[/.exec(schema.pattern ?? '') ?? [];
   const ids = [1, 2].flatMap((tenant) =>
@@ -124,7 +124,7 @@ const neighbours = (schema: Schema): string[] => {
   return ids.filter((id) => fits(schema, id));
 };
 
-/** Values that a schema takes; of text without NUL, and not blank, which no schema tells. */
+/** Draws values that a schema accepts. Text has no NUL and is not blank, because no schema expresses these rules. */
 export const value: (schema: Schema) => fc.Arbitrary<unknown> = kept((schema): fc.Arbitrary<unknown> => {
   const { properties, items, minLength = 0, maxLength = 40 } = schema;
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
@@ -162,12 +162,12 @@ export const value: (schema: Schema) => fc.Arbitrary<unknown> = kept((schema): f
     .filter((text) => !text.includes('\0') && !blank(text) && text.length <= maxLength);
 });
 
-/** The same as the texts of an address. */
+/** Draws the same values, as text for an address. */
 const texts = kept((schema) => value(schema).map(String));
 
 export type Given = readonly (readonly [parameter: Parameter, value: string])[];
 
-/** Every required parameter and at most two of the others: more of them would seldom find anything. */
+/** Draws every required parameter and at most two others. With more parameters, a call would seldom find anything. */
 export function request({ parameters, path, example }: Operation): fc.Arbitrary<Given> {
   const segments = example?.path.split('/') ?? [];
   const at = path.split('/');
@@ -192,7 +192,7 @@ export function request({ parameters, path, example }: Operation): fc.Arbitrary<
 
 export type Body = Readonly<Record<string, unknown>>;
 
-/** Often an example's members, so that some calls succeed. */
+/** Draws a body that often has the members of an example, so that some calls succeed. */
 export function like(schema: Schema, example: Body): fc.Arbitrary<Body> {
   const often = fc.constantFrom(true, true, true, false);
   return fc
@@ -205,7 +205,10 @@ export function like(schema: Schema, example: Body): fc.Arbitrary<Body> {
 
 const WRONG: readonly unknown[] = [null, [], ['x'], {}, '', '\0', 'a\0b', 1.5, -1, 2 ** 31, 1e300];
 
-/** What no schema of that type takes: every member of ours has bounds, and none takes an empty text or NUL. */
+/**
+ * Draws values that no schema of this type accepts. Every member of ours has bounds, and none accepts an empty text or
+ * NUL.
+ */
 const wrongFor = kept(({ type, const: only, maxLength }) =>
   fc.constantFrom<unknown>(
     ...WRONG,
@@ -214,7 +217,10 @@ const wrongFor = kept(({ type, const: only, maxLength }) =>
   ),
 );
 
-/** One thing wrong with an object that was right (blank is no matter of the schema, see bodies.test.ts), and the pointer that the answer must have. */
+/**
+ * Puts a single fault into a valid body. `names` is the pointer that the answer must name. No schema forbids blank
+ * text, so bodies.test.ts tests blanks.
+ */
 export function mutatedBody(schema: Schema, body: Body): fc.Arbitrary<{ body: unknown; names: string }> {
   const { properties = {}, required = [] } = schema;
   const unknown = fc
@@ -242,7 +248,7 @@ export function mutatedBody(schema: Schema, body: Body): fc.Arbitrary<{ body: un
   return oneOf([() => unknown, ...members]);
 }
 
-/** As fc.oneof, but only what was chosen is made. */
+/** Works like fc.oneof, but creates only the chosen arbitrary. */
 const oneOf = <T>(options: readonly (() => fc.Arbitrary<T>)[]): fc.Arbitrary<T> =>
   fc.constantFrom(...options).chain((make) => make());
 
@@ -269,7 +275,7 @@ const ANYTHING = fc.oneof(
 );
 const SEGMENT = fc.stringMatching(/^[A-Za-z0-9_-]{1,40}$/);
 
-/** One thing wrong with an address that was right; `names` is what the answer must name. */
+/** Puts a single fault into a valid address. `names` is the name that the answer must give. */
 export function mutated(operation: Operation, given: Given): fc.Arbitrary<{ url: string; names: string | undefined }> {
   const path = pathOf(operation, given);
   const pairs = pairsOf(given);
@@ -296,7 +302,7 @@ export function mutated(operation: Operation, given: Given): fc.Arbitrary<{ url:
         .constantFrom('%', '%A', '%GG', '%C0%AF', '%ED%A0%80', '%00', 'a%00', '%F5%80%80%80')
         .map((bad) => ({ url: urlOf(path, [...without(name), `${name}=${bad}`]), names: name })),
     );
-    // A text without pattern takes anything of its length: then only lengths are wrong.
+    // A text without a pattern accepts anything of its length, so only the length can be wrong.
     options.push(() =>
       fc
         .oneof(

@@ -5,25 +5,25 @@ import type { Answer } from '../gateway.ts';
 import { openOracle } from '../oracle.ts';
 
 export interface McpOptions {
-  /** The MCP-Protocol-Version sent; none with null. The preferred one where absent. */
+  /** The MCP-Protocol-Version to send. The default is the preferred version. Null leaves the header out. */
   readonly version?: string | null;
-  /** Beside or in place of what a client sends; undefined takes a header away. Names in lower case. */
+  /** Headers that add to those of a client or replace them. Undefined removes a header. Names are in lower case. */
   readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly id?: unknown;
   readonly agent?: Agent;
-  /** Another method or address than POST /mcp. */
+  /** The method and the address when they differ from POST /mcp. */
   readonly verb?: string;
   readonly path?: string;
-  /** Send the body in chunks, with no length before it. */
+  /** Sends the body in chunks, without a length. */
   readonly chunked?: boolean;
 }
 
 export const PREFERRED = '2025-11-25';
 
-/** What the requests to every surface owe: request id, hardening headers, never a 500, nothing of the inside. */
+/** Checks what every surface must do: a request id, hardening headers, never a 500 and no internal details. */
 const sound = openOracle({ paths: {} });
 
-/** One JSON-RPC request as a client of the protocol sends it. `params` undefined leaves the member out. */
+/** Sends one JSON-RPC request as a client of the protocol does. With `params` undefined, the member is left out. */
 export function rpc(
   port: number,
   token: string | undefined,
@@ -40,7 +40,7 @@ export function rpc(
   );
 }
 
-/** Any body, with the headers of a client. Every answer is checked for what all answers owe. */
+/** Sends any body with the headers of a client. Checks every answer for the rules of all surfaces. */
 export async function post(
   port: number,
   token: string | undefined,
@@ -53,7 +53,7 @@ export async function post(
     'content-type': 'application/json',
     authorization: token === undefined ? undefined : `Bearer ${token}`,
     'mcp-protocol-version': version ?? undefined,
-    // Left to itself, node:http would know the length of a body given whole and announce it.
+    // node:http would otherwise announce the length of a body that it gets as a whole.
     ...(chunked && { 'transfer-encoding': 'chunked' }),
     ...(!chunked && body !== undefined && { 'content-length': String(Buffer.byteLength(body)) }),
     ...options.headers,
@@ -89,14 +89,14 @@ export async function post(
   return answer;
 }
 
-/** Params of an `initialize` that a client of a version sends. */
+/** The params of an `initialize` from a client of a protocol version. */
 export const initializeParams = (protocolVersion: string = PREFERRED): object => ({
   protocolVersion,
   capabilities: {},
   clientInfo: { name: 'test', version: '1.0.0' },
 });
 
-/** The arguments that say what a REST address says; written apart from the surface that reads such addresses. */
+/** The tool arguments that correspond to a REST address. Written apart from the surface that reads such addresses. */
 export function argumentsOf({ path, parameters }: Tool, url: string): Readonly<Record<string, unknown>> {
   const { pathname, searchParams } = new URL(url, 'http://gateway');
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);

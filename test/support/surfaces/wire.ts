@@ -3,17 +3,19 @@ import type { Tool } from '../../../src/core/tool.ts';
 import type { Grant, Issued } from '../credentials.ts';
 import type { AskOptions, TestGateway } from '../gateway.ts';
 
-/** A website of the demo organization, granted by default. */
+/** A website of the demo organization. Test credentials hold it by default. */
 export const WEB = 'web_1_1';
 
-/** What a server sent on one connection until it closed it, or until `patience` milliseconds had passed. */
+/**
+ * Everything that a server sent on one connection, until it closed the connection or `patience` milliseconds passed.
+ */
 export interface Exchange {
   readonly text: string;
   readonly closed: boolean;
   readonly ms: number;
 }
 
-/** Sends raw bytes, as no client library would. With `drip`, one byte each so many milliseconds. */
+/** Sends raw bytes that no client library would send. With `drip`, one byte goes out every `drip` milliseconds. */
 export function raw(
   port: number,
   bytes: string | Buffer,
@@ -43,13 +45,13 @@ export function raw(
     socket.on('data', (part: string) => {
       text += part;
     });
-    // A reset is one way of closing; what arrived before it counts.
+    // A reset also ends the connection. Keep the bytes that came before the reset.
     socket.on('error', () => done(true));
     socket.on('close', () => done(true));
   });
 }
 
-/** The parts of the one answer in a text; throws where there is none or a second one. */
+/** The parts of a single answer in a text. Throws when there is no answer, or more than one. */
 export function parse(text: string): { status: number; headers: Map<string, string>; body: string } {
   const [head = '', ...rest] = text.split('\r\n\r\n');
   const [line = '', ...fields] = head.split('\r\n');
@@ -62,13 +64,13 @@ export function parse(text: string): { status: number; headers: Map<string, stri
   return { status: Number(status), headers, body };
 }
 
-/** A call of every operation that succeeds, from the demo's data. Writes need a token of `writer`. */
+/** A successful call of one operation with the demo's data. A write needs a token of `writer`. */
 export interface Example {
   readonly tool: Tool;
   readonly path: string;
   readonly query: readonly (readonly [name: string, value: string])[];
   readonly url: string;
-  /** Members of the body of a write. */
+  /** The members of the body of a write. Undefined for a read. */
   readonly body: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -112,7 +114,7 @@ export async function examples({ database: { sql }, corridor }: TestGateway): Pr
       changes: { enabled: false },
     },
   };
-  // The writes of subscriptions, whose methods and headers are their own, are judged by test/events.
+  // The writes of subscriptions have other methods and headers. test/events tests them.
   const reached = corridor.registry.tools.filter((tool) => tool.effect === 'read' || tool.idempotency === 'required');
   return reached.map((tool) => {
     const filled = tool.path.replace(/\{(\w+)\}/g, (_, name: string) => path[name] ?? '');
@@ -123,7 +125,7 @@ export async function examples({ database: { sql }, corridor }: TestGateway): Pr
   });
 }
 
-/** A full credential that can also write: in the name of an enabled operator of each of the demo's websites. */
+/** Issues a full credential that can also write, as an enabled operator of each of the demo's websites. */
 export async function writer(gateway: TestGateway, grant: Grant = {}): Promise<Issued> {
   const rows = await gateway.database.sql<{ id: string }[]>`
     SELECT 'opr_1_' || site || '_' || min(id) AS id FROM platform.operator WHERE tenant = 1 AND enabled GROUP BY site`;
@@ -131,16 +133,15 @@ export async function writer(gateway: TestGateway, grant: Grant = {}): Promise<I
 }
 
 let keys = 0;
-/** A key that no call has used. */
 export const freshKey = (): string => `key-${++keys}`;
 
-/** What `ask` needs to make the call of an example: of a write its body, and a key of its own each time. */
+/** The options with which `ask` makes the call of an example. A write gets its body and a new key each time. */
 export function requestOf({ body }: Pick<Example, 'body'>, options: AskOptions = {}): AskOptions {
   if (body === undefined) return options;
   return { body, ...options, headers: { 'idempotency-key': freshKey(), ...options.headers } };
 }
 
-/** The same as bytes; fields of the same name as one of its own come second. */
+/** Builds the call of an example as bytes. Extra fields come after the example's fields, even with the same name. */
 export function bytesOf({ tool, url, body }: Pick<Example, 'tool' | 'url' | 'body'>, ...fields: string[]): string {
   const content = body === undefined ? '' : JSON.stringify(body);
   const own = [
@@ -157,5 +158,4 @@ export const urlOf = (path: string, query: readonly (readonly [string, string])[
     ? path
     : `${path}?${query.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join('&')}`;
 
-/** A URL with one more piece of query, as it stands. */
 export const withQuery = (url: string, piece: string): string => `${url}${url.includes('?') ? '&' : '?'}${piece}`;

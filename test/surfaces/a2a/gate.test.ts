@@ -32,7 +32,7 @@ const UNSERVED = [
   'GetExtendedAgentCard',
 ];
 
-/** One body of each kind that the gate and what is behind it tell apart. */
+/** One body of each kind that the gate, or the code behind the gate, treats differently. */
 const BODIES: readonly (readonly [what: string, body: string])[] = [
   ['SendMessage', message('SendMessage', work('contact_inspection', { contact_id: 'ctc_1_1_1' }))],
   ['SendMessage of no skill', message('SendMessage', work('nothing', {}))],
@@ -63,7 +63,6 @@ function expectUnauthorized(answer: Answer, where: string, code: string, sent = 
   expect(answer.body.request_id, where).toBe(answer.headers['x-request-id']);
 }
 
-/** What is wrong with a message, in JSON-RPC. */
 function expectRpcError(answer: Answer, code: number, where: string, id: unknown = 1): void {
   expect(answer.status, where).toBe(code === -32_700 || code === -32_600 ? 400 : 200);
   expect(answer.headers['content-type'], where).toBe('application/json');
@@ -164,7 +163,7 @@ describe('A2-01 no method without a token that is valid now', () => {
 describe('OU-03 tokens are bound to one interface', () => {
   const AUDIENCES = ['rest', 'mcp', 'a2a'] as const;
 
-  /** An access token written straight into the store: what issues one is not part of this test. */
+  /** Writes an access token straight into the store, because this test does not cover the issue of tokens. */
   async function access(audience: string, scopes: string[], sites = ['1']): Promise<string> {
     const { credential } = await gateway.issue();
     const secret = newSecret('access_test');
@@ -193,7 +192,7 @@ describe('OU-03 tokens are bound to one interface', () => {
     expect([rest.status, rest.body.code]).toEqual([401, 'wrong_resource']);
     const mcp = await mcpRpc(gateway.port, secret, 'tools/call', { name: 'websites_list' });
     expect([mcp.status, mcp.body.code]).toEqual([401, 'wrong_resource']);
-    // A call that had another token's authority in mind would have been let in.
+    // The token works on A2A, so the other interfaces refused it only for its audience.
     expect((await post(gateway.port, secret, LIST)).status).toBe(200);
   });
 
@@ -310,7 +309,7 @@ describe('the HTTP gate', () => {
     ];
     for (const [body, id] of NO_REQUEST)
       expectRpcError(await post(gateway.port, token, body), -32_600, body, id ?? null);
-    // The largest body there may be.
+    // Send the largest body that the gateway allows.
     expect((await post(gateway.port, token, LIST.padEnd(65_536))).status).toBe(200);
   });
 
@@ -343,7 +342,7 @@ describe('the HTTP gate', () => {
     }
     for (const path of ['/a2a?A2A-Version=0.3', '/a2a?A2A-Version=', '/a2a?A2A-Version=1.0%00'])
       expectRpcError(await ask(null, path), -32_009, path);
-    // A message that is none is told so whatever its version.
+    // A body that is no message gets the error for its form, whatever its version.
     expectRpcError(await post(gateway.port, token, '[]', { version: '0.3' }), -32_600, 'a batch', null);
   });
 
@@ -408,7 +407,7 @@ describe('the HTTP gate', () => {
       expect(answer.text).not.toMatch(/relation|gateway\.|task_|\bat .*:\d+/);
     }
     await other.database.sql.unsafe('ALTER TABLE gateway.away RENAME TO task');
-    // A round of the sweeper that fell into it has said so.
+    // A round of the task sweeper can also fail while the table is away. Remove its lines from the log.
     for (const [i, line] of other.log.entries())
       if (/^DEFECT tasks .*("gateway\.task"|a batch of tasks failed)/.test(line)) other.log[i] = '';
     await other.close();

@@ -26,7 +26,7 @@ import { type Answer, openTestGateway, type TestGateway } from '../../support/ga
 import { rpc, work } from '../../support/surfaces/a2a.ts';
 import { freshKey } from '../../support/surfaces/wire.ts';
 
-/** Whatever REST answers, the skill's artifact is; and the SDK's own client can use all of it. */
+/** The artifact of a skill equals the body of REST. The SDK's own client can use the whole surface. */
 let gateway: TestGateway;
 
 beforeAll(async () => {
@@ -39,7 +39,7 @@ const WEB = webId(1, 1);
 const FEATURE = 'aif_1_1_1';
 const TEXT = 'Wo bleibt meine Bestellung? Ich warte schon seit zwei Wochen darauf.';
 
-/** One piece of work and the REST request of the same operation, written apart from the skill. */
+/** One piece of work and the REST request of the same operation. Written apart from the skill. */
 interface Twin {
   readonly skill: string;
   readonly input: Readonly<Record<string, unknown>>;
@@ -108,10 +108,10 @@ const twins = (): readonly Twin[] => [
   detection('aif_1_1_999', 1, { type: 'text', text: TEXT }),
 ];
 
-/** What differs from one call of the same operation to the next. */
+/** Hides the parts that differ between two calls of one operation. */
 const settled = (text: string): string => text.replace(/"generated_at":"[^"]+"/, '"generated_at":"…"');
 
-/** Compares one piece of work with its REST request. Returns how it ended. */
+/** Compares one piece of work with its REST request. Returns the state in which the task ended. */
 async function compare(twin: Twin, token: string): Promise<string> {
   const { skill, input, path, body } = twin;
   const where = `${skill} ${JSON.stringify(input)}`;
@@ -121,7 +121,7 @@ async function compare(twin: Twin, token: string): Promise<string> {
   if (rest.status === 200) {
     expect(answer.body.result?.task.status.state, `${where} ${answer.text}`).toBe('TASK_STATE_COMPLETED');
     expect(answer.body.result.task.artifacts.length).toBe(1);
-    // Byte for byte, as it stands on the wire.
+    // Compare the bytes of both answers as they are on the wire.
     expect(settled(answer.text), where).toContain(
       `"parts":[{"data":${settled(rest.text)},"mediaType":"application/json"}]`,
     );
@@ -142,7 +142,7 @@ async function compare(twin: Twin, token: string): Promise<string> {
   expect(status.state, where).toBe('TASK_STATE_FAILED');
   expect(artifacts).toBeUndefined();
   expect(status.message.parts[0].data, where).toEqual({ code, title: rest.body.title });
-  // Nothing of the world, and nothing that was sent, stands in a refusal.
+  // A refusal contains no stored text and no text of the request.
   expect(answer.text.match(CANARY)).toBeNull();
   expect(answer.text).not.toContain(TEXT.slice(0, 10));
   return code;
@@ -195,7 +195,7 @@ describe('artifacts', () => {
     let compared = 0;
     for (const grant of grants) {
       const { token } = await gateway.issue(grant);
-      // The calendar's bounds and the pages are the same whoever asks.
+      // Leave out the cases about dates and pages, because these do not depend on the caller.
       for (const twin of twins().filter((_, i) => [0, 4, 5, 11, 15, 18, 23].includes(i))) {
         ends.add(`${twin.skill} ${await compare(twin, token)}`);
         compared++;
@@ -240,7 +240,7 @@ describe('the SDK’s own client', () => {
   let origin: string;
   let token: string;
 
-  /** A gateway known by the address it is reached at, as any real one is. */
+  /** Starts a gateway whose base URL is the address at which clients reach it, as in production. */
   beforeAll(async () => {
     const handlers: RequestHandler[] = [];
     const skills = await loadSkills(gateway.corridor.registry);
@@ -285,7 +285,7 @@ describe('the SDK’s own client', () => {
     ]);
     const kinds = Object.values(card.securitySchemes).map(({ scheme }) => scheme?.$case);
     expect(kinds).toEqual(['httpAuthSecurityScheme', 'oauth2SecurityScheme', 'oauth2SecurityScheme']);
-    // What it reads is what was meant, with nothing lost on the way.
+    // The SDK's client reads the agent card and loses nothing of it.
     const text = await (await fetch(`${origin}/.well-known/agent-card.json`)).text();
     expect(AgentCard.toJSON(AgentCard.fromJSON(JSON.parse(text)))).toEqual(JSON.parse(text));
   });
@@ -311,7 +311,7 @@ describe('the SDK’s own client', () => {
       );
     }
     const listed = await client.listTasks(
-      { tenant: '', contextId: '', status: 0, pageSize: 3, pageToken: '' } as Parameters<Client['listTasks']>[0], // the others are optional on the wire
+      { tenant: '', contextId: '', status: 0, pageSize: 3, pageToken: '' } as Parameters<Client['listTasks']>[0], // the other members are optional on the wire
       options(),
     );
     expect([listed.tasks.length, listed.pageSize, listed.totalSize]).toEqual([3, 3, 5]);
@@ -354,7 +354,7 @@ describe('the SDK’s own client', () => {
     rmSync(folder, { recursive: true });
     const text = Buffer.concat(printed).toString();
     expect(code, text).toBe(0);
-    // The same message as by hand: the same task.
+    // The script sends the same message as the test has sent by hand, so it gets the same task.
     expect(text).toContain(byHand.body.result.task.id);
   });
 });

@@ -22,7 +22,7 @@ const inspect = (message: object = {}): object => work('contact_inspection', { c
 const message = (method: string, params?: object): string =>
   JSON.stringify({ jsonrpc: '2.0', id: 1, method, ...(params && { params }) });
 
-/** Requests that pay one unit and start no task: what they are, and the status they have while there is quota. */
+/** Requests that cost one unit and start no task. Each entry has a name and the status while there is quota. */
 const PAYING: readonly (readonly [what: string, status: number, body: string, options?: A2aOptions])[] = [
   ['ListTasks', 200, message('ListTasks')],
   ['GetTask of nothing', 200, message('GetTask', { id: 'x' })],
@@ -65,11 +65,11 @@ describe('RL quota', () => {
     const conflict = work('contact_inspection', { contact_id: 'ctc_1_1_1' }, messageOf(params));
     expectPaid(await rpc(gateway.port, token, 'SendMessage', conflict), 1, 'a conflict');
     const report = work('support_insights', { website_id: WEB, range: 'today' });
-    // Five units over REST; a task's read is one.
+    // A report costs five units over REST. As a task, its read costs one unit.
     expectPaid(await rpc(gateway.port, token, 'SendMessage', report), 2, 'a report');
     const missing = work('contact_inspection', { contact_id: 'ctc_1_1_999999' });
     expectPaid(await rpc(gateway.port, token, 'SendMessage', missing), 2, 'not found');
-    // Before the bearer nobody pays, and a card is free.
+    // A request that is refused before the check of the bearer costs nothing, and neither does the card.
     for (const options of [{ verb: 'GET' }, { path: '/a2a?' }])
       expect((await post(gateway.port, token, message('ListTasks'), options)).headers['ratelimit']).toBeUndefined();
     await gateway.ask('/.well-known/agent-card.json', { token, unchecked: true });
@@ -115,7 +115,7 @@ describe('RL quota', () => {
       JOIN gateway.credential c ON c.id = t.credential_id JOIN gateway.installation i ON i.id = c.installation_id
       JOIN gateway.app a ON a.id = i.app_id WHERE a.burst = 2`;
     expect(rows.length).toBe(0);
-    // Three seconds a unit, and the same request needs two.
+    // The app gets a unit every three seconds, and the repeated request needs two units.
     await pause(6_000);
     const accepted = await rpc(gateway.port, token, 'SendMessage', params);
     expect(accepted.body.result?.task.status.state, accepted.text).toBe('TASK_STATE_COMPLETED');
@@ -127,7 +127,8 @@ describe('RL quota', () => {
     expect(remaining(await rpc(gateway.port, ended.token, 'ListTasks'))).toBe(99);
     const sending = ['SendMessage', 200, message('SendMessage', inspect())] as const;
     const requests = [...PAYING, sending as (typeof PAYING)[number]];
-    // Each by a bearer that is remembered: what no statement of its own has proved is proved before it is told.
+    // The gateway remembers each of these bearers. Some requests run no statement that proves the token. The gateway
+    // must prove the token before it answers them.
     const bearers = await Promise.all(requests.map(() => gateway.issue({ app: ended.app })));
     for (const { token } of bearers) expect((await mcpRpc(gateway.port, token, 'tools/list')).status).toBe(200);
     for (const { credential } of [ended, ...bearers])
@@ -145,8 +146,8 @@ describe('RL quota', () => {
   });
 });
 
-/** The messageId of a message, for another one that has it too. */
+/** The messageId of a message, for a second message with the same id. */
 const messageOf = (params: object): object => {
-  const { messageId } = (params as { message: { messageId: string } }).message; // as `work` made it
+  const { messageId } = (params as { message: { messageId: string } }).message; // `work` has built these params
   return { messageId };
 };

@@ -11,7 +11,7 @@ import { BASE_URL, openTestGateway, type TestGateway } from '../../support/gatew
 import { rpc, work } from '../../support/surfaces/a2a.ts';
 import { WEB } from '../../support/surfaces/wire.ts';
 
-/** Calls that wait for their task: what a quiet socket, a client that goes and a server that stops make of them. */
+/** Tests calls that wait for their task: on a quiet socket, with a client that leaves, and on a server that stops. */
 let gateway: TestGateway;
 let token: string;
 let contact: string;
@@ -26,7 +26,7 @@ afterAll(() => gateway.close());
 
 const inspect = (): object => work('contact_inspection', { contact_id: contact });
 
-/** A server over the gateway's store that cuts sockets on which nothing moves for half a second. */
+/** A server on the gateway's store that cuts a socket after half a second of silence. */
 async function hasty() {
   const skills = await loadSkills(gateway.corridor.registry);
   const { db } = gateway.database;
@@ -52,7 +52,7 @@ async function hasty() {
   return { port: server.port, close: () => Promise.all([server.close(), tasks.stop()]) };
 }
 
-/** Runs the work while every read of a contact waits for a lock. */
+/** Runs `act` while every read of a contact waits for a lock. */
 async function whileContactsWait<T>(act: () => Promise<T>): Promise<T> {
   const lock = await gateway.database.sql.reserve();
   await lock`BEGIN`;
@@ -77,7 +77,7 @@ describe('a call that waits for its task', () => {
     });
     const { body } = await answer.waiting;
     expect(body.result.task.status.state).toBe('TASK_STATE_COMPLETED');
-    // On the same connection: a request whose body does not come is cut as ever.
+    // The same connection has its old limit again, so the server cuts a request whose body does not come.
     const began = performance.now();
     const slow = httpRequest({
       host: '127.0.0.1',
@@ -122,7 +122,7 @@ describe('a call that waits for its task', () => {
       const closing = server.close();
       const { status, body } = await waiting;
       expect(status).toBe(200);
-      // Whoever took the work is going: either it is not decided yet, or it is known that nobody will do it.
+      // The stopping server was to run the task. The task is still open, or it has failed because nobody will run it.
       expect(body.result.task.status.state).toMatch(/^TASK_STATE_(SUBMITTED|WORKING|FAILED)$/);
       await closing;
       expect(performance.now() - began).toBeLessThan(7_000);

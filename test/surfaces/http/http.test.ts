@@ -38,7 +38,7 @@ afterAll(async () => {
   await gateway.close();
 });
 
-/** Another server over the same corridor, with time-outs that a test can wait for. */
+/** Starts another server on the same corridor, with timeouts that are short enough for a test. */
 async function serverWith(timeouts: Timeouts, first: readonly RequestHandler[] = []): Promise<RunningServer> {
   const server = await startServer({
     host: '127.0.0.1',
@@ -218,7 +218,8 @@ describe('HT-03 paths', () => {
       for (const variant of variants) {
         for (const auth of [{ token }, {}]) {
           const answer = await gateway.ask(tail === '' ? variant : `${variant}?${tail}`, requestOf(call, auth));
-          // An id whose letters changed case is still one path segment: the wrong id, 400, or without a token 401.
+          // An id in other letter case is still one segment of the path, but a wrong id. The answer is 400, or 401
+          // without a token.
           const segment =
             /\{\w+\}$/.test(tool.path) && /^[A-Za-z0-9_-]+$/.test(variant.slice(variant.lastIndexOf('/') + 1));
           const allowed =
@@ -368,12 +369,12 @@ describe('HT-05 slow clients', () => {
     expect(cut.filter(({ closed }) => !closed)).toHaveLength(0);
     expect(Math.max(...cut.map(({ ms }) => ms))).toBeLessThan(5_000);
     for (const { text } of cut.slice(0, 100)) expect(parse(text).status).toBe(408);
-    // Wide enough for a busy machine; a server that slow clients hold up stays above it.
+    // The bound allows for a busy machine. A server that slow clients delay stays above this bound.
     expect(times[Math.floor(times.length * 0.9)]).toBeLessThan(500);
   });
 
   it('F-17 readers that take nothing are cut off, and what they hold is bounded', async () => {
-    // 48 MiB a reply: two do not fit into what may be held at once.
+    // Each reply has 48 MiB. Two replies exceed the total that the server may hold.
     const body = Buffer.alloc(48 * 1024 * 1024, 120);
     const large: RequestHandler = (request, response) => {
       if (request.url !== '/large') return false;
@@ -383,7 +384,7 @@ describe('HT-05 slow clients', () => {
     const { port } = await serverWith(SHORT, [large]);
     const sockets = Array.from({ length: 5 }, () => {
       const socket = connect({ host: '127.0.0.1', port });
-      socket.on('error', () => undefined); // being cut off is what is waited for
+      socket.on('error', () => undefined); // the test waits until the gateway cuts the socket
       socket.pause();
       socket.write(head('GET /large HTTP/1.1'));
       return socket;
@@ -391,7 +392,7 @@ describe('HT-05 slow clients', () => {
     await sleep(300);
     expect(await statusOf(port, '/api/v1/websites', { authorization: `Bearer ${token}` })).toBe(200);
     await sleep(3_500);
-    // Whoever reads now gets what had left before the cut, and then the end: not the whole reply.
+    // A reader gets only the bytes that left before the cut, and then the end of the connection.
     const taken = await Promise.all(
       sockets.map(
         (socket) =>
@@ -416,10 +417,10 @@ describe('HT-05 slow clients', () => {
     };
     const { port, held } = await serverWith(SHORT, [large]);
     const socket = connect({ host: '127.0.0.1', port });
-    socket.on('error', () => undefined); // being cut off is what is waited for
+    socket.on('error', () => undefined); // the test waits until the gateway cuts the socket
     socket.pause();
     socket.write(head('GET /large HTTP/1.1'));
-    // More often than any time-out of a socket on which nothing moves.
+    // Read often enough that no timeout of a silent socket applies.
     const sipping = setInterval(() => socket.read(300_000), 20);
     await expect.poll(() => held().requests).toBe(1);
     const began = performance.now();
@@ -464,7 +465,7 @@ describe('HT-05 slow clients', () => {
 
   it('F-18 leaving: who has connected and was not accepted yet is answered, not reset', async () => {
     const server = await serverWith(PATIENT);
-    // The kernel has all of them before Node looks at the first one.
+    // The kernel has accepted all connections before Node looks at the first one.
     const connecting = Array.from({ length: 20 }, () => raw(server.port, head(WEBSITES), { patience: 5_000 }));
     await server.leave();
     const answers = await Promise.all(connecting);
@@ -545,7 +546,7 @@ describe('HT-07 methods', () => {
       expect(had.status, tool.name).toBe(got.status);
       expect(had.text).toBe('');
       expect(had.headers['content-type']).toBe(got.headers['content-type']);
-      // Health and context tell the time.
+      // The answers of health and context contain the time, so the length of health's answer can differ.
       if (tool.name !== 'health') expect(had.headers['content-length']).toBe(got.headers['content-length']);
       expect((await gateway.ask(url, { method: 'HEAD' })).status, tool.name).toBe(401);
     }

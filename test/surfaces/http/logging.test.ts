@@ -21,7 +21,7 @@ let gateway: TestGateway;
 let token: string;
 let calls: Example[];
 let server: RunningServer;
-/** Lines as the production log writes them, at its most talkative level. */
+/** The lines of the production log at its most detailed level. */
 const lines: string[] = [];
 
 const serverOver = (
@@ -53,7 +53,7 @@ afterAll(async () => {
   await gateway.close();
 });
 
-/** The call of an example, of a write with its body and a key. */
+/** Sends the call of an example. A write gets its body and a key. */
 async function send(call: Example, fields: readonly string[], port = server.port) {
   const bytes = bytesOf(call, ...fields, 'Connection: close');
   return parse((await raw(port, bytes, { patience: 5_000 })).text);
@@ -98,11 +98,11 @@ const MEMBERS = [
   'msg',
 ];
 
-/** Every line read: one JSON object on one line, with the members we know. */
+/** Parses every line. Each is one JSON object on a single line, with known members only. */
 function entries(): Entry[] {
   return lines.map((line) => {
     expect(line.endsWith('\n')).toBe(true);
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must not be there
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the test looks for forbidden control characters
     expect(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/.test(line.slice(0, -1)), line).toBe(false);
     const entry: Entry = JSON.parse(line);
     expect(Object.keys(entry).filter((key) => !MEMBERS.includes(key))).toEqual([]);
@@ -110,7 +110,10 @@ function entries(): Entry[] {
   });
 }
 
-/** Entries of exactly these requests: the log is written when a connection closes, which may be after its answer. */
+/**
+ * Waits for the entries of exactly these requests. The log is written when a connection closes, which can be after the
+ * answer.
+ */
 async function entriesOf(count: number): Promise<Entry[]> {
   for (let i = 0; i < 100 && lines.length < count; i++) await sleep(10);
   await sleep(20);
@@ -170,14 +173,14 @@ describe('LG-01 what the log holds', () => {
     }
     await entriesOf(asked);
     const all = lines.join('');
-    // An address is in the records of those alone of whom nobody knows who they are.
+    // Only the log records of unknown callers contain an address.
     const named = entries().filter(({ source }) => source !== undefined);
     expect(named.length).toBeGreaterThan(0);
     expect(named.filter(({ credential, source }) => credential !== undefined || source !== '127.0.0.1')).toEqual([]);
     expect(all.match(/127\.0\.0\.1/g)).toHaveLength(named.length);
     for (const secret of [token, token.slice(9), MARK, 'Bearer', 'website_id', '/api/v1', 'example.com'])
       expect(all.includes(secret), secret).toBe(false);
-    // What the answers held is the demo's data; single words of our own and the day are in the log by right.
+    // The answers hold the demo's data. Only single words of our own and the date may also be in the log.
     const stored = [...new Set(texts)].filter((text) => !/^([a-z_]+|[0-9-]{10}|req_[a-f0-9]+)$/.test(text));
     expect(stored.length).toBeGreaterThan(300);
     expect(stored.filter((text) => all.includes(text))).toEqual([]);
@@ -211,7 +214,8 @@ describe('LG-01 what the log holds', () => {
         ends.push(parse((await raw(server.port, bytes, { patience: 5_000 })).text).status);
       };
       const good = JSON.stringify(body);
-      // Done, replayed, in conflict, refused by the stored state, without author, not there, and wrong in many ways.
+      // The write succeeds, is replayed, conflicts, is refused by the stored state, has no author, finds nothing, or is
+      // wrong in many ways.
       await post(token, good, `${MARK}-1`);
       await post(token, good, `${MARK}-1`);
       await post(token, good.replace(/ (ok|note|text|name)"/, ' other"'), `${MARK}-1`);

@@ -28,7 +28,7 @@ import { KEYS } from '../../support/keys.ts';
 import { rpc } from '../../support/surfaces/mcp.ts';
 import { freshKey } from '../../support/surfaces/wire.ts';
 
-/** Real clients against a gateway that is known by the address it is reached at, as any real one is. */
+/** Real clients use the gateway. Its base URL is the address at which the clients reach it, as in production. */
 let database: TestDatabase;
 let world: World;
 let served: Served;
@@ -44,7 +44,7 @@ interface Served {
   close(): Promise<void>;
 }
 
-/** A gateway over the database. Its base URL is its own origin, or that of a proxy before it. */
+/** Serves a gateway on the database. Its base URL is its own origin, or that of a proxy in front of the gateway. */
 async function serve(baseUrl?: string): Promise<Served> {
   const defects: string[] = [];
   const corridor = await openGateway({
@@ -107,7 +107,9 @@ interface Sent {
   readonly session: string | null;
 }
 
-/** The SDK's client, as its documentation connects it. `version` is what it asks for in place of its newest. */
+/**
+ * Connects the SDK's client as its documentation shows. `version` replaces the newest version in the client's request.
+ */
 async function connect(bearer: string, version?: string): Promise<{ client: Client; sent: Sent[] }> {
   const sent: Sent[] = [];
   const asking = async (url: string | URL, init: RequestInit = {}): Promise<Response> => {
@@ -127,12 +129,12 @@ async function connect(bearer: string, version?: string): Promise<{ client: Clie
     fetch: asking,
   });
   const client = new Client({ name: 'test', version: '1.0.0' });
-  // The SDK declares its own transport without exactOptionalPropertyTypes in mind.
+  // The SDK's own transport type does not fit its interface under exactOptionalPropertyTypes.
   await client.connect(transport as Transport);
   return { client, sent };
 }
 
-/** Arguments of a tool from the path that a case of the hand-written table has. */
+/** The arguments of a tool, taken from the path of a case in the hand-written table. */
 function argumentsOf({ path, parameters }: Tool, url: string): Record<string, unknown> {
   const { pathname, searchParams } = new URL(url, 'http://gateway');
   const variables = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
@@ -146,7 +148,6 @@ function argumentsOf({ path, parameters }: Tool, url: string): Record<string, un
   ]);
 }
 
-/** Notes, receipts and operations that there are. */
 const countsOf = (traces: string): number[] =>
   (/^(\d+) notes, (\d+) receipts, (\d+) operations/.exec(traces) ?? expect.fail(traces)).slice(1).map(Number);
 
@@ -157,7 +158,7 @@ describe('the SDK’s own client', () => {
     expect(client.getInstructions()).toContain('gateway_context');
     expect(Object.keys(client.getServerCapabilities() ?? {}).sort()).toEqual(['prompts', 'resources', 'tools']);
 
-    // From here on the client holds every answer to the schema that was listed for its tool.
+    // From here on, the client checks every answer against the listed schema of its tool.
     const { tools } = await client.listTools();
     expect(tools).toHaveLength(served.corridor.registry.tools.length);
     expect(tools.filter(({ outputSchema }) => outputSchema !== undefined)).toHaveLength(
@@ -186,9 +187,9 @@ describe('the SDK’s own client', () => {
       const [notes = 0, receipts = 0, operations = 0] = before;
       const after = await tracesOf(database.sql);
       expect(countsOf(after), name).toEqual([notes + write.notes, receipts + write.receipts.length, operations + 1]);
-      // Sent once more, as after a reply that was lost: the first one's answer, and no second effect.
+      // Send the call again, as after a lost reply. The first answer comes back, without a second effect.
       expect(await client.callTool({ name, arguments: input }), name).toEqual(result);
-      // The client checks what a failed write answers too.
+      // The client also checks the answer of a failed write.
       const other = { ...input, ...(name === 'config_plan' ? { expected_version: 7 } : { website_id: WEB }) };
       expect(await client.callTool({ name, arguments: other }), name).toMatchObject({
         isError: true,
@@ -234,7 +235,7 @@ describe('the SDK’s own client', () => {
     await client.close();
 
     expect(sent[0]).toMatchObject({ verb: 'POST', status: 200 });
-    // `initialize` names no version; whatever follows it names the one that was agreed.
+    // `initialize` has no version header. All later requests name the agreed version.
     expect([...new Set(sent.slice(1).map((one) => one.version))]).toEqual([version]);
     expect([...new Set(sent.map((one) => one.session))]).toEqual([null]);
     const odd = sent.filter((one) => one.verb !== 'POST');
@@ -270,7 +271,7 @@ describe('the SDK’s own client', () => {
       ['conversation_messages', { conversation_id: `cnv_${tenant}_1_1` }],
       ['operators', { website_id: webId(tenant, 1) }],
       ['websites_list', {}],
-      // Its answer tells the author's name.
+      // The answer of this write contains the author's name.
       ['visitor_note_add', { visitor_id: `vis_${tenant}_1_1`, text: `Note under ${key}`, idempotency_key: key }],
     ];
     const written = () => database.sql`
@@ -281,20 +282,21 @@ describe('the SDK’s own client', () => {
     const work = TENANTS.flatMap((tenant, index) => {
       const client = clients[index]?.client;
       const bearer = bearers[index]?.token;
-      // Each client counts its requests from 0, so that all of them send the same ids; six lanes of ten calls.
+      // Each client counts its requests from 0, so all clients send the same ids. There are six lanes of ten calls.
       return calls(tenant, '').map(async (_, lane) => {
         for (let turn = 0; turn < 10; turn++) {
           const list = calls(tenant, `lane-${lane}-turn-${turn}`);
           const [name, input] = list[(lane + turn) % list.length] ?? ['', {}];
           const once = async (): Promise<string> => {
             if (turn % 2 === 0) return JSON.stringify(await client?.callTool({ name, arguments: input }));
-            // The same, all under one id.
+            // Send the same calls, all with one request id.
             const { text, body } = await rpc(served.port, bearer, 'tools/call', { name, arguments: input }, { id: 1 });
             expect(body.id).toBe(1);
             return text;
           };
           let answer = await once();
-          // Twenty first writes on two connections that a hundred reads wait for: who had no turn in a second comes again.
+          // Twenty first writes share two connections with a hundred reads. A write that had no turn within a second
+          // tries again.
           for (let more = 0; more < 10 && answer.includes('service_unavailable'); more++) {
             await pause(1_000);
             answer = await once();
@@ -310,7 +312,10 @@ describe('the SDK’s own client', () => {
   });
 });
 
-/** Loaded into every child process: tells each connection and name look-up, and forbids what is not loopback. */
+/**
+ * Every child process loads this guard. It reports each connection and name look-up, and forbids all addresses except
+ * loopback.
+ */
 const GUARD = `
 import net from 'node:net';
 import dns from 'node:dns';
@@ -336,20 +341,20 @@ const inline = (code: string): string => `--import=data:text/javascript,${encode
 interface Ended {
   readonly code: number | null;
   readonly stdout: string;
-  /** Without what the guard wrote. */
+  /** The standard error of the program, without the lines of the guard. */
   readonly stderr: string;
   readonly hosts: readonly string[];
   readonly ms: number;
 }
 
-/** Runs the program of an installed package in its folder, for 20 s at most. */
+/** Runs the program of an installed package in its own folder, for at most 20 s. */
 function run(name: string, args: readonly string[]): Promise<Ended> {
   const manifest = createRequire(import.meta.url).resolve(`${name}/package.json`);
   const { bin }: { bin: Record<string, string> } = JSON.parse(readFileSync(manifest, 'utf8'));
   const program = join(dirname(manifest), Object.values(bin)[0] ?? '');
   const began = performance.now();
   const child = spawn(process.execPath, [program, ...args], {
-    // The inspector looks for its own package.json from where it is run.
+    // The inspector looks for its own package.json in the working directory.
     cwd: dirname(program),
     env: { PATH: process.env['PATH'], NODE_OPTIONS: inline(GUARD) },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -448,13 +453,13 @@ describe('the MCP inspector’s command line', () => {
 });
 
 /**
- * Scenarios of the suite that cannot pass here: what they call is not of this service. The suite fails when one of them
- * passes after all, as it does when any other scenario fails.
+ * The scenarios of the suite that cannot pass here, because they call features that this service does not have. The
+ * suite fails when one of them passes, and also when any other scenario fails.
  */
 const NOT_OURS = [
-  // Methods that the contract does not have.
+  // These methods are not in the contract.
   ...['logging-set-level', 'completion-complete', 'resources-subscribe', 'resources-unsubscribe'],
-  // Tools, resources and prompts of the suite's own example server.
+  // These tools, resources and prompts belong to the suite's own example server.
   ...['simple-text', 'image', 'audio', 'embedded-resource', 'mixed-content', 'with-logging', 'error', 'with-progress']
     .concat('sampling', 'elicitation')
     .map((name) => `tools-call-${name}`),
@@ -462,13 +467,13 @@ const NOT_OURS = [
   ...['resources-read-text', 'resources-read-binary', 'resources-templates-read'],
   ...['simple', 'with-args', 'embedded-resource', 'with-image'].map((name) => `prompts-get-${name}`),
 ];
-// Wants a session, which the contract never issues: the suite warns, and counts that as not passed.
+// This scenario needs a session, which the gateway never issues. The suite warns and counts the scenario as not passed.
 const SESSION = 'server-sse-multiple-streams';
 const OURS = ['server-initialize', 'ping', 'tools-list', 'resources-list', 'prompts-list', 'dns-rebinding-protection'];
 
 describe('the public conformance suite', () => {
   it('passes every server scenario that needs no fixtures', async () => {
-    // The suite cannot send a header: a proxy adds it, and its origin is what the gateway is known by.
+    // The suite cannot send a header, so a proxy adds it. The gateway uses the proxy's origin as its base URL.
     let target = 0;
     const proxy = createServer((incoming, outgoing) => {
       const { method, url, headers } = incoming;
@@ -484,7 +489,7 @@ describe('the public conformance suite', () => {
       incoming.pipe(onward);
     });
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-    // A listening TCP server has an address with a port.
+    // A listening TCP server always has an address with a port.
     const origin = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
     const behind = await serve(origin);
     target = behind.port;

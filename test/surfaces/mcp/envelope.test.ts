@@ -4,7 +4,7 @@ import { type Answer, openTestGateway, type TestGateway } from '../../support/ga
 import { post } from '../../support/surfaces/mcp.ts';
 import { WEB } from '../../support/surfaces/wire.ts';
 
-/** Bodies, and what is a JSON-RPC message among them. */
+/** Tests which request bodies are JSON-RPC messages. */
 let gateway: TestGateway;
 let token: string;
 
@@ -17,7 +17,7 @@ afterAll(() => gateway.close());
 const LIMIT = 65_536;
 const PING = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
 const send = (body: string | Uint8Array): Promise<Answer> => post(gateway.port, token, body);
-/** A call whose arguments are this text. */
+/** A tool call whose arguments are this text. */
 const call = (text: string, tool = 'conversations_list'): string =>
   `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"${tool}","arguments":${text}}}`;
 const nested = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
@@ -31,12 +31,12 @@ function expectError(answer: Answer, code: number, id: unknown, where: string): 
 }
 
 describe('MC-08 the size of a body', () => {
-  /** A message padded inside a string, outside of it, and by a call's argument: the same number of bytes. */
+  /** Messages of the same number of bytes. The padding lies behind the message, before it, or inside its id. */
   const padded = (size: number): string[] => [
     PING.padEnd(size),
     `${' '.repeat(size - PING.length)}${PING}`,
     `{"jsonrpc":"2.0","id":"${'i'.repeat(size - PING.length - 1)}","method":"ping"}`,
-    // Two bytes each in UTF-8: it is bytes that count.
+    // Use characters with two bytes in UTF-8, because the limit counts bytes.
     `{"jsonrpc":"2.0","id":"${'é'.repeat((size - PING.length - 2) >> 1)}${size % 2 === 0 ? 'x' : 'xx'}","method":"ping"}`,
   ];
 
@@ -67,7 +67,7 @@ describe('MC-08 the size of a body', () => {
     expectError(await post(gateway.port, token, undefined), -32700, null, 'no length');
   });
 
-  /** A client that waits for 100 Continue before it sends its body, or for the answer. */
+  /** A client that waits for 100 Continue before it sends its body. It also stops waiting when the answer comes. */
   const hesitant = (
     body: string,
     size: number,
@@ -185,7 +185,7 @@ describe('MC-08 the JSON of a body', () => {
       call(many(1_001)),
     ])
       expectError(await send(body), -32700, null, body.slice(0, 120));
-    // What is just within the bounds goes on to be judged as a message. A call's arguments stand at depth 3.
+    // A body just within the bounds is checked as a message. A call's arguments are at depth 3.
     expectError(await send(nested(32)), -32600, null, 'depth 32');
     expect((await send(call(`{"limit":${nested(29)}}`))).body.error.code).toBe(-32602);
     expect((await send(call(many(994)))).body.error.code).toBe(-32602);
@@ -291,7 +291,7 @@ describe('MC-09 the envelope', () => {
       '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":{}}}',
       '{"jsonrpc":"2.0","method":"notifications/nothing"}',
       '{"jsonrpc":"2.0","method":"constructor"}',
-      // Without an id even a request's name is a notification: nothing is run and nothing answered.
+      // Without an id, even a request's name is a notification. The gateway runs nothing and answers nothing.
       '{"jsonrpc":"2.0","method":"tools/call","params":{"name":"nothing"}}',
       '{"jsonrpc":"2.0","id":1,"result":{}}',
       '{"jsonrpc":"2.0","id":"x","error":{"code":-32000,"message":"x"}}',

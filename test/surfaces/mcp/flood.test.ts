@@ -16,14 +16,14 @@ import { freePort } from '../../support/port.ts';
 import { type McpOptions, post } from '../../support/surfaces/mcp.ts';
 
 /**
- * MC-08: ten thousand bad requests on kept-alive connections. Each has the answer that is documented for it, and the
- * server is no larger after them than before: measured on `gateway serve`, compiled, in a process of its own.
+ * MC-08: thousands of bad requests on kept-alive connections. Each gets its documented answer, and the server does not
+ * grow. The test measures a compiled `gateway serve` in its own process.
  */
 const REQUESTS = times(4_000, 10_000);
 const CONNECTIONS = 16;
 const MB = 20;
 
-/** FC_SEED repeats a run. */
+/** The seed of the run. FC_SEED repeats a run. */
 const seed = Number(process.env['FC_SEED'] ?? Math.floor(Date.now() % 2 ** 31));
 const folder = mkdtempSync(join(tmpdir(), 'gateway-flood-'));
 const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
@@ -32,7 +32,10 @@ let server: Started;
 let port: number;
 let token: string;
 
-/** Compiles what `gateway serve` loads, beside links to what it reads; returns a main that collects when told to. */
+/**
+ * Compiles the sources that `gateway serve` loads, beside links to the files that it reads. Returns a main script that
+ * collects garbage on request.
+ */
 function compile(): string {
   const project = fileURLToPath(packageRoot);
   for (const name of ['node_modules', 'src', 'resources', 'llms', 'package.json'])
@@ -83,11 +86,11 @@ afterAll(async () => {
 interface Bad {
   readonly kind: string;
   readonly status: number;
-  /** The JSON-RPC code, or the code of the problem. */
+  /** The expected JSON-RPC code, or the code of the expected problem. */
   readonly code: number | string;
   readonly body?: string | Uint8Array;
   readonly options?: McpOptions;
-  /** In place of the good one. */
+  /** The bearer that replaces the valid token. */
   readonly bearer?: string | undefined;
 }
 
@@ -97,7 +100,7 @@ const message = (method: unknown, params?: unknown, id: unknown = 1): string =>
 const PING = message('ping');
 const CALL = message('tools/call', { name: 'conversations_list', arguments: { website_id: 'web_1_1', limit: 3 } });
 
-/** Padded to 16 KiB: a server that kept one body in eight of these would be seen to grow by more than is allowed. */
+/** A body that is padded to 16 KiB. If the server kept one such body in eight, its growth would exceed the bound. */
 const parse = (kind: string, body: fc.Arbitrary<string | Uint8Array>, chunked = false): fc.Arbitrary<Bad> =>
   body.map((text) => ({
     kind,
@@ -238,7 +241,10 @@ const malformed: fc.Arbitrary<Bad> = fc.oneof(
   door('an unknown token', 401, 'unauthenticated', fc.constant({}), fc.constantFrom(newSecret('installation_test'))),
 );
 
-/** Sends them all, some at a time; returns whatever was answered otherwise than documented, and how many of a kind. */
+/**
+ * Sends all requests, some at a time. Returns the answers that differ from the documentation, and the number of each
+ * kind.
+ */
 async function flood(requests: readonly Bad[]): Promise<{ wrong: string[]; kinds: Map<string, number> }> {
   const wrong: string[] = [];
   const kinds = new Map<string, number>();
@@ -274,6 +280,6 @@ it(`MC-08 ${REQUESTS} bad requests: each its documented answer, no 5xx, none han
   expect(wrong.slice(0, 5)).toEqual([]);
   expect([...kinds.values()].reduce((sum, n) => sum + n, 0)).toBe(REQUESTS);
   expect(after - before).toBeLessThan(MB);
-  // It serves as before.
+  // After the flood, the server works as before.
   expect((await post(port, token, CALL, { agent })).body.result.isError).toBe(false);
 });

@@ -34,7 +34,9 @@ import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { initializeParams, rpc } from '../../support/surfaces/mcp.ts';
 import { freshKey } from '../../support/surfaces/wire.ts';
 
-/** Check MC-10 and what the lists say: tools, resources and prompts are listed for exactly those who can use them. */
+/**
+ * Check MC-10 and the content of the lists. A list shows a tool, resource or prompt only to callers that can use it.
+ */
 let gateway: TestGateway;
 const WEB = webId(1, 1);
 const VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26'] as const;
@@ -51,13 +53,12 @@ const GRANT = { channel_ids: 'channels', team_ids: 'teams', subsite_ids: 'subsit
 const AUTHORS = ['opr_1_1_1', 'opr_1_2_1'];
 const OPERATION_ID = /^op_[a-f0-9]{64}$/;
 
-/** Reads and writes, as the contract has them. */
 const ALL: readonly (Operation & Partial<Pick<SubscriptionWrite, 'body' | 'revision' | 'method'>>)[] = [
   ...OPERATIONS,
   ...WRITES,
   ...SUBSCRIPTION_WRITES,
 ];
-/** Those whose key is required. */
+/** True for the writes that require an idempotency key. */
 const isKeyed = (tool: string): boolean => WRITES.some((write) => write.tool === tool);
 const ofSubscription = (tool: string) => SUBSCRIPTION_WRITES.find((write) => write.tool === tool);
 const isWrite = (tool: string): boolean => isKeyed(tool) || ofSubscription(tool) !== undefined;
@@ -83,7 +84,7 @@ const ask = async (token: string, method: string, params: object = {}, version: 
 };
 const names = (list: { name: string }[]): string[] => list.map(({ name }) => name);
 
-/** Arguments of a tool from the path that a case of the hand-written table has. */
+/** The arguments of a tool, taken from the path of a case in the hand-written table. */
 function argumentsOf({ path, parameters }: Tool, url: string): Record<string, unknown> {
   const { pathname, searchParams } = new URL(url, 'http://gateway');
   const variables = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
@@ -103,7 +104,7 @@ const toolOf = (name: string): Tool => {
   return tool;
 };
 
-/** Arguments with which the operation succeeds for who may call it: of a write its body too, under a key of its own. */
+/** Arguments with which the operation succeeds for a permitted caller. A write also gets its body and a new key. */
 const inputOf = (operation: (typeof ALL)[number], website: string, credential: string): Record<string, unknown> => ({
   ...argumentsOf(toolOf(operation.tool), pathOf(operation, website, receiptId(credential))),
   ...operation.body?.(website),
@@ -112,7 +113,7 @@ const inputOf = (operation: (typeof ALL)[number], website: string, credential: s
   ...(operation.revision && { if_match: operation.method === 'PATCH' ? 1 : 2 }),
 });
 
-/** Addresses that a credential can read, by hand from decisions, section 19, and the contract's scopes. */
+/** The addresses that a credential can read, written by hand from the scopes of the contract. */
 function readable(grants: Grants, restricted: boolean, websites: readonly string[]): string[] {
   const given = (scopes: readonly Need[], ...uris: string[]): string[] => (holdsAll(grants, scopes) ? uris : []);
   const guides = [
@@ -192,12 +193,12 @@ describe('MC-10 lists are what can be used', () => {
             callable.add(operation.tool);
             if (result.isError) expect(result.structuredContent.error.code, of).toBe('not_found');
           }
-          // The list and the call may err alike: the contract decides.
+          // The list and the call could contain the same mistake, so compare with the contract.
           const refusal = refusalOf(operation, { scopes, flags }, restricted)?.code;
           const refused = refusal === 'not_permitted';
           expect(error !== undefined, of).toBe(refused);
           if (isKeyed(operation.tool) && result) {
-            // What is permitted lies on the first website: of another one no conversation is seen.
+            // The permitted conversations lie on the first website. The caller sees no conversation of another website.
             const absent = operation.ofConversation && restricted && (website !== WEB || refusal !== undefined);
             expect([result.isError, result.structuredContent.operation_id], of).toEqual(
               absent ? [true, undefined] : [false, expect.stringMatching(OPERATION_ID)],
@@ -212,7 +213,7 @@ describe('MC-10 lists are what can be used', () => {
     }
     expect(listedOnce.size).toBe(gateway.corridor.registry.tools.length);
     expect(refusedOnce.size).toBe(new Set(ALL.filter((one) => one.scopes.length > 0).map((one) => one.tool)).size);
-    // Each write has been made, as often as it was answered and no more.
+    // The ledger has each write exactly as often as an answer confirmed it.
     expect([...done.keys()].sort()).toEqual(WRITES.map(({ tool }) => tool).sort());
     expect(await entered()).toEqual(Object.fromEntries(done));
   }, 60_000);
@@ -288,7 +289,10 @@ interface Schema {
   readonly oneOf?: readonly Schema[];
 }
 
-/** Members of a value that its schema does not name. JSON Schemas inside an answer are free by their nature. */
+/**
+ * The members of a value that its schema does not name. Skips JSON Schemas inside an answer, because their members are
+ * free.
+ */
 function* unnamed(schema: Schema | undefined, value: unknown, at: string): Generator<string> {
   if (/\/(schema|plan_schema)$/.test(at)) return;
   const branches = [schema, ...(schema?.anyOf ?? []), ...(schema?.oneOf ?? [])];
@@ -303,7 +307,7 @@ function* unnamed(schema: Schema | undefined, value: unknown, at: string): Gener
   }
 }
 
-/** Schemas of arguments, nested ones too, by their place. */
+/** The schemas of all arguments, including nested ones, with their paths. */
 function* placesOf(schema: Schema, at: string): Generator<[at: string, schema: Schema]> {
   for (const [name, one] of Object.entries(schema.properties ?? {})) {
     yield [`${at}/${name}`, one];
@@ -312,16 +316,19 @@ function* placesOf(schema: Schema, at: string): Generator<[at: string, schema: S
 }
 
 describe('descriptors', () => {
-  // Decisions, section 19: a write that its key makes happen once, that adds and overwrites nothing unseen.
+  // The hints of a write whose key makes it happen once. Such a write only adds data and overwrites nothing unseen.
   const READ = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
   const WRITE = { ...READ, readOnlyHint: false };
-  /** Without a key, creating twice makes two; replacing and deleting take something away. */
+  /**
+   * The hints of writes that differ. Without a key, two creations make two subscriptions. A replacement or deletion
+   * removes something.
+   */
   const HINTS: Readonly<Record<string, typeof WRITE>> = {
     subscription_create: { ...WRITE, idempotentHint: false },
     subscription_replace: { ...WRITE, destructiveHint: true },
     subscription_delete: { ...WRITE, destructiveHint: true },
   };
-  /** Arguments that are objects, and their members: by hand from the contract. */
+  /** The arguments that are objects, with their members. Written by hand from the contract. */
   const OBJECTS: Readonly<Record<string, readonly string[]>> = {
     'ai_feature_execute /context': ['default_language', 'text', 'type'],
     'config_plan /changes': ['enabled', 'name'],
@@ -364,7 +371,7 @@ describe('descriptors', () => {
         expect(Object.keys(outputSchema?.properties ?? {}).sort(), where).toEqual(
           version === '2025-03-26' ? [] : ['data', 'error', ...(isWrite(name) ? ['operation_id'] : [])],
         );
-        // The dialect's own rules: a keyword or format that clients do not know would not be a rule for them.
+        // Use the strict rules of the dialect. A client would ignore a keyword or format that it does not know.
         const strict = new Ajv2020({ strict: true, strictTypes: false });
         addFormats.default(strict);
         const admits = strict.compile(inputSchema);
@@ -372,7 +379,7 @@ describe('descriptors', () => {
         expect(cases.length, where).toBeGreaterThan(0);
         for (const operation of cases) {
           const input = inputOf(operation, WEB, credential);
-          // In a URL everything is text.
+          // Every value from a URL is text, so convert the integers.
           const typed = Object.fromEntries(
             Object.entries(input).map(([one, value]) => [
               one,
@@ -503,7 +510,8 @@ describe('descriptors', () => {
       };
       const conflict = { ...input, ...other[write.tool] };
       expect((await call(conflict))['operation_id']).toBe(done['operation_id']);
-      // The same under a key of its own: what the present state of the data says to it, and says again.
+      // Send the conflicting input under a new key. The present state of the data rejects the write, and a replay gets
+      // the same answer.
       if (write.tool !== 'visitor_note_add') {
         const rejected = again({ ...other[write.tool] });
         const { operation_id } = await call(rejected);
@@ -515,13 +523,13 @@ describe('descriptors', () => {
       await call(again(absent));
       if (write.tool === 'ai_feature_execute') await call(again({ feature_id: 'aif_1_1_3', expected_version: 1 }));
       if (write.author) await call(again({}), unmapped.token);
-      // What only a writer that is another system leaves behind.
+      // Only a writer in another system leaves a write in these states.
       for (const status of ['pending', 'outcome_unknown']) {
         await sql`UPDATE gateway.operation SET status = ${status}, outcome = NULL
           WHERE operation_id = ${String(done['operation_id'])}`;
         expect((await call(input))['operation_id']).toBe(done['operation_id']);
       }
-      // The schema would not have admitted just anything.
+      // Check that the schema also refuses values.
       for (const bad of [{ ...done, more: 1 }, { ...done, is_error: true }, null, []])
         expect(ajv.validate(outputSchema, bad), write.tool).toBe(false);
       endings[write.tool] = told;
@@ -541,11 +549,11 @@ describe('descriptors', () => {
     const { token } = await hold(FULL);
     const { tools } = (await ask(token, 'tools/list')).result;
     const error = { code: 'not_found', status: 404, request_id: `req_${'0'.repeat(32)}`, retry_after: 1 };
-    // Decisions, section 19: error is {code, status, request_id, retry_after?}.
+    // An error has the members {code, status, request_id, retry_after?}.
     const ajv = new Ajv2020({ strict: false });
     for (const { name, outputSchema } of tools) {
       expect([...unnamed(outputSchema, { error }, '')], name).toEqual([]);
-      // Of an operation only writes tell.
+      // Only writes return an operation id.
       const entered = { error, operation_id: `op_${'0'.repeat(64)}` };
       expect([...unnamed(outputSchema, entered, '')], name).toEqual(isWrite(name) ? [] : ['/operation_id']);
       expect(ajv.validate(outputSchema, entered), name).toBe(isWrite(name));
@@ -739,7 +747,7 @@ describe('prompts', () => {
       const line = said.split('\n').find((one) => one.startsWith('{')) ?? '';
       expect(JSON.parse(line)).toEqual(values);
       for (const word of ['ai_conversation_summary', 'withheld', 'Quote no']) expect(said).toContain(word);
-      // What the prompt tells the model to call is a call that succeeds.
+      // The call that the prompt recommends to the model succeeds.
       const { result } = await ask(token, 'tools/call', { name: 'ai_conversation_summary', arguments: values });
       expect(result.isError).toBe(false);
     }
@@ -766,7 +774,7 @@ describe('prompts', () => {
       [{ ...good, start: 'SENTINEL' }, [['start', 'invalid_parameter']], 'invalid_parameter'],
       [{ ...good, timezone: 'SENTINEL now' }, [['timezone', 'invalid_parameter']], 'invalid_parameter'],
       [{ ...good, website_id: 'web_SENTINEL' }, [['website_id', 'invalid_parameter']], 'invalid_parameter'],
-      // What only range=date asks for.
+      // Only range=date needs start and end.
       [
         { ...good, range: 'date' },
         [
@@ -794,7 +802,7 @@ describe('prompts', () => {
       for (const [parameter] of errors ?? []) expect(error.message, where).toContain(parameter);
       expect(JSON.stringify(error)).not.toContain('SENTINEL');
       if (values['range'] !== 'date') continue;
-      // The tool that the prompt is about would have been refused in its turn.
+      // The tool of the prompt also refuses these arguments.
       const tool = await ask(token, 'tools/call', { name: 'ai_conversation_summary', arguments: values });
       expect([tool.error?.code, tool.error?.data.code], where).toEqual([-32602, 'invalid_parameter']);
     }
@@ -808,7 +816,7 @@ describe('prompts', () => {
     for (const [bearer, name, code] of [
       [token, 'nonsense', 'not_permitted'],
       [token, '__proto__', 'not_permitted'],
-      // Who cannot use a prompt does not hear what it lacks.
+      // A caller that cannot use a prompt does not learn about missing arguments.
       [planless.token, 'configuration_preview', 'not_permitted'],
       [token, 'configuration_preview', 'invalid_parameter'],
     ] as const) {
@@ -869,7 +877,7 @@ describe('prompts', () => {
       }
     }
 
-    // A gateway that does not serve the tool does not offer the prompt.
+    // A gateway without the tool does not offer the prompt.
     const without = new Registry(corridor.registry.tools.filter(({ name }) => name !== 'config_plan'));
     const prompts = mcpPrompts([configurationPreview, performanceSummary], without);
     const { token } = await gateway.issue();

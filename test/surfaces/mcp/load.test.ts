@@ -11,15 +11,15 @@ import { initializeParams, post, rpc } from '../../support/surfaces/mcp.ts';
 import { message, PAYING } from '../../support/surfaces/mcp-paying.ts';
 import { WEB } from '../../support/surfaces/wire.ts';
 
-/** Many clients at once, work that has to wait, and a store that has gone. */
+/** Tests many clients at once, work that must wait, and a store that has gone. */
 let database: TestDatabase;
 let wire: Wire;
 let gateway: TestGateway;
 let token: string;
-/** Thrown in place of the next statements' answers. */
+/** The error that the database throws in place of its next answers. */
 let fault: Error | undefined;
 
-/** What leads to PostgreSQL, so that it can be cut. */
+/** A wire to PostgreSQL that a test can cut. */
 class Wire {
   readonly folder = mkdtempSync(join(tmpdir(), 'gateway-wire-'));
   readonly #sockets = new Set<Socket>();
@@ -51,7 +51,7 @@ class Wire {
     this.#server = server;
   }
 
-  /** Ends every connection; nobody listens any more. */
+  /** Ends every connection to PostgreSQL and stops listening. */
   async cut(): Promise<void> {
     const closed = new Promise((resolve) => this.#server?.close(resolve));
     for (const socket of this.#sockets) socket.destroy();
@@ -82,7 +82,7 @@ afterAll(async () => {
 
 const list = (limit: number): object => ({ name: 'conversations_list', arguments: { website_id: WEB, limit } });
 
-/** Runs `during` while every read of conversations waits; `waiting` says how many statements do. */
+/** Runs `during` while every read of conversations waits. `waiting` returns the number of waiting statements. */
 async function locked(during: (waiting: () => Promise<number>) => Promise<void>): Promise<void> {
   await database.sql.begin(async (transaction) => {
     await transaction`LOCK TABLE platform.conversation IN ACCESS EXCLUSIVE MODE`;
@@ -115,7 +115,7 @@ describe('MC-13 requests of different clients', () => {
     await locked(async (waiting) => {
       running = rpc(gateway.port, token, 'tools/call', list(3), { id: 7 });
       await until(async () => (await waiting()) === 1);
-      // By the id that the client gave, and by whatever number the request may have inside.
+      // Guess the id of the running request: the client's id and any internal number.
       const guesses = ['7', 7, ...Array.from({ length: 100 }, (_, i) => i)];
       for (const bearer of [other.token, token]) {
         for (const requestId of guesses) {
@@ -137,7 +137,7 @@ describe('MC-13 requests of different clients', () => {
     await locked(async (waiting) => {
       for (const [i, client] of clients.entries())
         asked.push(rpc(gateway.port, client.token, 'tools/call', list(i + 1), { id: 1 }));
-      // As many as there are connections; the others stand behind them.
+      // Four statements hold the four connections, and the others wait behind them.
       await until(async () => (await waiting()) === 4);
     });
     for (const [i, { body }] of (await within(5_000, Promise.all(asked))).entries()) {
@@ -212,7 +212,7 @@ describe('RL-05 the store has gone', () => {
         expect(answer.headers['content-type'], what).toBe('application/problem+json');
         expect(answer.headers['retry-after'], what).toMatch(/^[1-9][0-9]*$/);
       }),
-      // What needs no store is refused as ever.
+      // The gateway still refuses requests that need no store.
       post(gateway.port, undefined, message('ping')).then(({ status }) => expect(status).toBe(401)),
       post(gateway.port, 'igw_test_x', message('tools/call', list(1))).then(({ status }) => expect(status).toBe(401)),
       post(gateway.port, bearer, message('ping'), { verb: 'GET' }).then(({ status }) => expect(status).toBe(405)),
@@ -237,7 +237,7 @@ describe('RL-05 the store has gone', () => {
     const asked: Promise<Answer>[] = [];
     await locked(async (waiting) => {
       for (let i = 0; i < 12; i++) asked.push(rpc(gateway.port, token, 'tools/call', list(1)));
-      // Half of the four connections: an app has no more, and the others of its calls wait for them.
+      // An app gets at most half of the four connections. Its other calls wait for them.
       await until(async () => (await waiting()) === 2);
       await wire.cut();
     });
@@ -267,7 +267,7 @@ describe('LG-01 calls that failed', () => {
     });
     expect(failed.body.result.structuredContent.error).toMatchObject({ code: 'internal', status: 500 });
     expect(failed.text).not.toContain('a defect of ours');
-    // "The failure has been recorded under the request id", says the title of `internal`.
+    // The title of `internal` promises that the failure is recorded under the request id.
     const entry = await entryOf(failed);
     expect(entry).toMatchObject({ operation: 'conversations_list', code: 'internal', level: 50 });
     expect(entry['err']).toBeDefined();

@@ -4,7 +4,7 @@ import { type Answer, openTestGateway, type TestGateway } from '../../support/ga
 import { initializeParams, post, rpc } from '../../support/surfaces/mcp.ts';
 import { WEB } from '../../support/surfaces/wire.ts';
 
-/** Which methods there are, what their params must be, and what the log says of them. */
+/** Tests the methods of MCP, their params, and their log entries. */
 let gateway: TestGateway;
 let token: string;
 
@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 const MARK = 'zqx7canary';
-/** Words of the libraries behind the endpoint. */
+/** Words of internal libraries, which no answer may contain. */
 const INSIDE = /MCP error|zod|invalid_type|Invalid input|expected|received|unrecognized|stack|\.ts|\.js/i;
 
 function expectRefusal(answer: Answer, code: number, where: string): void {
@@ -71,7 +71,7 @@ describe('-32601 unknown methods', () => {
 type Refusal = readonly [method: string, params: object | undefined, code: string, errors?: readonly string[]];
 
 describe('-32602 params', () => {
-  /** One parameter that has a bad value. */
+  /** The refusal of a method because one parameter has a bad value. */
   const bad = (method: string, params: object, parameter: string): Refusal => [
     method,
     params,
@@ -207,7 +207,7 @@ describe('params that are none of ours', () => {
 
 describe('LG-01 what the log says of messages', () => {
   it('LG-01 the operation, never a method, a body, a header or a token of the caller', async () => {
-    await sleep(50); // the lines of requests before this one
+    await sleep(50); // wait for the log lines of earlier requests
     gateway.log.splice(0);
     const bearer = await gateway.issue();
     const headers = { 'mcp-session-id': MARK, 'user-agent': MARK, cookie: MARK };

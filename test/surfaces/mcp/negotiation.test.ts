@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Answer, openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { initializeParams, post, rpc } from '../../support/surfaces/mcp.ts';
 
-/** What the endpoint is asked for in the header lines: media types, address and version of the protocol. */
+/** Tests the request headers of the MCP endpoint: media types, address and version of the protocol. */
 let gateway: TestGateway;
 let token: string;
 
@@ -119,7 +119,7 @@ describe('MC-06 Content-Type and Content-Encoding', () => {
       expectProblem(answer, 415, 'unsupported_media_type', 'gzip');
       expect(performance.now() - began).toBeLessThan(1_000);
     }
-    // Without the header it is what it looks like: not JSON.
+    // Without a Content-Encoding header, the compressed body is simply not JSON.
     expect((await post(gateway.port, token, gzipSync(PING))).body.error.code).toBe(-32700);
   });
 
@@ -133,7 +133,7 @@ describe('MC-06 the address', () => {
     for (const path of ['/mcp?', '/mcp?x=1', '/mcp?access_token=x', '/mcp??', '/mcp?/mcp', '/mcp?%00']) {
       const answer = await post(gateway.port, token, PING, { path });
       expectProblem(answer, 400, 'unsupported_parameter', path);
-      // Nobody paid for what was not looked at; without a token it is refused all the same.
+      // The gateway has not looked at the request, so nobody paid. Without a token, the refusal is the same.
       expect(answer.headers['ratelimit'], path).toBeUndefined();
       expect((await post(gateway.port, undefined, PING, { path })).status, path).toBe(400);
     }
@@ -184,7 +184,7 @@ describe('MC-07 versions', () => {
     '2025-11-25;q=1',
     '"2025-11-25"',
   ];
-  /** Which tools say what they answer: none before 2025-06-18. */
+  /** The output schemas of the tools. Versions before 2025-06-18 have none. */
   const outputs = ({ body }: Answer): unknown[] =>
     body.result.tools.map(({ outputSchema }: { outputSchema?: object }) => outputSchema);
 

@@ -27,7 +27,10 @@ import {
 } from '../../support/oauth/oauth.ts';
 import { DESKTOP, openBrowser, PHONE, violations } from '../../support/surfaces/browser.ts';
 
-/** Another site, and another origin of the gateway's own site: cookies of SameSite=Lax do go with the latter's forms. */
+/**
+ * The origins of two foreign pages: another site, and another origin on the gateway's own site. Browsers send
+ * SameSite=Lax cookies with forms from the second page.
+ */
 const STRANGERS = ['http://stranger.example', 'http://127.0.0.1:8790'] as const;
 
 let gateway: TestGateway;
@@ -35,7 +38,7 @@ let client: TestClient;
 let browser: Browser;
 let proxy: Server;
 let strange = '';
-/** Hosts that the browser wanted a tunnel to: the callback's is one, whose answer nobody needs. */
+/** The hosts to which the browser asked for a tunnel. The callback is one of them, and nobody needs its answer. */
 const tunnels: string[] = [];
 
 beforeAll(async () => {
@@ -56,7 +59,7 @@ afterAll(async () => {
   await gateway.close();
 });
 
-/** What a browser asks through the proxy: the gateway under its own address, or a page of a stranger. */
+/** Answers the browser through the proxy: with the gateway at its own address, or with a stranger's page. */
 function forward(from: IncomingMessage, to: ServerResponse): void {
   const url = new URL(from.url ?? '');
   if (url.origin !== BASE_URL) {
@@ -77,7 +80,7 @@ let page: Page;
 let proof: Pkce;
 let query: string;
 let person: { id: string; email: string };
-/** Where the app is told something: addresses of the callback that the browser went to. */
+/** The callback addresses that the browser visited. Each tells the app a result. */
 let told: URL[];
 
 beforeEach(async () => {
@@ -88,7 +91,7 @@ beforeEach(async () => {
 });
 afterEach(() => context.close());
 
-/** A browser of its own, as a person has one: no scripts unless the test needs them for itself. */
+/** Opens a separate browser, as a person has. Scripts are off unless the test needs them. */
 async function open(options: { scripts?: boolean; phone?: boolean } = {}): Promise<void> {
   const address = proxy.address();
   context = await browser.newContext({
@@ -126,7 +129,7 @@ async function tick(to: Page = page, scopes = ['website_read'], websites = ['web
   for (const website of websites) await to.check(`[name=website_id][value=${website}]`);
 }
 
-/** Presses a button of the form; the status of what it answers. */
+/** Presses a button of the form and returns the status of the answer. */
 async function press(name: 'Approve' | 'Deny', to: Page = page): Promise<number> {
   const [answer] = await Promise.all([
     to.waitForResponse((one) => one.request().method() === 'POST' && one.url().includes('/oauth/consent?')),
@@ -135,7 +138,7 @@ async function press(name: 'Approve' | 'Deny', to: Page = page): Promise<number>
   return answer.status();
 }
 
-/** What the app was told, once it was told something. */
+/** Waits for the visit of the callback and returns its parameters. */
 async function callback(): Promise<URLSearchParams> {
   await expect.poll(() => [told.length, tunnels.includes('app.example:443')]).toEqual([1, true]);
   return told[0]?.searchParams ?? new URLSearchParams();
@@ -156,7 +159,7 @@ const exchange = (code: string): Promise<Answer> =>
 
 const SAME = { 'sec-fetch-site': 'same-origin', origin: 'null' };
 
-/** The consent page of somebody who has signed in, without a browser: its cookie and its token. */
+/** Gets the consent page of a signed-in person without a browser. Returns the session cookie and the CSRF token. */
 async function shown(): Promise<{ cookie: string; csrf: string }> {
   const cookie = await signedIn(gateway, query, person.email);
   const answer = await gateway.ask(`/oauth/authorize?${query}`, { unchecked: true, headers: { cookie } });
@@ -189,13 +192,13 @@ describe('CP-01: forms that are not the page’s own', () => {
       const [answer] = await Promise.all([context.waitForEvent('response', isConsent), trap.click('button')]);
       expect(answer.status(), target).toBe(400);
       const sent = await answer.request().allHeaders();
-      // What a form of one's own site brings along, one of another site does not.
+      // A browser sends the cookie with a form from the gateway's own site, but not with a form from another site.
       expect(sent['cookie'] === undefined, target).toBe(origin === STRANGERS[0]);
       expect(sent['sec-fetch-site'], target).toBe(origin === STRANGERS[0] ? 'cross-site' : 'same-site');
       await trap.close();
     }
     expect([await consents(), told]).toEqual([[], []]);
-    // The page itself is still good.
+    // The real consent page still works.
     await tick();
     expect(await press('Approve')).toBe(303);
   });
@@ -356,7 +359,7 @@ describe('CP-03: what is ticked is what is given', () => {
       expect(await Promise.all(ticked.map((box) => box.getAttribute('value')))).toEqual([...scopes, ...websites]);
     }
     expect([await consents(), told]).toEqual([[], []]);
-    // What was shown again can be mended and approved.
+    // The person can correct the page that came back, and approve it.
     await tick();
     expect(await press('Approve')).toBe(303);
     expect((await callback()).has('code')).toBe(true);
@@ -420,7 +423,7 @@ describe('CP-04: one code at most', () => {
     await tick();
     await press('Approve');
     await callback();
-    // Until the browser has put up its own page in place of the callback's.
+    // Go back again until the browser shows its own error page in place of the callback's.
     await vi.waitFor(() => page.goBack(), 5_000);
     await page.getByRole('button', { name: 'Approve' }).waitFor();
     expect(await page.locator(':checked').count()).toBe(0);
@@ -516,17 +519,17 @@ describe('CP-06: from sign-in to approval', () => {
     await Promise.all([page.waitForResponse('**/oauth/sign-in?*'), page.keyboard.press('Enter')]);
     await page.getByRole('alert').waitFor();
     expect(await page.getByLabel('E-mail').inputValue()).toBe(person.email);
-    // Past the link to the fields; the e-mail address stands there still.
+    // Two keys move from the error's link to the password field. The e-mail field keeps its address.
     for (const key of ['Tab', 'Tab']) await page.keyboard.press(key);
     await write(PASSWORD);
     await Promise.all([page.waitForURL('**/oauth/authorize?*'), page.keyboard.press('Enter')]);
     await page.getByRole('heading', { name: 'Decision' }).waitFor();
     const websites = await page.locator('[name=website_id]').count();
     const boxes = 2 + websites;
-    // Sign out and four links come before the boxes, of which the last is the renewal's.
+    // The sign-out button and four links come before the boxes. The last box is the one for renewal.
     for (let at = 0; at < 5; at++) await page.keyboard.press('Tab');
     for (let at = 0; at <= boxes; at++) for (const key of ['Tab', 'Space']) await page.keyboard.press(key);
-    // In passing, it decides nothing.
+    // On the way to the buttons, the Enter key does not submit the form.
     for (const key of ['Enter', 'Tab']) await page.keyboard.press(key);
     expect(await page.locator('[type=checkbox]:not(:checked)').count()).toBe(0);
     await page.keyboard.press('Enter');

@@ -71,7 +71,7 @@ const largest: ConsentView = {
   ),
 };
 
-/** By path: what the little server serves, under the policy that CP-02 asks for. */
+/** The pages of the test's own server by path. The server sends them with the policy of CP-02. */
 const PAGES: Readonly<Record<string, string>> = {
   '/sign-in': signInPage(signIn),
   '/sign-in-again': signInPage({
@@ -112,7 +112,7 @@ const CSP =
 let server: Server;
 let browser: Browser;
 let origin: string;
-/** What forms have sent, as `path?query body`. */
+/** The submitted forms, as `path?query body`. */
 const posted: string[] = [];
 
 beforeAll(async () => {
@@ -157,13 +157,13 @@ async function visit<T>(
   }
 }
 
-/** The page's tags, with their values left out; every `<` of a page must begin one of them. */
+/** Matches the tags of a page. Every `<` of a page must start such a tag. */
 const TAG = /<(?:!doctype html|\/?[a-z][a-z0-9]*(?:\s+[a-z-]+(?:="[^"<>]*")?)*)>/g;
 const skeleton = (page: string): string[] => (page.match(TAG) ?? []).map((tag) => tag.replaceAll(/="[^"]*"/g, ''));
 
 const UNWANTED = /(?!\n)[\p{Cc}\u061c\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\p{Cs}]/u;
 
-/** Every text of the three pages set to what `text` gives; the shape stays. */
+/** The three pages with `text` as the source of every text. The structure of the pages stays. */
 const pagesWith = (text: (member: string) => string): string[] => [
   signInPage({
     action: text('action'),
@@ -204,7 +204,7 @@ describe('what the pages say', () => {
 
   it('what a scope needs beside itself is what every operation asks for that asks for it', async () => {
     const { tools } = await loadTools();
-    // What a consent cannot open is no reason to ask for more.
+    // Leave out tools that refuse tokens of a consent. The consent page need not ask for their requirements.
     const open = tools.filter(({ consent }) => consent !== 'refused');
     const asked = open.flatMap((tool) => [
       { scopes: tool.required.scopes, dataAccess: tool.required.dataAccess },
@@ -215,7 +215,7 @@ describe('what the pages say', () => {
     ]);
     const common = <T>(lists: readonly (readonly T[])[]): T[] =>
       [...new Set(lists[0] ?? [])].filter((one) => lists.every((list) => list.includes(one)));
-    // Members of a view are opened by these pairs.
+    // These pairs of scopes and flags open members of a view.
     const pairs: readonly { scopes: readonly Scope[]; dataAccess: readonly DataAccess[] }[] = [PII, MSG, INT];
     let compared = 0;
     for (const scope of SCOPES) {
@@ -240,7 +240,7 @@ describe('what the pages say', () => {
     for (const scope of SCOPES) {
       const { acts, reveals, flags } = SCOPE_TEXTS[scope];
       expect(acts !== undefined, scope).toBe(WRITE_SCOPES.includes(scope));
-      // Whoever reads with a flag is shown what the flag is for; that a write also asks for it shows nothing.
+      // For a scope that reads, the page says what its flags reveal. A write that needs a flag reveals nothing.
       expect(acts === undefined && flags.length > 0, scope).toBe(reveals.length > 0);
       expect(flags, scope).toEqual(expect.arrayContaining([...reveals]));
       const said = [
@@ -439,7 +439,7 @@ const VIEWS = [
   ['phone-light', { ...PHONE, scheme: 'light' }],
   ['phone-dark', { ...PHONE, scheme: 'dark' }],
 ] as const;
-/** A folder for pictures of every page; none are taken where it is not set. */
+/** The folder for screenshots of every page. When it is not set, the test takes none. */
 const SHOTS = process.env['CONSENT_SHOTS'];
 
 describe('CP-06: in Chromium', () => {
@@ -452,7 +452,7 @@ describe('CP-06: in Chromium', () => {
       expect(await violations(page)).toEqual([]);
       expect(await page.evaluate(OVERFLOW), 'too wide').toBe(0);
       if ((await page.locator('[type=checkbox]').count()) > 0) {
-        // Everything ticked looks different.
+        // A page looks different when everything is ticked.
         await page.evaluate(`for (const box of document.querySelectorAll('[type=checkbox]')) box.checked = true`);
         expect(await violations(page), 'ticked').toEqual([]);
       }
@@ -486,14 +486,14 @@ describe('CP-06: in Chromium', () => {
     const page = await context.newPage();
     await page.goto(`${origin}/consent-largest`);
     const tree = await context.newCDPSession(page);
-    /** What a screen reader is told where the boxes are counted. */
+    /** The count of ticked boxes as a screen reader reads it. */
     const counted = async (): Promise<string> => {
       const { nodes } = await tree.send('Accessibility.getFullAXTree');
       const first = nodes.find(
         ({ role, name }) => role?.value === 'StaticText' && name?.value === 'Permissions ticked: ',
       );
       const pieces = nodes.filter(({ role, parentId }) => role?.value === 'StaticText' && parentId === first?.parentId);
-      // Without the space at which a line ends.
+      // Remove the space that ends a line of text.
       return pieces.map(({ name }) => String(name?.value).trim()).join(' ');
     };
     expect(await counted()).toBe('Permissions ticked: 0 . Websites ticked: 0 .');
@@ -553,7 +553,7 @@ describe('CP-06: keyboard only', () => {
     await visit(DESKTOP, '/consent', async ({ page }) => {
       posted.length = 0;
       for (const id of ['#scope-website_read', '#website-web_1_1', '#renewal']) await page.press(id, 'Enter');
-      // A submission would have begun by now: the next key comes after it in the same page.
+      // The next key is pressed on the same page. If Enter had submitted the form, the page would have changed.
       await page.press('#scope-website_read', 'Space');
       expect([page.url(), posted, await page.isChecked('#scope-website_read')]).toEqual([
         `${origin}/consent`,

@@ -54,7 +54,7 @@ interface Operation {
     >
   >;
 }
-/** Contract, Event subscriptions and events; decisions, section 12. */
+/** The error codes of keys and revisions, from the contract. */
 const KEYED = ['idempotency_conflict', 'outcome_unknown'];
 const OF_REVISION = ['concurrent_mutation', ...KEYED, 'revision_changed'];
 const SUBSCRIPTION_WRITES: Readonly<
@@ -69,7 +69,7 @@ const SUBSCRIPTION_WRITES: Readonly<
   subscription_delete: { method: 'delete', status: '204', codes: OF_REVISION },
 };
 
-/** Contract, Realtime; decisions, section 14: they take no key, the socket's success is the upgrade. */
+/** The realtime operations, from the contract. They take no key, and the success of the socket is the upgrade. */
 const REALTIME: Readonly<
   Record<string, { readonly method: string; readonly status: string; readonly body?: readonly string[] }>
 > = {
@@ -86,7 +86,7 @@ interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
 
-/** By hand from the contract: the writes and the members of their bodies, all of them required. */
+/** The writes and the members of their bodies, by hand from the contract. All members are required. */
 const WRITES: Readonly<Record<string, readonly string[]>> = {
   visitor_note_add: ['text'],
   conversation_disposition_set: ['disposition'],
@@ -110,7 +110,9 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-/** Runs Redocly's linter on a document, in an empty folder: its recommended rules, no network, no telemetry. */
+/**
+ * Runs Redocly's linter on a document in an empty folder, with its recommended rules and without network or telemetry.
+ */
 function lint(content: string): { status: number | null; output: string } {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-openapi-'));
   writeFileSync(join(folder, 'openapi.json'), content);
@@ -219,7 +221,7 @@ describe('the served OpenAPI document', () => {
         '503',
         ...(tool?.errors ?? []).map(statusOf),
       ];
-      // The one operation that needs no scope and names nothing that could be missing.
+      // gateway_context is the only operation that needs no scope and names no object that can be missing.
       if (operation.operationId !== 'gateway_context') wanted.push('404');
       if (tool?.bytes) wanted.push('206', '412', '416');
       if (operation.operationId in WRITES) wanted.push('409', '415');
