@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { digestOf, newSecret } from '../../src/auth/tokens.ts';
 import { type Database, openDatabase } from '../../src/store/driver/postgres.ts';
+import type { Answer } from '../support/answer.ts';
 import { create, definition, pull, tool } from '../support/events/subscriptions.ts';
-import type { Answer, AskOptions } from '../support/gateway.ts';
+import type { AskOptions } from '../support/gateway.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 
 /** Tests subscriptions over REST and MCP (ID-01 to ID-03, ID-05, ID-07, ID-11, HT-10). */

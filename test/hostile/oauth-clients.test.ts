@@ -3,8 +3,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newSecret } from '../../src/auth/tokens.ts';
 import type { Database } from '../../src/store/driver/postgres.ts';
+import type { Answer } from '../support/answer.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
-import { type Answer, openTestGateway, type TestGateway } from '../support/gateway.ts';
+import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import {
   basic,
   consented,

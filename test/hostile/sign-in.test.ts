@@ -3,7 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { purgeOAuth } from '../../src/store/sign-in/oauth.ts';
 import { beginSignIn } from '../../src/store/sign-in/sessions.ts';
-import { type Answer, openTestGateway, type TestGateway } from '../support/gateway.ts';
+import type { Answer } from '../support/answer.ts';
+import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import {
   cookieOf,
   doorFrom,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Answer } from '../support/answer.ts';
 import {
   ALL_FLAGS,
   ALL_SCOPES,
@@ -17,7 +18,7 @@ import {
 } from '../support/authority/expected.ts';
 import { CANARY, type Canary, plantReceipt, receiptId, World, webId } from '../support/authority/world.ts';
 import type { Issued } from '../support/credentials.ts';
-import { type Answer, openTestGateway, type TestGateway } from '../support/gateway.ts';
+import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 
 /** Checks TN-02 and TN-03: which stored text appears in which answer, for every relevant subset of the grants. */
 let gateway: TestGateway;

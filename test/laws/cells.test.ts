@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { rotateCredential } from '../../src/auth/issue.ts';
 import type { Resource } from '../../src/core/authority.ts';
+import type { Answer } from '../support/answer.ts';
 import {
   ALL_FLAGS,
   ALL_SCOPES,
@@ -24,7 +25,7 @@ import { addDispositions } from '../support/authority/writes.ts';
 import { CONTRACT_REALTIME, CONTRACT_SKILLS } from '../support/contract.ts';
 import type { Grant } from '../support/credentials.ts';
 import { ORIGIN } from '../support/events/realtime.ts';
-import { type Answer, openTestGateway, type TestGateway } from '../support/gateway.ts';
+import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import {
   consented,
   newClient,

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Answer } from '../support/answer.ts';
 import { ALL_SCOPES, DIMENSIONS, nameOf, OPERATIONS, type Operation, pathOf } from '../support/authority/expected.ts';
 import { World, webId } from '../support/authority/world.ts';
 import { CONTRACT_SKILLS } from '../support/contract.ts';
 import { LONG, times } from '../support/form.ts';
-import { type Answer, openTestGateway, type TestGateway } from '../support/gateway.ts';
+import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { once } from '../support/once.ts';
 import { rpc as a2a, work } from '../support/surfaces/a2a.ts';
 import { argumentsOf, rpc as mcp } from '../support/surfaces/mcp.ts';

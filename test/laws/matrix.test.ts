@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rotateCredential } from '../../src/auth/issue.ts';
 import { newSecret } from '../../src/auth/tokens.ts';
+import type { Answer } from '../support/answer.ts';
 import {
   ALL_FLAGS,
   ALL_SCOPES,
@@ -25,7 +26,7 @@ import { SUBSCRIPTION_WRITES, WRITES } from '../support/authority/expected-write
 import { plantReceipt, receiptId, World, webId } from '../support/authority/world.ts';
 import type { Issued } from '../support/credentials.ts';
 import { times } from '../support/form.ts';
-import { type Answer, BASE_URL, openTestGateway, type TestGateway } from '../support/gateway.ts';
+import { BASE_URL, openTestGateway, type TestGateway } from '../support/gateway.ts';
 
 /** Checks TN-01 and MC-10: every read under every missing grant, restriction, website and credential state. */
 let gateway: TestGateway;

@@ -1,4 +1,3 @@
-import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import pino from 'pino';
 import { expect } from 'vitest';
 import { openOAuth } from '../../src/auth/oauth/services.ts';
@@ -25,22 +24,13 @@ import { openapi } from '../../src/surfaces/openapi/openapi.ts';
 import { realtimeSurface } from '../../src/surfaces/realtime/realtime.ts';
 import { restSurface } from '../../src/surfaces/rest/rest.ts';
 import { openTasks } from '../../src/tasks/tasks.ts';
+import { type Answer, exchange } from './answer.ts';
 import { type Grant, type Issued, issue } from './credentials.ts';
 import { freshDatabase, type TestDatabase } from './database.ts';
 import { KEYS } from './keys.ts';
 import { openOracle } from './oracle.ts';
 
 export const BASE_URL = 'http://127.0.0.1:8787';
-
-export interface Answer {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly text: string;
-  readonly bytes: Buffer;
-  // The oracle checks each body against the served OpenAPI document before a test reads the body.
-  // biome-ignore lint/suspicious/noExplicitAny: a test reads members of a body that the oracle has checked
-  readonly body: any;
-}
 
 export interface AskOptions {
   readonly token?: string | undefined;
@@ -130,7 +120,7 @@ export async function openTestGateway(
   const check = openOracle(document);
   const ask = async (path: string, options: AskOptions = {}): Promise<Answer> => {
     const sent = wire(options);
-    const answer = await exchange(server.port, path, sent);
+    const answer = await exchange({ port: server.port, path, method: sent.method, headers: sent.headers }, sent.bytes);
     if (options.unchecked !== true) check(sent.method, path, answer);
     return answer;
   };
@@ -175,27 +165,3 @@ function wire({ token, body, raw, method, headers = {} }: AskOptions): Wire {
 
 const framed = (headers: AskOptions['headers']): boolean =>
   Object.keys(headers ?? {}).some((name) => /^(content-length|transfer-encoding)$/i.test(name));
-
-function exchange(port: number, path: string, { method, headers, bytes: body }: Wire): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const request = httpRequest({ host: '127.0.0.1', port, path, method, headers }, (response) => {
-      const parts: Buffer[] = [];
-      response.on('data', (part: Buffer) => parts.push(part));
-      response.on('error', reject);
-      response.on('end', () => {
-        const bytes = Buffer.concat(parts);
-        const text = bytes.toString('utf8');
-        const json = /json/.test(response.headers['content-type'] ?? '') && text !== '';
-        resolve({
-          status: response.statusCode ?? 0,
-          headers: response.headers,
-          text,
-          bytes,
-          body: json ? JSON.parse(text) : undefined,
-        });
-      });
-    });
-    request.on('error', reject);
-    request.end(body);
-  });
-}

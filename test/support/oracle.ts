@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { expect } from 'vitest';
-import type { Answer } from './gateway.ts';
+import type { Answer } from './answer.ts';
 import { once } from './once.ts';
 
 interface Operation {

@@ -2,13 +2,14 @@ import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { FAILURE_CODES, Failure, statusOf } from '../../src/core/failures.ts';
 import type { Tool } from '../../src/core/tool.ts';
+import type { Answer } from '../support/answer.ts';
 import { cursorOf, subscriptionId } from '../support/authority/planted.ts';
 import { CANARY, type Canary, plantReceipt, receiptId, World } from '../support/authority/world.ts';
 import { CONTRACT_SKILLS } from '../support/contract.ts';
 import type { Grant, Issued } from '../support/credentials.ts';
 import { ORIGIN } from '../support/events/realtime.ts';
 import { times } from '../support/form.ts';
-import { type Answer, openTestGateway, type TestGateway } from '../support/gateway.ts';
+import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { rpc as a2a, post as a2aPost, messageId } from '../support/surfaces/a2a.ts';
 import {
   addressOf,

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { lexer, walkTokens } from 'marked';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type Answer, openTestGateway, type TestGateway } from '../support/gateway.ts';
+import type { Answer } from '../support/answer.ts';
+import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 
 /** Follows the guides about writes over MCP and REST with the demo's data. Each instruction is a call here. */
 let gateway: TestGateway;

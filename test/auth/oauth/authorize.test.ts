@@ -4,9 +4,10 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { newSecret } from '../../../src/auth/tokens.ts';
 import { SCOPES } from '../../../src/core/scopes.ts';
 import type { Database } from '../../../src/store/driver/postgres.ts';
+import type { Answer } from '../../support/answer.ts';
 import { freshDatabase } from '../../support/database.ts';
 import { times } from '../../support/form.ts';
-import { type Answer, BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
+import { BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import {
   CALLBACK,
   type Choice,

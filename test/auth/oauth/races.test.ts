@@ -6,9 +6,10 @@ import { compile, sql } from '../../../src/core/sql.ts';
 import { revokeConsent } from '../../../src/store/administration/consents.ts';
 import { disablePerson, setPassword, setRole } from '../../../src/store/administration/people.ts';
 import { type Database, openDatabase } from '../../../src/store/driver/postgres.ts';
+import type { Answer } from '../../support/answer.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
 import { LONG } from '../../support/form.ts';
-import { type Answer, BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
+import { BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import {
   because,
   codeOf,

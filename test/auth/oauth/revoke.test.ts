@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newSecret } from '../../../src/auth/tokens.ts';
-import { type Answer, openTestGateway, type TestGateway } from '../../support/gateway.ts';
+import type { Answer } from '../../support/answer.ts';
+import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import {
   basic,
   consented,

@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rotateCredential } from '../../../src/auth/issue.ts';
+import type { Answer } from '../../support/answer.ts';
 import { dump } from '../../support/cli.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
-import { type Answer, type AskOptions, openTestGateway, type TestGateway } from '../../support/gateway.ts';
+import { type AskOptions, openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { codeOf, exchangeOf, refreshing, startProcess } from '../../support/oauth/ends.ts';
 import {
   basic,

@@ -10,8 +10,9 @@ import { digestOf, newSecret, wellFormed } from '../../../src/auth/tokens.ts';
 import { SCOPES, type Scope } from '../../../src/core/scopes.ts';
 import type { Database } from '../../../src/store/driver/postgres.ts';
 import type { Client } from '../../../src/store/sign-in/oauth.ts';
+import type { Answer } from '../../support/answer.ts';
 import { freshDatabase } from '../../support/database.ts';
-import { type Answer, BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
+import { BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import {
   basic,
   complete,

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DATA_ACCESS, SCOPES } from '../../../src/core/scopes.ts';
 import { upkeep } from '../../../src/gateway/upkeep.ts';
+import type { Answer } from '../../support/answer.ts';
 import type { Issued } from '../../support/credentials.ts';
-import type { Answer } from '../../support/gateway.ts';
 import {
   CONVERSATION,
   disposition,

@@ -5,8 +5,9 @@ import { connect as connectTls } from 'node:tls';
 import type postgres from 'postgres';
 import { expect } from 'vitest';
 import { WebSocket } from 'ws';
+import type { Answer } from '../answer.ts';
 import type { Grant, Issued } from '../credentials.ts';
-import type { Answer, AskOptions, TestGateway } from '../gateway.ts';
+import type { AskOptions, TestGateway } from '../gateway.ts';
 
 export const ORIGIN = 'https://app.example';
 

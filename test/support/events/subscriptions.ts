@@ -1,6 +1,7 @@
 import type postgres from 'postgres';
 import { expect } from 'vitest';
-import type { Answer, TestGateway } from '../gateway.ts';
+import type { Answer } from '../answer.ts';
+import type { TestGateway } from '../gateway.ts';
 
 export const ALL_FAMILIES = ['conversation', 'visitor', 'operator', 'queue', 'website', 'privacy', 'capture'] as const;
 

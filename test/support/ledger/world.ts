@@ -1,5 +1,6 @@
+import type { Answer } from '../answer.ts';
 import type { Grant, Issued } from '../credentials.ts';
-import { type Answer, openTestGateway, type TestGateway } from '../gateway.ts';
+import { openTestGateway, type TestGateway } from '../gateway.ts';
 import { type Command, MCP_HEADERS, mcpOf, restOf } from './commands.ts';
 
 /** The answer to a write, in the same words for both surfaces. */

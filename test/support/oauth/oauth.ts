@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { request as httpRequest } from 'node:http';
 import { expect } from 'vitest';
 import { hashPassword } from '../../../src/auth/passwords.ts';
 import { digestOf, newSecret } from '../../../src/auth/tokens.ts';
+import { type Answer, exchange } from '../answer.ts';
 import type { Grant, Issued } from '../credentials.ts';
-import type { Answer, AskOptions } from '../gateway.ts';
+import type { AskOptions } from '../gateway.ts';
 import { BASE_URL, type TestGateway } from '../gateway.ts';
 import { openOracle } from '../oracle.ts';
 
@@ -22,24 +22,16 @@ export interface Door {
 /** The endpoints of a server's port, reached from another loopback address. No oracle checks the answers. */
 export const doorFrom = (port: number, localAddress = '127.0.0.1'): Door => ({
   ask: (path, { headers = {}, raw, method = raw === undefined ? 'GET' : 'POST' } = {}) =>
-    new Promise((resolve, reject) => {
-      const length = raw === undefined ? {} : { 'content-length': String(Buffer.byteLength(raw)) };
-      const sent = { host: '127.0.0.1', port, path, method, localAddress, headers: { ...length, ...headers } };
-      const outgoing = httpRequest(sent, (response) => {
-        const parts: Buffer[] = [];
-        response.on('data', (part: Buffer) => parts.push(part));
-        response.on('error', reject);
-        response.on('end', () => {
-          const bytes = Buffer.concat(parts);
-          const text = bytes.toString('utf8');
-          const json = /json/.test(response.headers['content-type'] ?? '') && text !== '';
-          const body = json ? JSON.parse(text) : undefined;
-          resolve({ status: response.statusCode ?? 0, headers: response.headers, text, bytes, body });
-        });
-      });
-      outgoing.on('error', reject);
-      outgoing.end(raw);
-    }),
+    exchange(
+      {
+        port,
+        path,
+        method,
+        localAddress,
+        headers: { ...(raw !== undefined && { 'content-length': String(Buffer.byteLength(raw)) }), ...headers },
+      },
+      raw,
+    ),
 });
 
 export const CALLBACK = 'https://app.example/cb';

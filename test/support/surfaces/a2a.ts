@@ -1,5 +1,5 @@
-import { type Agent, request as httpRequest } from 'node:http';
-import type { Answer } from '../gateway.ts';
+import type { Agent } from 'node:http';
+import { type Answer, exchange } from '../answer.ts';
 import { openOracle } from '../oracle.ts';
 
 export interface A2aOptions {
@@ -47,30 +47,8 @@ export async function post(
   }).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, typeof value === 'string' ? value : [...value]] as const],
   );
-  const answer = await new Promise<Answer>((resolve, reject) => {
-    const request = httpRequest(
-      { host: '127.0.0.1', port, path, method: verb, headers: Object.fromEntries(headers), ...(agent && { agent }) },
-      (response) => {
-        const parts: Buffer[] = [];
-        response.on('data', (part: Buffer) => parts.push(part));
-        response.on('error', reject);
-        response.on('end', () => {
-          const bytes = Buffer.concat(parts);
-          const text = bytes.toString('utf8');
-          const json = /json/.test(response.headers['content-type'] ?? '') && text !== '';
-          resolve({
-            status: response.statusCode ?? 0,
-            headers: response.headers,
-            text,
-            bytes,
-            body: json ? JSON.parse(text) : undefined,
-          });
-        });
-      },
-    );
-    request.on('error', reject);
-    request.end(body);
-  });
+  const sent = { port, path, method: verb, headers: Object.fromEntries(headers), ...(agent && { agent }) };
+  const answer = await exchange(sent, body);
   sound(verb, path, answer);
   return answer;
 }

@@ -1,7 +1,7 @@
-import { type Agent, request as httpRequest } from 'node:http';
+import type { Agent } from 'node:http';
 import { expect } from 'vitest';
 import type { Tool } from '../../../src/core/tool.ts';
-import type { Answer } from '../gateway.ts';
+import { type Answer, exchange } from '../answer.ts';
 import { openOracle } from '../oracle.ts';
 
 export interface McpOptions {
@@ -60,30 +60,8 @@ export async function post(
   }).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, typeof value === 'string' ? value : [...value]] as const],
   );
-  const answer = await new Promise<Answer>((resolve, reject) => {
-    const request = httpRequest(
-      { host: '127.0.0.1', port, path, method: verb, headers: Object.fromEntries(headers), ...(agent && { agent }) },
-      (response) => {
-        const parts: Buffer[] = [];
-        response.on('data', (part: Buffer) => parts.push(part));
-        response.on('error', reject);
-        response.on('end', () => {
-          const bytes = Buffer.concat(parts);
-          const text = bytes.toString('utf8');
-          const json = /json/.test(response.headers['content-type'] ?? '') && text !== '';
-          resolve({
-            status: response.statusCode ?? 0,
-            headers: response.headers,
-            text,
-            bytes,
-            body: json ? JSON.parse(text) : undefined,
-          });
-        });
-      },
-    );
-    request.on('error', reject);
-    request.end(body);
-  });
+  const sent = { port, path, method: verb, headers: Object.fromEntries(headers), ...(agent && { agent }) };
+  const answer = await exchange(sent, body);
   sound(verb, path, answer);
   expect(answer.headers['mcp-session-id']).toBeUndefined();
   return answer;

@@ -2,8 +2,9 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SCOPES } from '../../../src/core/scopes.ts';
 import { PATIENCE } from '../../../src/tasks/tasks.ts';
+import type { Answer } from '../../support/answer.ts';
 import { CONTRACT_SKILLS } from '../../support/contract.ts';
-import { type Answer, type AskOptions, BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
+import { type AskOptions, BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { rpc, work } from '../../support/surfaces/a2a.ts';
 
 const CARD = '/.well-known/agent-card.json';

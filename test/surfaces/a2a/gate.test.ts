@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { digestOf, newSecret } from '../../../src/auth/tokens.ts';
 import { complete } from '../../../src/surfaces/a2a/refusals.ts';
+import type { Answer } from '../../support/answer.ts';
 import type { Issued } from '../../support/credentials.ts';
-import { type Answer, BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
+import { BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { type A2aOptions, post, rpc, work } from '../../support/surfaces/a2a.ts';
 import { rpc as mcpRpc } from '../../support/surfaces/mcp.ts';
 import { parse, raw, WEB } from '../../support/surfaces/wire.ts';

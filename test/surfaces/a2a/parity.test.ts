@@ -19,10 +19,11 @@ import { publicApp } from '../../../src/surfaces/http/app.ts';
 import type { RequestHandler } from '../../../src/surfaces/http/records.ts';
 import { type RunningServer, startServer } from '../../../src/surfaces/http/server.ts';
 import { openTasks, type Tasks } from '../../../src/tasks/tasks.ts';
+import type { Answer } from '../../support/answer.ts';
 import { CANARY, DAY, World, webId } from '../../support/authority/world.ts';
 import { CONTRACT_SKILLS } from '../../support/contract.ts';
 import type { Grant } from '../../support/credentials.ts';
-import { type Answer, openTestGateway, type TestGateway } from '../../support/gateway.ts';
+import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { rpc, work } from '../../support/surfaces/a2a.ts';
 import { freshKey } from '../../support/surfaces/wire.ts';
 

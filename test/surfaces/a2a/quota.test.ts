@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Answer, openTestGateway, type TestGateway } from '../../support/gateway.ts';
+import type { Answer } from '../../support/answer.ts';
+import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { type A2aOptions, post, rpc, work } from '../../support/surfaces/a2a.ts';
 import { rpc as mcpRpc } from '../../support/surfaces/mcp.ts';
 import { WEB } from '../../support/surfaces/wire.ts';

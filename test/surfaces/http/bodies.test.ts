@@ -1,7 +1,8 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Answer } from '../../support/answer.ts';
 import { tracesOf } from '../../support/authority/writes.ts';
-import { type Answer, type AskOptions, openTestGateway, type TestGateway } from '../../support/gateway.ts';
+import { type AskOptions, openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { type Example, examples, freshKey, raw, writer } from '../../support/surfaces/wire.ts';
 
 /**

@@ -7,7 +7,8 @@ import { StoreUnreachable } from '../../../src/store/driver/errors.ts';
 import { problem } from '../../../src/surfaces/http/reply.ts';
 import { startServer } from '../../../src/surfaces/http/server.ts';
 import { restSurface } from '../../../src/surfaces/rest/rest.ts';
-import { type Answer, type AskOptions, BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
+import type { Answer } from '../../support/answer.ts';
+import { type AskOptions, BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { KEYS } from '../../support/keys.ts';
 import {
   bytesOf,

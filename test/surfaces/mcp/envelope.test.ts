@@ -1,6 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Answer, openTestGateway, type TestGateway } from '../../support/gateway.ts';
+import type { Answer } from '../../support/answer.ts';
+import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { post } from '../../support/surfaces/mcp.ts';
 import { WEB } from '../../support/surfaces/wire.ts';
 

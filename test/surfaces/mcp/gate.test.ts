@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newSecret } from '../../../src/auth/tokens.ts';
+import type { Answer } from '../../support/answer.ts';
 import type { Issued } from '../../support/credentials.ts';
-import { type Answer, BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
+import { BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { initializeParams, type McpOptions, post, rpc } from '../../support/surfaces/mcp.ts';
 import { parse, raw, WEB } from '../../support/surfaces/wire.ts';
 

@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Answer, openTestGateway, type TestGateway } from '../../support/gateway.ts';
+import type { Answer } from '../../support/answer.ts';
+import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { initializeParams, post, rpc } from '../../support/surfaces/mcp.ts';
 
 /** Tests the request headers of the MCP endpoint: media types, address and version of the protocol. */

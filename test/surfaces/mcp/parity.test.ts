@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Tool } from '../../../src/core/tool.ts';
 import { Quota } from '../../../src/gateway/quota.ts';
 import type { Database } from '../../../src/store/driver/postgres.ts';
+import type { Answer } from '../../support/answer.ts';
 import {
   ALL_FLAGS,
   ALL_SCOPES,
@@ -20,7 +21,7 @@ import { CANARY, plantReceipt, receiptId, World, webId } from '../../support/aut
 import { addDispositions } from '../../support/authority/writes.ts';
 import { CONTRACT } from '../../support/contract.ts';
 import type { Issued } from '../../support/credentials.ts';
-import { type Answer, openTestGateway, type TestGateway } from '../../support/gateway.ts';
+import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { argumentsOf, rpc } from '../../support/surfaces/mcp.ts';
 import { type Example, examples, freshKey, WEB, withQuery, writer } from '../../support/surfaces/wire.ts';
 

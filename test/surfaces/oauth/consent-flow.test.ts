@@ -7,7 +7,8 @@ import {
 } from 'node:http';
 import type { Browser, BrowserContext, Page, Response } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type Answer, BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
+import type { Answer } from '../../support/answer.ts';
+import { BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import {
   CALLBACK,
   type Choice,
