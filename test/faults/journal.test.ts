@@ -8,6 +8,7 @@ import { freshDatabase } from '../support/database.ts';
 import { doctor } from '../support/doctor.ts';
 import { plant } from '../support/events/journal.ts';
 import { times } from '../support/form.ts';
+import { replaced } from '../support/functions.ts';
 
 /** F-09, the writers' half: the journals stay correct while writers roll back, are ended and are killed. */
 const WRITER = fileURLToPath(new URL('../support/faults/journal-writer.mjs', import.meta.url));
@@ -196,15 +197,6 @@ it(
   },
   60_000 + SECONDS * 1_000,
 );
-
-/** Replaces a part of the text of a store function. */
-const replaced = async (sql: postgres.Sql, name: string, from: RegExp | string, to: string): Promise<void> => {
-  const [row] = await sql<{ text: string }[]>`SELECT pg_get_functiondef(${name}::regproc) AS text`;
-  const text = row?.text ?? '';
-  const other = text.replace(from, to);
-  expect(other).not.toBe(text);
-  await sql.unsafe(other);
-};
 
 it.each<[string, Plan, string]>([
   [

@@ -26,6 +26,7 @@ import {
   verified,
 } from '../support/events/webhooks.ts';
 import { times } from '../support/form.ts';
+import { replaced } from '../support/functions.ts';
 import { KEYS } from '../support/keys.ts';
 import { pool, type Replica, startReplica } from '../support/replica.ts';
 
@@ -211,15 +212,6 @@ it('F-10 two replicas at one queue, some killed: every event at least once, at m
   expect(most).toBeGreaterThan(1);
   expect(most).toBeLessThanOrEqual(2 * IN_FLIGHT);
 }, 120_000);
-
-/** Replaces a part of the text of a store function. */
-const replaced = async (sql: postgres.Sql, name: string, from: RegExp | string, to: string): Promise<void> => {
-  const [row] = await sql<{ text: string }[]>`SELECT pg_get_functiondef(${name}::regproc) AS text`;
-  const text = row?.text ?? '';
-  const other = text.replace(from, to);
-  expect(other).not.toBe(text);
-  await sql.unsafe(other);
-};
 
 const DEFECTS: readonly [name: string, plant: (sql: postgres.Sql) => Promise<unknown>, found: string][] = [
   [

@@ -1,10 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, type TaskMeta } from 'vitest';
-import { faultsOn, generator, pickFrom, WRITE } from '../support/faults/write-faults.ts';
+import { faultsOn, WRITE } from '../support/faults/write-faults.ts';
 import { DATABASE, type FaultWorld, openFaultWorld, type Told, type Trial } from '../support/faults/writes.ts';
 import { LONG } from '../support/form.ts';
 import { WRITES, type WriteName } from '../support/ledger/commands.ts';
 import { everyPoint, type Messages, type Point } from '../support/pgwire.ts';
+import { generator, pickFrom } from '../support/random.ts';
 import { type Pool, pool, type Replica, startReplica } from '../support/replica.ts';
 
 /**

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Issued, issue } from '../support/credentials.ts';
 import { times } from '../support/form.ts';
 import { bearer, Client, http, mcp, note, type Served, serve } from '../support/hostile/served.ts';
+import { generator } from '../support/random.ts';
 
 /**
  * Draws random lives of connections: requests of every surface, pipelined, half-closed, reset, slow, upgraded or broken
@@ -19,17 +20,6 @@ beforeAll(async () => {
   caller = await issue(served.database.sql, 1, { authors: ['opr_1_1_3'] });
 });
 afterAll(() => served.close());
-
-/** mulberry32: a small generator. The seed determines the sequence. */
-function generator(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
 
 const JSON_TYPE = 'Content-Type: application/json';
 const SOCKET = '/api/v1/realtime/sessions/rts_00000000000000000000000000000000/socket';

@@ -1,23 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { pickFrom } from '../random.ts';
 import type { Replica } from '../replica.ts';
 import type { FaultWorld } from './writes.ts';
 
 /** Matches the statement that every write uses. */
 export const WRITE = /gateway\.write_batch/;
-
-/** mulberry32: a small generator. The same seed gives the same run, as far as processes allow. */
-export function generator(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
-export const pickFrom = <T>(list: readonly T[], random: () => number): T =>
-  list[Math.floor(random() * list.length)] as T; // no caller passes an empty list
 
 interface Stage {
   readonly world: FaultWorld;

@@ -1,16 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from '../../../src/core/sql.ts';
 import type { Database } from '../../../src/store/driver/postgres.ts';
-
-/** mulberry32: a random generator with a fixed seed, so that every run has the same rows. */
-function randomFrom(state: number): () => number {
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
+import { generator } from '../random.ts';
 
 const SPANS = [
   '2026-02-01/2026-03-02',
@@ -70,7 +61,7 @@ function rowsOf(site: number, random: () => number) {
  * conversation every half hour around each change of clocks. The third has an unknown zone.
  */
 export async function seed(db: Database, digest: Uint8Array, zones: readonly string[]): Promise<string> {
-  const random = randomFrom(20_261_121);
+  const random = generator(20_261_121);
   const sets = zones.map((_, i) => rowsOf(i + 1, random));
   const rows = (name: 'conversations' | 'messages' | 'results') =>
     sql`jsonb_to_recordset(${JSON.stringify(sets.flatMap((set): unknown[] => set[name]))}::text::jsonb) AS r`;
