@@ -7,11 +7,11 @@ import type { Corridor } from './call.ts';
 import { mayCall } from './registry.ts';
 import type { WriteCall } from './writes.ts';
 
-/** Writes of realtime sessions. */
+/** Performs the writes of realtime sessions. */
 export class RealtimeSessions {
   readonly #base: string;
 
-  /** `baseUrl`: public base URL of the gateway. */
+  /** `baseUrl` is the public base URL of the gateway. */
   constructor(baseUrl: string) {
     this.#base = baseUrl.replace(/^http/, 'ws');
   }
@@ -55,7 +55,8 @@ export class RealtimeSessions {
 }
 
 /**
- * What the streams of the socket need from the corridor: a check of the authority, and the charge or refund of a page.
+ * Returns the functions of the corridor that the streams of the realtime socket use. They check the authority, charge a
+ * page and refund a page.
  */
 export function streaming(corridor: Corridor): {
   permitted(authority: Authority): boolean;

@@ -25,15 +25,15 @@ import {
 import { type OperationState, resultOf } from './outcomes.ts';
 import { operationOf, type WriteCall } from './writes.ts';
 
-/** Reads and writes of subscriptions, and pulls of their events. */
+/** Reads and writes subscriptions, and pulls their events. */
 export class Subscriptions {
   readonly #writer: Database;
   readonly #keys: CursorKeys;
   readonly #secret: () => Promise<Uint8Array>;
 
   /**
-   * `writer`: connections for statements that can wait for row locks. `secret`: the store's own key
-   * (store/calls/ledger.ts, openLedgerKey).
+   * `writer` has the connections for statements that can wait for row locks. `secret` returns the store's own key
+   * (openLedgerKey in store/calls/ledger.ts).
    */
   constructor(writer: Database, keys: CursorKeys, secret: () => Promise<Uint8Array>) {
     this.#writer = writer;
@@ -51,11 +51,14 @@ export class Subscriptions {
     };
   }
 
-  /** The writes of one call. If the call has a key, `state` receives the ledger's answer. */
+  /**
+   * Returns the subscription writes of one call. If the call has an Idempotency-Key, `state` receives the answer of the
+   * ledger.
+   */
   writes(call: WriteCall, state: (operation: OperationState) => void): SubscriptionWrites {
     const { authority } = call.caller;
     const run = async (command: SubscriptionCommand): Promise<unknown> => this.#run(call, command, state);
-    const revision = call.ifMatch ?? 0; // the operations that use it require If-Match
+    const revision = call.ifMatch ?? 0; // operations that use the revision require If-Match
     return {
       createSubscription: async (definition) => {
         const id = `sub_${randomBytes(16).toString('hex')}`;
@@ -91,7 +94,10 @@ export class Subscriptions {
     return resultOf(entry, operation?.operationId, state);
   }
 
-  /** The result with its first cursor. A replay has the same cursor, because the ledger stores the first positions. */
+  /**
+   * Returns the subscription with its first cursor. A replay returns the same cursor, because the ledger stores the
+   * first positions.
+   */
   #subscribed(authority: Authority, done: unknown): Subscribed {
     const row = storedSubscription(done);
     if (row instanceof Failure) throw row;
@@ -111,7 +117,9 @@ export class Subscriptions {
   }
 }
 
-/** The definition with native website numbers. Throws `not_found` for a website that is not granted. */
+/**
+ * Returns the definition with native website numbers. Throws `not_found` if the caller may not see one of the websites.
+ */
 function storedForm(
   authority: Authority,
   { website_ids, event_types, start }: SubscriptionDefinition,

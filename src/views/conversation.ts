@@ -88,7 +88,10 @@ export const ConversationView = f.defineView({
   },
 });
 
-/** Filters of conversations_list, combined with AND. Ids are public ids of the call's website. */
+/**
+ * Filters of conversations_list. A conversation must match all given filters. The ids are public ids on the website of
+ * the call.
+ */
 export interface ConversationFilters {
   readonly contact_id?: string | undefined;
   /** One or more statuses, separated by commas. */
@@ -103,7 +106,10 @@ export interface ConversationFilters {
   readonly updated_since?: string | undefined;
 }
 
-/** Case-insensitive match anywhere in the subject. No index serves it. */
+/**
+ * Condition that finds text anywhere in the subject of a conversation, without regard to letter case. No index supports
+ * this condition.
+ */
 export const bySubject = (part: string): Fragment => sql`c.subject ILIKE ${`%${likeLiteral(part)}%`}`;
 
 export function byConversation(by: ConversationFilters): Fragment[] {
@@ -112,7 +118,7 @@ export function byConversation(by: ConversationFilters): Fragment[] {
   return [
     ...given(
       by.contact_id,
-      // EXISTS, not IN: before PostgreSQL 17 a correlated IN runs once for every conversation of the website.
+      // Use EXISTS and not IN. Before PostgreSQL 17, a correlated IN runs once for every conversation of the website.
       (id) => sql`EXISTS (SELECT 1 FROM platform.conversation_contact k
         JOIN platform.contact ct ON ct.tenant = k.tenant AND ct.site = k.site AND ct.id = k.contact_id AND NOT ct.deleted
         WHERE k.tenant = c.tenant AND k.site = c.site AND k.conversation_id = c.id AND k.contact_id = ${native(id)})`,
