@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { packageRoot } from '../src/config/package.ts';
 
-/** The file that lists the reads of the contract. Each new operation gets a row there. */
+/** The file that lists the reads of the contract. Each new operation gets a row in this file. */
 const LIST = 'test/support/authority/expected.ts';
 const USAGE = 'Say which operation: npm run new -- tool FOLDER/NAME, for example contacts/contact-conversations.';
 
@@ -35,7 +35,7 @@ export function newTool(argument: string, root: URL): string[] {
   return [tool, test, LIST];
 }
 
-/** Returns the documentation group of the first operation in the folder. The new operation gets the same group. */
+/** Returns the documentation group of the first operation in the folder, for the new operation. */
 function tagOf(folder: string, root: URL): string {
   const [neighbour = ''] = readdirSync(new URL(`tools/${folder}/`, root)).sort();
   return /tag: '(.*)'/.exec(readFileSync(new URL(`tools/${folder}/${neighbour}`, root), 'utf8'))?.[1] ?? 'FILL_IN';

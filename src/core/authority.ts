@@ -5,10 +5,7 @@ import type { DataAccess, Grants, Restriction, Scope } from './scopes.ts';
 export const RESOURCES = ['rest', 'mcp', 'a2a'] as const;
 export type Resource = (typeof RESOURCES)[number];
 
-/**
- * The rights of a bearer token, as the store held them at one moment. Every guarded statement proves that these rights
- * still hold when the statement runs.
- */
+/** Rights of a bearer token, as the store held them at one moment. Each guarded statement proves the rights again. */
 export interface Authority extends Grants {
   readonly digest: Uint8Array;
   readonly credentialId: string;
@@ -25,7 +22,7 @@ export interface Authority extends Grants {
   readonly dataAccess: ReadonlySet<DataAccess>;
   readonly websites: ReadonlyMap<string, WebsiteKey>;
   /**
-   * The public ids that the credential may see, by dimension. A missing dimension is unrestricted. An empty list
+   * Public ids that the credential may see, by dimension. Without a list, a dimension has no limit. An empty list
    * permits nothing.
    */
   readonly restrictions: Readonly<Partial<Record<Restriction, readonly string[]>>>;

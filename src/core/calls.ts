@@ -1,7 +1,4 @@
-/**
- * The gateway reports each ended call to metrics and traces in this form. The report holds only names of the gateway,
- * never text from a caller.
- */
+/** Report of an ended call, for metrics and traces. The report never contains text from a caller. */
 
 export const SURFACES = ['rest', 'mcp', 'a2a', 'oauth', 'realtime', 'public'] as const;
 export type Surface = (typeof SURFACES)[number];
@@ -17,14 +14,13 @@ export interface EndedCall {
   readonly requestId: string;
 }
 
-/** Receives the requests and upgrades of the HTTP server. */
+/** Receives reports about the requests and upgrades of the HTTP server. */
 export interface Observer {
   readonly ended: (call: EndedCall) => void;
   /** The server calls this function when a request begins. `traceparent` is the header that a trusted proxy sent. */
   readonly trace?: ((traceparent: string | undefined) => CallTrace) | undefined;
 }
 
-/** The trace of one running call. */
 export interface CallTrace {
   /** Runs `work`. The trace of this call includes the statements that `work` starts. */
   run<T>(work: () => T): T;

@@ -1,7 +1,4 @@
-/**
- * Families of event types. Each family has one event type for each kind. `conversation.changed` is the type of family
- * `conversation` and kind `changed`.
- */
+/** Families of event types. Each family has one event type for each kind, such as `conversation.changed`. */
 export const EVENT_FAMILIES = [
   'conversation',
   'visitor',
@@ -19,16 +16,13 @@ export const EVENT_TYPE = new RegExp(`^(?:${EVENT_FAMILIES.join('|')})\\.(?:${EV
 /** Returns the family of an event type: `conversation` for `conversation.changed` and for `conversation.*`. */
 export const familyOf = (eventType: string): string => eventType.slice(0, eventType.indexOf('.'));
 
-/**
- * Returns a test for exact event types. The test is true if `eventTypes` has the exact type or the wildcard of its
- * family.
- */
+/** Returns a test. The test is true when `eventTypes` has an exact type or the wildcard of its family. */
 export function wanting(eventTypes: readonly string[]): (eventType: string) => boolean {
   const asked = new Set(eventTypes);
   return (eventType) => asked.has(eventType) || asked.has(`${familyOf(eventType)}.*`);
 }
 
-/** The definition of a subscription: which events it delivers. The replace operation takes the whole definition. */
+/** The definition of a subscription, which says what to deliver. The replace operation takes the whole definition. */
 export interface SubscriptionDefinition {
   readonly website_ids: readonly string[];
   readonly event_types: readonly string[];
@@ -39,10 +33,7 @@ export interface Subscription extends SubscriptionDefinition {
   readonly subscription_id: string;
   /** Revision of the subscription. The first revision is 1, and each replacement adds 1. */
   readonly revision: number;
-  /**
-   * A subscription is `paused` while one of its event families is held on one of its websites. Pulls fail during the
-   * pause.
-   */
+  /** A subscription is `paused` while one of its event families is held on one of its websites. Pulls then fail. */
   readonly status: 'active' | 'paused';
   readonly payload_mode: 'thin';
   readonly delivery: { readonly mode: 'pull' };
@@ -75,10 +66,7 @@ export interface EventPage {
   readonly next_cursor: string;
   /** True when the journal has more receipts after this page. An empty page can have `has_more` true. */
   readonly has_more: boolean;
-  /**
-   * For each website: the oldest position that is still stored, and the position up to which the cursor `after` has
-   * accepted events.
-   */
+  /** For each website: the oldest stored position, and the position up to which `after` has accepted events. */
   readonly retention: readonly {
     readonly website_id: string;
     readonly retained_from: number;
@@ -90,16 +78,13 @@ export interface EventPage {
 
 export interface PullRequest {
   readonly subscription: string;
-  /**
-   * The cursor that the previous page returned. For the first pull: the cursor that the create or replace operation
-   * returned.
-   */
+  /** The cursor of the previous page. The cursor for the first pull comes from the create or replace operation. */
   readonly after: string;
-  /** Most events on the page, 1 to 100. */
+  /** Largest number of events on the page, 1 to 100. */
   readonly limit: number;
 }
 
-/** Reads of subscriptions. A subscription is not found if it names a website that the caller may not see. */
+/** Reads of subscriptions. A subscription is not found if one of its websites is not granted. */
 export interface SubscriptionReads {
   /** Returns all subscriptions of the caller, oldest first. */
   subscriptions(): Promise<Subscription[]>;

@@ -1,6 +1,6 @@
 import type { GuideName } from './guides.ts';
 
-/** The facts that the gateway knows about itself. A few operations return them. */
+/** The facts that the gateway knows about itself. A few operations return these facts. */
 export interface GatewayFacts {
   /** Returns the operations that this authority may call. */
   operations(): OperationFacts[];

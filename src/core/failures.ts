@@ -119,15 +119,15 @@ const TABLE = {
 } as const satisfies Record<string, readonly [status: number, title: string]>;
 
 export type FailureCode = keyof typeof TABLE;
-export const FAILURE_CODES = Object.keys(TABLE) as FailureCode[]; // Object.keys returns string[], not the literal codes
+export const FAILURE_CODES = Object.keys(TABLE) as FailureCode[]; // Object.keys returns string[]
 
 export const statusOf = (code: FailureCode): number => TABLE[code][0];
 export const titleOf = (code: FailureCode): string => TABLE[code][1];
 
 export interface ParameterError {
   /**
-   * Name of the query parameter, path parameter, header or tool argument that is wrong. For a member of a JSON body,
-   * use `pointer` instead.
+   * Name of the wrong query parameter, path parameter, header or tool argument. Errors in a JSON body have `pointer`
+   * instead.
    */
   readonly parameter?: string;
   /** JSON Pointer (RFC 6901) to the wrong member of the JSON body. */
@@ -136,33 +136,24 @@ export interface ParameterError {
 }
 
 export interface FailureDetails {
-  /**
-   * A sentence that explains the failure to the caller. The sentence holds no value that a caller sent or that the
-   * store holds.
-   */
+  /** A sentence that explains the failure to the caller. The sentence contains no value that was sent or stored. */
   readonly detail?: string;
   readonly errors?: readonly ParameterError[];
-  /** Seconds until a retry can succeed. */
+  /** Seconds after which a retry of the call can succeed. */
   readonly retryAfter?: number;
   readonly required?: Requirement & { readonly unrestricted: boolean };
   readonly allow?: readonly string[];
   /** Length of the whole file in bytes. The Content-Range header of a 416 response shows this length. */
   readonly size?: number;
-  /** The error that caused the failure. Only the log shows the error. */
+  /** The error that caused the failure. Only the log shows this error. */
   readonly cause?: unknown;
   /** Id of the credential whose token was refused. Only the log shows this id. */
   readonly credential?: string;
-  /**
-   * True when the call named a website that does not exist or that the credential may not see. Only the log shows this
-   * fact.
-   */
+  /** True when the named website does not exist or is not granted. Only the log shows this fact. */
   readonly outside?: true;
 }
 
-/**
- * A refusal with a code of the failure table. Handlers and the store throw a Failure. A surface receives the Failure as
- * a value.
- */
+/** A refusal with a code of the failure table. Handlers and the store throw a Failure. A surface gets it as a value. */
 export class Failure extends Error {
   override readonly name = 'Failure';
 

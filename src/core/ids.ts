@@ -1,9 +1,6 @@
 import { z } from 'zod';
 
-/**
- * A kind of public id for stored records. The format is `<prefix>_{tenant}_{site}_{native id}`, so the id names the
- * website of the record.
- */
+/** A kind of public id: `<prefix>_{tenant}_{site}_{native id}`. An id names the website of its record. */
 export interface IdKind {
   readonly noun: string;
   readonly prefix: string;
@@ -42,17 +39,12 @@ export function defineId(noun: string, prefix: string, maximum = 64): IdKind {
   return kind;
 }
 
-/**
- * Returns the kind of id that a schema accepts. The schema can be optional. `undefined` means that the schema does not
- * accept ids.
- */
+/** Returns the kind of id that a schema accepts. The schema can be optional. `undefined`: the schema accepts no id. */
 export function idKind(schema: z.ZodType): IdKind | undefined {
   return kinds.get(schema instanceof z.ZodOptional ? (schema.unwrap() as z.ZodType) : schema); // a core type of zod
 }
 
-/**
- * Splits an id that its schema has accepted. `null` means that the number is above 2^63-1. No row can have such an id.
- */
+/** Splits an id that its schema has accepted. `null` means that the number is above 2^63-1, so no row has this id. */
 export function parseId(id: string): ParsedId | null {
   const [, tenant = '', site = '', native = ''] = id.split('_');
   return fitsBigint(native) ? { website: `web_${tenant}_${site}`, native } : null;
@@ -95,8 +87,5 @@ export const OfferId = defineId('offer', 'ofr');
 export const DispositionId = defineId('disposition', 'dsp');
 export const AiFeatureId = defineId('AI feature', 'aif');
 
-/**
- * Returns the number inside an id. The corridor has already checked that the id belongs to the call's website and that
- * the number fits into bigint.
- */
+/** Returns the number inside an id. The corridor has already checked the id's website and the size of the number. */
 export const native = (id: string): string => id.slice(id.lastIndexOf('_') + 1);

@@ -1,9 +1,6 @@
 import { z } from 'zod';
 
-/**
- * A JSON Schema of draft 2020-12, the dialect of OpenAPI 3.1 and MCP. Only the function `jsonSchema` converts zod
- * schemas to JSON Schema.
- */
+/** JSON Schema of draft 2020-12, as in OpenAPI 3.1 and MCP. Only `jsonSchema` converts zod schemas to JSON Schema. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 export function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {

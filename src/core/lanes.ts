@@ -7,15 +7,15 @@ export interface LanesOptions<Item, Result> {
    * items. An Error in the results fails only its own item.
    */
   readonly run: (items: readonly Item[], slot: number) => Promise<readonly (Result | Error)[]>;
-  /** Number of slots. At most this many runs are active at the same time. */
+  /** Number of slots. Each slot runs at most one batch at a time. */
   readonly slots: number;
   /** Largest number of items in one run. Default: BATCH. */
   readonly batch?: number;
   /** Largest number of items of one app that can wait in one lane. Default: LENGTH. */
   readonly length?: number;
   /**
-   * Milliseconds that an item waits while its lane makes no progress. An item waits up to three times as long while its
-   * lane completes runs.
+   * Milliseconds that an item waits in a lane without progress. An item waits up to three times as long in a lane with
+   * progress.
    */
   readonly patience: number;
   /** The result of an item that waited too long. If `late` is absent, such an item fails with 503. */
@@ -24,7 +24,7 @@ export interface LanesOptions<Item, Result> {
 
 /**
  * Says in which queue an item waits. A lane runs one batch at a time. A group of lanes uses at most half of the slots.
- * An app uses at most all slots but one. Apps take turns, so an app that fills more lanes gets no extra turns.
+ * An app uses at most all slots except one. Apps take turns, so an app that fills more lanes gets no extra turns.
  */
 export interface LaneKey {
   readonly lane: string;
@@ -36,15 +36,12 @@ export const BATCH = 8;
 export const LENGTH = 256;
 /** The waiting items of one app can fill at most this many lanes. */
 const FULL_LANES = 4;
-/**
- * The waiting time of an item can run out this many times while its lane still completes runs. Then the lane removes
- * the item.
- */
+/** The waiting time of an item can end this many times while its lane makes progress. Then the item leaves the lane. */
 const LOOKS = 3;
 /**
  * A new run has the store to itself for this many milliseconds. The next run then gathers more items and finds a warm
- * connection. After this time, the first run may be waiting for rows or a slow disk, so the next run starts. The gain
- * is not measured.
+ * connection. After this time, the first run is perhaps waiting for rows or a slow disk, so the next run starts. The
+ * gain is not measured.
  */
 const PROMPT = 3;
 
@@ -72,7 +69,7 @@ interface Lane<Item, Result> {
   readonly group: string;
   readonly waiting: Line<Waiting<Item, Result>>;
   busy: boolean;
-  /** Number of runs of this lane that have ended. */
+  /** Number of ended runs of this lane. */
   turns: number;
 }
 
@@ -85,13 +82,10 @@ export class Lanes<Item, Result> {
   readonly #options: LanesOptions<Item, Result>;
   /** Lanes with work, in the order of their turns. A lane moves to the end of the order when its turn starts. */
   readonly #lanes = new Map<string, Lane<Item, Result>>();
-  /** Apps with work, in the order of their turns. */
+  /** Apps with waiting or running items, in the order of their turns. */
   readonly #apps: App[] = [];
   readonly #groups = new Map<string, number>();
-  /**
-   * Numbers of the free slots, in ascending order. The lowest slots are used most, so most prepared statements are on
-   * their connections.
-   */
+  /** Free slots, lowest number first. Low slots are used most, so their connections have most statements prepared. */
   readonly #free: number[];
   /** Timer of the latest run. While the timer is set, no other run starts. */
   #prompt: NodeJS.Timeout | undefined;
@@ -123,8 +117,8 @@ export class Lanes<Item, Result> {
       };
       const look = (): void => {
         waiting.looks++;
-        // If the lane has completed runs, the lane or this process is only busy, so wait again. If not, the lane may be
-        // waiting for a lock, so give up.
+        // If the lane has ended a run since the last look, the lane or this process is only busy, so wait again.
+        // Otherwise the lane is perhaps waiting for a lock, so give up.
         if (waiting.seen !== lane.turns && waiting.looks < LOOKS) {
           waiting.seen = lane.turns;
           wait();
@@ -211,10 +205,7 @@ export class Lanes<Item, Result> {
     });
   }
 
-  /**
-   * Allows the next run to start. The lane calls this function when a run has ended or PROMPT milliseconds after the
-   * run started.
-   */
+  /** Allows the next run to start, when the latest run has ended or PROMPT milliseconds have passed. */
   #over(prompt: NodeJS.Timeout): void {
     if (this.#prompt === prompt) this.#prompt = undefined;
     this.#next();

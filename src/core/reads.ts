@@ -2,10 +2,7 @@ import type { SubscriptionReads } from './events.ts';
 import type { Fragment } from './sql.ts';
 import type { Projection, View } from './view.ts';
 
-/**
- * A parent record that the rows must belong to. The whole read fails with `not_found` if the parent is missing or the
- * caller may not see the parent.
- */
+/** A parent record of the rows. The whole read fails with `not_found` if the caller cannot see this parent record. */
 export interface Within<Name extends string = string, Parent extends string = string> {
   readonly view: View<Name, Parent>;
   /** Public id of the parent record. */
@@ -14,8 +11,9 @@ export interface Within<Name extends string = string, Parent extends string = st
 }
 
 /**
- * The parent record of the rows. If the parent has a parent too, the list starts with that grandparent. A view compiles
- * here only if its `within` says how its records belong to the parent's view.
+ * The chain of parent records, which ends with the parent of the rows. If this parent belongs to another record, the
+ * chain starts with that other record. The code compiles only if the view of the rows declares in `within` how its
+ * records belong to the parent.
  */
 type Chain<Parent extends string, Grand extends string> =
   | readonly [Within<Parent>]
@@ -30,13 +28,13 @@ export interface PageRequest<Parent extends string = string, Grand extends strin
   extends Selection<Parent, Grand> {
   readonly cursor?: string | undefined;
   readonly limit: number;
-  /** Sort direction of the page. If absent, the page uses the order of the view. */
+  /** Sort direction of the page. If `direction` is absent, the page uses the order of the view. */
   readonly direction?: 'asc' | 'desc' | undefined;
-  /** Sort key of the page. If absent, the page is sorted by native id. */
+  /** Sort key of the page. If `by` is absent, the sort key is the native id. */
   readonly by?: 'id' | 'updated_at';
   /**
-   * A condition without an index. The store tests a limited number of rows, on the connections for slow reads. The page
-   * can then hold fewer rows than `limit`, or no rows, and still have a cursor.
+   * A search condition that no index supports. The store tests a limited number of rows, on the connections for slow
+   * reads. The page can then hold fewer rows than `limit`, or no rows, and still have a cursor.
    */
   readonly search?: Fragment | undefined;
 }

@@ -10,20 +10,14 @@ export interface RealtimeTicket {
   readonly ticket: string;
   /** The time when the ticket expires, in Unix milliseconds. */
   readonly ticket_expires_at: number;
-  /**
-   * URL of the socket. The client sends the ticket in Sec-WebSocket-Protocol and not in the URL, because logs keep
-   * URLs.
-   */
+  /** URL of the socket. The client sends the ticket in Sec-WebSocket-Protocol, because logs keep URLs. */
   readonly socket_url: string;
 }
 
 export interface RealtimeSession extends RealtimeTicket {
   readonly session_id: string;
   readonly protocol: typeof PROTOCOL;
-  /**
-   * The time when the session expires, in Unix milliseconds. A session expires after one hour, or earlier with its
-   * token.
-   */
+  /** End of the session, in Unix milliseconds. A session ends after one hour, or earlier with its token. */
   readonly expires_at: number;
   readonly heartbeat_seconds: typeof HEARTBEAT;
   readonly max_subscriptions: typeof MAX_ATTACHED;

@@ -1,11 +1,6 @@
-/**
- * An MCP resource: a URI that one operation reads. The read needs the same authority and costs the same quota as a call
- * of this operation.
- */
+/** An MCP resource: a URI that one operation reads. The read needs the authority and the quota of this operation. */
 export interface Resource {
-  /**
-   * URI template of the resource. The template starts with gateway:// and has `{variables}` as in RFC 6570, level 1.
-   */
+  /** URI template of the resource: gateway://… with `{variables}` as in RFC 6570, level 1. */
   readonly uri: string;
   readonly name: string;
   readonly title: string;
@@ -13,15 +8,12 @@ export interface Resource {
   readonly mimeType: 'application/json' | 'text/markdown';
   /** Name of the operation that reads the resource. */
   readonly tool: string;
-  /**
-   * Turns the variables of a URI into the input of the operation. `undefined` means that no resource can have this URI.
-   */
+  /** Turns the variables of a URI into the input of the operation. `undefined` means that the URI has no resource. */
   input(variables: Readonly<Record<string, string>>): Readonly<Record<string, unknown>> | undefined;
   /** Returns the text of the resource. If `text` is absent, the resource is the whole body as JSON. */
   text?(body: unknown): string;
   /**
-   * Returns the variables of each concrete URI that the list of resources shows. If `list` is absent, the list shows
-   * only the template.
+   * Returns the variables of each concrete URI in the list of resources. Without `list`, the template is listed alone.
    */
   list?(granted: Granted): readonly Readonly<Record<string, string>>[];
 }

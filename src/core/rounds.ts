@@ -41,7 +41,7 @@ export class Rounds {
     this.#timer ??= setInterval(() => this.#running ?? this.wake(), every).unref();
   }
 
-  /** Ends the rounds. Waits for the running round. */
+  /** Starts no more rounds. Waits for the running round to end. */
   async stop(): Promise<void> {
     this.pause();
     this.#stop.abort();

@@ -7,11 +7,9 @@ export interface ScopeText {
   /** Classes of data that the scope reveals. */
   readonly reveals: readonly DataAccess[];
   readonly acts?: 'writes' | 'runs';
-  /** Other scopes that the credential needs. The scope has no effect without all of them. */
+  /** Other scopes that the credential needs. The scope has no effect without all these other scopes. */
   readonly together: readonly Scope[];
-  /**
-   * Data-access flags that the credential needs. Without these flags, the gateway masks the data or refuses the call.
-   */
+  /** Data-access flags that the credential needs. Without a flag, the gateway masks the data or refuses the call. */
   readonly flags: readonly DataAccess[];
 }
 

@@ -36,7 +36,7 @@ export type DataAccess = (typeof DATA_ACCESS)[number];
 export const RESTRICTIONS = ['channel_ids', 'team_ids', 'subsite_ids'] as const;
 export type Restriction = (typeof RESTRICTIONS)[number];
 
-/** Scopes and data-access flags that a credential must hold. The credential needs all of them. */
+/** Scopes and data-access flags that a credential must hold. All scopes and flags are required. */
 export interface Requirement {
   readonly scopes: readonly Scope[];
   readonly dataAccess: readonly DataAccess[];

@@ -5,17 +5,11 @@ type Input = Readonly<Record<string, unknown>>;
 
 export interface SkillContext<I> {
   readonly input: I;
-  /**
-   * Calls one of the skill's tools with the authority of the caller. Returns the REST body of the call, or throws the
-   * Failure of the call.
-   */
+  /** Calls a tool of the skill with the caller's authority. Returns the REST body or throws the Failure of the call. */
   call(tool: string, input: Input): Promise<unknown>;
 }
 
-/**
- * An A2A skill: several operations that form one piece of work. The skill requires the authority of all these
- * operations.
- */
+/** An A2A skill: several operations that form one piece of work. The skill requires the authority of all operations. */
 export interface SkillDeclaration<S extends Shape> {
   /** Public name of the skill. The file has the same name in kebab case. */
   readonly name: string;
@@ -28,10 +22,7 @@ export interface SkillDeclaration<S extends Shape> {
   readonly input: z.ZodObject<S, z.core.$strict>;
   /** Example arguments of the skill. A client replaces the ids in these examples with ids from earlier answers. */
   readonly examples: readonly z.input<z.ZodObject<S>>[];
-  /**
-   * Throws a Failure if the arguments fit `input` but contradict each other. This check runs before the gateway creates
-   * a task.
-   */
+  /** Throws a Failure if arguments that fit `input` contradict each other. This check runs before a task exists. */
   check?(input: z.output<z.ZodObject<S>>): void;
   /** Runs the skill and returns its artifact, which is a REST body. An error must not contain a value of the input. */
   run(context: SkillContext<z.output<z.ZodObject<S>>>): Promise<unknown>;

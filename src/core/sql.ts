@@ -36,10 +36,7 @@ export function sql(strings: TemplateStringsArray, ...parts: readonly (Value | F
   return new Fragment(texts, values, app);
 }
 
-/**
- * Returns the same SQL with a mark that names the app. A guard has this mark, and every statement that contains the
- * guard gets the mark too.
- */
+/** Returns the same SQL with a mark that names the app. A statement that contains this SQL has the mark too. */
 export const runFor = (app: string, { texts, values }: Fragment): Fragment => new Fragment(texts, values, app);
 
 /** Inserts constant text of the gateway, such as the name of a column or table. Never pass text from a caller. */

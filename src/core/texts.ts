@@ -25,9 +25,7 @@ export interface Text {
   readonly writer: Writer | undefined;
 }
 
-/**
- * Lists every text in a body of this schema. The direct texts of an object come before the texts of its nested objects.
- */
+/** Lists every text in a body of this schema. The texts of an object come before the texts of its nested objects. */
 export function textsOf(schema: z.ZodType, pointer = ''): Text[] {
   const writer = writers.get(schema)?.writer;
   if (writer !== undefined) return [{ pointer, writer }];

@@ -31,10 +31,7 @@ export const TAGS = {
 } as const;
 export type Tag = keyof typeof TAGS;
 
-/**
- * Extra authority that a call needs when it sends the parameter `given`. With `is`, the call needs the authority only
- * if the parameter has that value.
- */
+/** Extra authority that a call needs when it sends the parameter `given`, or when `given` has the value `is`. */
 export interface Condition extends Requirement {
   readonly given: string;
   readonly is?: boolean;
@@ -55,18 +52,14 @@ export interface WriteContext<I, W> {
 }
 
 /**
- * The context that every handler gets from the corridor. `write` is `undefined` for a read. `perform` is `undefined`
- * for a tool without `performs`.
+ * The context of every handler. Without a write, `write` is `undefined`. Without `performs`, `perform` is `undefined`.
  */
 export interface CallContext<I> extends ReadContext<I> {
   readonly write: Writes | undefined;
   readonly perform: Perform<Write> | undefined;
 }
 
-/**
- * A request for raw bytes. `range` holds the numbers of the Range header, and both numbers are inclusive. If `range` is
- * absent, the request means the first chunk.
- */
+/** A request for raw bytes. `range` has the inclusive numbers of the Range header. Without `range`: the first chunk. */
 export interface BytesRequest {
   readonly range?: { readonly first: number; readonly last: number | undefined } | { readonly suffix: number };
   readonly ifMatch?: string;
@@ -76,14 +69,14 @@ interface Declaration<P extends Shape, Q extends Shape> {
   /** Public name of the operation. The file has the same name in kebab case. */
   readonly name: string;
   readonly title: string;
-  /** One or two sentences for an agent that chooses between tools. */
+  /** Summary of the operation in one or two sentences, for an agent that chooses between tools. */
   readonly summary: string;
   readonly tag: Tag;
   readonly scopes: readonly Scope[];
   readonly dataAccess?: readonly DataAccess[];
   /**
-   * Effect of a credential's restrictions on the operation. `refused`: a restricted credential cannot call the
-   * operation. `applied`: the operation hides rows outside the restrictions. `none`: restrictions have no effect.
+   * `refused`: restricted credentials cannot call the operation. `applied`: the operation hides rows outside the
+   * restrictions. `none`: restrictions have no effect on the operation.
    */
   readonly restrictions: 'refused' | 'applied' | 'none';
   /** `refused` means that a token from a person's consent cannot call the operation. */
@@ -96,9 +89,7 @@ interface Declaration<P extends Shape, Q extends Shape> {
   /** Quota units that one call costs. Default: 1. */
   readonly cost?: number;
   readonly input: { readonly path?: P; readonly query?: Q };
-  /**
-   * Failure codes of this operation, in addition to the codes that every operation has (400, 401, 404, 429, 500, 503).
-   */
+  /** Failure codes of this operation only. Every operation also has codes for 400, 401, 404, 429, 500 and 503. */
   readonly errors?: readonly FailureCode[];
 }
 
@@ -119,16 +110,11 @@ export interface ReadDeclaration<P extends Shape, Q extends Shape, C extends Pag
   readonly effect: 'read';
   readonly rest: `GET /api/v1/${string}`;
   readonly page?: C;
-  /**
-   * `websocket` means that the realtime surface answers an upgrade request, with status 101. `handle` does not run for
-   * such a request.
-   */
+  /** The realtime surface answers an upgrade request with status 101. `handle` does not run for such a request. */
   readonly upgrade?: 'websocket';
   readonly output: z.ZodType<unknown, B>;
   handle(context: ReadContext<Input<P> & Input<Q> & PageInput<C>>): Promise<B>;
-  /**
-   * Answers `Accept: application/octet-stream`, over REST only. If `bytes` is absent, the operation returns only JSON.
-   */
+  /** Answers `Accept: application/octet-stream`, over REST only. Without `bytes`, the operation returns only JSON. */
   readonly bytes?: (context: ReadContext<Input<P> & Input<Q>>, request: BytesRequest) => Promise<FileBytes>;
 }
 
@@ -141,32 +127,17 @@ export interface WriteDeclaration<P extends Shape, Q extends Shape, D extends Sh
   extends Declaration<P, Q>,
     Described<B> {
   readonly effect: 'write';
-  /**
-   * The write that `perform` runs. If `performs` is absent, the operation uses `write` to change the gateway's own
-   * records.
-   */
+  /** The write that `perform` runs. Without `performs`, the operation changes the gateway's records through `write`. */
   readonly performs?: W;
   readonly rest: `${'POST' | 'PATCH' | 'DELETE'} /api/v1/${string}`;
   readonly input: { readonly path?: P; readonly query?: Q; readonly body?: D };
-  /**
-   * `required` means that the write happens in the name of a native author. The credential must have a mapping to this
-   * author.
-   */
+  /** `required` means that the credential needs a mapped native author. The write happens in that author's name. */
   readonly author: 'required' | 'none';
-  /**
-   * Rule for the Idempotency-Key. `optional`: every call without a key is a separate command. `none`: the operation
-   * accepts no key.
-   */
+  /** `optional`: every call without an Idempotency-Key is a separate command. `none`: the operation accepts no key. */
   readonly idempotency: 'required' | 'optional' | 'none';
-  /**
-   * `required` means that the caller must name the revision that it changes. The caller uses header If-Match, or
-   * argument if_match over MCP.
-   */
+  /** The caller must name the revision that it changes: in header If-Match, or in argument if_match over MCP. */
   readonly ifMatch?: 'required';
-  /**
-   * REST status of a successful call. Default: 200. A response with status 204 has no body, even if `handle` returns a
-   * body.
-   */
+  /** REST status of a success. Default: 200. A response with status 204 never has a body. */
   readonly status?: 201 | 204;
   /** Returns the path of the created resource. */
   readonly location?: (body: B) => string;
@@ -181,10 +152,7 @@ export interface PageRule {
   readonly limit: number;
 }
 
-/**
- * A tool declaration without its type parameters, and values that the gateway derives from it once, when the tool is
- * loaded.
- */
+/** A tool declaration without its type parameters, with values that the gateway derives once, at load time. */
 export interface Tool {
   readonly name: string;
   readonly title: string;
@@ -290,7 +258,7 @@ export function defineTool<P extends Shape, Q extends Shape, D extends Shape, C 
     // The cast is sound. The corridor passes only input that `input` has accepted, and the context that fits the
     // effect.
     handle: declaration.handle as Tool['handle'],
-    bytes: read?.bytes as Tool['bytes'], // sound for the same reason as `handle`
+    bytes: read?.bytes as Tool['bytes'], // sound for the same reason as the cast of `handle`
   };
 }
 

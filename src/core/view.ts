@@ -11,12 +11,9 @@ import { type Writer, writtenBy } from './texts.ts';
  */
 export interface Field {
   readonly schema: z.ZodType;
-  /**
-   * The authority that a reader needs to see the field. If `needs` is absent, every reader of the view may see the
-   * field.
-   */
+  /** The authority that a reader of the field needs. Without `needs`, every reader of the view may see the field. */
   readonly needs?: Requirement;
-  /** The answer for a reader who does not fulfil `needs`: the member is left out, or the member is null. */
+  /** How the field hides its value from a reader without `needs`: the member is left out, or the member is null. */
   readonly denied: 'omit' | 'null';
   readonly select: readonly Expression[];
   build(values: readonly unknown[], row: RowContext): unknown;
@@ -26,14 +23,11 @@ export interface Field {
 export interface Caller {
   readonly grants: Grants;
   /**
-   * Returns the restrictions of the caller as an SQL condition on platform.conversation. `alias` is the name of that
-   * table in the statement.
+   * Returns an SQL condition for the caller's restrictions on rows of platform.conversation. `alias` is the alias of
+   * this table.
    */
   allowed(alias: string): Fragment;
-  /**
-   * Returns the native ids that a restriction permits on this website. `undefined` means that the caller has no such
-   * restriction.
-   */
+  /** Returns the native ids that a restriction permits on this website. `undefined` means that all are permitted. */
   permitted(dimension: Restriction): readonly string[] | undefined;
   /** Returns an SQL condition. The condition is true when the restriction permits the id in the column. */
   permits(dimension: Restriction, column: string): Fragment;
@@ -49,10 +43,7 @@ export interface RowContext {
   readonly grants: Grants;
 }
 
-/**
- * A record as one caller may see it. The member `~view` exists only in types. The compiler then refuses a row of one
- * view in place of a row of another view.
- */
+/** A record as one caller may see it. `~view` exists only in types, where it keeps the records of two views apart. */
 export interface Projection<Name extends string = string> {
   readonly [member: string]: unknown;
   readonly '~view'?: Name;
@@ -67,20 +58,14 @@ export interface ViewDeclaration<Name extends string, Parent extends string = st
   readonly order?: 'asc' | 'desc';
   /** Condition for the rows that the API shows. If `visible` is absent, the API shows all rows. */
   readonly visible?: Fragment;
-  /**
-   * Returns the condition for rows that a restricted credential may see. The restrictions must permit the row's
-   * conversation, channel or team.
-   */
+  /** SQL condition for rows that a restricted credential may see, by the row's conversation, channel or team. */
   readonly reachable?: (caller: Caller) => Fragment;
   /**
-   * Conditions for rows that belong to a record of another view. The key is the name of that view. `id` is the native
-   * id of that record.
+   * SQL conditions for rows that belong to a parent record. The key is the name of the parent's view. `id` is the
+   * native id of the parent.
    */
   readonly within?: Readonly<Record<Parent, (id: string, website: WebsiteKey) => Fragment>>;
-  /**
-   * The column of a long text. The length of a page also depends on the bytes of this text. Select the column only
-   * through `weighedText`.
-   */
+  /** The column of a long text. The bytes of this text also limit a page. Select the column only with `weighedText`. */
   readonly weight?: string;
   readonly fields: Readonly<Record<string, Field>>;
 }
@@ -172,10 +157,7 @@ export const nullableText = (
 /** SQL that cuts a long text to `max` + 1 characters. The extra character shows that the text was cut. */
 export const longText = (expression: string, max: number): string => `left(${expression}, ${max + 1})`;
 
-/**
- * SQL like `longText`, for the `weight` column of a view. The value is null if the text is longer than the `longest` of
- * the caller.
- */
+/** SQL like `longText`, for the `weight` column of a view. A text longer than the caller's `longest` becomes null. */
 export const weighedText =
   (column: string, max: number, when = 'true'): Expression =>
   ({ longest }) => {
@@ -228,10 +210,7 @@ export const ownId = (alias: string, kind: IdKind): Field =>
 
 export const websiteId = (schema: z.ZodType): Field => field(schema, [], (_, { website }) => website.id);
 
-/**
- * A field that lists the classes of data in the record and says whether the caller sees each class. The field explains
- * why members are missing.
- */
+/** A field that says which classes of data the caller sees in the record. The field explains missing members. */
 export function access(classes: Readonly<Record<string, Requirement>>): Field {
   const shape = Object.fromEntries(
     Object.keys(classes).map((name) => [name, z.boolean().describe(`Whether ${name.replaceAll('_', ' ')} is shown.`)]),

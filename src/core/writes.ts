@@ -14,10 +14,7 @@ type Members = Readonly<Record<string, unknown>>;
 export interface Write<C extends Members = Members, R = unknown> {
   /** Name of the write. The tool, the operation in receipts and the case in gateway.write_batch have the same name. */
   readonly name: string;
-  /**
-   * The member of the command that holds the public id of a record. The command is about this record, so the caller
-   * must be able to see the record.
-   */
+  /** The member that holds the public id of the command's record. The caller must be able to see this record. */
   readonly about: readonly [member: string, view: View];
   /** Schema of the command that a handler gives to `perform`. */
   readonly command: z.ZodType<C>;
@@ -31,19 +28,13 @@ export const defineWrite = <C extends Members, R>(
   write: Write<C, R> & { readonly about: readonly [member: keyof C & string, view: View] },
 ): Write<C, R> => write;
 
-/**
- * Performs the command of a call once. A repeated call gets the result of the first call. Throws a Failure if the
- * command is refused.
- */
+/** Performs the command of a call once. A repeated call gets the first result. Throws a Failure after a refusal. */
 export type Perform<W> = W extends Write<infer C, infer R> ? (command: C) => Promise<R> : never;
 
 /** Writes to the gateway's own records. */
 export interface Writes extends SubscriptionWrites, RealtimeWrites {}
 
-/**
- * A command in the form that a writer receives. The command has the members of its schema. The id of its record is a
- * native id on the website of the call.
- */
+/** A command in the form that a writer receives. The id of the command's record is a native id. */
 export interface Command extends Members {
   readonly operation: string;
 }
@@ -63,10 +54,7 @@ export type Ending =
  * interface.
  */
 export interface RemoteWriter {
-  /**
-   * Performs the command once under its operation id. Throws if the outcome is uncertain, as after a timeout or a lost
-   * reply.
-   */
+  /** Performs the command once under its operation id. Throws if a timeout or a lost reply hides the outcome. */
   perform(command: RemoteCommand, signal: AbortSignal): Promise<Ending>;
   /** Asks the other system how the command ended. `undefined` means that the other system does not know. */
   find(operationId: string, website: string): Promise<Ending | undefined>;

@@ -4,10 +4,7 @@ import { FAILURE_CODES, type Failure, statusOf } from '../core/failures.ts';
 /** Kinds of audited actions (LG-02). */
 export type AuditKind = 'authentication' | 'authorization' | 'consent' | 'revocation' | 'write';
 
-/**
- * The audit part of a log record. `unknown` means that the outcome of a write is not known yet. The ledger of writes
- * learns the outcome later.
- */
+/** The audit part of a log record. `unknown` means that the outcome of a write is only known to the ledger later. */
 export interface Audit {
   readonly audit: AuditKind;
   readonly decision: 'allowed' | 'refused' | 'unknown';
@@ -16,16 +13,11 @@ export interface Audit {
 export interface AuditedCall {
   /** Code of the failure. `undefined` means that the call succeeded. */
   readonly code?: string | undefined;
-  /**
-   * Kind of the audited action that the call performs if it succeeds. `undefined` means that the gateway does not audit
-   * a success of this call.
-   */
+  /** Kind of the audited action that a success performs. `undefined` means that a success is not audited. */
   readonly does?: AuditKind | undefined;
 }
 
-/**
- * Failure codes that the audit records as a refusal of the given kind. Other failures are outcomes of the call itself.
- */
+/** Failure codes that are audited as a refusal of the given kind. Other failures are outcomes of the call itself. */
 const REFUSALS: ReadonlyMap<string, AuditKind> = new Map([
   ...FAILURE_CODES.filter((code) => statusOf(code) === 401).map((code) => [code, 'authentication'] as const),
   ...['invalid_client', 'invalid_grant', 'slow_down', 'credentials', 'throttled'].map(
@@ -53,17 +45,11 @@ const UNCERTAIN: ReadonlySet<string> = new Set([
 /** Returns the logger for audit records. This logger writes audit records at every log level except `silent`. */
 export const auditLog = (log: Logger): Logger => (log.level === 'silent' ? log : log.child({}, { level: 'info' }));
 
-/**
- * Returns the audited action of a failed call. The audited action of a call outside its authority is always
- * `authorization`.
- */
+/** Returns the audited action of a failed call. A call outside the caller's authority counts as `authorization`. */
 export const doesOf = ({ details }: Failure, does: AuditKind | undefined): AuditKind | undefined =>
   details.outside ? 'authorization' : does;
 
-/**
- * Returns the audit part of a log record. `undefined` means that the call is not audited. Successful reads and
- * malformed requests are not audited.
- */
+/** Returns the audit part of a log record. `undefined`: no audit, as for a successful read or a malformed request. */
 export function auditOf({ code, does }: AuditedCall): Audit | undefined {
   const audit = (code === undefined ? undefined : REFUSALS.get(code)) ?? does;
   if (audit === undefined) return undefined;

@@ -75,10 +75,7 @@ export class Corridor {
     };
   }
 
-  /**
-   * For a request that calls no operation: proves the bearer token and charges one quota unit. Throws a Failure to
-   * refuse the request.
-   */
+  /** For a request without an operation: proves the bearer token and charges one unit. Throws a Failure to refuse. */
   async admit(bearer: string | undefined, resource: Resource, source?: Source): Promise<Admission> {
     const authority = await this.run(bearer, resource, async (caller) => caller.authority, source);
     return { authority, quota: this.quotaOf(authority) };
@@ -101,18 +98,12 @@ export class Corridor {
     });
   }
 
-  /**
-   * Reads the authority from the store and charges nothing. Use this method for work that the corridor has already
-   * admitted.
-   */
+  /** Reads the authority from the store and charges nothing. The corridor has already charged for this work. */
   async prove(bearer: string, resource: Resource): Promise<Authority> {
     return (await this.#options.authorities.fresh(bearer, resource)).authority;
   }
 
-  /**
-   * Charges the extra units of an admitted request, which has already paid one unit. Returns the charged units, so that
-   * `refund` can return them.
-   */
+  /** Charges the extra units of a request that has already paid one unit. Returns the charged units, for `refund`. */
   charge(authority: Authority, units: number, before = 1): Promise<number> {
     return this.#options.quota.charge(authority.appId, units, before);
   }
@@ -203,10 +194,7 @@ export class Corridor {
     }
   }
 
-  /**
-   * Runs the call once with one authority. Throws only StaleAuthority, which means that a statement has refused the
-   * authority.
-   */
+  /** Runs the call once with one authority. Throws only StaleAuthority, when a statement has refused the authority. */
   async #attempt(call: Call, caller: Caller, charge: () => Promise<void>): Promise<RunResult> {
     const { tool } = call;
     const { performs } = tool;
@@ -266,7 +254,6 @@ export class Corridor {
   }
 }
 
-/** Result of one run of a call. */
 type RunResult = { readonly operation?: OperationState } & (
   | { readonly body: unknown }
   | { readonly bytes: FileBytes }

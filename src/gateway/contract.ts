@@ -9,10 +9,7 @@ import type { QuotaState } from './quota.ts';
 export interface Source {
   /** Network address of the caller. */
   readonly from: string;
-  /**
-   * Throws if the app has too many unread answers. The corridor calls this function before the call costs or changes
-   * anything.
-   */
+  /** Throws if the app has too many unread answers. The corridor asks before the call costs or changes anything. */
   room(app: string): void;
 }
 
@@ -23,21 +20,19 @@ export interface Call {
   readonly resource: Resource;
   readonly bearer: string | undefined;
   readonly source?: Source | undefined;
-  /** Parameters of path, query and body by name. The surface has already converted the values to their JSON types. */
+  /** Parameters of path, query and body, by name. The surface has already converted the values to their JSON types. */
   readonly input: Readonly<Record<string, unknown>>;
-  /**
-   * Problems that the surface found in the input. The corridor reports them only after it has checked the authority.
-   */
+  /** Problems that the surface found in the input. The corridor checks the authority before it reports problems. */
   readonly problems?: readonly ParameterError[];
   /** Idempotency-Key of a write. The effect of the write happens once for each key. */
   readonly idempotencyKey?: string | undefined;
-  /** Quota units of this call. They replace the cost of the tool. A read within a task costs one unit. */
+  /** Quota units of this call, in place of the cost of the tool. A read within a task costs one unit. */
   readonly cost?: number;
   /** The If-Match header as sent, for operations that require it. */
   readonly ifMatch?: string | undefined;
   /** The Origin header, for operations that require it. */
   readonly origin?: string | undefined;
-  /** Present if the caller requests raw bytes. A tool without bytes ignores this member. */
+  /** Present if the caller wants raw bytes. A tool that has no raw bytes ignores this request. */
   readonly bytes?: BytesRequest;
 }
 

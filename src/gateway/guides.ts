@@ -4,10 +4,7 @@ import type { Authority } from '../core/authority.ts';
 import { GUIDE_NAMES, type GuideName } from '../core/guides.ts';
 import { holds, type Requirement, type Scope } from '../core/scopes.ts';
 
-/**
- * Scopes that give access to each guide. Any scope of the list is enough. With an empty list, every credential may read
- * the guide.
- */
+/** Scopes that give access to a guide. One of these scopes is enough. An empty list gives every credential access. */
 const GIVEN_BY: Readonly<Record<GuideName, readonly Scope[]>> = {
   overview: [],
   investigation: ['conversation_read'],
@@ -35,8 +32,8 @@ export const readGuides = (): ReadonlyMap<GuideName, string> =>
   new Map(GUIDE_NAMES.map((name) => [name, readFileSync(new URL(`resources/guides/${name}.md`, packageRoot), 'utf8')]));
 
 /**
- * Reads the guides once. `skills` has the requirements of the A2A skills. A credential that may run at least one skill
- * may read the guide `agent_tasks`.
+ * Reads the guides once. `skills` has the requirements of the A2A skills. One permitted skill gives access to
+ * `agent_tasks`.
  */
 export function openGuides(skills: readonly Requirement[]): Guides {
   const all = readGuides();

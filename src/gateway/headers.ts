@@ -1,13 +1,10 @@
 import { Failure } from '../core/failures.ts';
 import type { Call } from './contract.ts';
 
-/** The parts of a call outside its input. They are headers over REST and arguments over MCP. */
+/** Values that a call sends beside its input: as headers over REST, and as arguments over MCP. */
 type Sent = Pick<Call, 'tool' | 'idempotencyKey' | 'ifMatch' | 'origin'>;
 
-/**
- * Returns the Idempotency-Key of a write. `undefined` means that the operation accepts no key, or that the caller left
- * out an optional key.
- */
+/** Returns the Idempotency-Key. `undefined`: the operation accepts no key, or the caller left out an optional key. */
 export function keyOf({ tool, idempotencyKey: key }: Sent): string | undefined {
   if (tool.idempotency === 'none') return undefined;
   const parameter = 'Idempotency-Key';

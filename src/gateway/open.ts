@@ -22,9 +22,7 @@ export interface GatewayOptions {
   /** The corridor checks every n-th answer against the output schema of the tool. Tests use 1. */
   readonly checkEvery: number;
   readonly onDefect: (tool: Tool, error: unknown) => void;
-  /**
-   * A writer in another system. It performs writes to conversations and visitors in place of the platform's own writer.
-   */
+  /** A writer in another system for conversations and visitors. Without `remote`, the platform's own writer runs. */
   readonly remote?: RemoteWriter;
 }
 

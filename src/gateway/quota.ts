@@ -15,8 +15,8 @@ interface Lease {
   unspent: number;
   readonly grantedIn: string;
   /**
-   * End of the lease by performance.now(), in milliseconds. performance.now() measures only a duration, and the clock
-   * of PostgreSQL decides.
+   * End of the lease on the clock performance.now(), in milliseconds. This clock only measures the duration of the
+   * lease. The clock of PostgreSQL decides everything else.
    */
   readonly until: number;
   remaining: number;
@@ -27,7 +27,7 @@ interface Lease {
 const LEASE_SECONDS = 2;
 
 /**
- * The units that are left in a bucket while the store accepts no writes. This process counts the units. `at` is
+ * Level of a quota bucket that this process counts while the store accepts no writes. `at` is the time by
  * performance.now().
  */
 interface LocalBucket {
@@ -83,7 +83,7 @@ export class Quota {
     }
   }
 
-  /** Returns the units of a call that had no authority. */
+  /** Takes back the charge of a call that had no authority. */
   refund(app: string, cost: number): void {
     const lease = this.#leases.get(app);
     if (lease) lease.unspent = Math.min(lease.held, lease.unspent + cost);
@@ -102,7 +102,7 @@ export class Quota {
     await this.#settle(app);
   }
 
-  /** Subtracts the owed units from the bucket. If the store is unavailable, the next lease first tries again. */
+  /** Subtracts the owed units from the bucket. If the store is unavailable, the next lease request tries again. */
   async #settle(app: string): Promise<void> {
     const units = this.#owed.get(app) ?? 0;
     if (units === 0) return;
@@ -130,10 +130,7 @@ export class Quota {
     return { perMinute: lease.perMinute, remaining, reset: remaining >= lease.burst ? 0 : seconds(1, lease.perMinute) };
   }
 
-  /**
-   * Requests a lease. Each app has at most one such statement at a time. Calls that arrive during the statement wait
-   * for the same lease.
-   */
+  /** Requests a lease, with one statement at a time for each app. Later calls of the app wait for the same lease. */
   #lease(app: string, cost: number): Promise<Lease | null> {
     const before = this.#requests.get(app);
     if (before) return before;
@@ -191,9 +188,9 @@ export class Quota {
   }
 
   /**
-   * Grants units while the store is read-only, so that reads continue (F-19). The count starts at the last stored level
-   * of the bucket and refills at the rate of the app. Each replica counts for itself until the store accepts writes
-   * again.
+   * Grants units while the store is read-only, so that reads continue (F-19). The local bucket starts at the last
+   * stored level and refills at the rate of the app. Each replica has its own local bucket until the store accepts
+   * writes again.
    */
   async #grantLocally(app: string, need: number, want: number): Promise<Grant | null> {
     const bucket = await seeQuota(this.#db, app);

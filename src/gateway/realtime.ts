@@ -7,7 +7,6 @@ import type { Corridor } from './call.ts';
 import { mayCall } from './registry.ts';
 import type { WriteCall } from './writes.ts';
 
-/** Performs the writes of realtime sessions. */
 export class RealtimeSessions {
   readonly #base: string;
 
@@ -54,10 +53,7 @@ export class RealtimeSessions {
   }
 }
 
-/**
- * Returns the functions of the corridor that the streams of the realtime socket use. They check the authority, charge a
- * page and refund a page.
- */
+/** The functions that a realtime socket needs: check the authority, charge for a page, and refund a page. */
 export function streaming(corridor: Corridor): {
   permitted(authority: Authority): boolean;
   charge(authority: Authority): Promise<number>;

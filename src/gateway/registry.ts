@@ -6,7 +6,7 @@ import type { OperationFacts, Tool } from '../core/tool.ts';
 /** All operations, in the order of their names. */
 export class Registry {
   readonly operations: readonly Tool[];
-  /** The operations that are MCP tools too. Only the realtime operations are not MCP tools. */
+  /** The operations that are MCP tools too. The realtime operations are not MCP tools. */
   readonly tools: readonly Tool[];
   readonly #byName: ReadonlyMap<string, Tool>;
 

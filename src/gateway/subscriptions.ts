@@ -31,10 +31,7 @@ export class Subscriptions {
   readonly #keys: CursorKeys;
   readonly #secret: () => Promise<Uint8Array>;
 
-  /**
-   * `writer` has the connections for statements that can wait for row locks. `secret` returns the store's own key
-   * (openLedgerKey in store/calls/ledger.ts).
-   */
+  /** `writer` has the connections for statements that wait for row locks. `secret` reads the store's own key. */
   constructor(writer: Database, keys: CursorKeys, secret: () => Promise<Uint8Array>) {
     this.#writer = writer;
     this.#keys = keys;
@@ -51,14 +48,11 @@ export class Subscriptions {
     };
   }
 
-  /**
-   * Returns the subscription writes of one call. If the call has an Idempotency-Key, `state` receives the answer of the
-   * ledger.
-   */
+  /** Returns the subscription writes of a call. `state` receives the ledger's answer for an Idempotency-Key. */
   writes(call: WriteCall, state: (operation: OperationState) => void): SubscriptionWrites {
     const { authority } = call.caller;
     const run = async (command: SubscriptionCommand): Promise<unknown> => this.#run(call, command, state);
-    const revision = call.ifMatch ?? 0; // operations that use the revision require If-Match
+    const revision = call.ifMatch ?? 0; // the two operations that use the revision require If-Match
     return {
       createSubscription: async (definition) => {
         const id = `sub_${randomBytes(16).toString('hex')}`;
@@ -94,10 +88,7 @@ export class Subscriptions {
     return resultOf(entry, operation?.operationId, state);
   }
 
-  /**
-   * Returns the subscription with its first cursor. A replay returns the same cursor, because the ledger stores the
-   * first positions.
-   */
+  /** Returns a subscription with its first cursor. A replay returns the same cursor, from positions in the ledger. */
   #subscribed(authority: Authority, done: unknown): Subscribed {
     const row = storedSubscription(done);
     if (row instanceof Failure) throw row;
@@ -117,9 +108,7 @@ export class Subscriptions {
   }
 }
 
-/**
- * Returns the definition with native website numbers. Throws `not_found` if the caller may not see one of the websites.
- */
+/** Returns the definition with native website numbers. Throws `not_found` if one of the websites is not granted. */
 function storedForm(
   authority: Authority,
   { website_ids, event_types, start }: SubscriptionDefinition,

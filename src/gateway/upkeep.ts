@@ -13,14 +13,11 @@ export interface UpkeepOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/**
- * Largest number of rows in one statement. Small batches hold locks for a short time, and other replicas skip locked
- * rows.
- */
+/** Most rows in one statement. Small batches hold locks only briefly, and other replicas skip locked rows. */
 const BATCH = 500;
 /** Milliseconds between two rounds. */
 const EVERY = 5_000;
-/** Number of commands that one round looks up in the other system, in parallel. */
+/** Number of commands that one round looks up in the other system at the same time. */
 const ASKED = 25;
 /** Milliseconds that a round waits for the other system. The lease of the round is much longer. */
 const PATIENCE = 3_000;
@@ -41,8 +38,8 @@ export async function upkeep({ db, registry, remote }: Omit<UpkeepOptions, 'onEr
   await Promise.all(
     lapsed.map(async ({ operationId, epoch, website, operation }) => {
       const found = remote.find(operationId, website).catch(() => undefined);
-      // The other system can fail to answer, or can lack knowledge of the command. The outcome then stays unknown, and
-      // a later round asks again.
+      // If the other system does not answer, or does not know the command, the outcome stays unknown. A later round
+      // asks again.
       const outcome = (await Promise.race([found, pause(PATIENCE, undefined, { ref: false })])) ?? null;
       const receipts = registry.get(operation)?.emits ?? [];
       if (await settle(db, { operationId, epoch, receipts }, outcome)) changed++;

@@ -16,10 +16,7 @@ export interface WriteCall {
   readonly caller: Caller;
   readonly access: WebsiteAccess;
   readonly tool: Tool;
-  /**
-   * The Idempotency-Key. `undefined` means that the operation accepts no key, or that the caller left out an optional
-   * key.
-   */
+  /** The Idempotency-Key. `undefined`: the operation accepts no key, or the caller left out an optional key. */
   readonly key: string | undefined;
   /** The revision in If-Match. `undefined` means that the operation does not require If-Match. */
   readonly ifMatch: number | undefined;
@@ -29,8 +26,8 @@ export interface WriteCall {
 }
 
 /**
- * Milliseconds that a command waits in a lane without progress. A request takes at most 3 s, and the statement of the
- * command has the rest of this time (store/open/open.ts).
+ * Milliseconds that a command waits in a lane without progress. A request takes at most 3 s, and the rest is for the
+ * statement (store/open/open.ts).
  */
 const PATIENCE = 1_000;
 
@@ -46,10 +43,7 @@ export class Ledger {
   readonly #lanes: Lanes<{ readonly kind: Kind; readonly keyed: Keyed }, Proved<Entry>>;
   readonly #secret: () => Promise<Uint8Array>;
 
-  /**
-   * `writers` has one Database for each concurrent write. Each Database runs one statement after another. `secret`
-   * returns the store's own key.
-   */
+  /** `writers` has one Database for each concurrent write. `secret` returns the store's own key. */
   constructor(writers: readonly [Database, ...Database[]], secret: () => Promise<Uint8Array>, remote?: RemoteWriter) {
     [this.#db] = writers;
     this.#secret = secret;
@@ -103,7 +97,7 @@ export class Ledger {
     work: RemoteCommand,
     held: { readonly epoch: number; readonly attempt: string; readonly receipts: readonly string[] },
   ): Promise<Entry> {
-    // Keep two seconds of the lease for the settlement.
+    // Keep the last two seconds of the lease for the settlement of the command.
     const signal = AbortSignal.timeout(LEASE - 2_000);
     // Do not wait for a writer that ignores the signal.
     const late = new Promise<null>((resolve) => signal.addEventListener('abort', () => resolve(null), { once: true }));
@@ -118,10 +112,7 @@ export class Ledger {
   }
 }
 
-/**
- * Returns the key of a call in the ledger. Two calls with the same operation id are one command if their fingerprints
- * are equal.
- */
+/** Returns the ledger key of a call. Two calls with the same id are one command if their fingerprints are equal. */
 export function operationOf(
   secret: Uint8Array,
   call: WriteCall,
@@ -130,7 +121,7 @@ export function operationOf(
   const { caller, tool, input } = call;
   const { credentialId, revision } = caller.authority;
   return {
-    // None of the three parts contains a space, so the text is unambiguous.
+    // Credential id, tool name and key contain no space, so the joined text is unambiguous.
     operationId: `op_${hmac(secret, `${credentialId} ${tool.name} ${key}`).toString('hex')}`,
     // Canonical JSON (RFC 8785) makes the order of members irrelevant. Use HMAC, because an attacker could guess a
     // short text from a plain digest.

@@ -53,9 +53,7 @@ export const DetectionContext = z
   })
   .describe('Input of the feature.');
 
-/**
- * Metadata of an AI feature. The database does not store the feature's instructions, provider credentials or settings.
- */
+/** Metadata of an AI feature. The database stores no instructions, provider credentials or settings of the feature. */
 export const AiFeatureView = f.defineView({
   ...metadata,
   name: 'AiFeature',
@@ -68,10 +66,7 @@ export const AiFeatureView = f.defineView({
   },
 });
 
-/**
- * An entry in the list of AI features. The entry says whether this credential can execute the feature. The entry itself
- * grants nothing.
- */
+/** An entry in the list of AI features. The entry says whether this credential can execute the feature. */
 export const AiFeatureListView = f.defineView({
   ...metadata,
   name: 'AiFeatureEntry',
@@ -101,7 +96,6 @@ export const AiFeatureListView = f.defineView({
   },
 });
 
-/** A match of the settings search. */
 export const AiFeatureMatchView = f.defineView({
   ...metadata,
   name: 'AiFeatureMatch',

@@ -58,8 +58,8 @@ export const ContactView = f.defineView({
 export const SEARCH_FIELDS = ['name', 'email', 'mobile', 'phone'] as const;
 
 /**
- * Condition for a search of contacts. The comparison uses the collation of the database and does not normalize text.
- * `%` and `_` have no special meaning in the search text.
+ * SQL condition for a search of contacts. The comparison uses the collation of the database and does not normalize
+ * text. `%` and `_` have no special meaning in the search text.
  */
 export function searchContacts(
   query: string,

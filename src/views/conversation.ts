@@ -88,10 +88,7 @@ export const ConversationView = f.defineView({
   },
 });
 
-/**
- * Filters of conversations_list. A conversation must match all given filters. The ids are public ids on the website of
- * the call.
- */
+/** Filters of conversations_list, combined with AND. The ids are public ids on the website of the call. */
 export interface ConversationFilters {
   readonly contact_id?: string | undefined;
   /** One or more statuses, separated by commas. */
@@ -106,10 +103,7 @@ export interface ConversationFilters {
   readonly updated_since?: string | undefined;
 }
 
-/**
- * Condition that finds text anywhere in the subject of a conversation, without regard to letter case. No index supports
- * this condition.
- */
+/** SQL condition for text anywhere in the subject of a conversation, in any letter case. No index supports it. */
 export const bySubject = (part: string): Fragment => sql`c.subject ILIKE ${`%${likeLiteral(part)}%`}`;
 
 export function byConversation(by: ConversationFilters): Fragment[] {

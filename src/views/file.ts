@@ -14,7 +14,7 @@ export const publicFilesOnly = sql`${raw(ofMessage('fm.visibility'))} = 'public'
 
 const Dimension = z.int().min(1);
 
-/** A field that is absent when the file has no value for it. The field is never null. */
+/** A field that is absent when the file has no value for the field. The field is never null. */
 const optional = (expression: string, schema: z.ZodType): f.Field =>
   f.derived(schema.optional().describe(schema.description ?? ''), [expression], ([value]) => value ?? undefined);
 

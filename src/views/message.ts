@@ -13,7 +13,7 @@ export const IncludeInternal = z
   .default(false)
   .describe('Include internal messages; needs internal_notes_read and its flag.');
 
-/** Condition that hides internal messages. */
+/** SQL condition that hides internal messages. */
 export const publicOnly = raw(`m.visibility = 'public'`);
 
 const visitorName = sql`CASE WHEN m.author_type = 'visitor' THEN (
@@ -30,7 +30,7 @@ const answered: f.Expression = ({ grants }) =>
         WHERE r.tenant = m.tenant AND r.site = m.site AND r.id = m.in_reply_to AND r.visibility = 'public')`;
 
 // The name and id of the operator or bot that wrote a message are directory data. A caller without directory_read does
-// not get them.
+// not get this name or id.
 const authorId = (grants: Grants) =>
   holds(grants, DIRECTORY) ? raw('m.author_id') : raw(`CASE WHEN m.author_type = 'visitor' THEN m.author_id END`);
 const authorName = (grants: Grants) =>
@@ -38,10 +38,7 @@ const authorName = (grants: Grants) =>
 
 const text = f.weighedText('m.text', TEXT, 'NOT m.redacted');
 
-/**
- * A message. No field requires a grant, because every operation that shows messages already requires access to message
- * content and personal data.
- */
+/** No field of a message needs a grant. The operations that show messages require message content and personal data. */
 export const MessageView = f.defineView({
   name: 'Message',
   table: 'platform.message',

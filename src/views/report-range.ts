@@ -21,8 +21,8 @@ const MOST_DAYS = 31;
 const DAY = 86_400_000;
 
 /**
- * Returns the period of a report. If `range` is absent, `start` and `end` select the range `date`. If all three are
- * absent, the range is `last-7-days`.
+ * Returns the period of a report. If only `start` and `end` are given, the range is `date`. If nothing is given, the
+ * range is `last-7-days`.
  */
 export function periodOf({ range, start, end }: ReportRange): Period {
   const bounds = Object.entries({ start, end });
@@ -48,10 +48,7 @@ function isDay(text: string): boolean {
   return !Number.isNaN(date.getTime()) && date.toISOString().slice(0, 10) === text && text >= '0001';
 }
 
-/**
- * Names of IANA time zones without an area. JavaScript engines also accept ICU codes that IANA does not have, such as
- * AST for Anchorage.
- */
+/** IANA time zones without an area. JavaScript engines also accept other ICU codes, such as AST for Anchorage. */
 const PLAIN = new Set(
   `CET CST6CDT CUBA EET EGYPT EIRE EST EST5EDT GB GB-EIRE GMT GMT+0 GMT-0 GMT0 GREENWICH HONGKONG HST ICELAND IRAN
    ISRAEL JAMAICA JAPAN KWAJALEIN LIBYA MET MST MST7MDT NAVAJO NZ NZ-CHAT POLAND PORTUGAL PRC PST8PDT ROC ROK SINGAPORE

@@ -13,8 +13,8 @@ export const SettingsPath = z
   .describe('/ai/features, or /ai/features/{feature_id} for one item.');
 
 /**
- * Returns the feature id in a settings path. `undefined` means that the path is the whole area. Throws `not_found` for
- * an item of another website.
+ * Returns the feature id in a settings path, or `undefined` for the whole area. An id of another website is
+ * `not_found`.
  */
 export function itemOf(path: string, websiteId: string): string | undefined {
   if (path === AREA) return undefined;
@@ -30,10 +30,7 @@ const label = (type: string): string =>
 /** Labels of the AI feature types. The settings search also looks in these labels. */
 export const TYPE_LABELS: ReadonlyMap<string, string> = new Map(AI_TYPES.map((type) => [type, label(type)]));
 
-/**
- * Condition for features whose name or type label contains the text. Letter case does not matter. `%` and `_` have no
- * special meaning in the text.
- */
+/** SQL condition: a feature's name or type label contains the text. Case is ignored. `%` and `_` are plain text. */
 export function matching(text: string): Fragment {
   const needle = text.toLowerCase();
   const types = [...TYPE_LABELS].flatMap(([type, name]) => (name.toLowerCase().includes(needle) ? [type] : []));
@@ -56,7 +53,6 @@ export const PLATFORM_NUMBERS = [
   { id: 10, name: 'api' },
 ] as const;
 
-/** The changes that a configuration plan can propose. */
 export const PlanChanges = z
   .strictObject({
     name: z.string().min(1).max(200).optional().describe('New name; absent keeps the name.'),

@@ -5,10 +5,7 @@ const EDGES = /^\p{White_Space}+|\p{White_Space}+$/gu;
 /** Removes characters of Unicode White_Space from both ends of a text. */
 export const trimmed = (text: string): string => text.replace(EDGES, '');
 
-/**
- * Schema of a text for a write. The text must not be blank and has at most `max` UTF-16 code units, counted before
- * trimming.
- */
+/** Schema of a text to write: not blank, and at most `max` UTF-16 code units, counted before trimming. */
 export const writtenText = (max: number): z.ZodString =>
   // JSON Schema counts characters. A text never has more characters than UTF-16 code units, so `max` never refuses a
   // text within the limit.

@@ -21,7 +21,7 @@ interface AuthorityRow {
   channel_ids: string[] | null;
   team_ids: string[] | null;
   subsite_ids: string[] | null;
-  /** The data access that the person gave with the consent. null means that the token has no consent. */
+  /** The data-access flags that the person gave with the consent. null means that the token has no consent. */
   given_data_access: DataAccess[] | null;
   given_channel_ids: string[] | null;
   given_team_ids: string[] | null;

@@ -21,10 +21,7 @@ export class Caller {
     return this.#proof !== undefined;
   }
 
-  /**
-   * Keeps the proof of a statement. Returns the answer of the statement, or throws the answer if the answer is a
-   * refusal.
-   */
+  /** Keeps the proof of a statement and returns the answer. If the answer is a refusal, throws the answer. */
   async take<T>(statement: Promise<Proved<T>>): Promise<T> {
     const { proof, answer } = await statement;
     this.#keep(proof);

@@ -18,8 +18,8 @@ interface Row {
 }
 
 /**
- * Reads bytes of a file. The caller must be able to see the message and the conversation of the file. The statement
- * reads at most two stored chunks.
+ * Reads bytes of a file, from at most two stored chunks. The caller must be able to see the message and the
+ * conversation of the file.
  */
 export async function readFileBytes(
   access: WebsiteAccess,

@@ -3,10 +3,7 @@ import type { Failure } from '../../core/failures.ts';
 import { empty, type Fragment, runFor, sql } from '../../core/sql.ts';
 import { type Database, sqlState } from '../driver/postgres.ts';
 
-/**
- * A token digest and a revision of the token's credential. Together they identify an authority, because they decide
- * what the token may do.
- */
+/** A token digest and a credential revision. Both identify an authority, because they decide what a token may do. */
 type Identity = Pick<Authority, 'digest' | 'revision'>;
 
 /**
@@ -29,10 +26,7 @@ class Proof {
 
 export type { Proof };
 
-/**
- * The answer of a statement, with a proof of the authority. A refusal is an answer too, so a refusal also comes with a
- * proof.
- */
+/** The answer of a statement, with a proof of the authority. A refusal is an answer too, so it has a proof as well. */
 export interface Proved<T> {
   readonly proof: Proof;
   readonly answer: T | Failure;
@@ -45,8 +39,8 @@ export interface Access {
 }
 
 /**
- * The guard of a statement on a replica. `guard` is one row with the column `ok`. `now` is the moment that the
- * statement uses as the current time.
+ * The guard of a statement on a replica. `guard` is one row with the column `ok`. `now` is the moment that counts as
+ * the current time.
  */
 export interface Standing {
   readonly guard: Fragment;
@@ -58,19 +52,13 @@ export class StaleAuthority extends Error {
   override readonly name = 'StaleAuthority';
 }
 
-/**
- * SQL that checks a token and a revision at the snapshot of a statement. The value is true when they still hold, and
- * null otherwise.
- */
+/** SQL that is true when a token and a revision hold at the snapshot of the statement, and null otherwise. */
 const holds = (digest: Uint8Array | Fragment, revision: number | Fragment): Fragment => sql`(
   SELECT true FROM gateway.token t JOIN gateway.credential c ON c.id = t.credential_id
    WHERE t.digest = ${digest} AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())
      AND c.revision = ${revision} AND c.revoked_at IS NULL AND c.expires_at > now())`;
 
-/**
- * SQLSTATE of an ended authority. A function of the store raises this state if the authority ended while the function
- * waited.
- */
+/** SQLSTATE that means: the authority ended while an SQL function of the store waited. */
 const STALE = 'GW401';
 
 async function rowsOf<R extends object>(db: Database, how: 'read' | 'query', statement: Fragment): Promise<R[]> {
@@ -125,7 +113,7 @@ export async function guardedBatch<R extends object>(
   return { proofs: authorities.map((one, i) => (oks[i] === true ? new Proof(one) : undefined)), rows };
 }
 
-/** Says whether an existing token can be used. If not, the state names the reason. */
+/** Says whether an existing token can be used. `expired` and `revoked` are the reasons against it. */
 export type TokenState = 'valid' | 'expired' | 'revoked';
 
 /**

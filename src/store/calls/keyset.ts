@@ -13,10 +13,7 @@ export interface Keyset {
   cursor(row: Row): string;
 }
 
-/**
- * The list continues after a position that every caller can compute. Therefore nothing changes if someone deletes the
- * row at this position.
- */
+/** Continues a list after a position that every caller can compute. Someone can delete the row at this position. */
 export function keyset(website: WebsiteKey, view: View, request: PageRequest): Keyset {
   const alias = raw(view.alias);
   const invalid = (): never => {

@@ -6,10 +6,7 @@ import { guardedBatch, hex, type Proved, StaleAuthority } from './guard.ts';
 import type { Reader } from './projection.ts';
 import { nativeId, visible } from './read.ts';
 
-/**
- * A command with its idempotency key. The ledger of writes needs this data to perform the command once and to recognize
- * it again.
- */
+/** A command and its idempotency key, with the data for performing the command once and for recognizing it again. */
 export interface Keyed {
   readonly by: Reader;
   readonly operationId: string;
@@ -23,8 +20,8 @@ export interface Keyed {
 }
 
 /**
- * The properties that all commands of a batch share. The commands also share their website and the records that their
- * callers may see.
+ * Properties that all commands of a batch share. The commands also share a website, and their callers may see the same
+ * data.
  */
 export interface Kind {
   readonly operation: string;
@@ -36,27 +33,18 @@ export interface Kind {
   readonly remote: boolean;
 }
 
-/**
- * The answer of the ledger of writes. `new` means that this call ended the command with this outcome. `settled` means
- * that an earlier call ended the command.
- */
+/** The ledger's answer to a command. `new`: this call ended the command. `settled`: an earlier call ended it. */
 export type Entry =
   | { readonly state: 'new' | 'settled'; readonly outcome: Ending }
   | { readonly state: 'reserved'; readonly epoch: number; readonly author: string }
   | { readonly state: 'pending' | 'unknown' | 'conflict' | 'forgotten' };
 
-/**
- * A command without an answer yet. `stale`: the authority had ended. `again`: an earlier command of the batch has the
- * same key.
- */
+/** The command has no answer yet. `stale`: the authority had ended. `again`: an earlier command has the same key. */
 interface Undecided {
   readonly state: 'stale' | 'again';
 }
 
-/**
- * Milliseconds that a replica holds the lease of a remote writer's command. After this time, another replica can take
- * over the command.
- */
+/** Milliseconds of the lease of a remote writer's command. Another replica can take over the command afterwards. */
 export const LEASE = 10_000;
 
 /** SQLSTATE of a deadlock or a serialization failure. PostgreSQL has undone the whole statement (check F-21). */
@@ -80,11 +68,11 @@ async function repeated<T>(run: () => Promise<T>): Promise<T> {
 
 /**
  * Enters commands of one kind on one website. The callers of these commands may see the same data of the website. If
- * the platform performs the commands itself, everything happens in one statement. This statement covers authority,
+ * the platform itself performs the commands, everything happens in one statement. This statement covers authority,
  * reservation, effect, journal entry and outcome of all commands. After a lost reply, the ledger sends the same
- * statement again. The statement then finds its outcomes, or performs the commands that the first attempt did not
- * perform. An error in one command undoes all commands, and the ledger then enters each command separately. Returns the
- * answers in order, with an Error for each command that failed.
+ * statement again. The statement then finds the outcomes of the first attempt, or performs what the first attempt did
+ * not perform. An error in one command undoes all commands, and the ledger then enters each command separately. Returns
+ * the answers in order, with an Error for each command that failed.
  */
 export async function enter(db: Database, kind: Kind, batch: readonly Keyed[]): Promise<(Proved<Entry> | Error)[]> {
   const [first] = batch;
@@ -119,7 +107,7 @@ export async function enter(db: Database, kind: Kind, batch: readonly Keyed[]): 
       const [entry, proof] = [entries[i], proofs[i]];
       if (entry?.state === 'again') return later.next().value ?? new StaleAuthority();
       if (entry === undefined || entry.state === 'stale' || !proof) return new StaleAuthority();
-      return { proof, answer: entry as Entry }; // the code above handles the undecided states
+      return { proof, answer: entry as Entry }; // the code above has handled the states `stale` and `again`
     });
   } catch (error) {
     if (batch.length > 1 && !isUnavailable(error)) {
@@ -159,10 +147,7 @@ export async function settle(
   return row?.settled === true;
 }
 
-/**
- * A command whose replica did not renew its lease. This caller has taken over the command, so only this caller can
- * settle it.
- */
+/** A command whose lease has expired. This caller has taken over the command, so only this caller can settle it. */
 export interface Lapsed {
   readonly operationId: string;
   readonly epoch: number;
@@ -181,10 +166,7 @@ export async function eraseOutcomes(db: Database, n: number): Promise<number> {
   return row?.erased ?? 0;
 }
 
-/**
- * Returns a function that reads the key for operation ids. The key is in the store, so all replicas use the same key.
- * The function reads the key once.
- */
+/** Returns a function that reads the key for operation ids, once. All replicas use the same key from the store. */
 export function openLedgerKey(db: Database): () => Promise<Uint8Array> {
   let known: Promise<Uint8Array> | undefined;
   return () => {

@@ -11,7 +11,7 @@ import { exists, linkTo, scope, type WebsiteAccess } from './read.ts';
 const PAGE_BYTES = 524_288;
 /** Largest number of rows that one statement reads. */
 const ROWS = 101;
-/** A page cannot exceed PAGE_BYTES if no text of the page has more bytes than this. */
+/** If no text of a page has more bytes than this, the page cannot exceed PAGE_BYTES. */
 const SHORT = Math.floor(PAGE_BYTES / ROWS);
 /** Largest number of rows that one search examines. */
 export const SEARCHED = 10_000;
@@ -44,12 +44,9 @@ export async function readPage<Name extends string>(
 
 /** The way in which a statement finds the rows of a page. */
 interface Finding {
-  /** Columns in addition to the columns of the view. */
+  /** SQL columns in addition to the columns of the view. */
   readonly beside: Fragment;
-  /**
-   * Returns the FROM clause for the rows, under the alias of the view. `source` has the table, the conditions and the
-   * order.
-   */
+  /** Returns the FROM clause under the view's alias. `source` has the table, the conditions and the order. */
   from(source: Fragment): Fragment;
   /** Bytes of the longest text to read. `undefined` means that all texts are read. */
   readonly longest?: number;

@@ -12,10 +12,7 @@ export interface Reader {
 
 export type Row = Record<string, unknown>;
 
-/**
- * Returns the native ids of this website that a restriction permits. `undefined` means that the authority has no
- * restriction in this dimension.
- */
+/** Returns the native ids of this website that a restriction permits. `undefined` means that every id is permitted. */
 export function permitted(authority: Authority, website: WebsiteKey, dimension: Restriction): string[] | undefined {
   const ids = authority.restrictions[dimension]?.map(parseId);
   return ids?.flatMap((id) => (id?.website === website.id ? [id.native] : []));
@@ -52,10 +49,7 @@ export interface Columns<Name extends string> {
   build(row: Row): Projection<Name>;
 }
 
-/**
- * Largest number of column lists that the cache keeps for a view and an authority. An authority can hold thousands of
- * websites.
- */
+/** Most column lists in the cache for one view and one authority. An authority can hold thousands of websites. */
 const WEBSITES = 50;
 // Every call uses the same authority object while that object is cached. The columns of a view for this object stay the
 // same.
@@ -74,7 +68,7 @@ function kept<Key, Value>(
   return made;
 }
 
-/** Returns the columns of a view for a reader. `longest` leaves out texts with more bytes. */
+/** Returns the columns of a view for a reader. Texts with more bytes than `longest` are left out. */
 export function projectionOf<Name extends string>(
   { authority, website }: Reader,
   view: View<Name>,

@@ -12,7 +12,7 @@ export type WebsiteAccess = Access & Reader;
 
 const YES = sql`true`;
 
-/** Returns all conditions, except the id, that decide whether a row of `view` exists for this caller. */
+/** SQL with all conditions, except the id, that decide whether a row of `view` exists for this caller. */
 export function scope(reader: Reader, view: View, extra: readonly Fragment[] = []): Fragment {
   const { authority, website } = reader;
   const { alias } = view;
@@ -27,27 +27,18 @@ export function scope(reader: Reader, view: View, extra: readonly Fragment[] = [
   );
 }
 
-/**
- * Returns the native id in a public id. Throws `not_found` if the public id does not belong to the website of the
- * reader.
- */
+/** Returns the native id in a public id. Throws `not_found` unless the public id names the reader's website. */
 export function nativeId({ website }: Reader, view: View, id: string): string {
   const parsed = view.id === 'plain' ? { website: website.id, native: id } : parseId(id);
   if (!parsed || parsed.website !== website.id || !fitsBigint(parsed.native)) throw new Failure('not_found');
   return parsed.native;
 }
 
-/**
- * SQL that is true when the record with a native id exists for the caller, and null otherwise. The native id can be a
- * column.
- */
+/** SQL that is true if the record with this native id exists for the caller, or null. `native` can be a column. */
 export const visible = (reader: Reader, view: View, native: Fragment): Fragment =>
   sql`(SELECT true FROM ${raw(`${view.table} ${view.alias}`)} WHERE ${raw(view.alias)}.id = ${native} AND ${scope(reader, view)})`;
 
-/**
- * SQL that is true when each record of a chain exists for the caller. The second record must belong to the first
- * record, and so on.
- */
+/** SQL that is true if every record of a chain exists for the caller. Each record belongs to the previous record. */
 export function exists(reader: Reader, chain: readonly Within[]): Fragment {
   const links = chain.map(({ view, id, where }, i) => {
     const before = chain[i - 1];

@@ -12,8 +12,8 @@ import { readReport } from './report.ts';
 import { readWebsites } from './websites.ts';
 
 /**
- * Returns the reads of one call. The caller keeps the proofs of these reads. Slow reads use `slow`, and reads of data
- * that can be a little old use `replica`.
+ * Returns the reads of one call. The caller keeps the proofs of all reads. Slow reads use `slow`. Reports try `replica`
+ * first.
  */
 export function openReads(
   caller: Caller,

@@ -40,8 +40,8 @@ const LIMIT = raw(String(LABELS + 1));
 const clipped = (label: string): Fragment => raw(`left(${label}, ${LABEL})`);
 
 /**
- * SQL for pairs of label and count, with the largest count first. The list has room for one label more than a report
- * shows. That label means that the report cuts the list.
+ * SQL for pairs of label and count, with the largest count first. The list holds one label more than a report shows.
+ * This extra label tells the report that it must cut the list.
  */
 const ranked = (from: Fragment, label: string): Fragment =>
   sql`(SELECT coalesce(jsonb_agg(jsonb_build_array(label, n) ORDER BY n DESC, label COLLATE "C"), '[]')
@@ -57,7 +57,7 @@ const named = (tenant: string, site: string): Fragment =>
 
 /**
  * SQL that counts AI results. Only classified_count and resolved_count count conversations. OFFSET 0 makes PostgreSQL
- * look up the results by index. Without OFFSET 0, the planner cannot know how few rows `base` has and may read the
+ * look up the results by index. Without OFFSET 0, the planner cannot know how few rows `base` has, and can read the
  * whole table. Measured for a day of 880 conversations in a store of 50,000 results: 35 ms without OFFSET 0, and 16 ms
  * with it. Means have type numeric. This type is exact, so a mean does not depend on the order of rows.
  */

@@ -71,7 +71,7 @@ export async function readReport(
       // The guard of a replica does not name the app, so name the app here.
       runFor(authority.appId, sql`r.* FROM ${guard} ${reportJoin(authority, website, period, timezone, now)}`),
     );
-    // The replica may not have a new website yet, so the primary answers for a missing website.
+    // The replica perhaps does not have a new website yet. If a website is missing there, the primary answers.
     if (lagging && lagging.name !== null) {
       const { proof, rows } = await guarded<{ written: boolean | null }>(access, sql`${written(lagging)} AS written`);
       if (rows[0]?.written) return { proof, row: lagging };
@@ -81,8 +81,8 @@ export async function readReport(
     return { proof, row: rows[0] };
   };
   const { proof, row } = await read().catch((error: unknown) => {
-    // PostgreSQL does not know the time zone, and PostgreSQL decides which zones are valid. If the zone of the website
-    // is unknown, the caller can send another zone.
+    // PostgreSQL decides which time zones are valid, and refuses this zone. If the zone of the website is invalid, the
+    // caller can send another zone.
     if (sqlState(error) !== '22023') throw error;
     return refuse([{ parameter: 'timezone', code: timezone === undefined ? 'missing' : 'invalid_parameter' }]);
   });

@@ -7,10 +7,7 @@ import type { Database } from '../driver/postgres.ts';
 /** An attempt at a delivery. This process has leased the attempt and must make it now. */
 export interface Claim {
   readonly id: string;
-  /**
-   * Number of attempts that were ever started for the delivery. The store ignores the outcome of an attempt with
-   * another number.
-   */
+  /** Number of attempts ever started for the delivery. The store ignores an outcome with another number. */
   readonly attempt: number;
   /** Number of the attempt in the schedule, from 1 to the length of the schedule. A replay starts again at 1. */
   readonly number: number;
@@ -18,18 +15,15 @@ export interface Claim {
   /** The time when the process leased the attempt, on the clock of PostgreSQL, in Unix milliseconds. */
   readonly at: number;
   readonly url: string;
-  /**
-   * The sealed secret that signs the delivery. `oldSecret` is the sealed secret before the last rotation. It is null
-   * when the old secret no longer signs.
-   */
+  /** The sealed secret that signs. `oldSecret` is the sealed secret before the last rotation, while it still signs. */
   readonly secret: string;
   readonly oldSecret: string | null;
   /**
-   * The time since which the receiver has lost receipts without knowing it, in Unix milliseconds. null means that the
-   * receiver has lost none.
+   * The time of the first receipt that the receiver missed without knowing it, in Unix milliseconds. null means that no
+   * receipt was missed.
    */
   readonly gapSince: number | null;
-  /** Number of losses at the endpoint. When the receiver accepts this attempt, it knows about these losses. */
+  /** Number of losses of receipts at the endpoint. A receiver that accepts this attempt knows about these losses. */
   readonly losses: number;
   readonly test: boolean;
   readonly receipt: EventReceipt;
@@ -44,9 +38,7 @@ export interface Settlement {
   readonly attempt: number;
   readonly losses: number;
   readonly delivered: boolean;
-  /**
-   * True when the process made no attempt. The store takes the claim back, and the claim does not count as an attempt.
-   */
+  /** True when the process made no attempt. The store takes the claim back and does not count an attempt. */
   readonly unused: boolean;
   /** Seconds until the next attempt. null means that there is no next attempt. */
   readonly wait: number | null;
@@ -57,10 +49,7 @@ export interface Settlement {
   readonly error: string | null;
 }
 
-/**
- * Milliseconds of the lease of an attempt. The attempt takes up to ten seconds, and the rest is time before the attempt
- * starts.
- */
+/** Milliseconds of the lease of an attempt: ten seconds for the attempt, and the time before the attempt starts. */
 export const LEASE = 15_000;
 /** Largest number of running attempts at one endpoint, over all replicas. */
 const AT_ONE_ENDPOINT = 16;
@@ -83,10 +72,10 @@ export const padded = (key: Uint8Array): Fragment => {
 };
 
 export interface Claiming {
-  /** The store's own key (ledgerKey in store/calls/ledger.ts). */
+  /** The store's own key for event ids (ledgerKey in store/calls/ledger.ts). */
   readonly eventKey: Uint8Array;
   readonly seats: number;
-  /** Seconds to wait before each attempt. */
+  /** Seconds to wait before each attempt at a delivery. */
   readonly schedule: readonly number[];
 }
 
@@ -107,8 +96,8 @@ export async function claimDeliveries(
 
 /**
  * Stores the outcomes of attempts. Storing the same outcomes again changes nothing. `taken` is the number of outcomes
- * that the store still wanted. `later` has the ids of deliveries without a stored outcome, because another statement
- * holds their endpoint.
+ * that the store still wanted. `later` has the ids of deliveries whose endpoint another statement holds. The store has
+ * not stored the outcomes of these deliveries.
  */
 export async function settleDeliveries(
   db: Database,
@@ -121,7 +110,7 @@ export async function settleDeliveries(
 }
 
 /**
- * Deletes at most `n` deliveries that ended seven days ago, and the secrets that no longer sign. Returns the number of
+ * Deletes secrets that no longer sign, and at most `n` deliveries that ended seven days ago. Returns the number of
  * deleted deliveries.
  */
 export async function purgeDeliveries(db: Database, n: number): Promise<number> {

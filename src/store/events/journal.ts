@@ -26,10 +26,7 @@ export async function trimJournals(db: Database, n: number): Promise<number> {
   return row?.removed ?? 0;
 }
 
-/**
- * Appends heartbeats for event families that were silent for 5 minutes, on at most `n` websites. Returns the number of
- * websites.
- */
+/** Appends heartbeats for event families that were silent for 5 minutes. Returns the number of websites, up to `n`. */
 export async function beatFamilies(db: Database, n: number): Promise<number> {
   const [row] = await db.query<{ websites: number }>(
     sql`SELECT gateway.beat_families(make_interval(secs => ${SILENCE}::integer), ${n}::integer) AS websites`,
@@ -60,10 +57,7 @@ export async function releaseFamily(db: Database, { tenant, site }: JournalOf, f
   return released.length > 0;
 }
 
-/**
- * Appends receipts which say that receipts of an event family may be missing. Returns the types of the appended
- * receipts.
- */
+/** Appends gap receipts: receipts of an event family may be missing. Returns the types of the gap receipts. */
 export async function reportGap(db: Database, { tenant, site }: JournalOf, family: Family): Promise<readonly string[]> {
   const types = [...new Set(['capture.gap', `${family}.gap`])];
   await db.query(sql`SELECT gateway.append_receipts(${tenant}, ${site}, ${types}::text[])`);
@@ -77,10 +71,10 @@ export async function reportGap(db: Database, { tenant, site }: JournalOf, famil
 const LEAP = 1_000_000_000;
 
 /**
- * After the restore of a backup: moves every journal far past all positions that it may have given out. The first
- * receipts of each journal then say that other receipts are missing. The numbers of organizations, websites and their
- * records move too. The function handles one organization after another. Returns the number of websites. The function
- * can be repeated safely.
+ * After the restore of a backup: moves every journal far past all positions that the journal may have given out. The
+ * first receipts of each journal then say that other receipts are missing. The numbers of organizations, websites and
+ * their records move too. The function handles one organization after another. Returns the number of websites. The
+ * function can be repeated safely.
  */
 export async function leapJournals(db: Database, families: readonly Family[]): Promise<number> {
   const types = families.map((family) => `${family}.gap`);

@@ -4,7 +4,7 @@ import { sql } from '../../core/sql.ts';
 import { type Access, guarded, type Proved } from '../calls/guard.ts';
 import { visible } from './subscriptions.ts';
 
-/** A stored receipt of the journal. Its times are Unix milliseconds. */
+/** A stored receipt of the journal. Both times are Unix milliseconds. */
 export interface JournalRow {
   readonly position: number;
   readonly eventType: string;
@@ -14,7 +14,7 @@ export interface JournalRow {
 
 export interface ScannedWebsite {
   readonly website: string;
-  /** Last position of the website's journal. 0 means that the journal never had a receipt. */
+  /** Last position in the journal of the website. 0 means that the journal never had a receipt. */
   readonly head: number;
   /** Last position that retention has removed from the website's journal. */
   readonly trimmed: number;

@@ -33,8 +33,8 @@ export interface NewSession {
 }
 
 /**
- * Creates a session. The times in the answer are Unix milliseconds. Refusals: `not_permitted` for an origin that is not
- * registered, or `inventory_limit`.
+ * Creates a session. Times are Unix milliseconds. An origin that is not registered is refused with `not_permitted`. A
+ * full inventory is refused with `inventory_limit`.
  */
 export const createSession = (
   access: Access,
@@ -48,8 +48,8 @@ export const createSession = (
 };
 
 /**
- * Creates a ticket for a session. Refusals: `not_permitted` for the origin, or `not_found` for a session with another
- * credential, another origin or websites that the caller may not see.
+ * Creates a ticket for a session. An origin that is not registered is refused with `not_permitted`. A session with
+ * another credential, another origin or a website that is not granted is refused with `not_found`.
  */
 export const createTicket = (
   access: Access,
@@ -100,10 +100,7 @@ export interface HeldSession {
   readonly epoch: number;
 }
 
-/**
- * Uses up a ticket. If several callers send the same ticket, only one of them gets the session. `expiresAt` is in Unix
- * milliseconds.
- */
+/** Uses up a ticket. If several callers send a ticket, one caller gets the session. `expiresAt`: Unix milliseconds. */
 export async function useTicket(
   db: Database,
   { session, origin, ticket }: TicketUse,
@@ -114,16 +111,11 @@ export async function useTicket(
   return row?.held ? { epoch: row.held.epoch, expiresAt: row.held.expires_at } : undefined;
 }
 
-/**
- * Reason for the end of a socket: its authority ended, its session was closed or expired, or another socket replaced
- * it.
- */
+/** Why a socket ended: its authority ended, its session was closed or expired, or another socket replaced it. */
 export type Ended = 'authority' | 'closed' | 'expired' | 'replaced';
 
 export interface Watched extends HeldSession {
-  /**
-   * Digest of the token for the last proof of the socket. `revision` is the revision of the credential in that proof.
-   */
+  /** The token digest of the socket's last proof. `revision` is the credential revision of this proof. */
   readonly digest: Uint8Array;
   readonly revision: number;
 }
@@ -170,8 +162,8 @@ export async function dropSessions(db: Database, most: number): Promise<number> 
 }
 
 /**
- * Releases a session whose socket has closed. A new session can then take the place of the released session. Sessions
- * that closed earlier are replaced first.
+ * Releases a session whose socket has closed. A new session can then replace this session. Sessions that closed earlier
+ * are replaced first.
  */
 export async function releaseSession(db: Database, { session, epoch }: HeldSession): Promise<void> {
   await db.query(
@@ -186,13 +178,14 @@ export interface Ack extends HeldSession {
 }
 
 /**
- * Stores acknowledged cursors and returns the stored acknowledgements. A session with a newer socket stores no cursor.
+ * Stores acknowledged cursors and returns the acknowledgements that were stored. A session with a newer socket stores
+ * no cursor.
  */
 export async function storeAcks(db: Database, acks: readonly Ack[]): Promise<ReadonlySet<Ack>> {
   const rows = await db.query<{ n: number }>(
     sql`WITH s AS (
-          -- Lock each session, so that nobody closes a session meanwhile. A closed session would violate the foreign
-          -- key, and PostgreSQL would then undo all acknowledgements.
+          -- Lock the sessions, so that nobody closes a session during this statement. A closed session would violate
+          -- the foreign key, and PostgreSQL would then undo all acknowledgements.
           SELECT id, epoch FROM gateway.realtime_session
            WHERE id = ANY (${acks.map(({ session }) => session)}::text[]) ORDER BY id FOR KEY SHARE
         ), k AS (
@@ -230,10 +223,7 @@ export interface KnownHead {
   readonly position: number;
 }
 
-/**
- * Finds the journals that have grown past the given positions. One statement covers all websites that a process
- * streams.
- */
+/** Finds the journals that grew past the given positions. One statement covers all websites that a process streams. */
 export async function grownHeads(db: Database, known: readonly KnownHead[]): Promise<KnownHead[]> {
   const rows = await db.read<{ n: number; position: number }>(
     sql`SELECT k.n::integer AS n, h.position::double precision AS position

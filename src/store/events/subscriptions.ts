@@ -7,10 +7,7 @@ import type { Ending } from '../../core/writes.ts';
 import { type Access, guarded, type Proof, type Proved, StaleAuthority } from '../calls/guard.ts';
 import { mayRepeat, sqlState } from '../driver/postgres.ts';
 
-/**
- * The result of gateway.subscription_state: a subscription, and the positions that its `start` means now. The positions
- * are in the order of `sites`.
- */
+/** Result of gateway.subscription_state. `positions` has the positions for `start`, in the order of `sites`. */
 const Stored = z.object({
   id: z.string(),
   revision: z.int().min(1),
@@ -33,10 +30,7 @@ export function storedSubscription(state: unknown): StoredSubscription | Failure
 
 const sitesOf = (authority: Authority): string[] => [...authority.websites.values()].map(({ site }) => site);
 
-/**
- * Condition for the rows `s` that exist for this caller. The subscription belongs to the caller's installation and has
- * only granted websites.
- */
+/** Condition for the subscriptions `s` of the caller's installation that have only granted websites. */
 export const visible = (authority: Authority): Fragment =>
   sql`s.installation_id = ${authority.installationId} AND s.sites <@ ${sitesOf(authority)}::bigint[]`;
 
@@ -86,10 +80,7 @@ export interface OperationKey {
   readonly fingerprint: Uint8Array;
 }
 
-/**
- * The answer of the ledger of writes (store/calls/ledger.ts). Writes of subscriptions are never pending, and their
- * outcome is always known.
- */
+/** The answer of the ledger of writes. A subscription write is never pending, and its outcome is always known. */
 export type SubscriptionEntry =
   | { readonly state: 'new' | 'settled'; readonly outcome: Ending }
   | { readonly state: 'conflict' | 'forgotten' };
@@ -99,7 +90,7 @@ const ATTEMPTS = 3;
 
 /**
  * Performs a write of a subscription, under its idempotency key if the write has a key. After a lost reply, the write
- * is repeated only if a second attempt cannot have another effect. A write with a key is safe. A creation is safe too,
+ * is repeated if a second attempt cannot have a second effect. A write with a key is safe. A creation is safe too,
  * because this call has chosen the id.
  */
 export async function writeSubscription(

@@ -16,16 +16,16 @@ export interface TaskRow {
   readonly expiresAt: Date;
   readonly failure: string | null;
   readonly grants: Uint8Array;
-  /** The artifact of the task. It is also `null` when the read did not request artifacts. */
+  /** The artifact of the task. The value is also `null` when the read did not request artifacts. */
   readonly artifact: unknown;
 }
 
 /** A new task. `owner` is the process that has the arguments of the task. */
 export interface Accepting {
   readonly id: string;
-  /** HMAC of the credential and the messageId. */
+  /** HMAC of the credential and the messageId of the task's message. */
   readonly message: Uint8Array;
-  /** HMAC of the skill and its arguments. */
+  /** HMAC of the task's skill and its arguments. */
   readonly fingerprint: Uint8Array;
   readonly grants: Uint8Array;
   readonly contextId: string;
@@ -49,10 +49,7 @@ export const UNEXPIRED = 100;
 export const RUNNING = 5;
 const LIFETIME_MINUTES = 15;
 const ATTEMPTS = 3;
-/**
- * Bytes of artifacts, as JSON text, on one page of a task list. The page ends with the artifact that reaches this
- * limit.
- */
+/** Bytes of artifacts, as JSON text, on one page of a task list. The artifact that reaches the limit ends the page. */
 const PAGE_BYTES = 1_048_576;
 
 export const lease = sql`${TASK_LEASE}::integer * interval '1 millisecond'`;
@@ -115,9 +112,7 @@ export async function endTask(
   return row;
 }
 
-/**
- * Cancels a task with one conditional update. `undefined` means that the credential has no unexpired task with this id.
- */
+/** Cancels a task with one conditional update. `undefined` means that the credential has no such unexpired task. */
 export async function cancelTask(
   access: Access,
   id: string,
@@ -134,8 +129,8 @@ export async function cancelTask(
   // The SQL function proves the authority again after it has waited for the task.
   if (row?.proved !== true) throw new StaleAuthority();
   if (row.id === null) return { proof, answer: undefined };
-  // If the reply of the first attempt was lost, that attempt can have canceled the task. Count this as a cancellation
-  // by this call.
+  // If the reply of the first attempt was lost, the first attempt has perhaps canceled the task. This also counts as a
+  // cancellation by this call.
   return { proof, answer: { canceled: row.canceled || (attempts > 1 && row.state === 'canceled'), task: row } };
 }
 
@@ -163,17 +158,14 @@ export interface TaskQuery {
   readonly contextId?: string | undefined;
   /** States of the tasks to list. If `states` is absent, the list has tasks of all states. */
   readonly states?: readonly TaskState[] | undefined;
-  /** The list has only tasks that entered their state at this moment or later. */
+  /** Limits the list to tasks that entered their state at this moment or later. */
   readonly statusAfter?: Date | undefined;
   readonly pageSize: number;
   readonly pageToken?: string | undefined;
   readonly artifacts: boolean;
 }
 
-/**
- * The position after the last task of a page. `at` is the time when this task entered its state, in Unix milliseconds.
- * `id` is the id of this task.
- */
+/** The position after the last task of a page: its id, and the time of its state in Unix milliseconds. */
 export interface TaskPageStart {
   readonly at: number;
   readonly id: string;
@@ -256,7 +248,7 @@ export async function endedTasks(db: Database, ids: readonly string[]): Promise<
   return rows.map(({ id }) => id);
 }
 
-/** Deletes tasks of a process before any caller knows about these tasks. */
+/** Deletes those unfinished tasks of a process that no caller knows about yet. */
 export async function withdrawTasks(db: Database, owner: string, ids: readonly string[]): Promise<void> {
   await db.query(sql`
     DELETE FROM gateway.task k
@@ -271,10 +263,7 @@ export async function releaseTasks(db: Database, owner: string, ids: readonly st
      WHERE t.id = ANY(${ids}::text[]) AND t.owner = ${owner} AND t.state IN ('submitted', 'working')`);
 }
 
-/**
- * Ends tasks of lost processes whose lease has expired, and deletes expired tasks. Handles at most `n` tasks of each
- * kind. Returns both numbers.
- */
+/** Ends tasks of lost processes and deletes expired tasks, at most `n` of each kind. Returns both numbers. */
 export async function sweepTasks(db: Database, n: number): Promise<{ interrupted: number; deleted: number }> {
   const [row] = await db.query<{ interrupted: number; deleted: number }>(sql`
     SELECT gateway.interrupt_tasks(${n}) AS interrupted, gateway.delete_tasks(${n}) AS deleted`);
