@@ -16,7 +16,7 @@ export const EVENT_TYPE = new RegExp(`^(?:${EVENT_FAMILIES.join('|')})\\.(?:${EV
 /** Returns the family of an event type: `conversation` for `conversation.changed` and for `conversation.*`. */
 export const familyOf = (eventType: string): string => eventType.slice(0, eventType.indexOf('.'));
 
-/** Returns a test. The test is true when `eventTypes` has an exact type or the wildcard of its family. */
+/** Returns a filter. The filter accepts an exact event type that `eventTypes` names or covers with a wildcard. */
 export function wanting(eventTypes: readonly string[]): (eventType: string) => boolean {
   const asked = new Set(eventTypes);
   return (eventType) => asked.has(eventType) || asked.has(`${familyOf(eventType)}.*`);

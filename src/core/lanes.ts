@@ -50,7 +50,7 @@ interface Waiting<Item, Result> {
   readonly app: App;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: Error) => void;
-  /** The lane's count of ended runs when the timer of this item last fired. */
+  /** Number of ended runs of the lane when the lane last checked this item. `looks` counts these checks. */
   seen: number;
   looks: number;
   timer: NodeJS.Timeout | undefined;

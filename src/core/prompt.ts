@@ -13,7 +13,7 @@ export interface PromptDeclaration<S extends Shape> {
   readonly tools: readonly string[];
   /** Schemas of the prompt's arguments. MCP passes every argument as text. */
   readonly arguments: S;
-  /** Returns the names of missing arguments that the given values require. An empty list: nothing is missing. */
+  /** Returns the names of missing arguments that the given values require. The list is empty if nothing is missing. */
   lacking?(values: z.output<z.ZodObject<S>>): readonly string[];
   /** Returns the text of the prompt. The prompt is one user message. */
   render(values: z.output<z.ZodObject<S>>): string;

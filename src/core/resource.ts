@@ -12,9 +12,7 @@ export interface Resource {
   input(variables: Readonly<Record<string, string>>): Readonly<Record<string, unknown>> | undefined;
   /** Returns the text of the resource. If `text` is absent, the resource is the whole body as JSON. */
   text?(body: unknown): string;
-  /**
-   * Returns the variables of each concrete URI in the list of resources. Without `list`, the template is listed alone.
-   */
+  /** Returns the variables of each concrete URI in the list of resources. If absent, the list has only the template. */
   list?(granted: Granted): readonly Readonly<Record<string, string>>[];
 }
 

@@ -31,7 +31,10 @@ export const TAGS = {
 } as const;
 export type Tag = keyof typeof TAGS;
 
-/** Extra authority that a call needs when it sends the parameter `given`, or when `given` has the value `is`. */
+/**
+ * Extra authority that a call needs when it sends the parameter `given`. If `is` is set, only this value of the
+ * parameter needs the authority.
+ */
 export interface Condition extends Requirement {
   readonly given: string;
   readonly is?: boolean;
@@ -51,15 +54,13 @@ export interface WriteContext<I, W> {
   readonly perform: Perform<W>;
 }
 
-/**
- * The context of every handler. Without a write, `write` is `undefined`. Without `performs`, `perform` is `undefined`.
- */
+/** The context of every handler. For a read, `write` is `undefined`. Without `performs`, `perform` is `undefined`. */
 export interface CallContext<I> extends ReadContext<I> {
   readonly write: Writes | undefined;
   readonly perform: Perform<Write> | undefined;
 }
 
-/** A request for raw bytes. `range` has the inclusive numbers of the Range header. Without `range`: the first chunk. */
+/** A request for raw bytes. `range` has both inclusive numbers of a Range header, or is absent for the first chunk. */
 export interface BytesRequest {
   readonly range?: { readonly first: number; readonly last: number | undefined } | { readonly suffix: number };
   readonly ifMatch?: string;
@@ -89,7 +90,9 @@ interface Declaration<P extends Shape, Q extends Shape> {
   /** Quota units that one call costs. Default: 1. */
   readonly cost?: number;
   readonly input: { readonly path?: P; readonly query?: Q };
-  /** Failure codes of this operation only. Every operation also has codes for 400, 401, 404, 429, 500 and 503. */
+  /**
+   * Failure codes of this operation only. Every operation also has codes with status 400, 401, 404, 429, 500 or 503.
+   */
   readonly errors?: readonly FailureCode[];
 }
 

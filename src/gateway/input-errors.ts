@@ -33,7 +33,7 @@ export function inputErrors(tool: Located | undefined, error: z.ZodError, input:
   ];
 }
 
-/** Returns the Failure of a wrong input. The first error decides the code of the Failure. */
+/** Returns the Failure for a wrong input. The first error decides the code of the Failure. */
 export function refusalOf(errors: readonly ParameterError[]): Failure {
   const code = errors[0]?.code ?? 'invalid_parameter';
   return new Failure(code === 'missing' ? 'invalid_parameter' : code, { errors: errors.slice(0, 20) });

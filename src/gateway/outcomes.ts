@@ -19,9 +19,9 @@ const CODES = {
 } as const;
 
 /**
- * Returns the result of a ledger entry, or throws the Failure of the entry. Calls `report` with the operation before
- * that. The ledger does not store a refused command, so a refused command has no operation to report. `operationId` is
- * undefined for a command without a key.
+ * Returns the result of a ledger entry, or throws the Failure of the entry. `report` receives the operation first. The
+ * ledger does not store a refused command, so a refused command has no operation to report. `operationId` is undefined
+ * for a command without a key.
  */
 export function resultOf(
   entry: Entry,

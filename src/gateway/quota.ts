@@ -16,7 +16,7 @@ interface Lease {
   readonly grantedIn: string;
   /**
    * End of the lease on the clock performance.now(), in milliseconds. This clock only measures the duration of the
-   * lease. The clock of PostgreSQL decides everything else.
+   * lease. Decisions about quota use the clock of PostgreSQL.
    */
   readonly until: number;
   remaining: number;
@@ -75,7 +75,7 @@ export class Quota {
       if (waiting) continue; // calls that waited share the lease that another call requested
       if (!fresh) throw new Failure('unauthenticated');
       const lacking = dueOf(fresh.burst) - fresh.unspent;
-      // If the bucket has enough units, other calls have only taken the units of this lease first. Try again.
+      // If the bucket has enough units, other calls have taken the units of this lease. Request another lease.
       if (lacking > fresh.remaining) {
         this.#refusals++;
         throw new Failure('quota_exceeded', { retryAfter: seconds(lacking - fresh.remaining, fresh.perMinute) });

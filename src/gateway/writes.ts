@@ -78,7 +78,8 @@ export class Ledger {
     const command = { ...members, operation: name, [member]: native(id) };
     const keyed = { by: access, operationId, attempt: randomUUID(), fingerprint, command, about: { view, id } };
     const kind = { operation: name, authored: tool.author, receipts: tool.emits, remote: remote !== undefined };
-    // A batch checks once which data its callers may see. Therefore each restricted credential has a separate lane.
+    // One check covers the visible data of all callers in a batch. Therefore each restricted credential has a separate
+    // lane.
     const own = isRestricted(authority) ? ` ${authority.credentialId} ${authority.revision}` : '';
     const lane = `${website.id} ${name}${own}`;
     const queue = { lane, group: website.id, app: authority.appId };

@@ -91,7 +91,7 @@ export const ConversationView = f.defineView({
 /** Filters of conversations_list, combined with AND. The ids are public ids on the website of the call. */
 export interface ConversationFilters {
   readonly contact_id?: string | undefined;
-  /** One or more statuses, separated by commas. */
+  /** One or more statuses of conversations, separated by commas. */
   readonly status?: string | undefined;
   readonly platform?: string | undefined;
   readonly channel_id?: string | undefined;

@@ -3,7 +3,7 @@ import type { Failure } from '../../core/failures.ts';
 import { empty, type Fragment, runFor, sql } from '../../core/sql.ts';
 import { type Database, sqlState } from '../driver/postgres.ts';
 
-/** A token digest and a credential revision. Both identify an authority, because they decide what a token may do. */
+/** Identifies an authority by a token digest and a credential revision. These two decide what a token may do. */
 type Identity = Pick<Authority, 'digest' | 'revision'>;
 
 /**
@@ -113,7 +113,7 @@ export async function guardedBatch<R extends object>(
   return { proofs: authorities.map((one, i) => (oks[i] === true ? new Proof(one) : undefined)), rows };
 }
 
-/** Says whether an existing token can be used. `expired` and `revoked` are the reasons against it. */
+/** Says whether an existing token can be used. An `expired` or `revoked` token cannot be used. */
 export type TokenState = 'valid' | 'expired' | 'revoked';
 
 /**

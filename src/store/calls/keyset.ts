@@ -13,7 +13,7 @@ export interface Keyset {
   cursor(row: Row): string;
 }
 
-/** Continues a list after a position that every caller can compute. Someone can delete the row at this position. */
+/** Continues a list after a position that every caller can compute, even if the row at this position was deleted. */
 export function keyset(website: WebsiteKey, view: View, request: PageRequest): Keyset {
   const alias = raw(view.alias);
   const invalid = (): never => {

@@ -39,7 +39,9 @@ export type Entry =
   | { readonly state: 'reserved'; readonly epoch: number; readonly author: string }
   | { readonly state: 'pending' | 'unknown' | 'conflict' | 'forgotten' };
 
-/** The command has no answer yet. `stale`: the authority had ended. `again`: an earlier command has the same key. */
+/**
+ * The ledger did not enter the command. `stale`: the authority had ended. `again`: an earlier command has the same key.
+ */
 interface Undecided {
   readonly state: 'stale' | 'again';
 }

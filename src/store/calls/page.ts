@@ -131,8 +131,8 @@ function searching({ alias: name }: View, { by }: Keyset, limit: number, search:
 
 /**
  * Returns the number of rows to request: the page and one more row, rounded up to one of a few sizes. The number is a
- * literal. With a parameter, PostgreSQL plans for a tenth of the website's rows and plans every call again. Lists then
- * took 1.6 to 1.9 times as long, in a website of 4 million messages. There are few sizes, because every connection
- * prepares each statement text.
+ * literal in the SQL text. With a parameter instead, PostgreSQL plans for a tenth of the website's rows, and plans
+ * every call again. Lists then took 1.6 to 1.9 times as long, in a website of 4 million messages. There are only a few
+ * sizes, because every connection must prepare a statement for each size.
  */
 const enough = (limit: number): number => [2, 11, 26, 51].find((size) => size > limit) ?? ROWS;

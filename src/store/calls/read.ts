@@ -34,7 +34,7 @@ export function nativeId({ website }: Reader, view: View, id: string): string {
   return parsed.native;
 }
 
-/** SQL that is true if the record with this native id exists for the caller, or null. `native` can be a column. */
+/** SQL: true if the record with this native id exists for the caller, otherwise null. `native` can be a column. */
 export const visible = (reader: Reader, view: View, native: Fragment): Fragment =>
   sql`(SELECT true FROM ${raw(`${view.table} ${view.alias}`)} WHERE ${raw(view.alias)}.id = ${native} AND ${scope(reader, view)})`;
 

@@ -113,7 +113,8 @@ export function reportJoin(
       FROM (SELECT w.name, w.time_zone, b.bucket_time_zone, z.zone, (${now} AT TIME ZONE z.zone)::date AS today
               FROM platform.website w
               CROSS JOIN LATERAL (SELECT coalesce(${timezone ?? null}::text, w.time_zone) AS bucket_time_zone) b
-              -- PostgreSQL reads these four IANA names as abbreviations, and the abbreviations have no summer time.
+              -- PostgreSQL reads the IANA names CET, MET, EET and WET as abbreviations. The abbreviations have no
+              -- summer time.
               CROSS JOIN LATERAL (SELECT CASE upper(b.bucket_time_zone)
                 WHEN 'CET' THEN 'Europe/Brussels' WHEN 'MET' THEN 'Europe/Brussels'
                 WHEN 'EET' THEN 'Europe/Athens' WHEN 'WET' THEN 'Europe/Lisbon' ELSE b.bucket_time_zone END AS zone) z

@@ -15,11 +15,11 @@ export interface Claim {
   /** The time when the process leased the attempt, on the clock of PostgreSQL, in Unix milliseconds. */
   readonly at: number;
   readonly url: string;
-  /** The sealed secret that signs. `oldSecret` is the sealed secret before the last rotation, while it still signs. */
+  /** The sealed secret that signs the delivery. `oldSecret` is the previous sealed secret, while it still signs. */
   readonly secret: string;
   readonly oldSecret: string | null;
   /**
-   * The time of the first receipt that the receiver missed without knowing it, in Unix milliseconds. null means that no
+   * The time since which the receiver has missed receipts without knowing it, in Unix milliseconds. null means that no
    * receipt was missed.
    */
   readonly gapSince: number | null;
@@ -55,7 +55,7 @@ export const LEASE = 15_000;
 const AT_ONE_ENDPOINT = 16;
 /** Largest number of running attempts in this process. */
 export const SEATS = 512;
-/** Number of seats, out of SEATS, that are kept for endpoints without a running attempt. */
+/** This part of SEATS is only for endpoints without a running attempt. */
 const RESERVED = 128;
 /** Seconds of uninterrupted failures after which an endpoint is disabled: three days. */
 const PATIENCE = 3 * 86_400;

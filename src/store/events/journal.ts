@@ -57,7 +57,7 @@ export async function releaseFamily(db: Database, { tenant, site }: JournalOf, f
   return released.length > 0;
 }
 
-/** Appends gap receipts: receipts of an event family may be missing. Returns the types of the gap receipts. */
+/** Appends receipts that report a gap in an event family. Returns the types of the appended receipts. */
 export async function reportGap(db: Database, { tenant, site }: JournalOf, family: Family): Promise<readonly string[]> {
   const types = [...new Set(['capture.gap', `${family}.gap`])];
   await db.query(sql`SELECT gateway.append_receipts(${tenant}, ${site}, ${types}::text[])`);

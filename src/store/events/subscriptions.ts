@@ -7,7 +7,10 @@ import type { Ending } from '../../core/writes.ts';
 import { type Access, guarded, type Proof, type Proved, StaleAuthority } from '../calls/guard.ts';
 import { mayRepeat, sqlState } from '../driver/postgres.ts';
 
-/** Result of gateway.subscription_state. `positions` has the positions for `start`, in the order of `sites`. */
+/**
+ * Result of gateway.subscription_state: a subscription, and `positions`, the start positions of its websites in the
+ * order of `sites`.
+ */
 const Stored = z.object({
   id: z.string(),
   revision: z.int().min(1),
