@@ -146,8 +146,8 @@ export class Quota {
     const began = performance.now();
     const last = this.#leases.get(app);
     const { held = 0, unspent = 0, grantedIn: heldIn = '0' } = last ?? {};
-    // The statement returns these units to the bucket, so no call may spend them during the statement. If the statement
-    // fails, the units are either returned or lost.
+    // The lease statement returns the unspent units to the bucket, so no call may spend these units meanwhile. If the
+    // statement fails, the units are either returned or lost.
     if (last) {
       last.remaining += unspent;
       last.held = 0;

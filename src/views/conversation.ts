@@ -103,7 +103,7 @@ export interface ConversationFilters {
   readonly updated_since?: string | undefined;
 }
 
-/** SQL condition for text anywhere in the subject of a conversation, in any letter case. No index supports it. */
+/** SQL condition for text anywhere in the subject, in any letter case. No index supports this condition. */
 export const bySubject = (part: string): Fragment => sql`c.subject ILIKE ${`%${likeLiteral(part)}%`}`;
 
 export function byConversation(by: ConversationFilters): Fragment[] {

@@ -60,7 +60,7 @@ export async function loadAuthority(
       JOIN gateway.app a ON a.id = i.app_id
       JOIN platform.organization o ON o.tenant = a.tenant
       LEFT JOIN gateway.consent n ON n.id = t.consent_id`;
-  // An unknown token has no known app. Therefore the look-up runs in the turn of the caller's network.
+  // An unknown token has no known app. Its look-up waits for a connection in the turn of the caller's network.
   const found = await lookUp<AuthorityRow>(db, digest, { columns, joins, turn: before?.appId ?? network });
   if (!found) return null;
   const { row, proof } = found;

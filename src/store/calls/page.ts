@@ -88,7 +88,7 @@ async function readRows<Name extends string>(
   return { proof, present, rows: rows[0]?.['native'] === null ? [] : rows, build };
 }
 
-/** Finds the next rows without their long texts, and says for each row whether its text is long. */
+/** Finds the next rows of a page, but leaves out long texts. Says for each row whether its text is long. */
 const plain = ({ weight }: View, limit: number): Finding => ({
   beside: weight === undefined ? NOTHING : sql`, octet_length(${raw(weight)}) > ${raw(String(SHORT))} AS long`,
   from: (source) => sql`${source} LIMIT ${raw(String(limit))}`,

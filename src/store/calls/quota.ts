@@ -11,9 +11,9 @@ export interface Grant {
 }
 
 /**
- * Returns the turn in which a quota statement runs. This turn is not the turn of the app. Slow reads can hold all
- * connections that the app may use. A lease that waits for these connections refuses the other calls of the app. Each
- * app has at most one lease statement at a time.
+ * Returns a separate name under which the quota statements of an app wait for connections. Slow reads can hold all
+ * connections that the app may use under its own name. A lease that waits behind slow reads refuses the other calls of
+ * the app. Each app has at most one lease statement at a time.
  */
 const turnOf = (app: string): string => `${app} quota`;
 

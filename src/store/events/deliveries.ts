@@ -7,7 +7,7 @@ import type { Database } from '../driver/postgres.ts';
 /** An attempt at a delivery. This process has leased the attempt and must make it now. */
 export interface Claim {
   readonly id: string;
-  /** Number of attempts ever started for the delivery. The store ignores an outcome with another number. */
+  /** Number of attempts ever started for the delivery. The store ignores the outcome of an older attempt. */
   readonly attempt: number;
   /** Number of the attempt in the schedule, from 1 to the length of the schedule. A replay starts again at 1. */
   readonly number: number;

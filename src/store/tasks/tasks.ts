@@ -85,8 +85,8 @@ export async function acceptTask(access: Access, task: Accepting): Promise<Prove
 
 /** Starts at most `seats` waiting tasks of `owner`. The limit of running tasks for the installation still applies. */
 export const startTasks = (db: Database, installation: string, owner: string, seats: number): Promise<TaskRow[]> =>
-  // This statement is the runner's own work, so it does not run in the turn of an app. In such a turn, an app with
-  // hanging reads would delay all other apps.
+  // This statement is the runner's own work, so it does not wait for a connection in the turn of an app. In such a
+  // turn, an app with hanging reads would delay all other apps.
   db.query<TaskRow>(sql`
     SELECT ${columns('s')} FROM gateway.start_tasks(${installation}, ${owner}, ${lease}, ${RUNNING}, ${seats}) s`);
 
