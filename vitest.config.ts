@@ -9,7 +9,8 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     sequence: { sequencer: Order },
-    // Two cores, one of them PostgreSQL's, and tests that wait much: a third of the time was idle with two.
+    // The test machine has two cores, and PostgreSQL uses one of them. Tests wait often. With two workers, the cores
+    // were idle a third of the time.
     maxWorkers: 3,
     env: { LOG_LEVEL: 'silent' },
   },

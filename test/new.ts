@@ -2,14 +2,14 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { packageRoot } from '../src/config/package.ts';
 
-/** The list of the contract's reads, which gets a row. */
+/** The file that lists the reads of the contract. Each new operation gets a row in this file. */
 const LIST = 'test/support/authority/expected.ts';
 const USAGE = 'Say which operation: npm run new -- tool FOLDER/NAME, for example contacts/contact-conversations.';
 
-/** Something that the developer has to change in the command. */
+/** An error in the command line. The developer must correct the command. */
 export class Wrong extends Error {}
 
-/** Writes the skeleton of a read operation below `root`. Returns the paths of the files. */
+/** Writes the skeleton of a read operation below `root`. Returns the paths of the written files. */
 export function newTool(argument: string, root: URL): string[] {
   const [, folder, kebab] = /^([a-z]+)\/([a-z][a-z0-9]*(?:-[a-z0-9]+)*)$/.exec(argument) ?? [];
   if (folder === undefined || kebab === undefined) {
@@ -36,7 +36,7 @@ export function newTool(argument: string, root: URL): string[] {
   return [tool, test, LIST];
 }
 
-/** The group in the documentation: what the other operations of the folder say. */
+/** Returns the documentation group of the first operation in the folder, for the new operation. */
 function tagOf(folder: string, root: URL): string {
   const [neighbour = ''] = readdirSync(new URL(`tools/${folder}/`, root)).sort();
   return /tag: '(.*)'/.exec(readFileSync(new URL(`tools/${folder}/${neighbour}`, root), 'utf8'))?.[1] ?? 'Discovery';
@@ -103,7 +103,7 @@ Next:
   3. npx vitest run ${files[1]} test/laws
 `;
 
-/** `npm run new -- tool FOLDER/NAME`. */
+/** Runs the command `npm run new -- tool FOLDER/NAME`. */
 function main([kind, argument, ...more]: readonly string[]): number {
   try {
     if (kind !== 'tool' || argument === undefined || more.length > 0) throw new Wrong(USAGE);

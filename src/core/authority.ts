@@ -1,18 +1,18 @@
 import type { WebsiteKey } from './ids.ts';
 import type { DataAccess, Grants, Restriction, Scope } from './scopes.ts';
 
-/** The interfaces that an OAuth token can be bound to (RFC 8707). An installation token works on all of them. */
+/** The interfaces that an OAuth token can be bound to (RFC 8707). An installation token works on every interface. */
 export const RESOURCES = ['rest', 'mcp', 'a2a'] as const;
 export type Resource = (typeof RESOURCES)[number];
 
-/** What a bearer may do, as the store had it at one moment. Every guarded statement proves that it still holds then. */
+/** Rights of a bearer token, as the store held them at one moment. Each guarded statement proves the rights again. */
 export interface Authority extends Grants {
   readonly digest: Uint8Array;
   readonly credentialId: string;
   readonly revision: number;
-  /** The interface that an OAuth token is bound to. `null`: it is an installation token. */
+  /** The interface that the OAuth token is bound to. `null` means that the token is an installation token. */
   readonly audience: Resource | null;
-  /** The consent of the person that the token comes from. `null`: the token needed no consent. */
+  /** Id of the consent that a person gave for the token. `null` means that the token needed no consent. */
   readonly consentId: string | null;
   readonly environment: 'live' | 'test';
   readonly organizationId: string;
@@ -21,9 +21,12 @@ export interface Authority extends Grants {
   readonly scopes: ReadonlySet<Scope>;
   readonly dataAccess: ReadonlySet<DataAccess>;
   readonly websites: ReadonlyMap<string, WebsiteKey>;
-  /** Permitted public ids by dimension. An absent dimension is unrestricted; an empty list permits nothing. */
+  /**
+   * Public ids that the credential may see, by dimension. Without a list, a dimension has no limit. An empty list
+   * permits nothing.
+   */
   readonly restrictions: Readonly<Partial<Record<Restriction, readonly string[]>>>;
-  /** Unix seconds. */
+  /** The time when the authority expires, in Unix seconds. */
   readonly expiresAt: number;
 }
 

@@ -1,4 +1,4 @@
-/** Families of event types. Each family has one type for each kind, such as `conversation.changed`. */
+/** Families of event types. Each family has one event type for each kind, such as `conversation.changed`. */
 export const EVENT_FAMILIES = [
   'conversation',
   'visitor',
@@ -10,19 +10,19 @@ export const EVENT_FAMILIES = [
 ] as const;
 export const EVENT_KINDS = ['changed', 'removed', 'snapshot', 'gap', 'heartbeat'] as const;
 
-/** An exact type, or the wildcard of a family such as `conversation.*`. */
+/** Matches an exact event type, or the wildcard of a family such as `conversation.*`. */
 export const EVENT_TYPE = new RegExp(`^(?:${EVENT_FAMILIES.join('|')})\\.(?:${EVENT_KINDS.join('|')}|\\*)$`);
 
-/** `conversation` of `conversation.changed` and of `conversation.*`. */
+/** Returns the family of an event type: `conversation` for `conversation.changed` and for `conversation.*`. */
 export const familyOf = (eventType: string): string => eventType.slice(0, eventType.indexOf('.'));
 
-/** A test whether these types select an exact type, by its name or by the wildcard of its family. */
+/** Returns a filter. The filter accepts an exact event type that `eventTypes` names or covers with a wildcard. */
 export function wanting(eventTypes: readonly string[]): (eventType: string) => boolean {
   const asked = new Set(eventTypes);
   return (eventType) => asked.has(eventType) || asked.has(`${familyOf(eventType)}.*`);
 }
 
-/** What a subscription delivers. The replace operation takes the whole definition. */
+/** The definition of a subscription, which says what to deliver. The replace operation takes the whole definition. */
 export interface SubscriptionDefinition {
   readonly website_ids: readonly string[];
   readonly event_types: readonly string[];
@@ -31,13 +31,13 @@ export interface SubscriptionDefinition {
 
 export interface Subscription extends SubscriptionDefinition {
   readonly subscription_id: string;
-  /** Starts at 1. Each replacement adds 1. */
+  /** Revision of the subscription. The first revision is 1, and each replacement adds 1. */
   readonly revision: number;
-  /** paused: delivery of one of its families is held on one of its websites, and pulls fail. */
+  /** A subscription is `paused` while one of its event families is held on one of its websites. Pulls then fail. */
   readonly status: 'active' | 'paused';
   readonly payload_mode: 'thin';
   readonly delivery: { readonly mode: 'pull' };
-  /** Unix milliseconds. */
+  /** The time when the subscription was created, in Unix milliseconds. */
   readonly created_at: number;
   readonly updated_at: number;
 }
@@ -52,9 +52,9 @@ export interface EventReceipt {
   readonly event_id: string;
   readonly event_type: string;
   readonly website_id: string;
-  /** Position in the journal of the website. */
+  /** Position of the receipt in the journal of its website. */
   readonly cursor: number;
-  /** Unix milliseconds. */
+  /** The time when the event occurred, in Unix milliseconds. */
   readonly occurred_at: number;
   readonly recorded_at: number;
 }
@@ -64,7 +64,7 @@ export interface EventPage {
   readonly revision: number;
   readonly events: readonly EventReceipt[];
   readonly next_cursor: string;
-  /** Whether the journal holds more after this page. It can be true for an empty page. */
+  /** True when the journal has more receipts after this page. An empty page can have `has_more` true. */
   readonly has_more: boolean;
   /** For each website: the oldest stored position, and the position up to which `after` has accepted events. */
   readonly retention: readonly {
@@ -72,27 +72,27 @@ export interface EventPage {
     readonly retained_from: number;
     readonly accepted_cursor: number;
   }[];
-  /** unreported: the website has no recorded event of the requested families yet. */
+  /** `unreported` means that the journal of the website has no event of the requested families yet. */
   readonly coverage: readonly { readonly website_id: string; readonly coverage: 'stored_events_only' | 'unreported' }[];
 }
 
 export interface PullRequest {
   readonly subscription: string;
-  /** The cursor of the previous page, or of the write that created or replaced the subscription. */
+  /** The cursor of the previous page. The cursor for the first pull comes from the create or replace operation. */
   readonly after: string;
-  /** 1 to 100. */
+  /** Largest number of events on the page, 1 to 100. */
   readonly limit: number;
 }
 
-/** Reads of subscriptions. A subscription that names a website which is not granted is not found. */
+/** Reads of subscriptions. A subscription is not found if one of its websites is not granted. */
 export interface SubscriptionReads {
-  /** In order of creation. */
+  /** Returns all subscriptions of the caller, oldest first. */
   subscriptions(): Promise<Subscription[]>;
   subscription(id: string): Promise<Subscription>;
   pull(request: PullRequest): Promise<EventPage>;
 }
 
-/** Writes of subscriptions. The If-Match revision and the Idempotency-Key come from the call. */
+/** Writes of subscriptions. The revision in If-Match and the Idempotency-Key come from the call. */
 export interface SubscriptionWrites {
   createSubscription(definition: SubscriptionDefinition): Promise<Subscribed>;
   replaceSubscription(id: string, definition: SubscriptionDefinition): Promise<Subscribed>;

@@ -1,11 +1,11 @@
 import type { GuideName } from './guides.ts';
 
-/** What the gateway knows about itself. A few operations return it. */
+/** The facts that the gateway knows about itself. A few operations return these facts. */
 export interface GatewayFacts {
-  /** The operations that this authority may call. */
+  /** Returns the operations that this authority may call. */
   operations(): OperationFacts[];
   guides(): GuideName[];
-  /** The text of a guide. `null`: there is no such guide, or the authority may not read it. */
+  /** Returns the text of a guide. `null` means that the guide does not exist or that the authority may not read it. */
   guide(name: string): string | null;
 }
 

@@ -1,9 +1,9 @@
 import type { Requirement } from './scopes.ts';
 
 /**
- * The closed table of failures: one row for each code, with its HTTP status and title. The title says what was wrong
- * and what to do. It never names a value, a table or a library, because it is public. Each surface renders a failure
- * its own way.
+ * The closed table of failures. Each code has one row with an HTTP status and a title. The title says what was wrong
+ * and what to do. The title is public, so it never names a value, a table or a library. Each surface renders a failure
+ * in its own format.
  */
 const TABLE = {
   invalid_request: [400, 'The request is malformed. Correct it as the API reference describes, then send it again.'],
@@ -119,41 +119,41 @@ const TABLE = {
 } as const satisfies Record<string, readonly [status: number, title: string]>;
 
 export type FailureCode = keyof typeof TABLE;
-export const FAILURE_CODES = Object.keys(TABLE) as FailureCode[]; // Object.keys forgets the literal keys
+export const FAILURE_CODES = Object.keys(TABLE) as FailureCode[]; // Object.keys returns string[]
 
 export const statusOf = (code: FailureCode): number => TABLE[code][0];
 export const titleOf = (code: FailureCode): string => TABLE[code][1];
 
 export interface ParameterError {
   /**
-   * Name of a query parameter, path parameter, header or tool argument. A member of a JSON body has a `pointer`
+   * Name of the wrong query parameter, path parameter, header or tool argument. Errors in a JSON body have `pointer`
    * instead.
    */
   readonly parameter?: string;
-  /** JSON Pointer (RFC 6901) to a member of a JSON body. */
+  /** JSON Pointer (RFC 6901) to the wrong member of the JSON body. */
   readonly pointer?: string;
   readonly code: FailureCode | 'missing';
 }
 
 export interface FailureDetails {
-  /** A sentence for the caller. It holds no value that anybody sent or stored. */
+  /** A sentence that explains the failure to the caller. The sentence contains no value that was sent or stored. */
   readonly detail?: string;
   readonly errors?: readonly ParameterError[];
-  /** Seconds until a retry can succeed. */
+  /** Seconds after which a retry of the call can succeed. */
   readonly retryAfter?: number;
   readonly required?: Requirement & { readonly unrestricted: boolean };
   readonly allow?: readonly string[];
-  /** Length of the whole file in bytes, for the Content-Range header of a 416. */
+  /** Length of the whole file in bytes. The Content-Range header of a 416 response shows this length. */
   readonly size?: number;
-  /** For the log only. */
+  /** The error that caused the failure. Only the log shows this error. */
   readonly cause?: unknown;
-  /** For the log only: the credential of a refused token. */
+  /** Id of the credential whose token was refused. Only the log shows this id. */
   readonly credential?: string;
-  /** For the log only: the call named a website that the credential does not hold, or that does not exist. */
+  /** True when the named website does not exist or is not granted. Only the log shows this fact. */
   readonly outside?: true;
 }
 
-/** A refusal with a code of the table. Handlers and the store throw it; a surface receives it as a value. */
+/** A refusal with a code of the failure table. Handlers and the store throw a Failure. A surface gets it as a value. */
 export class Failure extends Error {
   override readonly name = 'Failure';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A kind of public id of stored records: `<prefix>_{tenant}_{site}_{native id}`. The id names its website. */
+/** A kind of public id: `<prefix>_{tenant}_{site}_{native id}`. An id names the website of its record. */
 export interface IdKind {
   readonly noun: string;
   readonly prefix: string;
@@ -8,7 +8,7 @@ export interface IdKind {
   format(website: WebsiteKey, native: string | number): string;
 }
 
-/** A website inside the gateway: its public id, and the key (tenant, site) of every row that belongs to it. */
+/** A website inside the gateway: its public id, and the key (tenant, site) that each row of the website has. */
 export interface WebsiteKey {
   readonly id: string;
   readonly tenant: string;
@@ -39,12 +39,12 @@ export function defineId(noun: string, prefix: string, maximum = 64): IdKind {
   return kind;
 }
 
-/** The kind of id that a schema accepts; the schema may be optional. `undefined`: the schema is not one of an id. */
+/** Returns the kind of id that a schema accepts. The schema can be optional. `undefined`: the schema accepts no id. */
 export function idKind(schema: z.ZodType): IdKind | undefined {
-  return kinds.get(schema instanceof z.ZodOptional ? (schema.unwrap() as z.ZodType) : schema); // zod's core type
+  return kinds.get(schema instanceof z.ZodOptional ? (schema.unwrap() as z.ZodType) : schema); // a core type of zod
 }
 
-/** Splits an id that its schema has accepted. `null`: the number is above 2^63-1, so no row can have this id. */
+/** Splits an id that its schema has accepted. `null` means that the number is above 2^63-1, so no row has this id. */
 export function parseId(id: string): ParsedId | null {
   const [, tenant = '', site = '', native = ''] = id.split('_');
   return fitsBigint(native) ? { website: `web_${tenant}_${site}`, native } : null;
@@ -87,5 +87,5 @@ export const OfferId = defineId('offer', 'ofr');
 export const DispositionId = defineId('disposition', 'dsp');
 export const AiFeatureId = defineId('AI feature', 'aif');
 
-/** The number inside an id. The corridor has checked that the id belongs to the call's website and fits into bigint. */
+/** Returns the number inside an id. The corridor has already checked the id's website and the size of the number. */
 export const native = (id: string): string => id.slice(id.lastIndexOf('_') + 1);

@@ -3,27 +3,28 @@ import { Line } from './line.ts';
 
 export interface LanesOptions<Item, Result> {
   /**
-   * Runs items of one lane in the slot of that number. No other run uses the slot meanwhile. Returns results in the
-   * order of the items; an Error fails only its own item.
+   * Runs items of one lane in a slot. No other run uses the slot at the same time. Returns results in the order of the
+   * items. An Error in the results fails only its own item.
    */
   readonly run: (items: readonly Item[], slot: number) => Promise<readonly (Result | Error)[]>;
-  /** Number of slots: runs at the same time. */
+  /** Number of slots. Each slot runs at most one batch at a time. */
   readonly slots: number;
-  /** Most items in one run. Default: BATCH. */
+  /** Largest number of items in one run. Default: BATCH. */
   readonly batch?: number;
-  /** Most items of one app that wait in one lane. Default: LENGTH. */
+  /** Largest number of items of one app that can wait in one lane. Default: LENGTH. */
   readonly length?: number;
   /**
-   * Milliseconds that an item waits while its lane makes no progress. While the lane has turns, three times as long.
+   * Milliseconds that an item waits in a lane without progress. An item waits up to three times as long in a lane with
+   * progress.
    */
   readonly patience: number;
-  /** Result of an item that had no turn in time. Absent: the item fails with 503. */
+  /** The result of an item that waited too long. If `late` is absent, such an item fails with 503. */
   readonly late?: Result;
 }
 
 /**
- * The queue of an item. A lane runs one batch at a time. A group of lanes uses at most half of the slots, and an app at
- * most all slots but one. Apps take turns, however many lanes one of them fills.
+ * Says in which queue an item waits. A lane runs one batch at a time. A group of lanes uses at most half of the slots.
+ * An app uses at most all slots except one. Apps take turns, so an app that fills more lanes gets no extra turns.
  */
 export interface LaneKey {
   readonly lane: string;
@@ -33,14 +34,14 @@ export interface LaneKey {
 
 export const BATCH = 8;
 export const LENGTH = 256;
-/** Lanes that the waiting items of one app can fill. */
+/** The waiting items of one app can fill at most this many lanes. */
 const FULL_LANES = 4;
-/** Times that the patience of an item can run out while its lane has turns. */
+/** The waiting time of an item can end this many times while its lane makes progress. Then the item leaves the lane. */
 const LOOKS = 3;
 /**
- * Milliseconds for which a run has the store to itself. The next run then gathers more items and finds a warm
- * connection. After this time the run may be waiting for rows or a slow disk, so the next run begins. The gain is not
- * measured.
+ * A new run has the store to itself for this many milliseconds. The next run then gathers more items and finds a warm
+ * connection. After this time, the first run is perhaps waiting for rows or a slow disk, so the next run starts. The
+ * gain is not measured.
  */
 const PROMPT = 3;
 
@@ -49,7 +50,7 @@ interface Waiting<Item, Result> {
   readonly app: App;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: Error) => void;
-  /** Turns that the lane had ended at the last look at this item, and the number of looks. */
+  /** Number of ended runs of the lane when the lane last checked this item. `looks` counts these checks. */
   seen: number;
   looks: number;
   timer: NodeJS.Timeout | undefined;
@@ -59,7 +60,7 @@ interface Waiting<Item, Result> {
 interface App {
   readonly name: string;
   waiting: number;
-  /** Running batches that used the turn of this app. */
+  /** Number of running batches that started in a turn of this app. */
   running: number;
 }
 
@@ -68,25 +69,25 @@ interface Lane<Item, Result> {
   readonly group: string;
   readonly waiting: Line<Waiting<Item, Result>>;
   busy: boolean;
-  /** Number of ended runs. */
+  /** Number of ended runs of this lane. */
   turns: number;
 }
 
 /**
- * Group commit. Items that arrive while a batch of their lane runs wait and go together in the next batch. No item
- * waits for others to arrive, and an item is answered only after its run. Queue length, waiting time and concurrent
- * runs are limited. A rejected item was never started.
+ * Group commit: items that arrive while a batch of their lane runs wait for the next batch and run together. A lane
+ * with a waiting item never waits for more items. Every item gets its answer after its run. Queue length, waiting time
+ * and the number of concurrent runs are limited. A rejected item was never started.
  */
 export class Lanes<Item, Result> {
   readonly #options: LanesOptions<Item, Result>;
-  /** Lanes with work, in the order of their turns. A lane goes to the end when it has had its turn. */
+  /** Lanes with work, in the order of their turns. A lane moves to the end of the order when its turn starts. */
   readonly #lanes = new Map<string, Lane<Item, Result>>();
-  /** Apps with work, in the order of their turns. */
+  /** Apps with waiting or running items, in the order of their turns. */
   readonly #apps: App[] = [];
   readonly #groups = new Map<string, number>();
-  /** Free slots, ascending. The lowest slots are used most, so their connections have most statements prepared. */
+  /** Free slots, lowest number first. Low slots are used most, so their connections have most statements prepared. */
   readonly #free: number[];
-  /** Timer of the latest run, while that run has the store to itself. */
+  /** Timer of the latest run. While the timer is set, no other run starts. */
   #prompt: NodeJS.Timeout | undefined;
 
   constructor(options: LanesOptions<Item, Result>) {
@@ -95,7 +96,8 @@ export class Lanes<Item, Result> {
   }
 
   /**
-   * Resolves with the result of the item. Rejects with its Error, or with 503 if it had no turn in time (see `late`).
+   * Resolves with the result of the item. Rejects if the run returned an Error for the item. An item that waited too
+   * long resolves with `late`, or rejects with 503 without `late`.
    */
   add({ lane: name, group, app: appName }: LaneKey, item: Item): Promise<Result> {
     const length = this.#options.length ?? LENGTH;
@@ -115,7 +117,8 @@ export class Lanes<Item, Result> {
       };
       const look = (): void => {
         waiting.looks++;
-        // A lane with turns is only busy, or this process is. A lane without turns may wait for a lock, so give up.
+        // If the lane has ended a run since the last look, the lane or this process is only busy, so wait again.
+        // Otherwise the lane is perhaps waiting for a lock, so give up.
         if (waiting.seen !== lane.turns && waiting.looks < LOOKS) {
           waiting.seen = lane.turns;
           wait();
@@ -127,7 +130,7 @@ export class Lanes<Item, Result> {
         if (this.#options.late === undefined) reject(turnedAway());
         else resolve(this.#options.late);
       };
-      // setImmediate lets a busy process first read an answer that is already in its socket.
+      // setImmediate lets a busy process first read an answer that is already in the socket.
       const wait = (): void => {
         waiting.timer = setTimeout(() => setImmediate(() => waiting.timer && look()), this.#options.patience);
       };
@@ -155,9 +158,10 @@ export class Lanes<Item, Result> {
     }
   }
 
-  /** The next app, and one of its lanes that can run. */
+  /** Returns the next app, and one lane of this app that can run. */
   #turn(): { readonly app: App; readonly lane: Lane<Item, Result> } | undefined {
-    // Limit apps and groups: one app, or one website with locked rows, must not take every connection.
+    // Limit apps and groups. One app must not take every connection. One website with locked rows must not take every
+    // connection either.
     const { slots } = this.#options;
     for (const app of this.#apps) {
       if (app.waiting === 0 || app.running >= Math.max(1, slots - 1)) continue;
@@ -201,13 +205,13 @@ export class Lanes<Item, Result> {
     });
   }
 
-  /** The run has ended, or its time alone with the store is over. */
+  /** Allows the next run to start, when the latest run has ended or PROMPT milliseconds have passed. */
   #over(prompt: NodeJS.Timeout): void {
     if (this.#prompt === prompt) this.#prompt = undefined;
     this.#next();
   }
 
-  /** Never rejects. */
+  /** Runs one batch and settles the promise of each item. This function never rejects. */
   async #run(batch: readonly Waiting<Item, Result>[], slot: number): Promise<void> {
     let results: readonly (Result | Error)[] = [];
     let failed = new Error('a run returned fewer results than items: it must return one for each');
@@ -228,7 +232,7 @@ export class Lanes<Item, Result> {
 
   #forget(lane: Lane<Item, Result>, app: App): void {
     if (!lane.busy && lane.waiting.empty) this.#lanes.delete(lane.name);
-    const at = this.#apps.indexOf(app); // -1: it was removed before, because its item ran in the batch of another app
+    const at = this.#apps.indexOf(app); // -1: the app was removed earlier; its item ran in another app's batch
     if (at >= 0 && app.waiting === 0 && app.running === 0) this.#apps.splice(at, 1);
   }
 }

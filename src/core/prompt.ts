@@ -7,19 +7,19 @@ export interface PromptDeclaration<S extends Shape> {
   readonly title: string;
   readonly description: string;
   /**
-   * Operations that the prompt asks the model to call. The prompt is listed only for credentials that may call all of
-   * them.
+   * Names of the operations that the prompt asks the model to call. The list of prompts shows this prompt only to
+   * credentials that may call all of these operations.
    */
   readonly tools: readonly string[];
-  /** Schemas of the arguments. MCP passes every argument as text. */
+  /** Schemas of the prompt's arguments. MCP passes every argument as text. */
   readonly arguments: S;
-  /** Names of the arguments that are missing because the given values require them. Empty: none is missing. */
+  /** Returns the names of missing arguments that the given values require. The list is empty if nothing is missing. */
   lacking?(values: z.output<z.ZodObject<S>>): readonly string[];
-  /** Text of the prompt, which is one user message. */
+  /** Returns the text of the prompt. The prompt is one user message. */
   render(values: z.output<z.ZodObject<S>>): string;
 }
 
-/** A declaration with its types erased. */
+/** A prompt declaration without its type parameters. */
 export interface Prompt {
   readonly name: string;
   readonly title: string;
@@ -45,7 +45,7 @@ export function definePrompt<S extends Shape>(declaration: PromptDeclaration<S>)
       required: !schema.safeParse(undefined).success,
     })),
     input: z.strictObject({ ...declaration.arguments }),
-    // The casts are sound: both functions receive only what `input` has accepted.
+    // The casts are sound, because both functions receive only values that `input` has accepted.
     lacking: (declaration.lacking ?? (() => [])) as Prompt['lacking'],
     render: render as Prompt['render'],
   };

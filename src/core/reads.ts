@@ -2,20 +2,18 @@ import type { SubscriptionReads } from './events.ts';
 import type { Fragment } from './sql.ts';
 import type { Projection, View } from './view.ts';
 
-/**
- * A record that the rows must belong to. If it is missing or outside the authority, the whole read fails with
- * `not_found`.
- */
+/** A parent record of the rows. The whole read fails with `not_found` if the caller cannot see this parent record. */
 export interface Within<Name extends string = string, Parent extends string = string> {
   readonly view: View<Name, Parent>;
-  /** Public id. */
+  /** Public id of the parent record. */
   readonly id: string;
   readonly where?: readonly Fragment[];
 }
 
 /**
- * The record that the rows belong to, or that record after the record that it belongs to itself. A view that does not
- * say how its records belong to the other view (`within` of the view) does not compile.
+ * The chain of parent records, which ends with the parent of the rows. If this parent belongs to another record, the
+ * chain starts with that other record. The code compiles only if the view of the rows declares in `within` how its
+ * records belong to the parent.
  */
 type Chain<Parent extends string, Grand extends string> =
   | readonly [Within<Parent>]
@@ -30,13 +28,13 @@ export interface PageRequest<Parent extends string = string, Grand extends strin
   extends Selection<Parent, Grand> {
   readonly cursor?: string | undefined;
   readonly limit: number;
-  /** Absent: the order of the view. */
+  /** Sort direction of the page. If `direction` is absent, the page uses the order of the view. */
   readonly direction?: 'asc' | 'desc' | undefined;
-  /** Sort key. Absent: the native id. */
+  /** Sort key of the page. If `by` is absent, the sort key is the native id. */
   readonly by?: 'id' | 'updated_at';
   /**
-   * A condition that no index serves. The store tests a bounded number of rows, on the connections for slow reads. The
-   * page may then hold fewer rows than `limit`, or none, and still have a cursor.
+   * A search condition that no index supports. The store tests a limited number of rows, on the connections for slow
+   * reads. The page can then hold fewer rows than `limit`, or no rows, and still have a cursor.
    */
   readonly search?: Fragment | undefined;
 }
@@ -46,7 +44,7 @@ export interface Page<Name extends string> {
   readonly next_cursor: string | null;
 }
 
-/** Bytes of a stored file from `offset` on, and the file that they belong to. */
+/** Bytes of a stored file that start at `offset`, and the metadata of that file. */
 export interface FileBytes {
   readonly bytes: Uint8Array;
   readonly offset: number;
@@ -57,9 +55,9 @@ export interface FileBytes {
 }
 
 /**
- * The reads that a handler may ask the store for. Website, restrictions and grants come from the call; a handler cannot
- * pass them. Every method is one guarded statement. If the statement finds the authority stale, the corridor runs the
- * call again.
+ * The reads that a handler can request from the store. The call supplies the website, restrictions and grants, so a
+ * handler cannot choose them. Every method is one guarded statement. If the statement finds that the authority no
+ * longer holds, the corridor runs the call again.
  */
 export interface Reads extends SubscriptionReads {
   one<Name extends string, Parent extends string, Grand extends string>(
@@ -71,9 +69,9 @@ export interface Reads extends SubscriptionReads {
     view: View<Name, Parent>,
     request: PageRequest<NoInfer<Parent>, Grand>,
   ): Promise<Page<Name>>;
-  /** Reads at most `length` bytes from `offset`. */
+  /** Reads at most `length` bytes of a file, starting at `offset`. */
   fileBytes(file: string, options: { includeInternal: boolean; offset: number; length: number }): Promise<FileBytes>;
-  /** Granted websites, by id. */
+  /** Returns the granted websites, sorted by id. */
   websites(): Promise<{ website_id: string; name: string; time_zone: string }[]>;
   operation(operationId: string): Promise<Receipt>;
   health(): Promise<HealthReading>;
@@ -86,9 +84,9 @@ export interface Receipt {
 }
 
 export interface HealthReading {
-  /** Clock of the store, in Unix milliseconds. */
+  /** The time of the health check on the clock of the store, in Unix milliseconds. */
   readonly checkedAt: number;
-  /** Time of the last receipt by event family, in Unix milliseconds. */
+  /** Time of the last receipt for each event family, in Unix milliseconds. */
   readonly lastEventAt: ReadonlyMap<string, number>;
   /** Event families whose receipts are held back. */
   readonly held: ReadonlySet<string>;
@@ -101,5 +99,5 @@ export interface ReportRange {
   readonly timezone?: string | undefined;
 }
 
-/** The `data` of an AI conversation summary. src/views/report.ts declares its shape. */
+/** The `data` member of an AI conversation summary. src/views/report.ts declares the shape. */
 export type ReportReading = Projection<'Report'>;

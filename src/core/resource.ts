@@ -1,8 +1,6 @@
-/**
- * An MCP resource: a URI that reads through one operation, with the authority and quota of a call of that operation.
- */
+/** An MCP resource: a URI that one operation reads. The read needs the authority and the quota of this operation. */
 export interface Resource {
-  /** gateway://… with `{variables}` as in RFC 6570, level 1. */
+  /** URI template of the resource: gateway://… with `{variables}` as in RFC 6570, level 1. */
   readonly uri: string;
   readonly name: string;
   readonly title: string;
@@ -10,15 +8,15 @@ export interface Resource {
   readonly mimeType: 'application/json' | 'text/markdown';
   /** Name of the operation that reads the resource. */
   readonly tool: string;
-  /** Turns the variables of a URI into the operation's input. `undefined`: no resource can have this URI. */
+  /** Turns the variables of a URI into the input of the operation. `undefined` means that the URI has no resource. */
   input(variables: Readonly<Record<string, string>>): Readonly<Record<string, unknown>> | undefined;
-  /** The text of the resource. Absent: the whole body as JSON. */
+  /** Returns the text of the resource. If `text` is absent, the resource is the whole body as JSON. */
   text?(body: unknown): string;
-  /** The variables of each concrete URI that the list shows. Absent: the list shows only the template. */
+  /** Returns the variables of each concrete URI in the list of resources. If absent, the list has only the template. */
   list?(granted: Granted): readonly Readonly<Record<string, string>>[];
 }
 
-/** The part of a credential's authority that resource URIs are built from. */
+/** The parts of a credential's authority that the gateway needs to build resource URIs. */
 export interface Granted {
   readonly websites: readonly string[];
   readonly guides: readonly string[];

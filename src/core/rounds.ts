@@ -1,15 +1,15 @@
 export interface RoundsOptions {
-  /** The work of one round. `stop` is aborted when no further round will run. */
+  /** Does the work of one round. The signal `stop` is aborted when no more rounds will run. */
   readonly round: (stop: AbortSignal) => Promise<unknown>;
-  /** Milliseconds between two ticks. Absent: a round runs only after `wake`. */
+  /** Milliseconds between two ticks of the timer. If `every` is absent, a round runs only after a call of `wake`. */
   readonly every?: number;
-  /** Receives what a round throws. The next rounds run all the same. */
+  /** Receives the error that a round throws. Later rounds still run. */
   readonly onError: (error: unknown) => void;
 }
 
 /**
- * Runs rounds of work, one at a time. The timer starts a round only while none runs, so a hanging round queues nothing.
- * All calls of `wake` during a round share the round after it. The timer does not keep the process alive.
+ * Runs rounds of work, one at a time. The timer starts a round only while no round runs, so a hanging round builds no
+ * queue. All calls of `wake` during a round share the next round. The timer does not keep the process alive.
  */
 export class Rounds {
   readonly #options: RoundsOptions;
@@ -23,13 +23,13 @@ export class Rounds {
     this.resume();
   }
 
-  /** Starts a round now, or after the round that runs. */
+  /** Starts a round now. If a round is running, the next round starts after it. */
   wake(): void {
     this.#due = true;
     this.#running ??= this.#run();
   }
 
-  /** Stops the timer. A round that runs goes on, and `wake` still starts one. */
+  /** Stops the timer. A running round continues, and `wake` still starts a round. */
   pause(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
@@ -41,7 +41,7 @@ export class Rounds {
     this.#timer ??= setInterval(() => this.#running ?? this.wake(), every).unref();
   }
 
-  /** Ends the rounds, and waits for the round that runs. */
+  /** Starts no more rounds. Waits for the running round to end. */
   async stop(): Promise<void> {
     this.pause();
     this.#stop.abort();

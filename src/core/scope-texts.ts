@@ -1,15 +1,15 @@
 import type { DataAccess, Scope } from './scopes.ts';
 
-/** How the consent page describes a scope to an administrator. */
+/** The text that describes one scope to an administrator on the consent page. */
 export interface ScopeText {
   readonly title: string;
   readonly sentence: string;
   /** Classes of data that the scope reveals. */
   readonly reveals: readonly DataAccess[];
   readonly acts?: 'writes' | 'runs';
-  /** The scope has no effect without all of these scopes. */
+  /** Other scopes that the credential needs. The scope has no effect without all these other scopes. */
   readonly together: readonly Scope[];
-  /** Data-access flags that the credential needs. Without them the data is masked or the call is refused. */
+  /** Data-access flags that the credential needs. Without a flag, the gateway masks the data or refuses the call. */
   readonly flags: readonly DataAccess[];
 }
 
@@ -19,7 +19,7 @@ export interface ScopeGroup {
   readonly scopes: readonly Scope[];
 }
 
-/** Groups of scopes by what they reveal, the least sensitive first. */
+/** Groups of scopes on the consent page. The group that reveals the least sensitive data comes first. */
 export const GROUPS: readonly ScopeGroup[] = [
   {
     title: 'Service and settings',

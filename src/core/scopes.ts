@@ -22,7 +22,7 @@ export const SCOPES = [
 ] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** Scopes that only write operations require. `--scopes read` means every scope except these. */
+/** Scopes that only write operations require. The option `--scopes read` means every scope except these. */
 export const WRITE_SCOPES: readonly Scope[] = [
   'config_plan',
   'ai_execute',
@@ -36,7 +36,7 @@ export type DataAccess = (typeof DATA_ACCESS)[number];
 export const RESTRICTIONS = ['channel_ids', 'team_ids', 'subsite_ids'] as const;
 export type Restriction = (typeof RESTRICTIONS)[number];
 
-/** Scopes and data access that a credential must hold. All of them are required. */
+/** Scopes and data-access flags that a credential must hold. All scopes and flags are required. */
 export interface Requirement {
   readonly scopes: readonly Scope[];
   readonly dataAccess: readonly DataAccess[];

@@ -5,30 +5,30 @@ type Input = Readonly<Record<string, unknown>>;
 
 export interface SkillContext<I> {
   readonly input: I;
-  /** Calls one of `tools` with the caller's authority and returns the REST body. Throws the Failure of the call. */
+  /** Calls a tool of the skill with the caller's authority. Returns the REST body or throws the Failure of the call. */
   call(tool: string, input: Input): Promise<unknown>;
 }
 
-/** An A2A skill: several operations that form one piece of work. It requires the authority of all of them. */
+/** An A2A skill: several operations that form one piece of work. The skill requires the authority of all operations. */
 export interface SkillDeclaration<S extends Shape> {
-  /** Public name. The file has the same name in kebab case. */
+  /** Public name of the skill. The file has the same name in kebab case. */
   readonly name: string;
   readonly title: string;
-  /** For an agent that chooses between skills. */
+  /** Describes the skill to an agent that chooses between skills. */
   readonly description: string;
   readonly tags: readonly string[];
-  /** Names of the operations that it may call. It can call no others. */
+  /** Names of the operations that the skill may call. The skill can call no other operation. */
   readonly tools: readonly string[];
   readonly input: z.ZodObject<S, z.core.$strict>;
-  /** Example arguments. The ids in them stand for ids that a client copies from earlier answers. */
+  /** Example arguments of the skill. A client replaces the ids in these examples with ids from earlier answers. */
   readonly examples: readonly z.input<z.ZodObject<S>>[];
-  /** Throws a Failure if the arguments fit `input` but contradict each other. It runs before a task is created. */
+  /** Throws a Failure if arguments that fit `input` contradict each other. This check runs before a task exists. */
   check?(input: z.output<z.ZodObject<S>>): void;
-  /** Returns the artifact, which is a REST body. No error may contain a value of the input. */
+  /** Runs the skill and returns its artifact, which is a REST body. An error must not contain a value of the input. */
   run(context: SkillContext<z.output<z.ZodObject<S>>>): Promise<unknown>;
 }
 
-/** A declaration with its types erased. */
+/** A skill declaration without its type parameters. */
 export interface Skill {
   readonly name: string;
   readonly title: string;
@@ -42,4 +42,4 @@ export interface Skill {
 }
 
 export const defineSkill = <S extends Shape>(declaration: SkillDeclaration<S>): Skill =>
-  declaration as unknown as Skill; // sound: `run` and `check` receive only what `input` has accepted
+  declaration as unknown as Skill; // sound: `run` and `check` receive only values that `input` has accepted

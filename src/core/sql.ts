@@ -1,7 +1,7 @@
 /**
- * SQL as data: text pieces and the values between them. Views, tools and the store compose fragments. The store
- * compiles a fragment to `$1 … $n` text for the driver. A value can travel only as a parameter, so nothing that a
- * caller sends becomes SQL. A test can read every statement without a database.
+ * SQL as data: pieces of text, and the values between the pieces. Views, tools and the store combine fragments. The
+ * store turns a fragment into text with `$1 … $n` for the driver. A value always travels as a parameter, so text from a
+ * caller never becomes SQL. A test can read every statement without a database.
  */
 export type Value = string | number | boolean | null | Date | Uint8Array | readonly (string | number | null)[];
 
@@ -10,8 +10,8 @@ export class Fragment {
     readonly texts: readonly string[],
     readonly values: readonly Value[],
     /**
-     * The app that the statement runs for. The driver shares connections fairly by app. `undefined`: the gateway's own
-     * work.
+     * Id of the app that the statement runs for. The driver shares connections fairly among apps. `undefined` means
+     * that the gateway runs the statement for itself.
      */
     readonly app?: string,
   ) {}
@@ -36,13 +36,10 @@ export function sql(strings: TemplateStringsArray, ...parts: readonly (Value | F
   return new Fragment(texts, values, app);
 }
 
-/**
- * The same SQL, marked to run for an app. A guard is marked so, and the mark passes to every statement that contains
- * it.
- */
+/** Returns the same SQL with a mark that names the app. A statement that contains this SQL has the mark too. */
 export const runFor = (app: string, { texts, values }: Fragment): Fragment => new Fragment(texts, values, app);
 
-/** Inserts constant text of our own, such as a column or a table. Never pass text that came from a caller. */
+/** Inserts constant text of the gateway, such as the name of a column or table. Never pass text from a caller. */
 export const raw = (text: string): Fragment => new Fragment([text], []);
 
 export const empty: Fragment = raw('');
@@ -56,5 +53,5 @@ export function compile(fragment: Fragment): { text: string; values: Value[] } {
   return { text, values: [...fragment.values] };
 }
 
-/** Escapes text for LIKE, so that the pattern matches only this text. */
+/** Escapes text for a LIKE pattern. The pattern then matches this exact text. */
 export const likeLiteral = (text: string): string => text.replace(/[\\%_]/g, '\\$&');

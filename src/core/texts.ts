@@ -1,30 +1,31 @@
 import { z } from 'zod';
 
 /**
- * Who writes a text. `outsiders`: visitors, contacts and operators; the text is data, never instructions. `service`: the
- * service makes or normalizes the text, or an administrator of the service configures it.
+ * Says who writes a text. Visitors, contacts and operators are `outsiders`, so their text is data and never
+ * instructions. `service` means that the service makes or normalizes the text, or that an administrator of the service
+ * configures it.
  */
 export type Writer = 'outsiders' | 'service';
 
 const writers = z.registry<{ readonly writer: Writer }>();
 
-/** Says who writes the text that `schema` describes. What is derived from `schema` later keeps the mark. */
+/** Marks a schema with the writer of its text. Schemas that are derived from the marked schema keep the mark. */
 export function writtenBy<S extends z.ZodType>(writer: Writer, schema: S): S {
   writers.add(schema, { writer });
   return schema;
 }
 
-/** A text that the service makes. */
+/** Schema of a text that the service makes. */
 export const ServiceText = writtenBy('service', z.string());
 
 export interface Text {
-  /** JSON pointer in which `*` stands for any index. */
+  /** JSON pointer to the text in a body. `*` stands for any array index. */
   readonly pointer: string;
-  /** `undefined`: the declaration does not say it. A test finds such a text. */
+  /** The writer of the text. `undefined` means that the declaration names no writer. A test finds such texts. */
   readonly writer: Writer | undefined;
 }
 
-/** Every text in a body of this schema. The texts of an object come before the texts of what is inside the object. */
+/** Lists every text in a body of this schema. The texts of an object come before the texts of its nested objects. */
 export function textsOf(schema: z.ZodType, pointer = ''): Text[] {
   const writer = writers.get(schema)?.writer;
   if (writer !== undefined) return [{ pointer, writer }];
@@ -37,10 +38,10 @@ export function textsOf(schema: z.ZodType, pointer = ''): Text[] {
 
 type Part = readonly [step: string, schema: z.ZodType];
 
-/** Kinds of values whose form is closed. They hold no text that somebody writes. */
+/** Kinds of values that have a closed form. Such a value holds no free text. */
 const CLOSED = [z.ZodEnum, z.ZodLiteral, z.ZodBoolean, z.ZodNumber, z.ZodNull, z.ZodISODateTime, z.ZodISODate];
 
-// The casts are needed because zod types inner schemas by its core interface only.
+// The casts are needed, because zod gives inner schemas only the type of its core interface.
 function partsOf(schema: z.ZodType): readonly Part[] | 'text' {
   if (schema instanceof z.ZodObject)
     return Object.entries(schema.shape).map(([name, part]) => [`/${name}`, part as z.ZodType]);
@@ -48,7 +49,7 @@ function partsOf(schema: z.ZodType): readonly Part[] | 'text' {
   if (schema instanceof z.ZodTuple) return schema.def.items.map((part, i) => [`/${i}`, part as z.ZodType]);
   if (schema instanceof z.ZodUnion) return schema.options.map((part) => ['', part as z.ZodType]);
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return [['', schema.unwrap() as z.ZodType]];
-  // A pattern closes the form of a string: an id, a digest, a path.
+  // A pattern makes the form of a string closed, as for an id, a digest or a path.
   const pattern = schema instanceof z.ZodString && schema.format === 'regex';
   return pattern || CLOSED.some((kind) => schema instanceof kind) ? [] : 'text';
 }

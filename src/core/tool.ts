@@ -15,7 +15,7 @@ type Input<S extends Shape> = z.output<z.ZodObject<S>>;
 type Cursor = IdKind | z.ZodString;
 type PageInput<P> = P extends undefined ? unknown : { limit: number; cursor?: string | undefined };
 
-/** Groups of operations in the documentation, each with its description. */
+/** Groups of operations in the documentation, and the description of each group. */
 export const TAGS = {
   Discovery: 'What this credential is and may do.',
   Conversations: 'Stored conversations and their messages.',
@@ -31,7 +31,10 @@ export const TAGS = {
 } as const;
 export type Tag = keyof typeof TAGS;
 
-/** Additional authority that the parameter `given` requires. With `is`: only when the parameter has that value. */
+/**
+ * Extra authority that a call needs when it sends the parameter `given`. If `is` is set, only this value of the
+ * parameter needs the authority.
+ */
 export interface Condition extends Requirement {
   readonly given: string;
   readonly is?: boolean;
@@ -51,55 +54,58 @@ export interface WriteContext<I, W> {
   readonly perform: Perform<W>;
 }
 
-/** The context that the corridor gives every handler. `write` is `undefined` for reads, `perform` without `performs`. */
+/** The context of every handler. For a read, `write` is `undefined`. Without `performs`, `perform` is `undefined`. */
 export interface CallContext<I> extends ReadContext<I> {
   readonly write: Writes | undefined;
   readonly perform: Perform<Write> | undefined;
 }
 
-/** A request for raw bytes. `range` holds the numbers of the Range header, both inclusive. Absent: the first chunk. */
+/** A request for raw bytes. `range` has both inclusive numbers of a Range header, or is absent for the first chunk. */
 export interface BytesRequest {
   readonly range?: { readonly first: number; readonly last: number | undefined } | { readonly suffix: number };
   readonly ifMatch?: string;
 }
 
 interface Declaration<P extends Shape, Q extends Shape> {
-  /** Public name. The file has the same name in kebab case. */
+  /** Public name of the operation. The file has the same name in kebab case. */
   readonly name: string;
   readonly title: string;
-  /** One or two sentences for an agent that chooses between tools. */
+  /** Summary of the operation in one or two sentences, for an agent that chooses between tools. */
   readonly summary: string;
   readonly tag: Tag;
   readonly scopes: readonly Scope[];
   readonly dataAccess?: readonly DataAccess[];
   /**
-   * refused: restricted credentials may not call it. applied: rows outside the restrictions are invisible. none:
-   * restrictions have no effect on it.
+   * `refused`: restricted credentials cannot call the operation. `applied`: the operation hides rows outside the
+   * restrictions. `none`: restrictions have no effect on the operation.
    */
   readonly restrictions: 'refused' | 'applied' | 'none';
-  /** refused: a token that comes from a person's consent cannot call it. */
+  /** `refused` means that a token from a person's consent cannot call the operation. */
   readonly consent?: 'refused';
-  /** false: it is not an MCP tool, and capabilities do not list it. */
+  /** `false` means that the operation is not an MCP tool and that the list of capabilities does not show it. */
   readonly mcp?: false;
-  /** The request needs a header Origin with an origin that is registered on the credential. */
+  /** `required` means that the request needs an Origin header. The origin must be registered on the credential. */
   readonly origin?: 'required';
   readonly when?: readonly Condition[];
-  /** Quota units of one call. Default: 1. */
+  /** Quota units that one call costs. Default: 1. */
   readonly cost?: number;
   readonly input: { readonly path?: P; readonly query?: Q };
-  /** Failure codes in addition to the codes of every operation (400, 401, 404, 429, 500, 503). */
+  /**
+   * Failure codes of this operation only. Every operation also has codes with status 400, 401, 404, 429, 500 or 503.
+   */
   readonly errors?: readonly FailureCode[];
 }
 
-/** What a REST response says about its body in headers. */
+/** Functions that derive response headers from the body of a REST response. */
 interface Described<B> {
-  /** Revision of the resource in the body. It becomes the entity tag that If-Match accepts. */
+  /** Returns the revision of the resource in the body. The revision becomes the entity tag that If-Match accepts. */
   readonly revision?: (body: B) => number;
 }
 
 /**
- * One read operation, declared once. REST route, validation, OpenAPI, MCP tool, capabilities and documentation are
- * derived from the declaration. `handle` holds only the domain. The corridor checks authority, website and quota.
+ * One read operation, declared once. The gateway derives the REST route, validation, OpenAPI, MCP tool, capabilities
+ * and documentation from this declaration. `handle` contains only domain logic. The corridor checks authority, website
+ * and quota.
  */
 export interface ReadDeclaration<P extends Shape, Q extends Shape, C extends PageRule | undefined, B>
   extends Declaration<P, Q>,
@@ -107,35 +113,36 @@ export interface ReadDeclaration<P extends Shape, Q extends Shape, C extends Pag
   readonly effect: 'read';
   readonly rest: `GET /api/v1/${string}`;
   readonly page?: C;
-  /** The realtime surface answers a request that upgrades, with status 101. `handle` does not run for it. */
+  /** The realtime surface answers an upgrade request with status 101. `handle` does not run for such a request. */
   readonly upgrade?: 'websocket';
   readonly output: z.ZodType<unknown, B>;
   handle(context: ReadContext<Input<P> & Input<Q> & PageInput<C>>): Promise<B>;
-  /** Answers `Accept: application/octet-stream`, over REST only. Absent: the operation returns JSON only. */
+  /** Answers `Accept: application/octet-stream`, over REST only. Without `bytes`, the operation returns only JSON. */
   readonly bytes?: (context: ReadContext<Input<P> & Input<Q>>, request: BytesRequest) => Promise<FileBytes>;
 }
 
 /**
- * A reviewed write: its effect happens once for each Idempotency-Key. `handle` asks `perform` or `write` for one command
- * and builds the body from the result. `handle` runs again for each replay, and must then build the same body.
+ * A reviewed write. The effect of the write happens once for each Idempotency-Key. `handle` gives one command to
+ * `perform` or `write` and builds the body from the result. `handle` runs again for each replay, and each replay must
+ * build the same body.
  */
 export interface WriteDeclaration<P extends Shape, Q extends Shape, D extends Shape, B, W>
   extends Declaration<P, Q>,
     Described<B> {
   readonly effect: 'write';
-  /** The write of `perform`. Absent: the operation writes to the gateway's own records, through `write`. */
+  /** The write that `perform` runs. Without `performs`, the operation changes the gateway's records through `write`. */
   readonly performs?: W;
   readonly rest: `${'POST' | 'PATCH' | 'DELETE'} /api/v1/${string}`;
   readonly input: { readonly path?: P; readonly query?: Q; readonly body?: D };
-  /** required: the write is made in the name of the native author that is mapped to the credential. */
+  /** `required` means that the credential needs a mapped native author. The write happens in that author's name. */
   readonly author: 'required' | 'none';
-  /** optional: without a key, every call is a separate command. none: the operation accepts no key. */
+  /** `optional`: every call without an Idempotency-Key is a separate command. `none`: the operation accepts no key. */
   readonly idempotency: 'required' | 'optional' | 'none';
-  /** The caller must name the revision that it changes: header If-Match, or argument if_match over MCP. */
+  /** The caller must name the revision that it changes: in header If-Match, or in argument if_match over MCP. */
   readonly ifMatch?: 'required';
-  /** REST status of success. Default: 200. With 204 the response has no body, even if `handle` returns one. */
+  /** REST status of a success. Default: 200. A response with status 204 never has a body. */
   readonly status?: 201 | 204;
-  /** Path of the created resource. */
+  /** Returns the path of the created resource. */
   readonly location?: (body: B) => string;
   /** Event types that the change records in the journal. */
   readonly emits: readonly string[];
@@ -148,7 +155,7 @@ export interface PageRule {
   readonly limit: number;
 }
 
-/** A declaration with its types erased, and the values that are derived from it once, at load. */
+/** A tool declaration without its type parameters, with values that the gateway derives once, at load time. */
 export interface Tool {
   readonly name: string;
   readonly title: string;
@@ -171,12 +178,12 @@ export interface Tool {
   readonly ifMatch: boolean;
   readonly status: 101 | 200 | 201 | 204;
   readonly emits: readonly string[];
-  /** Whether a request has a JSON body. The body may be an empty object. */
+  /** True when a request has a JSON body. The body can be an empty object. */
   readonly body: boolean;
   readonly input: z.ZodObject;
   readonly output: z.ZodType;
   readonly errors: readonly FailureCode[];
-  /** JSON pointers to the texts that outsiders write, derived from `output`. `*` stands for any index. */
+  /** JSON pointers to the texts that outsiders write, derived from `output`. `*` stands for any array index. */
   readonly untrusted: readonly string[];
   readonly paged: PageRule | undefined;
   readonly revision: ((body: unknown) => number) | undefined;
@@ -190,7 +197,7 @@ export interface Parameter {
   readonly in: 'path' | 'query' | 'body';
   readonly schema: z.ZodType;
   readonly required: boolean;
-  /** How the surface converts the text of a URL to the value. */
+  /** Type of the value that the surface makes from the text in a URL. */
   readonly type: 'string' | 'integer' | 'boolean';
   readonly id: IdKind | undefined;
 }
@@ -250,12 +257,13 @@ export function defineTool<P extends Shape, Q extends Shape, D extends Shape, C 
       ...new Set(textsOf(output).flatMap(({ pointer, writer }) => (writer === 'outsiders' ? [pointer] : []))),
     ],
     paged: page,
-    // The casts are sound: both functions receive only what `handle` has returned.
+    // The casts are sound, because both functions receive only a body that `handle` has returned.
     revision: declaration.revision as Tool['revision'],
     location: write?.location as Tool['location'],
-    // The cast is sound: the corridor passes input that `input` has accepted, and the context of this effect.
+    // The cast is sound. The corridor passes only input that `input` has accepted, and the context that fits the
+    // effect.
     handle: declaration.handle as Tool['handle'],
-    bytes: read?.bytes as Tool['bytes'], // as above
+    bytes: read?.bytes as Tool['bytes'], // sound for the same reason as the cast of `handle`
   };
 }
 
@@ -277,20 +285,20 @@ function parameter(name: string, place: Parameter['in'], schema: z.ZodType): Par
 }
 
 function unwrap(schema: z.ZodType): z.ZodType {
-  // The cast is needed because zod types the inner schema by its core interface only.
+  // The cast is needed, because zod gives the inner schema only the type of its core interface.
   return schema instanceof z.ZodOptional || schema instanceof z.ZodDefault
     ? unwrap(schema.unwrap() as z.ZodType)
     : schema;
 }
 
-/** `website_id` of a list or catalogue operation. */
+/** The `website_id` parameter of an operation that lists records or a catalogue. */
 export const inWebsite = { website_id: WebsiteId };
-/** `website_id` of an operation that is addressed by the id of a resource. */
+/** The optional `website_id` parameter of an operation that names a resource by its id. */
 export const ofWebsite = {
   website_id: WebsiteId.optional().describe('Its website.'),
 };
 
-/** The `{ data: … }` wrapper of a REST body. */
+/** Wraps the shape of a REST body in `{ data: … }`. */
 export const data = <S extends Shape>(shape: S) =>
   z.strictObject({ data: z.strictObject(shape).describe('The answer.') });
 
@@ -298,5 +306,5 @@ export const NextCursor = ServiceText.nullable().describe('Cursor of the next pa
 
 export const coverage = <T extends string>(value: T) => z.literal(value).describe('What the records were read from.');
 
-/** The rows of one page. */
+/** Schema of the rows of one page. */
 export const listOf = <S extends z.ZodType>(schema: S) => z.array(schema).max(100);

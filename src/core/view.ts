@@ -6,33 +6,36 @@ import { type Writer, writtenBy } from './texts.ts';
 
 /**
  * One member of a view: its schema, the SQL that reads it, and the authority that may see it. A view is the public
- * shape of one kind of record. The store builds the column list from the view and the caller's grants. Therefore the
- * store never selects a column that the caller may not see.
+ * shape of one kind of record. The store builds the column list from the view and the grants of the caller. Therefore
+ * the store never selects a column that the caller may not see.
  */
 export interface Field {
   readonly schema: z.ZodType;
-  /** The authority that may see the field. Absent: every reader of the view may see it. */
+  /** The authority that a reader of the field needs. Without `needs`, every reader of the view may see the field. */
   readonly needs?: Requirement;
-  /** What a reader without `needs` gets: no member, or null. */
+  /** How the field hides its value from a reader without `needs`: the member is left out, or the member is null. */
   readonly denied: 'omit' | 'null';
   readonly select: readonly Expression[];
   build(values: readonly unknown[], row: RowContext): unknown;
 }
 
-/** The caller, as an expression sees it. The expression leaves out what this caller may not see. */
+/** The caller, for the SQL expressions of a view. An expression leaves out the data that this caller may not see. */
 export interface Caller {
   readonly grants: Grants;
-  /** The caller's restrictions as a condition on platform.conversation, which the statement calls `alias`. */
+  /**
+   * Returns an SQL condition for the caller's restrictions on rows of platform.conversation. `alias` is the alias of
+   * this table.
+   */
   allowed(alias: string): Fragment;
-  /** Native ids that a restriction permits on this website. `undefined`: there is no restriction. */
+  /** Returns the native ids that a restriction permits on this website. `undefined` means that all are permitted. */
   permitted(dimension: Restriction): readonly string[] | undefined;
-  /** A condition: the restriction permits the id in the column. */
+  /** Returns an SQL condition. The condition is true when the restriction permits the id in the column. */
   permits(dimension: Restriction, column: string): Fragment;
-  /** Longest text to read, in stored bytes. `undefined`: no limit. */
+  /** Length of the longest text to read, in stored bytes. `undefined` means no limit. */
   readonly longest?: number | undefined;
 }
 
-/** SQL of one value. */
+/** An SQL expression for one value. */
 export type Expression = Fragment | ((caller: Caller) => Fragment);
 
 export interface RowContext {
@@ -40,10 +43,7 @@ export interface RowContext {
   readonly grants: Grants;
 }
 
-/**
- * A record as one caller may see it. `~view` exists in types only: it stops a row of one view from passing as
- * another's.
- */
+/** A record as one caller may see it. `~view` exists only in types, where it keeps the records of two views apart. */
 export interface Projection<Name extends string = string> {
   readonly [member: string]: unknown;
   readonly '~view'?: Name;
@@ -53,23 +53,24 @@ export interface ViewDeclaration<Name extends string, Parent extends string = st
   readonly name: Name;
   readonly table: `platform.${string}`;
   readonly alias: string;
-  /** Public form of ids and cursors. `plain`: a bare number. */
+  /** Public form of the record's id and of list cursors. `plain` means a bare number. */
   readonly id: IdKind | 'plain';
   readonly order?: 'asc' | 'desc';
-  /** Rows that the API shows. Absent: all rows. */
+  /** Condition for the rows that the API shows. If `visible` is absent, the API shows all rows. */
   readonly visible?: Fragment;
-  /**
-   * Rows that a restricted credential may see: rows of a conversation, channel or team that its restrictions permit.
-   */
+  /** SQL condition for rows that a restricted credential may see, by the row's conversation, channel or team. */
   readonly reachable?: (caller: Caller) => Fragment;
-  /** Rows that belong to a record of another view. The key is the name of that view; `id` is the record's native id. */
+  /**
+   * SQL conditions for rows that belong to a parent record. The key is the name of the parent's view. `id` is the
+   * native id of the parent.
+   */
   readonly within?: Readonly<Record<Parent, (id: string, website: WebsiteKey) => Fragment>>;
-  /** The column of a long text. The bytes of this text limit a page too. Select it only through `weighedText`. */
+  /** The column of a long text. The bytes of this text also limit a page. Select the column only with `weighedText`. */
   readonly weight?: string;
   readonly fields: Readonly<Record<string, Field>>;
 }
 
-/** `Parent`: names of the views that a record can be read within. */
+/** A view of stored records. `Parent` has the names of the views that can be parents of these records. */
 export interface View<Name extends string = string, Parent extends string = string>
   extends ViewDeclaration<Name, Parent> {
   readonly schema: z.ZodType<Projection<Name>, Projection<Name>>;
@@ -84,7 +85,7 @@ export function defineView<Name extends string, Parent extends string = never>(
     else if (field.denied === 'omit') shape[name] = described(field.schema.optional(), field.schema);
     else shape[name] = described(field.schema.nullable(), field.schema);
   }
-  // The cast is sound: a strict object of exactly the declared members is the Projection of this view.
+  // The cast is sound, because a strict object with exactly the declared members is the Projection of this view.
   const schema = z.strictObject(shape) as unknown as View<Name>['schema'];
   return { ...declaration, schema };
 }
@@ -92,7 +93,7 @@ export function defineView<Name extends string, Parent extends string = never>(
 const described = (schema: z.ZodType, from: z.ZodType): z.ZodType =>
   from.description === undefined ? schema : schema.describe(from.description);
 
-/** The fields of `view` that `grants` may see, with their names. */
+/** Returns the names and fields of `view` that a caller with `grants` may see. */
 export const seen = (view: ViewDeclaration<string>, grants: Grants): [string, Field][] =>
   Object.entries(view.fields).filter(([, field]) => !field.needs || holds(grants, field.needs));
 
@@ -116,14 +117,14 @@ function field(
   };
 }
 
-/** One member that is built from several expressions. */
+/** A field that is built from several SQL expressions. */
 export const derived = field;
 
-/** A value that PostgreSQL delivers in its public form. */
+/** A field whose value PostgreSQL already delivers in the public form. */
 export const column = (expression: string | Expression, schema: z.ZodType, options?: Options): Field =>
   field(schema, [expression], ([value]) => value, options);
 
-/** count(*) or another int8 expression. The driver delivers int8 as a string. */
+/** A field for count(*) or for another expression of type int8. The driver delivers int8 as a string. */
 export const count = (expression: string | Expression, description: string, options?: Options): Field =>
   field(z.int().min(0).describe(description), [expression], ([value]) => Number(value), options);
 
@@ -131,7 +132,7 @@ interface TextOptions extends Options {
   readonly writer: Writer;
 }
 
-/** Text of at most `max` UTF-16 code units. Longer text is cut, never inside a surrogate pair. */
+/** A text field of at most `max` UTF-16 code units. Longer text is cut, but never inside a surrogate pair. */
 export const text = (expression: string | Expression, max: number, description: string, options: TextOptions): Field =>
   field(
     writtenBy(options.writer, z.string().max(max)).describe(description),
@@ -153,10 +154,10 @@ export const nullableText = (
     options,
   );
 
-/** SQL that cuts a long text to `max` + 1 characters. The extra character shows whether the text was cut. */
+/** SQL that cuts a long text to `max` + 1 characters. The extra character shows that the text was cut. */
 export const longText = (expression: string, max: number): string => `left(${expression}, ${max + 1})`;
 
-/** `longText` of the `weight` column of a view. It is null where the text is longer than the caller's `longest`. */
+/** SQL like `longText`, for the `weight` column of a view. A text longer than the caller's `longest` becomes null. */
 export const weighedText =
   (column: string, max: number, when = 'true'): Expression =>
   ({ longest }) => {
@@ -190,7 +191,7 @@ export const nullableTime = (expression: string, description: string, options?: 
     options,
   );
 
-/** The id of another record of the same website, or null. */
+/** A field with the id of another record of the same website, or null. */
 export const reference = (expression: string | Expression, kind: IdKind, options?: Options): Field =>
   field(
     kind.schema.nullable().describe(kind.schema.description ?? kind.noun),
@@ -199,17 +200,17 @@ export const reference = (expression: string | Expression, kind: IdKind, options
     options,
   );
 
-/** The id of the record that this one belongs to. */
+/** A field with the id of the parent record. */
 export const owner = (expression: string, kind: IdKind): Field =>
   field(kind.schema, [expression], ([value], { website }) => kind.format(website, String(value)));
 
-/** The record's own id. */
+/** A field with the id of the record itself. */
 export const ownId = (alias: string, kind: IdKind): Field =>
   field(kind.schema, [`${alias}.id`], ([value], { website }) => kind.format(website, String(value)));
 
 export const websiteId = (schema: z.ZodType): Field => field(schema, [], (_, { website }) => website.id);
 
-/** The classes of data that the caller sees in this record. They explain why members are missing. */
+/** A field that says which classes of data the caller sees in the record. The field explains missing members. */
 export function access(classes: Readonly<Record<string, Requirement>>): Field {
   const shape = Object.fromEntries(
     Object.keys(classes).map((name) => [name, z.boolean().describe(`Whether ${name.replaceAll('_', ' ')} is shown.`)]),
@@ -230,8 +231,8 @@ export function clip(value: unknown, max: number): string {
 }
 
 /**
- * Converts PostgreSQL's text of a timestamptz in UTC (`2026-11-21 11:48:25.87+00`) to RFC 3339 with milliseconds. It
- * avoids Date: the conversion through Date took a tenth of the time of a page of conversations (measured).
+ * Converts a timestamptz in UTC from PostgreSQL's text (`2026-11-21 11:48:25.87+00`) to RFC 3339 with milliseconds. The
+ * function does not use Date. A conversion through Date took a tenth of the time of a page of conversations (measured).
  */
 export function rfc3339(text: string): string {
   if (text[10] !== ' ' || !text.endsWith('+00')) throw new TypeError('a time column is not in UTC, ISO style');

@@ -4,20 +4,20 @@ import { FAILURE_CODES, type Failure, statusOf } from '../core/failures.ts';
 /** Kinds of audited actions (LG-02). */
 export type AuditKind = 'authentication' | 'authorization' | 'consent' | 'revocation' | 'write';
 
-/** The audit part of a log record. `unknown`: the outcome of a write is not known yet; the ledger will know it. */
+/** The audit part of a log record. `unknown` means that the outcome of a write is only known to the ledger later. */
 export interface Audit {
   readonly audit: AuditKind;
   readonly decision: 'allowed' | 'refused' | 'unknown';
 }
 
 export interface AuditedCall {
-  /** Code of the failure, if the call failed. */
+  /** Code of the failure. `undefined` means that the call succeeded. */
   readonly code?: string | undefined;
-  /** What the call does if it succeeds. `undefined`: nothing that is audited. */
+  /** Kind of the audited action that a success performs. `undefined` means that a success is not audited. */
   readonly does?: AuditKind | undefined;
 }
 
-/** Failure codes that are audited as a refusal of their own kind. Other failures are outcomes of the call itself. */
+/** Failure codes that are audited as a refusal of the given kind. Other failures are outcomes of the call itself. */
 const REFUSALS: ReadonlyMap<string, AuditKind> = new Map([
   ...FAILURE_CODES.filter((code) => statusOf(code) === 401).map((code) => [code, 'authentication'] as const),
   ...['invalid_client', 'invalid_grant', 'slow_down', 'credentials', 'throttled'].map(
@@ -42,19 +42,14 @@ const UNCERTAIN: ReadonlySet<string> = new Set([
   'temporarily_unavailable',
 ]);
 
-/** The logger for audit records. It writes them at any log level except `silent`. */
+/** Returns the logger for audit records. This logger writes audit records at every log level except `silent`. */
 export const auditLog = (log: Logger): Logger => (log.level === 'silent' ? log : log.child({}, { level: 'info' }));
 
-/**
- * The audited action of a failed call. A call outside its authority is audited as authorization, whatever it tried to
- * do.
- */
+/** Returns the audited action of a failed call. A call outside the caller's authority counts as `authorization`. */
 export const doesOf = ({ details }: Failure, does: AuditKind | undefined): AuditKind | undefined =>
   details.outside ? 'authorization' : does;
 
-/**
- * The audit part of a record. `undefined`: the call is not audited, such as a successful read or a malformed request.
- */
+/** Returns the audit part of a log record. `undefined`: no audit, as for a successful read or a malformed request. */
 export function auditOf({ code, does }: AuditedCall): Audit | undefined {
   const audit = (code === undefined ? undefined : REFUSALS.get(code)) ?? does;
   if (audit === undefined) return undefined;

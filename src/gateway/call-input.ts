@@ -5,7 +5,7 @@ import type { Tool } from '../core/tool.ts';
 import type { Call } from './contract.ts';
 import { inputErrors, refusalOf, unstorable } from './input-errors.ts';
 
-/** The parsed input of a call. Throws the Failure that lists every wrong parameter. */
+/** Parses the input of a call. Throws one Failure that lists every wrong parameter. */
 export function parseInput(call: Call): Record<string, unknown> {
   const parsed = call.tool.input.safeParse(call.input);
   const errors = [
@@ -19,8 +19,9 @@ export function parseInput(call: Call): Record<string, unknown> {
 const NO_WEBSITE: WebsiteKey = { id: '', tenant: '0', site: '0' };
 
 /**
- * The website of a call: the given `website_id`, or the website that a resource id names. All ids of the input must
- * name the same website, and the credential must hold it. Otherwise the call fails with `not_found` before any query.
+ * Returns the website of a call. A call names a website in `website_id` or by the id of a resource. All ids of the
+ * input must name the same website, and the credential must hold this website. Otherwise the call fails with
+ * `not_found` before any query.
  */
 export function websiteOf(tool: Tool, input: Record<string, unknown>, authority: Authority): WebsiteKey {
   const named = new Set<string>();

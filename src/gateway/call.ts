@@ -31,9 +31,9 @@ export interface Admission {
 
 export interface CorridorOptions {
   readonly db: Database;
-  /** Connections for reports and searches, so that a fast read never waits behind them. */
+  /** Connections for reports and searches. A fast read uses other connections, so it never waits behind a slow read. */
   readonly slow: Database;
-  /** A replica for reads that may lag behind. Absent: there is none. */
+  /** A replica for reads of data that can be a little old. If `replica` is absent, there is no replica. */
   readonly replica?: Pick<Replica, 'read'> | undefined;
   readonly registry: Registry;
   readonly authorities: Authorities;
@@ -42,15 +42,15 @@ export interface CorridorOptions {
   readonly ledger: Ledger;
   readonly subscriptions: Subscriptions;
   readonly realtime: RealtimeSessions;
-  /** Checks every n-th answer against the output schema of the tool. Tests use 1. */
+  /** The corridor checks every n-th answer against the output schema of the tool. Tests use 1. */
   readonly checkEvery: number;
   readonly onDefect: (tool: Tool, error: unknown) => void;
 }
 
-/** Bytes of an answer's body that the cost of a call includes. */
+/** Bytes of an answer's body that the normal cost of a call includes. */
 export const PLAIN_BYTES = 131_072;
 
-/** Attempts of a call whose authority changes while it runs. */
+/** Largest number of attempts for one call. The corridor repeats a call when its authority changes during the call. */
 const ATTEMPTS = 4;
 
 /** The corridor: the only way from any surface to a handler. */
@@ -66,7 +66,7 @@ export class Corridor {
     return this.#options.registry;
   }
 
-  /** What the gateway tells this authority about itself. */
+  /** Returns the facts about the gateway that this authority may see. */
   facts(authority: Authority): GatewayFacts {
     const { registry, guides } = this.#options;
     return {
@@ -76,15 +76,16 @@ export class Corridor {
     };
   }
 
-  /** For a request that calls no operation: proves the bearer and charges one unit. Throws a Failure to refuse. */
+  /** For a request without an operation: proves the bearer token and charges one unit. Throws a Failure to refuse. */
   async admit(bearer: string | undefined, resource: Resource, source?: Source): Promise<Admission> {
     const authority = await this.run(bearer, resource, async (caller) => caller.authority, source);
     return { authority, quota: this.quotaOf(authority) };
   }
 
   /**
-   * For a request that calls no operation: charges one unit and runs `work` with an authority that may be cached and
-   * unproved. If that authority turns out wrong, `work` runs again. Therefore `work` may change nothing before a proof.
+   * For a request that calls no operation: charges one quota unit and runs `work`. The authority of this run can come
+   * from a cache without a proof. If the cached authority turns out to be wrong, `work` runs again. Therefore `work`
+   * must change nothing before a proof.
    */
   run<T>(
     bearer: string | undefined,
@@ -98,12 +99,12 @@ export class Corridor {
     });
   }
 
-  /** Reads the authority from the store and charges nothing, for work that was admitted before. */
+  /** Reads the authority from the store and charges nothing. The corridor has already charged for this work. */
   async prove(bearer: string, resource: Resource): Promise<Authority> {
     return (await this.#options.authorities.fresh(bearer, resource)).authority;
   }
 
-  /** Charges what an admitted request costs in addition to its one unit. Returns the charged units, for `refund`. */
+  /** Charges the extra units of a request that has already paid one unit. Returns the charged units, for `refund`. */
   charge(authority: Authority, units: number, before = 1): Promise<number> {
     return this.#options.quota.charge(authority.appId, units, before);
   }
@@ -113,16 +114,16 @@ export class Corridor {
   }
 
   /**
-   * Charges the bytes of an answer's body. The cost of the call includes the first PLAIN_BYTES; each further
-   * PLAIN_BYTES, full or partial, costs one unit. The answer already exists, so this never refuses: the app owes
-   * missing units.
+   * Charges the bytes of an answer's body. The cost of the call includes the first PLAIN_BYTES bytes. Each further
+   * block of PLAIN_BYTES costs one unit, even if the block is not full. The answer already exists, so this method never
+   * refuses. The app owes the units that it lacks.
    */
   async payFor(authority: Authority, bytes: number): Promise<void> {
     const units = Math.ceil(bytes / PLAIN_BYTES) - 1;
     if (units > 0) await this.#options.quota.owe(authority.appId, units);
   }
 
-  /** Current state of the app's bucket, for the headers of a reply. */
+  /** Returns the current state of the app's quota bucket, for the headers of a reply. */
   quotaOf(authority: Authority): QuotaState | undefined {
     return this.#options.quota.state(authority.appId);
   }
@@ -149,9 +150,9 @@ export class Corridor {
   }
 
   /**
-   * The only code that decides whether an authority is trusted. A result of `work`, and an error too, counts only with
-   * a proof of the authority that `work` ran under: the caller holds a proof, or a fresh look-up gives one. If the
-   * authority has changed, `work` runs again with the new one. A 401 refunds the charge.
+   * Only this code decides whether the corridor trusts an authority. A result or an error of `work` counts only with a
+   * proof of the authority that `work` used. The caller already holds this proof, or a fresh look-up gives the proof.
+   * If the authority has changed, `work` runs again with the new authority. A 401 refunds the charge.
    */
   async #proved<T>(
     {
@@ -175,7 +176,8 @@ export class Corridor {
         };
         const [ran] = await Promise.allSettled([work(caller, charge)]);
         const stale = ran.status === 'rejected' && ran.reason instanceof StaleAuthority;
-        // This error reveals nothing, so it needs no proof. A proof would wait for the unavailable store once more.
+        // This error reveals no data, so it needs no proof. A proof would wait again for the store, which is
+        // unavailable.
         if (ran.status === 'rejected' && isStoreUnavailable(ran.reason)) throw ran.reason;
         if (stale || !caller.proved) {
           // No statement has proved the cached authority, or a statement has refused it.
@@ -193,14 +195,15 @@ export class Corridor {
     }
   }
 
-  /** Runs the call once with one authority. Throws only StaleAuthority: a statement has refused the authority. */
+  /** Runs the call once with one authority. Throws only StaleAuthority, when a statement has refused the authority. */
   async #attempt(call: Call, caller: Caller, charge: () => Promise<void>): Promise<RunResult> {
     const { tool } = call;
     const { performs } = tool;
     const { authority } = caller;
     let operation: OperationState | undefined;
     try {
-      // Charge first: a refused request of a valid token costs too, so that refusals cannot be repeated without limit.
+      // Charge before any check. A refused request with a valid token costs units too, so nobody can repeat refused
+      // requests without limit.
       await charge();
       if (!mayCall(tool, authority)) throw notPermitted(tool, authority, tool.required);
       const input = parseInput(call);
@@ -216,8 +219,8 @@ export class Corridor {
         operation = entered;
       };
       const { ledger, subscriptions, realtime } = this.#options;
-      // Object.assign, because it takes 0.5 µs here and an object spread takes 8 µs (measured). A spread of objects of
-      // closures also leaves hidden classes and tables in the old generation.
+      // Object.assign takes 0.5 µs here, and an object spread takes 8 µs (measured). A spread of objects with closures
+      // also leaves hidden classes and tables in the old generation of V8's heap.
       const context: CallContext<unknown> = {
         input,
         authority,
@@ -252,7 +255,6 @@ export class Corridor {
   }
 }
 
-/** Result of one run of a call. */
 type RunResult = { readonly operation?: OperationState } & (
   | { readonly body: unknown }
   | { readonly bytes: FileBytes }

@@ -7,38 +7,38 @@ import type { QuotaState } from './quota.ts';
 
 /** The request that carries a call. */
 export interface Source {
-  /** Address of the caller. */
+  /** Network address of the caller. */
   readonly from: string;
-  /** Throws if the app has too many unread answers. It runs before the call costs or does anything. */
+  /** Throws if the app has too many unread answers. The corridor asks before the call costs or changes anything. */
   room(app: string): void;
 }
 
 /** One call, as the surface has read it from the wire. */
 export interface Call {
   readonly tool: Tool;
-  /** The called interface. A token that is bound to another one is refused. */
+  /** The interface that the caller uses. The corridor refuses a token that is bound to another interface. */
   readonly resource: Resource;
   readonly bearer: string | undefined;
   readonly source?: Source | undefined;
-  /** Parameters of path, query and body by name, already converted to their JSON types. */
+  /** Parameters of path, query and body, by name. The surface has already converted the values to their JSON types. */
   readonly input: Readonly<Record<string, unknown>>;
-  /** Problems that the surface found in the input. They are reported only after the authority is checked. */
+  /** Problems that the surface found in the input. The corridor checks the authority before it reports problems. */
   readonly problems?: readonly ParameterError[];
-  /** Idempotency-Key of a write: the effect happens once for each key. */
+  /** Idempotency-Key of a write. The effect of the write happens once for each key. */
   readonly idempotencyKey?: string | undefined;
-  /** Quota units that replace the cost of the tool. A read within a task costs one unit. */
+  /** Quota units of this call, in place of the cost of the tool. A read within a task costs one unit. */
   readonly cost?: number;
-  /** If-Match as sent, for operations that require it. */
+  /** The If-Match header as sent, for operations that require it. */
   readonly ifMatch?: string | undefined;
-  /** Header Origin, for operations that require it. */
+  /** The Origin header, for operations that require it. */
   readonly origin?: string | undefined;
-  /** Present if the caller asks for raw bytes. Tools without bytes ignore it. */
+  /** Present if the caller wants raw bytes. A tool that has no raw bytes ignores this request. */
   readonly bytes?: BytesRequest;
 }
 
 export type Outcome = {
   readonly authority?: Authority;
   readonly quota?: QuotaState | undefined;
-  /** The command that a write entered into the ledger. */
+  /** The state of the command that a write entered into the ledger. */
   readonly operation?: OperationState;
 } & ({ readonly body: unknown } | { readonly bytes: FileBytes } | { readonly failure: Failure });

@@ -4,7 +4,7 @@ import type { Authority } from '../core/authority.ts';
 import { GUIDE_NAMES, type GuideName } from '../core/guides.ts';
 import { holds, type Requirement, type Scope } from '../core/scopes.ts';
 
-/** Scopes that give access to a guide; any one of them is enough. Empty: every credential may read the guide. */
+/** Scopes that give access to a guide. One of these scopes is enough. An empty list gives every credential access. */
 const GIVEN_BY: Readonly<Record<GuideName, readonly Scope[]>> = {
   overview: [],
   investigation: ['conversation_read'],
@@ -23,16 +23,17 @@ function gives(name: GuideName, authority: Authority, skills: readonly Requireme
 
 export interface Guides {
   given(authority: Authority): GuideName[];
-  /** The text of a guide. `null`: there is no such guide, or the authority may not read it. */
+  /** Returns the text of a guide. `null` means that the guide does not exist or that the authority may not read it. */
   text(name: string, authority: Authority): string | null;
 }
 
-/** Reads all guides. Public documents show all of them, because guides hold no customer data. */
+/** Reads all guides. Public documents show every guide, because guides hold no customer data. */
 export const readGuides = (): ReadonlyMap<GuideName, string> =>
   new Map(GUIDE_NAMES.map((name) => [name, readFileSync(new URL(`resources/guides/${name}.md`, packageRoot), 'utf8')]));
 
 /**
- * Reads the guides once. `skills`: requirements of the A2A skills. Whoever may run one skill may read `agent_tasks`.
+ * Reads the guides once. `skills` has the requirements of the A2A skills. One permitted skill gives access to
+ * `agent_tasks`.
  */
 export function openGuides(skills: readonly Requirement[]): Guides {
   const all = readGuides();

@@ -1,10 +1,10 @@
 import { Failure } from '../core/failures.ts';
 import type { Call } from './contract.ts';
 
-/** What a call sends in addition to its input: headers over REST, arguments over MCP. */
+/** Values that a call sends beside its input: as headers over REST, and as arguments over MCP. */
 type Sent = Pick<Call, 'tool' | 'idempotencyKey' | 'ifMatch' | 'origin'>;
 
-/** The Idempotency-Key of a write. `undefined`: the operation takes none, or the caller left out an optional one. */
+/** Returns the Idempotency-Key. `undefined`: the operation accepts no key, or the caller left out an optional key. */
 export function keyOf({ tool, idempotencyKey: key }: Sent): string | undefined {
   if (tool.idempotency === 'none') return undefined;
   const parameter = 'Idempotency-Key';
@@ -14,7 +14,7 @@ export function keyOf({ tool, idempotencyKey: key }: Sent): string | undefined {
   throw new Failure('invalid_idempotency_key', { errors: [{ parameter, code: 'invalid_idempotency_key' }] });
 }
 
-/** The revision that If-Match names, as an entity tag or as a bare number (HT-10). */
+/** Returns the revision that If-Match names. If-Match holds an entity tag or a bare number (HT-10). */
 export function ifMatchOf({ tool, ifMatch }: Sent): number | undefined {
   if (!tool.ifMatch) return undefined;
   const parameter = 'If-Match';
@@ -27,7 +27,7 @@ export function ifMatchOf({ tool, ifMatch }: Sent): number | undefined {
   return Number(revision);
 }
 
-/** The Origin of a call. The store checks that the credential has registered it. */
+/** Returns the Origin header of a call. The store checks that the origin is registered on the credential. */
 export function originOf({ tool, origin }: Sent): string | undefined {
   if (!tool.origin) return undefined;
   if (origin === undefined)

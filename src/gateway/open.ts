@@ -13,16 +13,16 @@ import { Subscriptions } from './subscriptions.ts';
 import { Ledger } from './writes.ts';
 
 export interface GatewayOptions {
-  /** Without `writers`, writes run on `db`, at most two at the same time. */
+  /** The connections to the store. Without `writers`, at most two writes run at the same time, on `db`. */
   readonly store: Pick<Store, 'db' | 'slow'> & Partial<Pick<Store, 'writers' | 'replica'>>;
-  /** The operator's keys. They sign cursors. */
+  /** The keys of the operator. The gateway signs cursors with these keys. */
   readonly keys: CursorKeys;
   /** Public base URL of the gateway, for URLs in answers. Default: the URL of a development checkout. */
   readonly baseUrl?: string;
-  /** Checks every n-th answer against the output schema of the tool. Tests use 1. */
+  /** The corridor checks every n-th answer against the output schema of the tool. Tests use 1. */
   readonly checkEvery: number;
   readonly onDefect: (tool: Tool, error: unknown) => void;
-  /** Performs writes to conversations and visitors instead of the platform's own writer. */
+  /** A writer in another system for conversations and visitors. Without `remote`, the platform's own writer runs. */
   readonly remote?: RemoteWriter;
 }
 

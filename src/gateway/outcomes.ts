@@ -9,7 +9,7 @@ export interface OperationState {
   readonly replayed: boolean;
 }
 
-/** The failure of a command that the ledger has entered and that has no outcome for this call. */
+/** Failure codes by ledger state, for commands that the ledger holds without an outcome for this call. */
 const CODES = {
   pending: 'operation_in_progress',
   reserved: 'operation_in_progress',
@@ -19,8 +19,9 @@ const CODES = {
 } as const;
 
 /**
- * Returns the result of a ledger entry, or throws its Failure. `report` receives the operation first. A refused command
- * is not stored, so there is no operation to report. `operationId` is undefined for a command without a key.
+ * Returns the result of a ledger entry, or throws the Failure of the entry. `report` receives the operation first. The
+ * ledger does not store a refused command, so a refused command has no operation to report. `operationId` is undefined
+ * for a command without a key.
  */
 export function resultOf(
   entry: Entry,

@@ -3,11 +3,11 @@ import { type Grant, oweQuota, seeQuota, takeQuota, takesNoWrites } from '../sto
 import { isUnavailable, StoreUnreachable } from '../store/driver/errors.ts';
 import type { Database } from '../store/driver/postgres.ts';
 
-/** State of an app's bucket, for the RateLimit headers (draft-ietf-httpapi-ratelimit-headers-10). */
+/** State of an app's quota bucket, for the RateLimit headers (draft-ietf-httpapi-ratelimit-headers-10). */
 export interface QuotaState {
   readonly perMinute: number;
   readonly remaining: number;
-  /** Seconds until one more unit is available; 0: the bucket is full. */
+  /** Seconds until one more unit is available. 0 means that the bucket is full. */
   readonly reset: number;
 }
 
@@ -16,7 +16,8 @@ interface Lease {
   unspent: number;
   readonly grantedIn: string;
   /**
-   * End of the lease by performance.now(), in milliseconds. It measures only a duration; PostgreSQL's clock decides.
+   * End of the lease on the clock performance.now(), in milliseconds. This clock only measures the duration of the
+   * lease. Decisions about quota use the clock of PostgreSQL.
    */
   readonly until: number;
   remaining: number;
@@ -26,17 +27,20 @@ interface Lease {
 
 const LEASE_SECONDS = 2;
 
-/** Units left in a bucket that cannot be written, counted by this process. `at` is performance.now(). */
+/**
+ * Level of a quota bucket that this process counts while the store accepts no writes. `at` is the time by
+ * performance.now().
+ */
 interface LocalBucket {
   readonly tokens: number;
   readonly at: number;
 }
 
 /**
- * The token bucket of each app lives in PostgreSQL; all surfaces and replicas share it. A replica leases a few units at
- * a time and spends them in memory. The reason is cost (measured): a bucket row in every statement takes 42 % of the
- * throughput of a read, and leases take one statement in about fifteen calls. Leased units are out of the bucket until
- * they are spent or returned. So all replicas together never grant more than the quota.
+ * The token bucket of each app is in PostgreSQL. All surfaces and replicas share the bucket. A replica leases a few
+ * units at a time and spends them in memory. The reason is cost (measured): a bucket row in every statement takes 42 %
+ * of the throughput of a read. Leases take one statement in about fifteen calls. Leased units are out of the bucket
+ * until a replica spends or returns them. Therefore all replicas together never grant more than the quota.
  */
 export class Quota {
   readonly #db: Database;
@@ -52,12 +56,13 @@ export class Quota {
   }
 
   /**
-   * Spends `cost` units of the app and returns the units that were spent. Throws `quota_exceeded`, or
-   * `service_unavailable` if the bucket cannot be reached. `before`: units that the same request has already spent.
+   * Spends `cost` units of the app and returns the number of units that were spent. Throws `quota_exceeded`, or
+   * `service_unavailable` if the gateway cannot reach the bucket. `before` is the number of units that the same request
+   * has already spent.
    */
   async charge(app: string, cost: number, before = 0): Promise<number> {
     if (cost === 0) return 0;
-    // A request that costs more than the burst takes the whole burst. The bucket can never hold more.
+    // A request that costs more than the burst takes the whole burst, because the bucket can never hold more.
     const dueOf = (burst: number): number => Math.min(cost, Math.max(0, burst - before));
     for (;;) {
       const lease = this.#leases.get(app);
@@ -68,10 +73,10 @@ export class Quota {
       }
       const waiting = this.#requests.get(app) !== undefined;
       const fresh = await this.#lease(app, cost);
-      if (waiting) continue; // the calls that waited share the lease that another call requested
+      if (waiting) continue; // calls that waited share the lease that another call requested
       if (!fresh) throw new Failure('unauthenticated');
       const lacking = dueOf(fresh.burst) - fresh.unspent;
-      // If the bucket has enough, other calls only took the units of this lease first: try again.
+      // If the bucket has enough units, other calls have taken the units of this lease. Request another lease.
       if (lacking > fresh.remaining) {
         this.#refusals++;
         throw new Failure('quota_exceeded', { retryAfter: seconds(lacking - fresh.remaining, fresh.perMinute) });
@@ -79,15 +84,15 @@ export class Quota {
     }
   }
 
-  /** Returns units that were charged for a call without authority. */
+  /** Takes back the charge of a call that had no authority. */
   refund(app: string, cost: number): void {
     const lease = this.#leases.get(app);
     if (lease) lease.unspent = Math.min(lease.held, lease.unspent + cost);
   }
 
   /**
-   * Takes units for finished work, and never refuses: first leased units, then units of the bucket, which may become
-   * negative. The next calls of the app are refused on every replica until the bucket has refilled.
+   * Takes units for finished work, and never refuses. Leased units are taken first, then units of the bucket. The
+   * bucket can become negative. Every replica then refuses the next calls of the app until the bucket has refilled.
    */
   async owe(app: string, units: number): Promise<void> {
     const lease = this.#leases.get(app);
@@ -98,7 +103,7 @@ export class Quota {
     await this.#settle(app);
   }
 
-  /** Subtracts the owed units from the bucket. If the store is unavailable, the next lease tries again first. */
+  /** Subtracts the owed units from the bucket. If the store is unavailable, the next lease request tries again. */
   async #settle(app: string): Promise<void> {
     const units = this.#owed.get(app) ?? 0;
     if (units === 0) return;
@@ -118,7 +123,7 @@ export class Quota {
     return this.#refusals;
   }
 
-  /** State of the app's bucket. `undefined`: this process has charged nothing to the app yet. */
+  /** Returns the state of the app's bucket. `undefined` means that this process has not charged the app yet. */
   state(app: string): QuotaState | undefined {
     const lease = this.#leases.get(app);
     if (!lease) return undefined;
@@ -126,12 +131,12 @@ export class Quota {
     return { perMinute: lease.perMinute, remaining, reset: remaining >= lease.burst ? 0 : seconds(1, lease.perMinute) };
   }
 
-  /** Requests a lease, one statement at a time for each app. Calls that arrive meanwhile wait for the same lease. */
+  /** Requests a lease, with one statement at a time for each app. Later calls of the app wait for the same lease. */
   #lease(app: string, cost: number): Promise<Lease | null> {
     const before = this.#requests.get(app);
     if (before) return before;
-    // Set `undefined` instead of deleting: a Map whose keys come and go with each call keeps its deleted values from
-    // being collected young (core/line.ts).
+    // Set `undefined` and do not delete the key. A Map that gains and loses keys on each call keeps deleted values in
+    // the old generation of V8's heap (core/line.ts).
     const request = this.#requestLease(app, cost).finally(() => this.#requests.set(app, undefined));
     this.#requests.set(app, request);
     return request;
@@ -142,14 +147,15 @@ export class Quota {
     const began = performance.now();
     const last = this.#leases.get(app);
     const { held = 0, unspent = 0, grantedIn: heldIn = '0' } = last ?? {};
-    // The statement returns these units to the bucket, so no call may spend them meanwhile. If the statement fails,
-    // they were either returned or lost.
+    // The lease statement returns the unspent units to the bucket, so no call may spend these units meanwhile. If the
+    // statement fails, the units are either returned or lost.
     if (last) {
       last.remaining += unspent;
       last.held = 0;
       last.unspent = 0;
     }
-    // Lease an eighth of the remaining units: many while the bucket is full, single units near its end.
+    // Lease an eighth of the remaining units. A full bucket gives many units, and an almost empty bucket gives single
+    // units.
     const want = Math.max(cost, Math.floor((last?.remaining ?? 0) / 8));
     const grant = await takeQuota(this.#db, app, {
       need: cost,
@@ -183,8 +189,9 @@ export class Quota {
   }
 
   /**
-   * Grants units while the store is read-only, so that reads go on (F-19). The bucket begins with its last stored level
-   * and refills at the app's rate. Each replica counts for itself until the store accepts writes again.
+   * Grants units while the store is read-only, so that reads continue (F-19). The local bucket starts at the last
+   * stored level and refills at the rate of the app. Each replica has its own local bucket until the store accepts
+   * writes again.
    */
   async #grantLocally(app: string, need: number, want: number): Promise<Grant | null> {
     const bucket = await seeQuota(this.#db, app);
@@ -197,7 +204,8 @@ export class Quota {
     const granted = left >= Math.min(need, burst) ? Math.min(want, Math.floor(left)) : 0;
     const remaining = left - granted;
     this.#localBuckets.set(app, { tokens: remaining, at: now });
-    // No window: units that are unspent when the store accepts writes again are not returned to the bucket.
+    // '0' names no time window. When the store accepts writes again, units that are still unspent do not return to the
+    // bucket.
     return { granted, granted_in: '0', remaining, per_minute, burst };
   }
 }

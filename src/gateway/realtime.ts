@@ -7,11 +7,10 @@ import type { Corridor } from './call.ts';
 import { mayCall } from './registry.ts';
 import type { WriteCall } from './writes.ts';
 
-/** Writes of realtime sessions. */
 export class RealtimeSessions {
   readonly #base: string;
 
-  /** `baseUrl`: public base URL of the gateway. */
+  /** `baseUrl` is the public base URL of the gateway. */
   constructor(baseUrl: string) {
     this.#base = baseUrl.replace(/^http/, 'ws');
   }
@@ -54,9 +53,7 @@ export class RealtimeSessions {
   }
 }
 
-/**
- * What the streams of the socket need from the corridor: a check of the authority, and the charge or refund of a page.
- */
+/** The functions that a realtime socket needs: check the authority, charge for a page, and refund a page. */
 export function streaming(corridor: Corridor): {
   permitted(authority: Authority): boolean;
   charge(authority: Authority): Promise<number>;

@@ -6,7 +6,7 @@ import type { OperationFacts, Tool } from '../core/tool.ts';
 /** All operations, in the order of their names. */
 export class Registry {
   readonly operations: readonly Tool[];
-  /** The operations that are MCP tools too: all except the realtime operations. */
+  /** The operations that are MCP tools too. The realtime operations are not MCP tools. */
   readonly tools: readonly Tool[];
   readonly #byName: ReadonlyMap<string, Tool>;
 
@@ -21,19 +21,19 @@ export class Registry {
     return this.#byName.get(name);
   }
 
-  /** The tools that a credential may call. Other tools do not exist for it. */
+  /** Returns the tools that a credential may call. For this credential, other tools do not exist. */
   callableBy(authority: Authority): Tool[] {
     return this.tools.filter((tool) => mayCall(tool, authority));
   }
 }
 
-/** Whether the authority holds what the operation always requires. Single parameters can require more. */
+/** True when the authority holds everything that the operation always requires. Single parameters can require more. */
 export const mayCall = (tool: Tool, authority: Authority): boolean =>
   holds(authority, tool.required) &&
   !(tool.restrictions === 'refused' && isRestricted(authority)) &&
   !(tool.consent === 'refused' && authority.consentId !== null);
 
-/** The part of a requirement that the authority does not hold. */
+/** Returns the part of a requirement that the authority does not hold. */
 export const lacking = (authority: Authority, { scopes, dataAccess }: Requirement): Requirement => ({
   scopes: scopes.filter((scope) => !authority.scopes.has(scope)),
   dataAccess: dataAccess.filter((flag) => !authority.dataAccess.has(flag)),

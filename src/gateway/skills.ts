@@ -7,12 +7,12 @@ import type { Tool } from '../core/tool.ts';
 import { inputErrors, refusalOf, unstorable } from './input-errors.ts';
 import { lacking, mayCall, type Registry } from './registry.ts';
 
-/** A skill, and the values that are derived from the operations that it calls. */
+/** A skill, and the values that the gateway derives from the skill's operations. */
 export interface OfferedSkill {
   readonly skill: Skill;
   readonly tools: readonly Tool[];
   readonly required: Requirement;
-  /** Whether only an unrestricted credential may run it. */
+  /** True when only an unrestricted credential may run the skill. */
   readonly unrestricted: boolean;
 }
 
@@ -51,7 +51,7 @@ function offered(skill: Skill, registry: Registry): OfferedSkill {
   };
 }
 
-/** Throws `not_permitted`, with the missing requirements, unless the authority may call every tool of the skill. */
+/** Throws `not_permitted` with the missing requirements, unless the authority may call every tool of the skill. */
 export function permit({ tools, required, unrestricted }: OfferedSkill, authority: Authority): void {
   if (tools.every((tool) => mayCall(tool, authority))) return;
   throw new Failure('not_permitted', {
@@ -59,12 +59,12 @@ export function permit({ tools, required, unrestricted }: OfferedSkill, authorit
   });
 }
 
-/** Parses the arguments of a skill. Throws a Failure that names wrong arguments and never repeats their values. */
+/** Parses the arguments of a skill. Throws a Failure that names the wrong arguments and never repeats their values. */
 export function argumentsOf(
   { skill }: OfferedSkill,
   given: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
-  // Treat each argument as a member of a JSON body, so that an error inside it has a JSON pointer.
+  // Treat each argument as a member of a JSON body. An error inside an argument then has a JSON pointer.
   const places = { parameters: Object.keys(skill.input.shape).map((name) => ({ name, in: 'body' as const })) };
   const parsed = skill.input.safeParse(given);
   const errors = parsed.success ? unstorable(places, given) : inputErrors(places, parsed.error, given);

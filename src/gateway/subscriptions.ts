@@ -25,16 +25,13 @@ import {
 import { type OperationState, resultOf } from './outcomes.ts';
 import { operationOf, type WriteCall } from './writes.ts';
 
-/** Reads and writes of subscriptions, and pulls of their events. */
+/** Reads and writes subscriptions, and pulls their events. */
 export class Subscriptions {
   readonly #writer: Database;
   readonly #keys: CursorKeys;
   readonly #secret: () => Promise<Uint8Array>;
 
-  /**
-   * `writer`: connections for statements that can wait for row locks. `secret`: the store's own key
-   * (store/calls/ledger.ts, openLedgerKey).
-   */
+  /** `writer` has the connections for statements that wait for row locks. `secret` reads the store's own key. */
   constructor(writer: Database, keys: CursorKeys, secret: () => Promise<Uint8Array>) {
     this.#writer = writer;
     this.#keys = keys;
@@ -51,11 +48,11 @@ export class Subscriptions {
     };
   }
 
-  /** The writes of one call. If the call has a key, `state` receives the ledger's answer. */
+  /** Returns the subscription writes of a call. `state` receives the ledger's answer for an Idempotency-Key. */
   writes(call: WriteCall, state: (operation: OperationState) => void): SubscriptionWrites {
     const { authority } = call.caller;
     const run = async (command: SubscriptionCommand): Promise<unknown> => this.#run(call, command, state);
-    const revision = call.ifMatch ?? 0; // the operations that use it require If-Match
+    const revision = call.ifMatch ?? 0; // the two operations that use the revision require If-Match
     return {
       createSubscription: async (definition) => {
         const id = `sub_${randomBytes(16).toString('hex')}`;
@@ -91,7 +88,7 @@ export class Subscriptions {
     return resultOf(entry, operation?.operationId, state);
   }
 
-  /** The result with its first cursor. A replay has the same cursor, because the ledger stores the first positions. */
+  /** Returns a subscription with its first cursor. A replay returns the same cursor, from positions in the ledger. */
   #subscribed(authority: Authority, done: unknown): Subscribed {
     const row = storedSubscription(done);
     if (row instanceof Failure) throw row;
@@ -111,7 +108,7 @@ export class Subscriptions {
   }
 }
 
-/** The definition with native website numbers. Throws `not_found` for a website that is not granted. */
+/** Returns the definition with native website numbers. Throws `not_found` if one of the websites is not granted. */
 function storedForm(
   authority: Authority,
   { website_ids, event_types, start }: SubscriptionDefinition,

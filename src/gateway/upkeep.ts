@@ -13,22 +13,24 @@ export interface UpkeepOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Rows in one statement. Small batches keep locks short, and other replicas skip locked rows. */
+/** Most rows in one statement. Small batches hold locks only briefly, and other replicas skip locked rows. */
 const BATCH = 500;
-/** Milliseconds between rounds. */
+/** Milliseconds between two rounds. */
 const EVERY = 5_000;
-/** Commands that one round asks the other system about, in parallel. */
+/** Number of commands that one round looks up in the other system at the same time. */
 const ASKED = 25;
-/** Milliseconds that a round waits for the other system. They are far fewer than the lease of the round. */
+/** Milliseconds that a round waits for the other system. The lease of the round is much longer. */
 const PATIENCE = 3_000;
 
 /**
- * Runs one round of upkeep, on any replica. It settles remote commands that their replica left unsettled, erases
- * outcomes after 24 hours, and deletes tokens and consents that ended long ago. Returns the number of changed rows.
+ * Runs one round of upkeep, on any replica. The round settles remote commands that another replica left unsettled. The
+ * round erases outcomes after 24 hours. The round deletes tokens and consents that ended long ago. Returns the number
+ * of changed rows.
  */
 export async function upkeep({ db, registry, remote }: Omit<UpkeepOptions, 'onError'>): Promise<number> {
   let changed = 0;
-  // Erase everything that is due. One batch a round covers only 100 writes a second; more would stay beyond 24 hours.
+  // Erase every outcome that is due. One batch in each round would cover only 100 writes per second, and the store
+  // would keep other outcomes for more than 24 hours.
   for (let erased = BATCH; erased === BATCH; changed += erased) erased = await eraseOutcomes(db, BATCH);
   for (let purged = BATCH; purged >= BATCH; changed += purged) purged = await purgeOAuth(db, BATCH);
   if (!remote) return changed;
@@ -36,7 +38,8 @@ export async function upkeep({ db, registry, remote }: Omit<UpkeepOptions, 'onEr
   await Promise.all(
     lapsed.map(async ({ operationId, epoch, website, operation }) => {
       const found = remote.find(operationId, website).catch(() => undefined);
-      // If the other system does not know or does not answer, the outcome stays unknown, and a later round asks again.
+      // If the other system does not answer, or does not know the command, the outcome stays unknown. A later round
+      // asks again.
       const outcome = (await Promise.race([found, pause(PATIENCE, undefined, { ref: false })])) ?? null;
       const receipts = registry.get(operation)?.emits ?? [];
       if (await settle(db, { operationId, epoch, receipts }, outcome)) changed++;

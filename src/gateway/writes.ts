@@ -16,24 +16,26 @@ export interface WriteCall {
   readonly caller: Caller;
   readonly access: WebsiteAccess;
   readonly tool: Tool;
-  /** The Idempotency-Key. `undefined`: the operation takes none, or the caller left out an optional one. */
+  /** The Idempotency-Key. `undefined`: the operation accepts no key, or the caller left out an optional key. */
   readonly key: string | undefined;
-  /** The revision of If-Match. `undefined`: the operation does not require it. */
+  /** The revision in If-Match. `undefined` means that the operation does not require If-Match. */
   readonly ifMatch: number | undefined;
-  /** Header Origin. `undefined`: the operation does not require it. */
+  /** The Origin header. `undefined` means that the operation does not require Origin. */
   readonly origin: string | undefined;
   readonly input: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Milliseconds that a command waits in a lane without progress. Its statement has the rest of 3 s (store/open/open.ts).
+ * Milliseconds that a command waits in a lane without progress. A request takes at most 3 s, and the rest is for the
+ * statement (store/open/open.ts).
  */
 const PATIENCE = 1_000;
 
 /**
- * Enters commands into the ledger, so that each command happens once for its Idempotency-Key. The platform's own writer
- * runs inside the ledger's statement. A remote writer runs between reservation and settlement. If its answer does not
- * arrive, the outcome is unknown until the upkeep has asked the other system.
+ * Enters commands into the ledger of writes, so that each command happens once for its Idempotency-Key. The platform's
+ * own writer runs inside the ledger's statement. A remote writer runs between the reservation and the settlement of the
+ * command. If the answer of a remote writer does not arrive, the outcome is unknown. The upkeep later asks the other
+ * system for the outcome.
  */
 export class Ledger {
   readonly #db: Database;
@@ -41,10 +43,7 @@ export class Ledger {
   readonly #lanes: Lanes<{ readonly kind: Kind; readonly keyed: Keyed }, Proved<Entry>>;
   readonly #secret: () => Promise<Uint8Array>;
 
-  /**
-   * `writers`: one for each write at the same time; each runs one statement after another. `secret`: the store's own
-   * key.
-   */
+  /** `writers` has one Database for each concurrent write. `secret` returns the store's own key. */
   constructor(writers: readonly [Database, ...Database[]], secret: () => Promise<Uint8Array>, remote?: RemoteWriter) {
     [this.#db] = writers;
     this.#secret = secret;
@@ -70,7 +69,7 @@ export class Ledger {
     const { caller, access, tool, key } = call;
     if (key === undefined) throw new Error(`${tool.name} writes to the ledger, so it must require an Idempotency-Key`);
     const { operationId, fingerprint } = operationOf(await this.#secret(), call, key);
-    // A command without an author only computes, so it never runs in another system.
+    // A command without an author only computes a result, so it never runs in another system.
     const remote = tool.author ? this.#remote : undefined;
     const { authority, website } = access;
     const [member, view] = about;
@@ -79,7 +78,8 @@ export class Ledger {
     const command = { ...members, operation: name, [member]: native(id) };
     const keyed = { by: access, operationId, attempt: randomUUID(), fingerprint, command, about: { view, id } };
     const kind = { operation: name, authored: tool.author, receipts: tool.emits, remote: remote !== undefined };
-    // A batch checks once what its callers may see. Therefore each restricted credential has a lane of its own.
+    // One check covers the visible data of all callers in a batch. Therefore each restricted credential has a separate
+    // lane.
     const own = isRestricted(authority) ? ` ${authority.credentialId} ${authority.revision}` : '';
     const lane = `${website.id} ${name}${own}`;
     const queue = { lane, group: website.id, app: authority.appId };
@@ -98,7 +98,7 @@ export class Ledger {
     work: RemoteCommand,
     held: { readonly epoch: number; readonly attempt: string; readonly receipts: readonly string[] },
   ): Promise<Entry> {
-    // Keep two seconds of the lease for the settlement.
+    // Keep the last two seconds of the lease for the settlement of the command.
     const signal = AbortSignal.timeout(LEASE - 2_000);
     // Do not wait for a writer that ignores the signal.
     const late = new Promise<null>((resolve) => signal.addEventListener('abort', () => resolve(null), { once: true }));
@@ -107,14 +107,13 @@ export class Ledger {
       .catch(() => null);
     const outcome = await Promise.race([performed, late]);
     const settled = await settle(this.#db, { operationId: work.operationId, ...held }, outcome).catch(() => false);
-    // If the settlement is too late, another replica has taken the command over and decides its outcome.
+    // If the settlement is too late, another replica has taken over the command. The other replica then decides the
+    // outcome.
     return settled && outcome ? { state: 'new', outcome } : { state: 'unknown' };
   }
 }
 
-/**
- * The key of a call in the ledger. Calls with the same operation id are one command if their fingerprints are equal.
- */
+/** Returns the ledger key of a call. Two calls with the same id are one command if their fingerprints are equal. */
 export function operationOf(
   secret: Uint8Array,
   call: WriteCall,
@@ -123,10 +122,10 @@ export function operationOf(
   const { caller, tool, input } = call;
   const { credentialId, revision } = caller.authority;
   return {
-    // None of the three parts contains a space, so the text is unambiguous.
+    // Credential id, tool name and key contain no space, so the joined text is unambiguous.
     operationId: `op_${hmac(secret, `${credentialId} ${tool.name} ${key}`).toString('hex')}`,
-    // Canonical JSON (RFC 8785): the order of members does not matter. HMAC, because a short text could be guessed from
-    // a plain digest.
+    // Canonical JSON (RFC 8785) makes the order of members irrelevant. Use HMAC, because an attacker could guess a
+    // short text from a plain digest.
     fingerprint: hmac(secret, stringify({ input, revision, if_match: call.ifMatch }) ?? ''),
   };
 }

@@ -23,7 +23,7 @@ export const AI_TYPES = [
   'unsupported',
 ] as const;
 
-/** The only type that the gateway runs itself: it needs the supplied text and no AI provider. */
+/** The only feature type that the gateway runs itself. This type needs only the supplied text and no AI provider. */
 const EXECUTABLE = 'language_detection';
 
 const metadata = {
@@ -31,17 +31,17 @@ const metadata = {
   alias: 'a',
   id: AiFeatureId,
   order: 'asc',
-  // The metadata is that of the active version, so a feature without one is hidden.
+  // The metadata describes the active version of a feature. Therefore a feature without an active version is hidden.
   visible: raw('a.active_version IS NOT NULL'),
 } as const;
 
 const Type = z.enum(AI_TYPES).describe('Type of the feature.');
 const Version = z.int().min(1).describe('Number of the active version; pass it as expected_version of a write.');
 
-/** The version that the caller read. A write fails if another version is active now. */
+/** The feature version that the caller has read. A write fails if another version is active now. */
 export const ExpectedVersion = z.int().min(1).max(2_147_483_647).describe('Version that you read.');
 
-/** ISO 639-1. */
+/** Language code of ISO 639-1. */
 export const LanguageCode = z.string().regex(/^[a-z]{2}$/);
 
 /** Input of language detection. */
@@ -53,7 +53,7 @@ export const DetectionContext = z
   })
   .describe('Input of the feature.');
 
-/** Metadata only: instructions, provider credentials and settings are not stored in this database. */
+/** Metadata of an AI feature. The database stores no instructions, provider credentials or settings of the feature. */
 export const AiFeatureView = f.defineView({
   ...metadata,
   name: 'AiFeature',
@@ -66,7 +66,7 @@ export const AiFeatureView = f.defineView({
   },
 });
 
-/** An entry of the list. It says whether this credential can execute the feature, and grants nothing. */
+/** An entry in the list of AI features. The entry says whether this credential can execute the feature. */
 export const AiFeatureListView = f.defineView({
   ...metadata,
   name: 'AiFeatureEntry',
@@ -96,7 +96,6 @@ export const AiFeatureListView = f.defineView({
   },
 });
 
-/** A match of the settings search. */
 export const AiFeatureMatchView = f.defineView({
   ...metadata,
   name: 'AiFeatureMatch',

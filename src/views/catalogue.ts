@@ -141,7 +141,10 @@ export const TeamView = f.defineView({
   },
 });
 
-/** The canonical form of a language tag (RFC 5646), or the tag itself if it has none. Saved responses are stored with it. */
+/**
+ * Returns the canonical form of a language tag (RFC 5646). Returns the tag itself if the tag has no canonical form.
+ * Saved responses are stored with the canonical tag.
+ */
 export function canonicalLanguage(tag: string): string {
   try {
     return Intl.getCanonicalLocales(tag)[0] ?? tag;

@@ -88,10 +88,10 @@ export const ConversationView = f.defineView({
   },
 });
 
-/** Filters of conversations_list, combined with AND. Ids are public ids of the call's website. */
+/** Filters of conversations_list, combined with AND. The ids are public ids on the website of the call. */
 export interface ConversationFilters {
   readonly contact_id?: string | undefined;
-  /** One or more statuses, separated by commas. */
+  /** One or more statuses of conversations, separated by commas. */
   readonly status?: string | undefined;
   readonly platform?: string | undefined;
   readonly channel_id?: string | undefined;
@@ -103,7 +103,7 @@ export interface ConversationFilters {
   readonly updated_since?: string | undefined;
 }
 
-/** Case-insensitive match anywhere in the subject. No index serves it. */
+/** SQL condition for text anywhere in the subject, in any letter case. No index supports this condition. */
 export const bySubject = (part: string): Fragment => sql`c.subject ILIKE ${`%${likeLiteral(part)}%`}`;
 
 export function byConversation(by: ConversationFilters): Fragment[] {
@@ -112,7 +112,7 @@ export function byConversation(by: ConversationFilters): Fragment[] {
   return [
     ...given(
       by.contact_id,
-      // EXISTS, not IN: before PostgreSQL 17 a correlated IN runs once for every conversation of the website.
+      // Use EXISTS and not IN. Before PostgreSQL 17, a correlated IN runs once for every conversation of the website.
       (id) => sql`EXISTS (SELECT 1 FROM platform.conversation_contact k
         JOIN platform.contact ct ON ct.tenant = k.tenant AND ct.site = k.site AND ct.id = k.contact_id AND NOT ct.deleted
         WHERE k.tenant = c.tenant AND k.site = c.site AND k.conversation_id = c.id AND k.contact_id = ${native(id)})`,

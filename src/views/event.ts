@@ -5,7 +5,7 @@ import { EventCursor } from './subscription.ts';
 
 const ALL_TYPES = EVENT_FAMILIES.flatMap((family) => EVENT_KINDS.map((kind) => `${family}.${kind}`));
 
-/** A receipt says that something on a website changed. It never says what. */
+/** A receipt says that something on a website changed. A receipt never contains the changed data. */
 const EventReceipt = z.strictObject({
   event_id: z
     .string()
@@ -18,7 +18,7 @@ const EventReceipt = z.strictObject({
   recorded_at: z.int().describe('When the journal recorded the change, in Unix milliseconds.'),
 });
 
-/** The result of a pull, and a page on the realtime socket. */
+/** The result of a pull of events. The realtime socket sends the same form of page. */
 export const EventPageView: z.ZodType<EventPage, EventPage> = z.strictObject({
   subscription_id: SubscriptionId,
   revision: z.int().min(1).describe('Revision of the subscription that the page was read with.'),

@@ -3,7 +3,7 @@ import { ConversationId, FileId, MessageId, WebsiteId } from '../core/ids.ts';
 import { raw, sql } from '../core/sql.ts';
 import * as f from '../core/view.ts';
 
-/** Size of a chunk in bytes. */
+/** Size of a file chunk in bytes. */
 export const CHUNK_SIZE = 65_536;
 
 const ofMessage = (column: string): string =>
@@ -14,7 +14,7 @@ export const publicFilesOnly = sql`${raw(ofMessage('fm.visibility'))} = 'public'
 
 const Dimension = z.int().min(1);
 
-/** A member that is absent, not null, when the file has no value for it. */
+/** A field that is absent when the file has no value for the field. The field is never null. */
 const optional = (expression: string, schema: z.ZodType): f.Field =>
   f.derived(schema.optional().describe(schema.description ?? ''), [expression], ([value]) => value ?? undefined);
 

@@ -13,7 +13,7 @@ export const IncludeInternal = z
   .default(false)
   .describe('Include internal messages; needs internal_notes_read and its flag.');
 
-/** Condition that hides internal messages. */
+/** SQL condition that hides internal messages. */
 export const publicOnly = raw(`m.visibility = 'public'`);
 
 const visitorName = sql`CASE WHEN m.author_type = 'visitor' THEN (
@@ -21,14 +21,16 @@ const visitorName = sql`CASE WHEN m.author_type = 'visitor' THEN (
 const staffName = sql`WHEN m.author_type <> 'system' THEN (
   SELECT o.name FROM platform.operator o WHERE o.tenant = m.tenant AND o.site = m.site AND o.id = m.author_id)`;
 
-// A public reply must not reveal that an internal message exists, so in_reply_to hides internal ids.
+// A public reply must not reveal that an internal message exists. Therefore in_reply_to hides the ids of internal
+// messages.
 const answered: f.Expression = ({ grants }) =>
   holds(grants, INT)
     ? raw('m.in_reply_to')
     : sql`(SELECT r.id FROM platform.message r
         WHERE r.tenant = m.tenant AND r.site = m.site AND r.id = m.in_reply_to AND r.visibility = 'public')`;
 
-// Which operator or bot wrote is directory data. Without directory_read it is not selected.
+// The name and id of the operator or bot that wrote a message are directory data. A caller without directory_read does
+// not get this name or id.
 const authorId = (grants: Grants) =>
   holds(grants, DIRECTORY) ? raw('m.author_id') : raw(`CASE WHEN m.author_type = 'visitor' THEN m.author_id END`);
 const authorName = (grants: Grants) =>
@@ -36,7 +38,7 @@ const authorName = (grants: Grants) =>
 
 const text = f.weighedText('m.text', TEXT, 'NOT m.redacted');
 
-/** No field has a grant of its own: the operations that show messages require message content and personal data. */
+/** No field of a message needs a grant. The operations that show messages require message content and personal data. */
 export const MessageView = f.defineView({
   name: 'Message',
   table: 'platform.message',

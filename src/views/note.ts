@@ -20,8 +20,8 @@ export const NoteView = f.defineView({
   id: 'plain',
   weight: 'n.text',
   within: {
-    // Notes on the visitor, and on visitors of the same website that share an active contact with it.
-    // The subquery does not refer to a note, so it runs once and an index finds the notes.
+    // The notes of a visitor include notes on other visitors of the same website that share an active contact with the
+    // visitor. The subquery does not refer to a note. Therefore the subquery runs once, and an index finds the notes.
     Visitor: (id, { tenant, site }) => sql`n.visitor_id = ANY (ARRAY(
       SELECT ${id}::bigint UNION
       SELECT other.visitor_id FROM platform.visitor_contact mine
@@ -29,7 +29,7 @@ export const NoteView = f.defineView({
         JOIN platform.visitor_contact other
           ON other.tenant = mine.tenant AND other.site = mine.site AND other.contact_id = mine.contact_id
        WHERE mine.tenant = ${tenant} AND mine.site = ${site} AND mine.visitor_id = ${id}))`,
-    // EXISTS, not IN: before PostgreSQL 17 a correlated IN runs once for every note of the website.
+    // Use EXISTS and not IN. Before PostgreSQL 17, a correlated IN runs once for every note of the website.
     Contact: (id) => sql`EXISTS (SELECT 1 FROM platform.visitor_contact k
        WHERE k.tenant = n.tenant AND k.site = n.site AND k.visitor_id = n.visitor_id AND k.contact_id = ${id})`,
   },
@@ -56,7 +56,7 @@ export const NoteView = f.defineView({
   },
 });
 
-/** A note in the answer of visitor_note_add. */
+/** The note in the answer of visitor_note_add. */
 export const NoteAddedSchema = z.strictObject({
   id: NoteId,
   note_id: z.int().min(1).max(2_147_483_647).describe('Value of id as a number.'),

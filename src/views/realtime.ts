@@ -9,10 +9,10 @@ const ticket = {
   socket_url: ServiceText.describe('URL of the socket.'),
 };
 
-/** The result of realtime_ticket_create. */
+/** The result of the operation realtime_ticket_create. */
 export const RealtimeTicketView: z.ZodType<RealtimeTicket, RealtimeTicket> = z.strictObject(ticket);
 
-/** The result of realtime_session_create. */
+/** The result of the operation realtime_session_create. */
 export const RealtimeSessionView: z.ZodType<RealtimeSession, RealtimeSession> = z.strictObject({
   session_id: RealtimeSessionId,
   ...ticket,

@@ -20,7 +20,10 @@ export const refuse = (errors: readonly ParameterError[]): never => {
 const MOST_DAYS = 31;
 const DAY = 86_400_000;
 
-/** The period of a report. Without `range`, `start` and `end` mean `date`, and neither means `last-7-days`. */
+/**
+ * Returns the period of a report. If only `start` and `end` are given, the range is `date`. If nothing is given, the
+ * range is `last-7-days`.
+ */
 export function periodOf({ range, start, end }: ReportRange): Period {
   const bounds = Object.entries({ start, end });
   const given = bounds.flatMap(([parameter, day]) => (day === undefined ? [] : [{ parameter, day }]));
@@ -39,20 +42,20 @@ export function periodOf({ range, start, end }: ReportRange): Period {
   return { range: 'date', start, end };
 }
 
-/** A day of the calendar as `YYYY-MM-DD`. PostgreSQL has no year 0. */
+/** True for a day of the calendar in the form `YYYY-MM-DD`. Year 0 is refused, because PostgreSQL has no year 0. */
 function isDay(text: string): boolean {
   const date = new Date(`${text}T00:00:00Z`);
   return !Number.isNaN(date.getTime()) && date.toISOString().slice(0, 10) === text && text >= '0001';
 }
 
-/** IANA names without an area. JavaScript engines also accept ICU codes that IANA does not have, such as AST for Anchorage. */
+/** IANA time zones without an area. JavaScript engines also accept other ICU codes, such as AST for Anchorage. */
 const PLAIN = new Set(
   `CET CST6CDT CUBA EET EGYPT EIRE EST EST5EDT GB GB-EIRE GMT GMT+0 GMT-0 GMT0 GREENWICH HONGKONG HST ICELAND IRAN
    ISRAEL JAMAICA JAPAN KWAJALEIN LIBYA MET MST MST7MDT NAVAJO NZ NZ-CHAT POLAND PORTUGAL PRC PST8PDT ROC ROK SINGAPORE
    TURKEY UCT UNIVERSAL UTC W-SU WET ZULU`.split(/\s+/),
 );
 
-/** Returns an IANA name that this engine knows, with the letter case of IANA. */
+/** Returns the name of an IANA time zone that this JavaScript engine knows, with the letter case of IANA. */
 export function zoneOf(name: string): string {
   const iana = name.includes('/') ? /^[A-Z]/i.test(name) && !/^SystemV/i.test(name) : PLAIN.has(name.toUpperCase());
   try {

@@ -3,7 +3,7 @@ import { Failure } from '../core/failures.ts';
 import { type Fragment, likeLiteral, sql } from '../core/sql.ts';
 import { AI_TYPES } from './ai-feature.ts';
 
-/** The only configuration area: AI feature metadata. */
+/** The only configuration area: metadata of AI features. */
 export const AREA = '/ai/features';
 
 export const SettingsPath = z
@@ -12,7 +12,7 @@ export const SettingsPath = z
   .regex(/^\/ai\/features(\/aif_[0-9]{1,20}_[1-9][0-9]{0,18}_[1-9][0-9]{0,18})?$/)
   .describe('/ai/features, or /ai/features/{feature_id} for one item.');
 
-/** The feature id in an item path; `undefined` for the area. An item of another website is `not_found`. */
+/** Returns the feature id in a settings path. `undefined` means the whole area. Other websites are `not_found`. */
 export function itemOf(path: string, websiteId: string): string | undefined {
   if (path === AREA) return undefined;
   const id = path.slice(AREA.length + 1);
@@ -24,10 +24,10 @@ const words = (type: string): string => type.replaceAll('_', ' ');
 const label = (type: string): string =>
   type === 'ask_ai' ? 'Ask AI' : words(type).replace(/^./, (c) => c.toUpperCase());
 
-/** Labels of the AI feature types. The settings search looks in them too. */
+/** Labels of the AI feature types. The settings search also looks in these labels. */
 export const TYPE_LABELS: ReadonlyMap<string, string> = new Map(AI_TYPES.map((type) => [type, label(type)]));
 
-/** Features whose name or type label contains the text. Case is ignored; `%` and `_` match themselves. */
+/** SQL condition: a feature's name or type label contains the text. Case is ignored. `%` and `_` are plain text. */
 export function matching(text: string): Fragment {
   const needle = text.toLowerCase();
   const types = [...TYPE_LABELS].flatMap(([type, name]) => (name.toLowerCase().includes(needle) ? [type] : []));
@@ -50,7 +50,6 @@ export const PLATFORM_NUMBERS = [
   { id: 10, name: 'api' },
 ] as const;
 
-/** Changes that a plan can propose. */
 export const PlanChanges = z
   .strictObject({
     name: z.string().min(1).max(200).optional().describe('New name; absent keeps the name.'),

@@ -4,7 +4,7 @@ import { both, needs, PII } from '../core/scopes.ts';
 import { sql } from '../core/sql.ts';
 import * as f from '../core/view.ts';
 
-/** Stored identity only: the database has no enrichment, tracking or live state. */
+/** The stored identity of a visitor. The database has no enrichment data, no tracking data and no live state. */
 export const VisitorView = f.defineView({
   name: 'Visitor',
   table: 'platform.visitor',

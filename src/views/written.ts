@@ -2,12 +2,13 @@ import { z } from 'zod';
 
 const EDGES = /^\p{White_Space}+|\p{White_Space}+$/gu;
 
-/** Removes Unicode White_Space from both ends. */
+/** Removes characters of Unicode White_Space from both ends of a text. */
 export const trimmed = (text: string): string => text.replace(EDGES, '');
 
-/** Text for a write: not blank, and at most `max` UTF-16 code units, counted before trimming. */
+/** Schema of a text to write: not blank, and at most `max` UTF-16 code units, counted before trimming. */
 export const writtenText = (max: number): z.ZodString =>
-  // JSON Schema counts characters, and a text never has more characters than code units, so max() is safe.
+  // JSON Schema counts characters. A text never has more characters than UTF-16 code units, so `max` never refuses a
+  // text within the limit.
   z
     .string()
     .min(1)

@@ -6,7 +6,7 @@ import { PlanChanges } from '../views/settings.ts';
 
 const Value = z.union([z.string(), z.boolean()]);
 
-/** Previews a change of a feature. It changes nothing but the ledger. */
+/** Previews a change of an AI feature. The preview changes nothing except the ledger of writes. */
 export const PlanChange = defineWrite({
   name: 'config_plan',
   about: ['feature', AiFeatureView],

@@ -4,7 +4,7 @@ import { both, DIRECTORY, MSG, PII } from '../../src/core/scopes.ts';
 import { coverage, data, defineTool, inWebsite, listOf, NextCursor } from '../../src/core/tool.ts';
 import { byConversation, bySubject, ConversationView, PLATFORMS, STATUSES } from '../../src/views/conversation.ts';
 
-// PostgreSQL has no year 0, and it limits the length of a timestamp.
+// PostgreSQL has no year 0, and PostgreSQL limits the length of a timestamp.
 const Moment = z.iso
   .datetime()
   .max(40)
@@ -25,7 +25,7 @@ export default defineTool({
     { given: 'query', ...both(MSG, PII) },
     { given: 'operator_id', ...both(DIRECTORY, PII) },
   ],
-  // The cursor is an id in the order desc, and opaque in the order updated_asc.
+  // With order desc, the cursor is a conversation id. With order updated_asc, the cursor is opaque to the caller.
   page: { cursor: z.string().min(1).max(200), limit: 25 },
   input: {
     query: {

@@ -35,7 +35,7 @@ export default defineTool({
   }),
   async handle({ input, read, gateway }) {
     const receipt = await read.operation(input.operation_id);
-    // A credential that lost the grant for a write does not see its receipts either.
+    // A credential that has lost the grant for a write must not see the receipts of that write.
     if (!gateway.operations().some(({ operation }) => operation === receipt.operation)) throw new Failure('not_found');
     return { data: { ...input, ...receipt, coverage: 'gateway_command_receipt' } };
   },

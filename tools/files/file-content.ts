@@ -72,7 +72,8 @@ export default defineTool({
       },
     };
   },
-  // The REST surface parses Range and If-Match. This handler checks them, because it knows the file's size and version.
+  // The REST surface parses Range and If-Match. This handler checks both headers, because only the handler knows the
+  // size and version of the file.
   async bytes({ input, read }, { range, ifMatch }) {
     const window = { includeInternal: input.include_internal };
     const wanted = range ?? { first: input.chunk * CHUNK_SIZE, last: (input.chunk + 1) * CHUNK_SIZE - 1 };

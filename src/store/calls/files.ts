@@ -17,7 +17,10 @@ interface Row {
   bytes: Uint8Array | null;
 }
 
-/** Bytes of a file whose message and conversation the caller may see. Reads at most two stored chunks. */
+/**
+ * Reads bytes of a file, from at most two stored chunks. The caller must be able to see the message and the
+ * conversation of the file.
+ */
 export async function readFileBytes(
   access: WebsiteAccess,
   file: string,

@@ -4,12 +4,12 @@ import { empty, type Fragment, runFor, sql } from '../../core/sql.ts';
 import { sqlState } from '../driver/errors.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/** A token and a revision of its credential. They stand for an authority, because they decide what it may do. */
+/** Identifies an authority by a token digest and a credential revision. These two decide what a token may do. */
 type Identity = Pick<Authority, 'digest' | 'revision'>;
 
 /**
- * The proof that an authority held at the snapshot of a statement. Only this file can make a proof, and it makes one
- * only from the answer of a statement that it has built with a guard.
+ * The proof that an authority held at the snapshot of a statement. Only this file can make a proof. The file makes a
+ * proof only from the answer of a statement that it has built with a guard.
  */
 class Proof {
   readonly #digest: Uint8Array;
@@ -27,42 +27,45 @@ class Proof {
 
 export type { Proof };
 
-/** What a statement has answered under a proof. A refusal is an answer too, so that it comes with its proof. */
+/** The answer of a statement, with a proof of the authority. A refusal is an answer too, so it has a proof as well. */
 export interface Proved<T> {
   readonly proof: Proof;
   readonly answer: T | Failure;
 }
 
-/** The authority that a statement is built for, and the connections that it runs on. */
+/** The authority that a statement is built for, and the connections that run the statement. */
 export interface Access {
   readonly authority: Authority;
   readonly db: Database;
 }
 
-/** The rows of a statement that was built for one authority. */
+/** The rows of a guarded statement, with the proof that the statement gave. */
 export interface Guarded<R> {
   readonly proof: Proof;
   readonly rows: readonly R[];
 }
 
-/** How a statement on a replica is guarded: `guard`, one row with `ok`; and `now`, the moment that counts as now. */
+/**
+ * The guard of a statement on a replica. `guard` is one row with the column `ok`. `now` is the moment that counts as
+ * the current time.
+ */
 export interface Standing {
   readonly guard: Fragment;
   readonly now: Fragment;
 }
 
-/** The authority of a statement no longer holds. The corridor reads it again and repeats the call. */
+/** The authority of a statement no longer holds. The corridor reads the authority again and repeats the call. */
 export class StaleAuthority extends Error {
   override readonly name = 'StaleAuthority';
 }
 
-/** Whether a token and a revision still hold at the snapshot of a statement: true or null. */
+/** SQL that is true when a token and a revision hold at the snapshot of the statement, and null otherwise. */
 const holds = (digest: Uint8Array | Fragment, revision: number | Fragment): Fragment => sql`(
   SELECT true FROM gateway.token t JOIN gateway.credential c ON c.id = t.credential_id
    WHERE t.digest = ${digest} AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())
      AND c.revision = ${revision} AND c.revoked_at IS NULL AND c.expires_at > now())`;
 
-/** The SQLSTATE by which a function of the store reports that an authority ended while the function waited. */
+/** SQLSTATE that means: the authority ended while an SQL function of the store waited. */
 const STALE = 'GW401';
 
 async function changed<R extends object>(db: Database, statement: Fragment): Promise<R[]> {
@@ -74,10 +77,10 @@ async function changed<R extends object>(db: Database, statement: Fragment): Pro
 }
 
 /**
- * Runs `SELECT columns FROM guard joins`. `guard` is one row with `ok`: whether the authority holds. Throws
- * StaleAuthority when it does not hold. Data and proof travel in one round trip. An authority that was read before is
- * only a guess, and the guard proves it (two primary-key look-ups, 0.02 ms). The statement runs in the turn of the
- * authority's app. `how` is `query` for a statement that changes something.
+ * Runs `SELECT columns FROM guard joins`. `guard` is one row, and its column `ok` says whether the authority holds.
+ * Throws StaleAuthority when the authority does not hold. Data and proof come from PostgreSQL in one round trip. An
+ * authority that was read earlier is only a guess. The guard proves the authority with two primary-key look-ups (0.02
+ * ms). The guard also names the app that the statement runs for. Use `query` for `how` if the statement changes data.
  */
 export async function guarded<R extends object>(
   { authority, db }: Access,
@@ -97,12 +100,13 @@ export async function guarded<R extends object>(
   return { proof: new Proof(authority), rows };
 }
 
-/** Bytes as an element of a bytea[]. */
+/** Returns bytes in the text form of an element of a bytea[]. */
 export const hex = (bytes: Uint8Array): string => `\\x${Buffer.from(bytes).toString('hex')}`;
 
 /**
- * Like `guarded`, for a statement that changes something for several authorities. `guard` is one row with the lists
- * `digests`, `revisions` and `oks`. Gives the proofs in order; `undefined` stands for an authority that does not hold.
+ * Like `guarded`, but for a statement that changes data for several authorities. `guard` is one row with the lists
+ * `digests`, `revisions` and `oks`. Returns the proofs in the order of the authorities. `undefined` stands for an
+ * authority that does not hold.
  */
 export async function guardedBatch<R extends object>(
   db: Database,
@@ -121,15 +125,16 @@ export async function guardedBatch<R extends object>(
   return { proofs: authorities.map((one, i) => (oks[i] === true ? new Proof(one) : undefined)), rows };
 }
 
-/** Whether a token that exists can be used, or why not; and the revision of its credential. */
+/** The state of an existing token and the revision of its credential. An expired or revoked token cannot be used. */
 export interface Found {
   readonly state: 'valid' | 'expired' | 'revoked';
   readonly revision: number;
 }
 
 /**
- * Reads a token `t` and its credential `c` anew, with `columns` of them and of `joins`. The proof is that of the
- * revision in the row. `undefined`: no token has the digest. `turn`: the app or network that the statement runs for.
+ * Reads a token `t` and its credential `c` again. `columns` can use `t`, `c` and the tables of `joins`. The proof is
+ * for the revision in the row. `undefined` means that no token has the digest. `turn` is the app or network that the
+ * statement runs for.
  */
 export async function lookUp<R extends object>(
   db: Database,

@@ -5,7 +5,7 @@ import { type Fragment, raw, sql } from '../../core/sql.ts';
 import type { View } from '../../core/view.ts';
 import type { Row } from './projection.ts';
 
-/** The order of a list, and the position where it continues. */
+/** The sort order of a list, and the position where the list continues. */
 export interface Keyset {
   readonly by: Fragment;
   readonly key: Fragment;
@@ -13,7 +13,7 @@ export interface Keyset {
   cursor(row: Row): string;
 }
 
-/** Continues after a position that every caller can compute, so a row deleted meanwhile changes nothing. */
+/** Continues a list after a position that every caller can compute, even if the row at this position was deleted. */
 export function keyset(website: WebsiteKey, view: View, request: PageRequest): Keyset {
   const alias = raw(view.alias);
   const invalid = (): never => {
@@ -36,7 +36,7 @@ export function keyset(website: WebsiteKey, view: View, request: PageRequest): K
       ? undefined
       : view.id === 'plain'
         ? { website: website.id, native: request.cursor }
-        : // The cursor of a list with two cursor forms may be any text: refuse what is no id of this kind.
+        : // A list with two cursor forms accepts any text as a cursor, so check that the text is an id.
           view.id.schema.safeParse(request.cursor).success
           ? parseId(request.cursor)
           : null;
@@ -50,8 +50,8 @@ export function keyset(website: WebsiteKey, view: View, request: PageRequest): K
   };
 }
 
-// Opaque to callers, because it holds several values: website, microseconds, native id. It is not signed, because it
-// grants nothing: every page applies the caller's own authority.
+// The cursor is opaque to callers, because it holds several values: website, microseconds and native id. The cursor has
+// no signature, because it grants nothing. Every page checks the caller's own authority.
 const writeUpdatedCursor = (website: WebsiteKey, moment: string, native: string): string =>
   Buffer.from(`${website.id}_${moment}_${native}`).toString('base64url');
 

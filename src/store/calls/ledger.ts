@@ -7,49 +7,57 @@ import { guardedBatch, hex, type Proved, StaleAuthority } from './guard.ts';
 import type { Reader } from './projection.ts';
 import { nativeId, visible } from './read.ts';
 
-/** A command with its idempotency key: what the ledger needs to perform it once and to recognize it again. */
+/** A command and its idempotency key, with the data for performing the command once and for recognizing it again. */
 export interface Keyed {
   readonly by: Reader;
   readonly operationId: string;
-  /** A random UUID of this call. By it a repeated statement recognizes its own earlier effect. */
+  /** A random UUID of this call. A repeated statement recognizes its own earlier effect by this UUID. */
   readonly attempt: string;
-  /** SHA-256 of input and revisions. */
+  /** SHA-256 fingerprint of the command's input and revisions. */
   readonly fingerprint: Uint8Array;
   readonly command: Command;
-  /** The record that the command is about. The caller must be able to see it. */
+  /** The record that the command is about. The caller must be able to see this record. */
   readonly about: Pick<Within, 'view' | 'id'>;
 }
 
-/** What all commands of a batch have in common, besides their website and what their callers may see of it. */
+/**
+ * Properties that all commands of a batch share. The commands also share a website, and their callers may see the same
+ * data.
+ */
 export interface Kind {
   readonly operation: string;
-  /** Whether the command is performed in the name of a mapped author. */
+  /** True when the command runs in the name of a mapped author. */
   readonly authored: boolean;
   /** Event types of the receipts that the change appends to the journal. */
   readonly receipts: readonly string[];
-  /** Whether another system performs the command, so that the store only reserves it. */
+  /** True when another system performs the command. The store then only reserves the command. */
   readonly remote: boolean;
 }
 
-/** The ledger's answer. `new`: this call ended the command with this outcome; `settled`: an earlier call did. */
+/** The ledger's answer to a command. `new`: this call ended the command. `settled`: an earlier call ended it. */
 export type Entry =
   | { readonly state: 'new' | 'settled'; readonly outcome: Ending }
   | { readonly state: 'reserved'; readonly epoch: number; readonly author: string }
   | { readonly state: 'pending' | 'unknown' | 'conflict' | 'forgotten' };
 
-/** `stale`: the authority had ended. `again`: an earlier command of the batch has the same key. */
+/**
+ * The ledger did not enter the command. `stale`: the authority had ended. `again`: an earlier command has the same key.
+ */
 interface Undecided {
   readonly state: 'stale' | 'again';
 }
 
-/** Milliseconds that a command of a remote writer is leased. After that another replica may take it over. */
+/** Milliseconds of the lease of a remote writer's command. Another replica can take over the command afterwards. */
 export const LEASE = 10_000;
 
-/** Deadlock and serialization failure: PostgreSQL has undone the whole statement (check F-21). */
+/** SQLSTATE of a deadlock or a serialization failure. PostgreSQL has undone the whole statement (check F-21). */
 const UNDONE = /^(40P01|40001)$/;
 const ATTEMPTS = 3;
 
-/** Repeats a statement when that cannot do anything twice: its reply was lost, or all of it was undone. */
+/**
+ * Repeats a statement if a repetition cannot have an effect twice. The repetition is safe after a lost reply, and after
+ * PostgreSQL has undone the whole statement.
+ */
 async function repeated<T>(run: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -62,10 +70,12 @@ async function repeated<T>(run: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Enters commands of one kind on one website, from callers who may see the same data of it. When the platform itself
- * performs them, authority, reservation, effect, journal entry and outcome of all commands are this one statement.
- * After a lost reply the same statement is sent again: it finds its outcomes, or does what the first did not. An error
- * in one command undoes all; then each is entered by itself. Answers in order, with an Error for a refused command.
+ * Enters commands of one kind on one website. The callers of these commands may see the same data of the website. If
+ * the platform itself performs the commands, everything happens in one statement. This statement covers authority,
+ * reservation, effect, journal entry and outcome of all commands. After a lost reply, the ledger sends the same
+ * statement again. The statement then finds the outcomes of the first attempt, or performs what the first attempt did
+ * not perform. An error in one command undoes all commands, and the ledger then enters each command separately. Returns
+ * the answers in order, with an Error for each command that failed.
  */
 export async function enter(db: Database, kind: Kind, batch: readonly Keyed[]): Promise<(Proved<Entry> | Error)[]> {
   const [first] = batch;
@@ -100,14 +110,14 @@ export async function enter(db: Database, kind: Kind, batch: readonly Keyed[]): 
       const [entry, proof] = [entries[i], proofs[i]];
       if (entry?.state === 'again') return later.next().value ?? new StaleAuthority();
       if (entry === undefined || entry.state === 'stale' || !proof) return new StaleAuthority();
-      return { proof, answer: entry as Entry }; // the undecided states are handled above
+      return { proof, answer: entry as Entry }; // the code above has handled the states `stale` and `again`
     });
   } catch (error) {
     if (batch.length > 1 && !isUnavailable(error)) {
       const alone: (Proved<Entry> | Error)[] = [];
       for (const one of batch) {
         const last = alone.at(-1);
-        // When the store is unavailable, the others fail at once and do not wait for the same error.
+        // If the store is unavailable, the other commands fail at once and do not wait for the same error.
         const unavailable = last instanceof Error && isUnavailable(last);
         alone.push(...(unavailable ? [last] : await enter(db, kind, [one])));
       }
@@ -118,9 +128,9 @@ export async function enter(db: Database, kind: Kind, batch: readonly Keyed[]): 
 }
 
 /**
- * Ends a command that this epoch works on; `null` means that its outcome is unknown. Returns false when another caller
- * has taken it over. `attempt` is set when the caller itself has reserved the command. May be repeated after a lost
- * reply.
+ * Ends a command under its epoch. An `outcome` of `null` means that the outcome is unknown. Returns false if another
+ * caller has taken over the command. `attempt` is set when the caller itself has reserved the command. The settlement
+ * can be repeated after a lost reply.
  */
 export async function settle(
   db: Database,
@@ -140,7 +150,7 @@ export async function settle(
   return row?.settled === true;
 }
 
-/** A command whose replica let its lease lapse. This caller has taken it over, so only this caller can settle it. */
+/** A command whose lease has expired. This caller has taken over the command, so only this caller can settle it. */
 export interface Lapsed {
   readonly operationId: string;
   readonly epoch: number;
@@ -153,13 +163,13 @@ export const takeLapsed = (db: Database, n: number): Promise<Lapsed[]> =>
     SELECT operation_id AS "operationId", epoch, 'web_' || tenant || '_' || site AS website, operation
       FROM gateway.take_lapsed(${LEASE}::integer * interval '1 millisecond', ${n})`);
 
-/** Erases at most `n` outcomes that are older than 24 hours. Returns how many. */
+/** Erases at most `n` outcomes that are older than 24 hours. Returns the number of erased outcomes. */
 export async function eraseOutcomes(db: Database, n: number): Promise<number> {
   const [row] = await db.query<{ erased: number }>(sql`SELECT gateway.erase_outcomes(${n}) AS erased`);
   return row?.erased ?? 0;
 }
 
-/** The key from which operation ids are made. It lies in the store, so all replicas use the same. Read once. */
+/** Returns a function that reads the key for operation ids, once. All replicas use the same key from the store. */
 export function openLedgerKey(db: Database): () => Promise<Uint8Array> {
   let known: Promise<Uint8Array> | undefined;
   return () => {

@@ -7,18 +7,18 @@ import { type Keyset, keyset } from './keyset.ts';
 import { projectionOf, type Row } from './projection.ts';
 import { exists, linkTo, scope, type WebsiteAccess } from './read.ts';
 
-/** Stored bytes of long text after which a page ends. */
+/** A page ends when its long texts exceed this number of stored bytes. */
 const PAGE_BYTES = 524_288;
-/** Most rows that one statement reads. */
+/** Largest number of rows that one statement reads. */
 const ROWS = 101;
-/** A page of texts up to this many bytes cannot exceed PAGE_BYTES. */
+/** If no text of a page has more bytes than this, the page cannot exceed PAGE_BYTES. */
 const SHORT = Math.floor(PAGE_BYTES / ROWS);
-/** Most rows that one search examines. */
+/** Largest number of rows that one search examines. */
 export const SEARCHED = 10_000;
 
 /**
- * One page of a view. It ends early when its long texts exceed PAGE_BYTES, or when a search has examined SEARCHED rows.
- * Its cursor then continues from there.
+ * Reads one page of a view. The page ends early when its long texts exceed PAGE_BYTES, or when a search has examined
+ * SEARCHED rows. The cursor of such a page continues after the last row that was read.
  */
 export async function readPage<Name extends string>(
   access: WebsiteAccess,
@@ -36,25 +36,25 @@ export async function readPage<Name extends string>(
   if (!present) return { proof, answer: new Failure('not_found') };
   const shown = search ? rows.filter((row) => row['matches'] === true) : rows;
   const page = shown.slice(0, limit);
-  // A search that found too few continues after the last row that it examined.
+  // If a search found too few rows, the next page continues after the last row that the search examined.
   const last = search && shown.length <= limit ? rows.at(-1) : page.at(-1);
   const more = shown.length > limit || (search ? last?.['place'] === String(SEARCHED) : last?.['more'] === true);
   return { proof, answer: { rows: page.map(build), next_cursor: last && more ? order.cursor(last) : null } };
 }
 
-/** How the rows of a page are found. */
+/** The way in which a statement finds the rows of a page. */
 interface Finding {
-  /** Columns besides those of the view. */
+  /** SQL columns in addition to the columns of the view. */
   readonly beside: Fragment;
-  /** The rows under the view's alias, built from `source`: table, conditions and order. */
+  /** Returns the FROM clause under the view's alias. `source` has the table, the conditions and the order. */
   from(source: Fragment): Fragment;
-  /** Bytes of the longest text to read; `undefined` means all texts. */
+  /** Bytes of the longest text to read. `undefined` means that all texts are read. */
   readonly longest?: number;
 }
 
 interface Found<Name extends string> {
   readonly proof: Proof;
-  /** Whether the record exists that the rows belong to. */
+  /** True when the parent record of the rows exists. */
   readonly present: boolean;
   readonly rows: readonly Row[];
   readonly build: (row: Row) => Projection<Name>;
@@ -88,7 +88,7 @@ async function readRows<Name extends string>(
   return { proof, present, rows: rows[0]?.['native'] === null ? [] : rows, build };
 }
 
-/** The next rows without long texts, and whether a row has one. */
+/** Finds the next rows of a page, but leaves out long texts. Says for each row whether its text is long. */
 const plain = ({ weight }: View, limit: number): Finding => ({
   beside: weight === undefined ? NOTHING : sql`, octet_length(${raw(weight)}) > ${raw(String(SHORT))} AS long`,
   from: (source) => sql`${source} LIMIT ${raw(String(limit))}`,
@@ -96,9 +96,10 @@ const plain = ({ weight }: View, limit: number): Finding => ({
 });
 
 /**
- * The next rows until their texts exceed PAGE_BYTES; at least one row. PostgreSQL stores the length of an out-of-line
- * text in its row, so a text that is not sent is not read. Columns are selected from the remaining rows only. A page
- * without a long text does not use this: the sum made a page of 50 messages 19 % slower (paired, 22 November 2026).
+ * Finds the next rows until their texts exceed PAGE_BYTES, but at least one row. PostgreSQL stores the length of an
+ * out-of-line text in its row. Therefore PostgreSQL does not read a text that it does not send. The statement selects
+ * columns only from the remaining rows. A page without a long text uses `plain`, because the sum made a page of 50
+ * messages 19 % slower (paired, 22 November 2026).
  */
 function weighing({ alias: name }: View, { by }: Keyset, limit: number, weight: string): Finding {
   const alias = raw(name);
@@ -113,8 +114,9 @@ function weighing({ alias: name }: View, { by }: Keyset, limit: number, weight: 
 }
 
 /**
- * The matching rows among the next SEARCHED ones, and the last of those, which says that there may be more. Only rows
- * that the caller may see are counted, so the end of a page reveals nothing about others (check TN-04).
+ * Finds the matching rows among the next SEARCHED rows. The last of the SEARCHED rows is always included, because it
+ * shows that there can be more rows. Only rows that the caller may see are counted. Therefore the end of a page reveals
+ * nothing about other rows (check TN-04).
  */
 function searching({ alias: name }: View, { by }: Keyset, limit: number, search: Fragment): Finding {
   const alias = raw(name);
@@ -128,8 +130,9 @@ function searching({ alias: name }: View, { by }: Keyset, limit: number, search:
 }
 
 /**
- * Rows to ask for: the page and one more, rounded up to a few sizes. The number is a literal, because with a parameter
- * PostgreSQL plans for a tenth of the website. It then plans every call again (lists took 1.6 to 1.9 times as long in a
- * website of 4 million messages). There are few sizes, because each text is prepared on every connection.
+ * Returns the number of rows to request: the page and one more row, rounded up to one of a few sizes. The number is a
+ * literal in the SQL text. With a parameter instead, PostgreSQL plans for a tenth of the website's rows, and plans
+ * every call again. Lists then took 1.6 to 1.9 times as long, in a website of 4 million messages. There are only a few
+ * sizes, because every connection must prepare a statement for each size.
  */
 const enough = (limit: number): number => [2, 11, 26, 51].find((size) => size > limit) ?? ROWS;

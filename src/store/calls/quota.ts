@@ -4,7 +4,7 @@ import type { Database } from '../driver/postgres.ts';
 
 export interface Grant {
   readonly granted: number;
-  /** The time window in which the units were granted. Returning units names it. */
+  /** The time window in which the bucket granted the units. A replica that returns units names this window. */
   readonly granted_in: string;
   readonly remaining: number;
   readonly per_minute: number;
@@ -12,12 +12,13 @@ export interface Grant {
 }
 
 /**
- * Whose turn a quota statement takes. It is not the app's own turn, because slow reads can hold the app's whole share of
- * connections, and a lease that waits for them refuses the app's other calls. An app has one lease statement at a time.
+ * Returns a separate name under which the quota statements of an app wait for connections. Slow reads can hold all
+ * connections that the app may use under its own name. A lease that waits behind slow reads refuses the other calls of
+ * the app. Each app has at most one lease statement at a time.
  */
 const turnOf = (app: string): string => `${app} quota`;
 
-/** Takes units from an app's bucket (gateway.take_quota). `null` when there is no such app. */
+/** Takes units from the bucket of an app (gateway.take_quota). `null` means that the app does not exist. */
 export async function takeQuota(
   db: Database,
   app: string,
@@ -30,17 +31,17 @@ export async function takeQuota(
   return grant ?? null;
 }
 
-/** Takes units that were not leased, even from an empty bucket. The missing units become the app's debt. */
+/** Takes units that were not leased, even from an empty bucket. The missing units become a debt of the app. */
 export async function oweQuota(db: Database, app: string, units: number): Promise<void> {
   await db.query(
     runFor(turnOf(app), sql`UPDATE gateway.quota SET tokens = tokens - ${units}::integer WHERE app_id = ${app}`),
   );
 }
 
-/** Whether the store answers but refuses writes: it is read-only, or its disk is full. */
+/** True when the store answers but refuses writes, because it is read-only or its disk is full. */
 export const takesNoWrites = (error: unknown): boolean => /^(25006|53100)$/.test(sqlState(error));
 
-/** The current state of an app's bucket; takes nothing. `null` when there is no such app. */
+/** Reads the current state of an app's bucket and takes no units. `null` means that the app does not exist. */
 export async function seeQuota(
   db: Database,
   app: string,

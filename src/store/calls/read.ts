@@ -7,12 +7,12 @@ import type { Projection, View } from '../../core/view.ts';
 import { type Access, guarded, type Proved } from './guard.ts';
 import { callerOf, projectionOf, type Reader, type Row } from './projection.ts';
 
-/** What one call reads with: its authority, its website, and the connections. */
+/** The data that every read of a call needs: authority, website and connections. */
 export type WebsiteAccess = Access & Reader;
 
 const YES = sql`true`;
 
-/** All conditions, except the id, that decide whether a row of `view` exists for this caller. */
+/** SQL with all conditions, except the id, that decide whether a row of `view` exists for this caller. */
 export function scope(reader: Reader, view: View, extra: readonly Fragment[] = []): Fragment {
   const { authority, website } = reader;
   const { alias } = view;
@@ -27,18 +27,18 @@ export function scope(reader: Reader, view: View, extra: readonly Fragment[] = [
   );
 }
 
-/** The native id in a public one. Throws `not_found` when it does not belong to the reader's website. */
+/** Returns the native id in a public id. Throws `not_found` unless the public id names the reader's website. */
 export function nativeId({ website }: Reader, view: View, id: string): string {
   const parsed = view.id === 'plain' ? { website: website.id, native: id } : parseId(id);
   if (!parsed || parsed.website !== website.id || !fitsBigint(parsed.native)) throw new Failure('not_found');
   return parsed.native;
 }
 
-/** Whether the record with a native id, which may be a column, exists for the caller: true or null. */
+/** SQL: true if the record with this native id exists for the caller, otherwise null. `native` can be a column. */
 export const visible = (reader: Reader, view: View, native: Fragment): Fragment =>
   sql`(SELECT true FROM ${raw(`${view.table} ${view.alias}`)} WHERE ${raw(view.alias)}.id = ${native} AND ${scope(reader, view)})`;
 
-/** Whether each record of a chain exists for the caller: the second within the first, and so on. */
+/** SQL that is true if every record of a chain exists for the caller. Each record belongs to the previous record. */
 export function exists(reader: Reader, chain: readonly Within[]): Fragment {
   const links = chain.map(({ view, id, where }, i) => {
     const before = chain[i - 1];

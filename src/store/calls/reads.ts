@@ -11,7 +11,10 @@ import { readOne, type WebsiteAccess } from './read.ts';
 import { readReport } from './report.ts';
 import { readWebsites } from './websites.ts';
 
-/** The reads of one call. The caller keeps their proofs. Slow reads use `slow`; reads that may be old use `replica`. */
+/**
+ * Returns the reads of one call. The caller keeps the proofs of all reads. Slow reads use `slow`. Reports try `replica`
+ * first.
+ */
 export function openReads(
   caller: Caller,
   access: WebsiteAccess,

@@ -28,9 +28,9 @@ const NO_CONTENT = {
   confidence_count: null,
 };
 
-/** The row of the statement. An optional column is present when the caller has the grants for it. */
+/** The row of the report statement. An optional column is present when the caller has the grants for the column. */
 interface Row {
-  /** Null when there is no such website. */
+  /** Name of the website. Null means that the website does not exist. */
   name: string | null;
   time_zone: string;
   bucket_time_zone: string;
@@ -54,9 +54,10 @@ interface Row {
 }
 
 /**
- * The AI conversation summary of the call's website: one guarded statement on a connection for slow reads. When a
- * current replica is there, it is read instead. The primary then proves the authority, and that it has itself written
- * all that was read. So nobody gets more than the credential grants at that moment, though the rows may be 10 s old.
+ * Reads the AI conversation summary of the call's website. The read is one guarded statement on a connection for slow
+ * reads. If a current replica is available, the replica answers instead. The primary then proves the authority, and
+ * proves that it wrote everything that the replica read. Therefore a caller gets only data that the credential grants
+ * at that moment, but the rows can be 10 s old.
  */
 export async function readReport(
   access: WebsiteAccess,
@@ -69,10 +70,10 @@ export async function readReport(
   const timezone = range.timezone === undefined ? undefined : zoneOf(range.timezone);
   const read = async (): Promise<{ readonly proof: Proof; readonly row: Row | undefined }> => {
     const lagging = await replica?.read<Row>(({ guard, now }) =>
-      // The guard of a replica does not name the app.
+      // The guard of a replica does not name the app, so name the app here.
       runFor(authority.appId, sql`r.* FROM ${guard} ${reportJoin(authority, website, period, timezone, now)}`),
     );
-    // The replica may not know a new website yet, so the primary answers for it.
+    // The replica perhaps does not have a new website yet. If a website is missing there, the primary answers.
     if (lagging && lagging.name !== null) {
       const { proof, rows } = await guarded<{ written: boolean | null }>(access, sql`${written(lagging)} AS written`);
       if (rows[0]?.written) return { proof, row: lagging };
@@ -82,7 +83,8 @@ export async function readReport(
     return { proof, row: rows[0] };
   };
   const { proof, row } = await read().catch((error: unknown) => {
-    // The zone is unknown to PostgreSQL, which decides. A caller can override an unknown zone of the website.
+    // PostgreSQL decides which time zones are valid, and refuses this zone. If the zone of the website is invalid, the
+    // caller can send another zone.
     if (sqlState(error) !== '22023') throw error;
     return refuse([{ parameter: 'timezone', code: timezone === undefined ? 'missing' : 'invalid_parameter' }]);
   });
@@ -148,7 +150,7 @@ function summarize(row: Row): { summary: Report['summary']; truncated: boolean }
   return { summary, truncated };
 }
 
-/** The paths of all nulls inside a value. */
+/** Lists the paths of all nulls inside a value. */
 function* nulls(value: unknown, path: string): Generator<string> {
   if (value === null) yield path;
   else if (typeof value === 'object')

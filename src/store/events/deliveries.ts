@@ -4,66 +4,67 @@ import type { Database } from '../driver/postgres.ts';
 
 /** Webhook deliveries, from the journal to their outcome (0012_webhooks.sql). */
 
-/** An attempt that this process has leased and must make now. */
+/** An attempt at a delivery. This process has leased the attempt and must make it now. */
 export interface Claim {
   readonly id: string;
-  /** Attempts ever started. It fences the outcome. */
+  /** Number of attempts ever started for the delivery. The store ignores the outcome of an older attempt. */
   readonly attempt: number;
-  /** From 1 to the length of the schedule. A replay starts again at 1. */
+  /** Number of the attempt in the schedule, from 1 to the length of the schedule. A replay starts again at 1. */
   readonly number: number;
   readonly endpoint: string;
-  /** When it was leased, on PostgreSQL's clock, in Unix milliseconds. */
+  /** The time when the process leased the attempt, on the clock of PostgreSQL, in Unix milliseconds. */
   readonly at: number;
   readonly url: string;
-  /** Sealed, like `oldSecret`: the secret before the last rotation, while it still signs. */
+  /** The sealed secret that signs the delivery. `oldSecret` is the previous sealed secret, while it still signs. */
   readonly secret: string;
   readonly oldSecret: string | null;
   /**
-   * Unix milliseconds since when the receiver has lost receipts and does not know it yet; null when it has lost none.
+   * The time since which the receiver has missed receipts without knowing it, in Unix milliseconds. null means that no
+   * receipt was missed.
    */
   readonly gapSince: number | null;
-  /** Number of such losses. A receiver that accepts the claim knows about these. */
+  /** Number of losses of receipts at the endpoint. A receiver that accepts this attempt knows about these losses. */
   readonly losses: number;
   readonly test: boolean;
   readonly receipt: EventReceipt;
 }
 
-/** The outcome of an attempt. */
+/** The outcome of an attempt at a delivery. */
 export interface Settlement {
-  /** These five come from the claim. */
+  /** The members `id`, `endpoint`, `url`, `attempt` and `losses` come from the claim. */
   readonly id: string;
   readonly endpoint: string;
   readonly url: string;
   readonly attempt: number;
   readonly losses: number;
   readonly delivered: boolean;
-  /** Nothing was attempted: the claim is returned and does not count. */
+  /** True when the process made no attempt. The store takes the claim back and does not count an attempt. */
   readonly unused: boolean;
-  /** Seconds until the next attempt; null when there is none. */
+  /** Seconds until the next attempt. null means that there is no next attempt. */
   readonly wait: number | null;
-  /** The receiver wants no more deliveries (410). */
+  /** True when the receiver wants no more deliveries (410). */
   readonly gone: boolean;
-  /** HTTP status of the response; null without a response. */
+  /** HTTP status of the receiver's response. null means that there was no response. */
   readonly status: number | null;
   readonly error: string | null;
 }
 
-/** Milliseconds that an attempt is leased: its own ten seconds, and the time that may pass before it starts. */
+/** Milliseconds of the lease of an attempt: ten seconds for the attempt, and the time before the attempt starts. */
 export const LEASE = 15_000;
-/** Running attempts at one endpoint, over all replicas. */
+/** Largest number of running attempts at one endpoint, over all replicas. */
 const AT_ONE_ENDPOINT = 16;
-/** Running attempts in this process. */
+/** Largest number of running attempts in this process. */
 export const SEATS = 512;
-/** The part of SEATS kept for endpoints without a running attempt. */
+/** This part of SEATS is only for endpoints without a running attempt. */
 const RESERVED = 128;
-/** Seconds of failures alone after which an endpoint is disabled: three days. */
+/** Seconds of uninterrupted failures after which an endpoint is disabled: three days. */
 const PATIENCE = 3 * 86_400;
-/** Seconds that the log of a delivery is kept; the journal keeps its receipt as long. */
+/** Seconds that the store keeps the log of a delivery. The journal keeps the receipt for the same time. */
 const KEPT = 7 * 86_400;
 
 const BLOCK = 64;
 
-/** The two padded keys of HMAC-SHA256 (RFC 2104), from which the store makes event ids. */
+/** SQL for the two padded keys of HMAC-SHA256 (RFC 2104). The store makes event ids with these keys. */
 export const padded = (key: Uint8Array): Fragment => {
   const block = new Uint8Array(BLOCK);
   block.set(key);
@@ -71,16 +72,16 @@ export const padded = (key: Uint8Array): Fragment => {
 };
 
 export interface Claiming {
-  /** The store's own key (ledgerKey in store/calls/ledger.ts). */
+  /** The store's own key for event ids (ledgerKey in store/calls/ledger.ts). */
   readonly eventKey: Uint8Array;
   readonly seats: number;
-  /** Seconds before each attempt. */
+  /** Seconds to wait before each attempt at a delivery. */
   readonly schedule: readonly number[];
 }
 
 /**
- * Drops deliveries that are no longer permitted, queues new receipts, and leases at most `seats` due deliveries.
- * `more`: receipts are left to queue.
+ * Drops deliveries that are no longer permitted, queues new receipts, and leases at most `seats` due deliveries. `more`
+ * is true when there are receipts that are not queued yet.
  */
 export async function claimDeliveries(
   db: Database,
@@ -94,8 +95,9 @@ export async function claimDeliveries(
 }
 
 /**
- * Stores outcomes. Returns how many were still wanted. Sent twice, the second time changes nothing. `later`: deliveries
- * that remain, because another statement holds their endpoint.
+ * Stores the outcomes of attempts. Storing the same outcomes again changes nothing. `taken` is the number of outcomes
+ * that the store still wanted. `later` has the ids of deliveries whose endpoint another statement holds. The store has
+ * not stored the outcomes of these deliveries.
  */
 export async function settleDeliveries(
   db: Database,
@@ -108,8 +110,8 @@ export async function settleDeliveries(
 }
 
 /**
- * Deletes at most `n` deliveries that ended seven days ago, and secrets that no longer sign. Returns how many
- * deliveries.
+ * Deletes secrets that no longer sign, and at most `n` deliveries that ended seven days ago. Returns the number of
+ * deleted deliveries.
  */
 export async function purgeDeliveries(db: Database, n: number): Promise<number> {
   const [row] = await db.query<{ purged: number }>(sql`

@@ -3,22 +3,22 @@ import { sql } from '../../core/sql.ts';
 import { NUMBERED } from '../doctor/doctor.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/** Upkeep of the journals of changes: retention, heartbeats, held families, gaps (0004_journal.sql). */
+/** Upkeep of the journals of changes: retention, heartbeats, held families and gaps (0004_journal.sql). */
 
 export type Family = (typeof EVENT_FAMILIES)[number];
 
-/** A website's key; numbers as text. */
+/** The key of a website. The numbers in the key are text. */
 export interface JournalOf {
   readonly tenant: string;
   readonly site: string;
 }
 
-/** Seconds that a receipt is kept: 7 days. */
+/** Seconds that the journal keeps a receipt: 7 days. */
 const KEPT = 7 * 24 * 3600;
-/** Seconds of silence after which a family with subscribers gets a heartbeat. */
+/** Seconds of silence after which an event family with subscribers gets a heartbeat. */
 const SILENCE = 300;
 
-/** Removes at most `n` receipts older than 7 days. Returns how many. */
+/** Removes at most `n` receipts that are older than 7 days. Returns the number of removed receipts. */
 export async function trimJournals(db: Database, n: number): Promise<number> {
   const [row] = await db.query<{ removed: number }>(
     sql`SELECT gateway.trim_journals(make_interval(secs => ${KEPT}::integer), ${n}::integer) AS removed`,
@@ -26,10 +26,7 @@ export async function trimJournals(db: Database, n: number): Promise<number> {
   return row?.removed ?? 0;
 }
 
-/**
- * Appends heartbeats of families that were silent for 5 minutes, on at most `n` websites. Returns the number of
- * websites.
- */
+/** Appends heartbeats for event families that were silent for 5 minutes. Returns the number of websites, up to `n`. */
 export async function beatFamilies(db: Database, n: number): Promise<number> {
   const [row] = await db.query<{ websites: number }>(
     sql`SELECT gateway.beat_families(make_interval(secs => ${SILENCE}::integer), ${n}::integer) AS websites`,
@@ -37,13 +34,13 @@ export async function beatFamilies(db: Database, n: number): Promise<number> {
   return row?.websites ?? 0;
 }
 
-/** Appends the receipts that an abandoned import still owes. Returns how many. */
+/** Appends the missing receipts of an abandoned import. Returns the number of appended receipts. */
 export async function settleAbandonedImport(db: Database): Promise<number> {
   const [row] = await db.query<{ settled: number }>(sql`SELECT gateway.settle_abandoned_import() AS settled`);
   return row?.settled ?? 0;
 }
 
-/** Holds a family's receipts back. Returns false when it was held already. */
+/** Holds back the receipts of an event family. Returns false if the family was already held. */
 export async function holdFamily(db: Database, { tenant, site }: JournalOf, family: Family): Promise<boolean> {
   const held = await db.query(
     sql`INSERT INTO gateway.family_hold (tenant, site, family) VALUES (${tenant}, ${site}, ${family})
@@ -52,7 +49,7 @@ export async function holdFamily(db: Database, { tenant, site }: JournalOf, fami
   return held.length > 0;
 }
 
-/** Releases a family's receipts. Returns whether it was held. */
+/** Releases the receipts of an event family. Returns true if the family was held. */
 export async function releaseFamily(db: Database, { tenant, site }: JournalOf, family: Family): Promise<boolean> {
   const released = await db.query(
     sql`DELETE FROM gateway.family_hold WHERE tenant = ${tenant} AND site = ${site} AND family = ${family} RETURNING family`,
@@ -60,7 +57,7 @@ export async function releaseFamily(db: Database, { tenant, site }: JournalOf, f
   return released.length > 0;
 }
 
-/** Appends that receipts of a family may be missing. Returns the appended types. */
+/** Appends receipts that report a gap in an event family. Returns the types of the appended receipts. */
 export async function reportGap(db: Database, { tenant, site }: JournalOf, family: Family): Promise<readonly string[]> {
   const types = [...new Set(['capture.gap', `${family}.gap`])];
   await db.query(sql`SELECT gateway.append_receipts(${tenant}, ${site}, ${types}::text[])`);
@@ -68,15 +65,16 @@ export async function reportGap(db: Database, { tenant, site }: JournalOf, famil
 }
 
 /**
- * More positions, and more numbers of records, than a store gives out between a backup and its loss. What they named
- * must not be named again (0004_journal.sql).
+ * No store gives out so many positions or record numbers between a backup and the loss of the store. Lost positions and
+ * record numbers must not be used again (0004_journal.sql).
  */
 const LEAP = 1_000_000_000;
 
 /**
- * After a restored backup: moves every journal far past any position that it may have given out. Its first receipts
- * then say that others are missing. The numbers of organizations, websites and their records move likewise. Works
- * through one organization after the other. Returns the number of websites. Can be repeated safely.
+ * After the restore of a backup: moves every journal far past all positions that the journal may have given out. The
+ * first receipts of each journal then say that other receipts are missing. The numbers of organizations, websites and
+ * their records move too. The function handles one organization after another. Returns the number of websites. The
+ * function can be repeated safely.
  */
 export async function leapJournals(db: Database, families: readonly Family[]): Promise<number> {
   const types = families.map((family) => `${family}.gap`);

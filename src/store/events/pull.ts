@@ -4,7 +4,7 @@ import { sql } from '../../core/sql.ts';
 import { type Access, guarded, type Proved } from '../calls/guard.ts';
 import { visible } from './subscriptions.ts';
 
-/** A stored receipt. Times are Unix milliseconds. */
+/** A stored receipt of the journal. Both times are Unix milliseconds. */
 export interface JournalRow {
   readonly position: number;
   readonly eventType: string;
@@ -14,13 +14,13 @@ export interface JournalRow {
 
 export interface ScannedWebsite {
   readonly website: string;
-  /** Last position of its journal; 0 when nothing was ever recorded. */
+  /** Last position in the journal of the website. 0 means that the journal never had a receipt. */
   readonly head: number;
-  /** Last position that retention has removed. */
+  /** Last position that retention has removed from the website's journal. */
   readonly trimmed: number;
-  /** Whether a family of the subscription was ever recorded here. */
+  /** True when the journal of the website has ever had a receipt of one of the subscription's families. */
   readonly reported: boolean;
-  /** A fair share of the stored receipts after the given position, by position. */
+  /** A fair share of the stored receipts after the given position, sorted by position. */
   readonly rows: readonly JournalRow[];
 }
 
@@ -28,12 +28,12 @@ export interface ScannedWebsite {
 export interface Scan {
   readonly revision: number;
   readonly eventTypes: readonly string[];
-  /** Whether one of its families is held on one of its websites. */
+  /** True when one of the subscription's event families is held on one of its websites. */
   readonly paused: boolean;
   readonly websites: readonly ScannedWebsite[];
 }
 
-/** Stored receipts that one pull examines. */
+/** Number of stored receipts that one pull examines. */
 export const SCANNED = 100;
 
 type Head = [site: string, head: number, trimmed: number, reported: boolean];
@@ -49,9 +49,9 @@ interface ScanRow {
 }
 
 /**
- * Reads after `positions` (by website id), under the guard. Websites with news share the hundred receipts equally, so a
- * busy one does not crowd out the others. A page takes the oldest of what was found. Positions have no gaps, so a share
- * is a range of the primary key.
+ * Reads the receipts after `positions`, under the guard. The keys of `positions` are website ids. The websites with new
+ * receipts share the hundred receipts equally, so a busy website does not crowd out other websites. A page takes the
+ * oldest receipts of this result. Positions have no gaps, so each share is a range of the primary key.
  */
 export async function scanJournals(
   access: Access,

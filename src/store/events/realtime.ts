@@ -8,7 +8,7 @@ import type { Database } from '../driver/postgres.ts';
 
 type Answer<Done> = { readonly done: Done } | { readonly refused: FailureCode };
 
-/** Calls a function that changes a session. The function proves the authority again after each wait. */
+/** Calls an SQL function that changes a session. The function proves the authority again after each wait. */
 async function write<Done>(access: Access, call: Fragment): Promise<Proved<Done>> {
   const columns = sql`CASE WHEN guard.ok THEN ${call} END AS answer`;
   for (let attempt = 1; ; attempt++) {
@@ -18,7 +18,8 @@ async function write<Done>(access: Access, call: Fragment): Promise<Proved<Done>
       if (!answer) throw new StaleAuthority();
       return { proof, answer: 'refused' in answer ? new Failure(answer.refused) : answer.done };
     } catch (error) {
-      // An attempt with a lost answer leaves a session that nobody knows, or a ticket that the next one replaces.
+      // If the answer of an attempt is lost, the attempt can leave a session that nobody uses, or a ticket. The next
+      // attempt replaces this ticket.
       if (attempt > 1 || !mayRepeat(error)) throw error;
     }
   }
@@ -28,11 +29,14 @@ export interface NewSession {
   readonly id: string;
   readonly origin: string;
   readonly sites: readonly string[];
-  /** SHA-256 of the ticket. */
+  /** SHA-256 of the session's ticket. */
   readonly ticket: Uint8Array;
 }
 
-/** Times are Unix milliseconds. Refusals: `not_permitted` for an origin that is not registered, or `inventory_limit`. */
+/**
+ * Creates a session. Times are Unix milliseconds. An origin that is not registered is refused with `not_permitted`. A
+ * full inventory is refused with `inventory_limit`.
+ */
 export const createSession = (
   access: Access,
   { id, origin, sites, ticket }: NewSession,
@@ -44,7 +48,10 @@ export const createSession = (
   );
 };
 
-/** Refusals: `not_permitted` for the origin, `not_found` for a session of another credential, origin or websites. */
+/**
+ * Creates a ticket for a session. An origin that is not registered is refused with `not_permitted`. A session with
+ * another credential, another origin or a website that is not granted is refused with `not_found`.
+ */
 export const createTicket = (
   access: Access,
   { id, origin, ticket }: Omit<NewSession, 'sites'>,
@@ -65,14 +72,14 @@ export const closeSession = (
   return write(access, sql`gateway.close_realtime_session(${digest}, ${revision}, ${origin}, ${id})`);
 };
 
-/** A ticket as the upgrade request carries it. */
+/** A ticket in the form that the upgrade request carries. */
 export interface TicketUse {
   readonly session: string;
   readonly origin: string;
   readonly ticket: Uint8Array;
 }
 
-/** The token and websites of the session that a ticket would open. Does not use the ticket up. */
+/** Reads the token digest and the websites of the session that a ticket can open. The ticket stays valid. */
 export async function ticketHolder(
   db: Database,
   { session, origin, ticket }: TicketUse,
@@ -85,7 +92,7 @@ export async function ticketHolder(
   return row && { digest: row.token_digest, sites: row.sites };
 }
 
-/** Seconds that a session counts as held by a replica that has gone silent. */
+/** A session counts as held for this many seconds after its replica becomes silent. */
 const LEASE = 45;
 
 /** A session whose socket this process holds. */
@@ -94,7 +101,7 @@ export interface HeldSession {
   readonly epoch: number;
 }
 
-/** Uses a ticket up: of all who try, one gets the session. `expiresAt` is in Unix milliseconds. */
+/** Uses up a ticket. If several callers send a ticket, one caller gets the session. `expiresAt`: Unix milliseconds. */
 export async function useTicket(
   db: Database,
   { session, origin, ticket }: TicketUse,
@@ -105,17 +112,18 @@ export async function useTicket(
   return row?.held ? { epoch: row.held.epoch, expiresAt: row.held.expires_at } : undefined;
 }
 
-/** Why a socket ends: its authority ended, its session was closed or expired, or another socket replaced it. */
+/** Why a socket ended: its authority ended, its session was closed or expired, or another socket replaced it. */
 export type Ended = 'authority' | 'closed' | 'expired' | 'replaced';
 
 export interface Watched extends HeldSession {
-  /** The token and revision under which the socket was last proved. */
+  /** The token digest of the socket's last proof. `revision` is the credential revision of this proof. */
   readonly digest: Uint8Array;
   readonly revision: number;
 }
 
 /**
- * The sessions that have changed or ended; unchanged ones are left out. `changed`: another revision, so prove it again.
+ * Returns the sessions that have changed or ended, without the unchanged sessions. `changed` means that the credential
+ * has another revision, so the session needs a new proof.
  */
 export async function endedSessions(
   db: Database,
@@ -135,7 +143,7 @@ export async function endedSessions(
   );
 }
 
-/** Renews the lease of the sockets that this process holds. */
+/** Renews the leases of the sessions whose sockets this process holds. */
 export async function renewSessions(db: Database, held: readonly HeldSession[]): Promise<void> {
   await db.query(
     sql`UPDATE gateway.realtime_session s SET held_until = now() + make_interval(secs => ${LEASE}::integer)
@@ -144,7 +152,7 @@ export async function renewSessions(db: Database, held: readonly HeldSession[]):
   );
 }
 
-/** Removes at most `most` expired sessions with their acknowledged cursors. Returns how many. */
+/** Removes at most `most` expired sessions and their acknowledged cursors. Returns the number of removed sessions. */
 export async function dropSessions(db: Database, most: number): Promise<number> {
   const rows = await db.query(
     sql`DELETE FROM gateway.realtime_session WHERE id IN (
@@ -154,7 +162,10 @@ export async function dropSessions(db: Database, most: number): Promise<number> 
   return rows.length;
 }
 
-/** Releases a session whose socket has closed, so that it may make room after those that closed before it. */
+/**
+ * Releases a session whose socket has closed. A new session can then replace this session. Sessions that closed earlier
+ * are replaced first.
+ */
 export async function releaseSession(db: Database, { session, epoch }: HeldSession): Promise<void> {
   await db.query(
     sql`UPDATE gateway.realtime_session SET held_until = now() WHERE id = ${session} AND epoch = ${epoch}`,
@@ -167,11 +178,15 @@ export interface Ack extends HeldSession {
   readonly cursor: string;
 }
 
-/** Stores cursors and returns which were stored. A session that has another socket by now stores none. */
+/**
+ * Stores acknowledged cursors and returns the acknowledgements that were stored. A session with a newer socket stores
+ * no cursor.
+ */
 export async function storeAcks(db: Database, acks: readonly Ack[]): Promise<ReadonlySet<Ack>> {
   const rows = await db.query<{ n: number }>(
     sql`WITH s AS (
-          -- Locked, so that nobody closes it meanwhile: the foreign key would then undo all the other acknowledgements.
+          -- Lock the sessions, so that nobody closes a session during this statement. A closed session would violate
+          -- the foreign key, and PostgreSQL would then undo all acknowledgements.
           SELECT id, epoch FROM gateway.realtime_session
            WHERE id = ANY (${acks.map(({ session }) => session)}::text[]) ORDER BY id FOR KEY SHARE
         ), k AS (
@@ -189,7 +204,7 @@ export async function storeAcks(db: Database, acks: readonly Ack[]): Promise<Rea
   return new Set(rows.flatMap(({ n }) => acks[n - 1] ?? []));
 }
 
-/** The cursor last acknowledged in the session for that revision of a subscription. */
+/** Reads the cursor that the client last acknowledged in the session, for the given revision of a subscription. */
 export async function readAck(
   { db, authority }: Access,
   session: string,
@@ -202,14 +217,14 @@ export async function readAck(
   return row?.cursor;
 }
 
-/** A website's journal and a known position in it. */
+/** The journal of a website, and a known position in this journal. */
 export interface KnownHead {
   readonly tenant: string;
   readonly site: string;
   readonly position: number;
 }
 
-/** Journals that have grown past the given positions: one statement for all websites that a process streams. */
+/** Finds the journals that grew past the given positions. One statement covers all websites that a process streams. */
 export async function grownHeads(db: Database, known: readonly KnownHead[]): Promise<KnownHead[]> {
   const rows = await db.read<{ n: number; position: number }>(
     sql`SELECT k.n::integer AS n, h.position::double precision AS position

@@ -26,8 +26,8 @@ export interface Ending {
 }
 
 /**
- * Accepts new tasks of one owner in one statement, which waits for no lock. Answers in order; `undefined` leaves it to
- * acceptTask to say what the task is.
+ * Accepts new tasks of one owner in one statement. The statement waits for no lock. Returns the answers in order.
+ * `undefined` means that acceptTask must decide about the task.
  */
 export async function acceptTasks(
   db: Database,
@@ -61,8 +61,8 @@ export async function acceptTasks(
 }
 
 /**
- * Publishes or fails tasks under their current authorities in one statement, which waits for no lock. Answers in order;
- * `undefined` leaves it to endTask to say how the task stands.
+ * Publishes or fails tasks under their current authorities, in one statement. The statement waits for no lock. Returns
+ * the answers in order. `undefined` means that endTask must end the task or return its state.
  */
 export async function endTasks(db: Database, batch: readonly Ending[]): Promise<(TaskRow | undefined)[]> {
   const ends = batch.map(({ end }) => end);

@@ -6,7 +6,7 @@ import type { Database } from '../driver/postgres.ts';
 
 export type TaskState = 'submitted' | 'working' | 'completed' | 'failed' | 'canceled';
 
-/** A task as stored. `grants` says who may have its artifact. */
+/** A stored A2A task. `grants` says which authority may read the artifact of the task. */
 export interface TaskRow {
   readonly id: string;
   readonly contextId: string;
@@ -17,25 +17,25 @@ export interface TaskRow {
   readonly expiresAt: Date;
   readonly failure: string | null;
   readonly grants: Uint8Array;
-  /** `null` also when it was not requested. */
+  /** The artifact of the task. The value is also `null` when the read did not request artifacts. */
   readonly artifact: unknown;
 }
 
-/** What identifies a new task, and the process that has its arguments (`owner`). */
+/** A new task. `owner` is the process that has the arguments of the task. */
 export interface Accepting {
   readonly id: string;
-  /** HMAC of credential and messageId. */
+  /** HMAC of the credential and the messageId of the task's message. */
   readonly message: Uint8Array;
-  /** HMAC of skill and arguments. */
+  /** HMAC of the task's skill and its arguments. */
   readonly fingerprint: Uint8Array;
   readonly grants: Uint8Array;
   readonly contextId: string;
   readonly skill: string;
   readonly websiteId: string | null;
   readonly owner: string;
-  /** The failure when its process is lost: `outcome_unknown` for a task that may have written. */
+  /** The failure of the task if its process is lost. A task that may have written fails with `outcome_unknown`. */
   readonly lostAs: 'interrupted' | 'outcome_unknown';
-  /** Whether its process has a free seat for it. */
+  /** True when the process has a free seat for the task. */
   readonly start: boolean;
 }
 
@@ -43,14 +43,14 @@ export type Accepted =
   | { readonly verdict: 'new' | 'known' | 'conflict'; readonly task: TaskRow }
   | { readonly verdict: 'full'; readonly retryAfter: number };
 
-/** Milliseconds that a process holds its tasks. It renews them long before. */
+/** Milliseconds of the lease that a process has on its tasks. The process renews the lease much earlier. */
 export const TASK_LEASE = 10_000;
-/** Most unexpired and most running tasks of one installation, over all replicas. */
+/** Limit of unexpired tasks for one installation, over all replicas. RUNNING is the limit of running tasks. */
 export const UNEXPIRED = 100;
 export const RUNNING = 5;
 const LIFETIME_MINUTES = 15;
 const ATTEMPTS = 3;
-/** Bytes of artifacts, as JSON text, on one page of a list. The page ends with the artifact that reaches this. */
+/** Bytes of artifacts, as JSON text, on one page of a task list. The artifact that reaches the limit ends the page. */
 const PAGE_BYTES = 1_048_576;
 
 export const lease = sql`${TASK_LEASE}::integer * interval '1 millisecond'`;
@@ -64,8 +64,8 @@ export const columns = (row: string, artifact: Fragment = raw('NULL::json')): Fr
 };
 
 /**
- * Accepts a task once per message. Every verdict proves the authority. After a lost reply the statement is repeated:
- * the same id is still new.
+ * Accepts one task for each message. Every verdict comes with a proof of the authority. After a lost reply, the
+ * statement is repeated. The verdict for the same task id is still `new`.
  */
 export async function acceptTask(access: Access, task: Accepting): Promise<Proved<Accepted>> {
   const { authority } = access;
@@ -84,18 +84,19 @@ export async function acceptTask(access: Access, task: Accepting): Promise<Prove
   return { proof, answer: { verdict: row.verdict, task: row } };
 }
 
-/** Starts at most `seats` waiting tasks of `owner`, within the installation's limit of running tasks. */
+/** Starts at most `seats` waiting tasks of `owner`. The limit of running tasks for the installation still applies. */
 export const startTasks = (db: Database, installation: string, owner: string, seats: number): Promise<TaskRow[]> =>
-  // Not run in an app's turn: this is the runner's own work, and an app with hanging reads would delay all other apps.
+  // This statement is the runner's own work, so it does not wait for a connection in the turn of an app. In such a
+  // turn, an app with hanging reads would delay all other apps.
   db.query<TaskRow>(sql`
     SELECT ${columns('s')} FROM gateway.start_tasks(${installation}, ${owner}, ${lease}, ${RUNNING}, ${seats}) s`);
 
-/** The end of a run: the artifact as JSON text, or a failure code. */
+/** The end of a task's run: the artifact as JSON text, or the code of a failure. */
 export type RunEnd = { readonly artifact: string } | { readonly failure: string };
 
 /**
- * Publishes or fails a task under the current authority, and returns the task; `undefined` when it no longer exists. A
- * repeated statement after a lost reply finds what the first one did.
+ * Publishes or fails a task under the current authority, and returns the task. `undefined` means that the task no
+ * longer exists. After a lost reply, a repeated statement finds the effect of the first statement.
  */
 export async function endTask(
   db: Database,
@@ -112,7 +113,7 @@ export async function endTask(
   return row;
 }
 
-/** Cancels by one conditional update. `undefined` when the credential has no unexpired task with the id. */
+/** Cancels a task with one conditional update. `undefined` means that the credential has no such unexpired task. */
 export async function cancelTask(
   access: Access,
   id: string,
@@ -126,17 +127,18 @@ export async function cancelTask(
     return guarded<TaskRow & { proved: boolean; canceled: boolean }>(access, answered, joins, 'query');
   });
   const [row] = rows;
-  // The function proves the authority again, after it has waited for the task.
+  // The SQL function proves the authority again after it has waited for the task.
   if (row?.proved !== true) throw new StaleAuthority();
   if (row.id === null) return { proof, answer: undefined };
-  // When the first reply was lost, it was this call that canceled the task.
+  // If the reply of the first attempt was lost, the first attempt has perhaps canceled the task. This also counts as a
+  // cancellation by this call.
   return { proof, answer: { canceled: row.canceled || (attempts > 1 && row.state === 'canceled'), task: row } };
 }
 
 const own = (authority: Authority): Fragment =>
   sql`t.installation_id = ${authority.installationId} AND t.credential_id = ${authority.credentialId} AND t.expires_at > now()`;
 
-/** The rows of a select behind the guard. A select without rows gives one row of nulls. */
+/** Reads the rows of a select behind the guard. A select without rows gives one row of nulls. */
 const selected = <R extends object>(access: Access, select: Fragment): Promise<Guarded<R>> =>
   guarded<R>(access, sql`d.*`, sql`LEFT JOIN LATERAL (${select}) d ON true`);
 
@@ -152,24 +154,24 @@ export async function readTask(access: Access, id: string): Promise<Proved<TaskR
 
 export interface TaskQuery {
   readonly contextId?: string | undefined;
-  /** All states when absent. */
+  /** States of the tasks to list. If `states` is absent, the list has tasks of all states. */
   readonly states?: readonly TaskState[] | undefined;
-  /** Only tasks whose state is of this moment or later. */
+  /** Limits the list to tasks that entered their state at this moment or later. */
   readonly statusAfter?: Date | undefined;
   readonly pageSize: number;
   readonly pageToken?: string | undefined;
   readonly artifacts: boolean;
 }
 
-/** The position after the last task of a page: the time of its state in Unix milliseconds, and its id. */
+/** The position after the last task of a page: its id, and the time of its state in Unix milliseconds. */
 export interface TaskPageStart {
   readonly at: number;
   readonly id: string;
 }
 
 /**
- * A page of the credential's unexpired tasks, latest state first (A2A 1.0, section 3.1.4), and whether there are more.
- * With artifacts a page ends early once it has a mebibyte of them.
+ * Reads a page of the credential's unexpired tasks, latest state first (A2A 1.0, section 3.1.4). `more` is true when
+ * there are more tasks. With artifacts, a page ends early when it has 1 MiB of artifacts.
  */
 export async function listTasks(
   access: Access,
@@ -198,13 +200,13 @@ export async function listTasks(
                      ORDER BY t.state_at DESC, t.id DESC LIMIT ${pageSize + 1}) t) p ON true
          ORDER BY p.state_at DESC, p.id DESC`,
   );
-  // An empty page has one row of nulls from the outer join.
+  // The outer join gives one row of nulls for an empty page.
   const found = rows.filter(({ id }) => id !== null);
   const tasks = found.slice(0, pageSize).filter(({ fits }) => fits);
   return { proof, answer: { tasks, more: found.length > tasks.length, total: rows[0]?.total ?? 0 } };
 }
 
-/** What an unexpired task of the message is; `undefined` when the message is new. */
+/** Finds the unexpired task of a message. `undefined` means that the message is new. */
 export async function findTask(
   access: Access,
   { message, fingerprint }: Pick<Accepting, 'message' | 'fingerprint'>,
@@ -220,8 +222,8 @@ export async function findTask(
 }
 
 /**
- * Renews the leases of tasks, and returns the states of those that have not ended. Does not wait for a locked row: the
- * statement would keep its locks on the others, and no lease would be renewed.
+ * Renews the leases of tasks, and returns the states of the tasks that have not ended. The statement does not wait for
+ * a locked row. A waiting statement would keep its locks on the other rows, and no lease would be renewed.
  */
 export async function renewTasks(db: Database, ids: readonly string[]): Promise<Map<string, TaskState>> {
   const open = sql`k.id = ANY(${ids}::text[]) AND k.state IN ('submitted', 'working') AND k.expires_at > now()`;
@@ -236,7 +238,7 @@ export async function renewTasks(db: Database, ids: readonly string[]): Promise<
   return new Map(rows.map(({ id, state }) => [id, state]));
 }
 
-/** The given tasks that have ended or no longer exist. */
+/** Returns the given tasks that have ended or no longer exist. */
 export async function endedTasks(db: Database, ids: readonly string[]): Promise<string[]> {
   const rows = await db.read<{ id: string }>(sql`
     SELECT i.id FROM unnest(${ids}::text[]) AS i (id) WHERE NOT EXISTS (
@@ -244,14 +246,14 @@ export async function endedTasks(db: Database, ids: readonly string[]): Promise<
   return rows.map(({ id }) => id);
 }
 
-/** Deletes tasks of a process that nobody has heard of yet. */
+/** Deletes those unfinished tasks of a process that no caller knows about yet. */
 export async function withdrawTasks(db: Database, owner: string, ids: readonly string[]): Promise<void> {
   await db.query(sql`
     DELETE FROM gateway.task k
      WHERE k.id = ANY(${ids}::text[]) AND k.owner = ${owner} AND k.state IN ('submitted', 'working')`);
 }
 
-/** Ends as lost what a process still holds when it stops. */
+/** Ends the unfinished tasks of a process that stops. These tasks count as lost. */
 export async function releaseTasks(db: Database, owner: string, ids: readonly string[]): Promise<void> {
   await db.query(sql`
     UPDATE gateway.task t SET state = 'failed', failure = t.lost_as,
@@ -259,7 +261,7 @@ export async function releaseTasks(db: Database, owner: string, ids: readonly st
      WHERE t.id = ANY(${ids}::text[]) AND t.owner = ${owner} AND t.state IN ('submitted', 'working')`);
 }
 
-/** Ends lapsed tasks of lost processes, and deletes expired ones. At most `n` of each. Returns the counts. */
+/** Ends tasks of lost processes and deletes expired tasks, at most `n` of each kind. Returns both numbers. */
 export async function sweepTasks(db: Database, n: number): Promise<{ interrupted: number; deleted: number }> {
   const [row] = await db.query<{ interrupted: number; deleted: number }>(sql`
     SELECT gateway.interrupt_tasks(${n}) AS interrupted, gateway.delete_tasks(${n}) AS deleted`);

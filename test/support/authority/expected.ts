@@ -293,7 +293,7 @@ const guide = (name: string): Operation => ({
   variant: name,
   path: `/guides/${name}`,
   template: '/guides/{guide}',
-  // A guide that is not given is not there: no `not_permitted` (decisions, section 18).
+  // A guide that is not given is not there: no `not_permitted`.
   ...none,
   website: 'none',
   members: { '': plain('guide', 'mime_type', 'content', 'coverage') },
