@@ -1,10 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Authority } from '../core/authority.ts';
 import { Failure } from '../core/failures.ts';
 import { HEARTBEAT, MAX_ATTACHED, PROTOCOL, type RealtimeTicket, type RealtimeWrites } from '../core/realtime.ts';
 import { closeSession, createSession, createTicket } from '../store/events/realtime.ts';
-import type { Corridor } from './call.ts';
-import { mayCall } from './registry.ts';
 import type { WriteCall } from './writes.ts';
 
 export class RealtimeSessions {
@@ -51,20 +48,6 @@ export class RealtimeSessions {
       },
     };
   }
-}
-
-/** The functions that a realtime socket needs: check the authority, charge for a page, and refund a page. */
-export function streaming(corridor: Corridor): {
-  permitted(authority: Authority): boolean;
-  charge(authority: Authority): Promise<number>;
-  refund(authority: Authority, units: number): void;
-} {
-  const socket = corridor.registry.operations.find(({ status }) => status === 101);
-  return {
-    permitted: (authority) => socket !== undefined && mayCall(socket, authority),
-    charge: (authority) => corridor.charge(authority, socket?.cost ?? 1, 0),
-    refund: (authority, units) => corridor.refund(authority, units),
-  };
 }
 
 function newTicket(): { ticket: string; digest: Buffer } {

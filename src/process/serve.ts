@@ -19,7 +19,7 @@ import { senderOptions } from '../events/webhooks/sender.ts';
 import { readGuides } from '../gateway/guides.ts';
 import { loadPrompts, loadResources, loadSkills } from '../gateway/load.ts';
 import { openGateway } from '../gateway/open.ts';
-import { streaming } from '../gateway/realtime.ts';
+import { streaming } from '../gateway/streaming.ts';
 import { startUpkeep } from '../gateway/upkeep.ts';
 import { joinGroup, superviseGroup } from '../observe/group.ts';
 import { METRICS_TYPE, openMetrics } from '../observe/metrics.ts';

@@ -4,7 +4,7 @@ import type postgres from 'postgres';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { openRealtime, type Realtime } from '../../src/events/realtime/realtime.ts';
 import type { Timings } from '../../src/events/realtime/wire.ts';
-import { streaming } from '../../src/gateway/realtime.ts';
+import { streaming } from '../../src/gateway/streaming.ts';
 import { openLedgerKey } from '../../src/store/calls/ledger.ts';
 import { type Database, openDatabase } from '../../src/store/driver/postgres.ts';
 import { startServer } from '../../src/surfaces/http/server.ts';

@@ -7,7 +7,7 @@ import type { Corridor } from '../../src/gateway/call.ts';
 import { readGuides } from '../../src/gateway/guides.ts';
 import { loadPrompts, loadResources, loadSkills } from '../../src/gateway/load.ts';
 import { openGateway } from '../../src/gateway/open.ts';
-import { streaming } from '../../src/gateway/realtime.ts';
+import { streaming } from '../../src/gateway/streaming.ts';
 import { tellRunCall } from '../../src/observe/run-calls.ts';
 import { openLedgerKey } from '../../src/store/calls/ledger.ts';
 import { StoreUnreachable } from '../../src/store/driver/errors.ts';

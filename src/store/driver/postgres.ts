@@ -4,7 +4,7 @@ import type { Fragment } from '../../core/sql.ts';
 import { Connections, OWN } from './connections.ts';
 import { DOWN, late, mayRepeat, QUEUED, REFUSED, SILENT, StoreUnreachable, sqlState, UNREACHABLE } from './errors.ts';
 import { type Heard, type Listening, listenOn } from './listen.ts';
-import { sessionSettings } from './settings.ts';
+import { type ConnectOptions, sessionSettings } from './settings.ts';
 import { collecting, openStatements, type Sent } from './statement.ts';
 
 /**
@@ -36,25 +36,6 @@ export interface Database {
    */
   listen(channel: string, heard: (payload: string) => void): Listening;
   close(): Promise<void>;
-}
-
-export interface ConnectOptions {
-  /** The address of the server: a DATABASE_URL, or the socket of the embedded store. */
-  readonly target: string | { host: string; port: number; database: string; username: string; password?: string };
-  /**
-   * The address of the server itself, when `target` is a pooler in transaction mode. Then the gateway sends no
-   * settings, and LISTEN goes to the server. Statements are prepared only when the pooler's address has `prepare=true`.
-   */
-  readonly direct?: string | undefined;
-  readonly connections: number;
-  /** Milliseconds after which PostgreSQL cancels a statement of this pool. */
-  readonly statementTimeout: number;
-  readonly name: string;
-  /**
-   * True for a pool whose statements only look rows up by key. Such statements use the indexes, even if the tables were
-   * small when PostgreSQL planned the statements.
-   */
-  readonly keyed?: boolean;
 }
 
 /** Milliseconds to wait for an answer after PostgreSQL should have cancelled the statement. */

@@ -1,4 +1,21 @@
-import type { ConnectOptions } from './postgres.ts';
+export interface ConnectOptions {
+  /** The address of the server: a DATABASE_URL, or the socket of the embedded store. */
+  readonly target: string | { host: string; port: number; database: string; username: string; password?: string };
+  /**
+   * The address of the server itself, when `target` is a pooler in transaction mode. Then the gateway sends no
+   * settings, and LISTEN goes to the server. Statements are prepared only when the pooler's address has `prepare=true`.
+   */
+  readonly direct?: string | undefined;
+  readonly connections: number;
+  /** Milliseconds after which PostgreSQL cancels a statement of this pool. */
+  readonly statementTimeout: number;
+  readonly name: string;
+  /**
+   * True for a pool whose statements only look rows up by key. Such statements use the indexes, even if the tables were
+   * small when PostgreSQL planned the statements.
+   */
+  readonly keyed?: boolean;
+}
 
 /**
  * The settings of every connection. A pooler has its own connections to the server. A pooler knows only three of these

@@ -1,4 +1,5 @@
-import { type ConnectOptions, type Database, openDatabase } from '../driver/postgres.ts';
+import { type Database, openDatabase } from '../driver/postgres.ts';
+import type { ConnectOptions } from '../driver/settings.ts';
 import { type OnStatement, type Pool, watched } from '../driver/watched.ts';
 import { type EmbeddedStore, openEmbedded } from '../embedded/embedded.ts';
 import { migrate, requireMigrated } from './migrate.ts';

@@ -17,13 +17,8 @@ import {
   WRITE_SCOPES,
 } from '../../../src/core/scopes.ts';
 import { loadTools } from '../../../src/gateway/load.ts';
-import {
-  type ConsentView,
-  consentPage,
-  errorPage,
-  type SignInView,
-  signInPage,
-} from '../../../src/surfaces/oauth/pages/views.ts';
+import type { ConsentView } from '../../../src/surfaces/oauth/pages/consent.ts';
+import { consentPage, errorPage, type SignInView, signInPage } from '../../../src/surfaces/oauth/pages/views.ts';
 import { DESKTOP, openBrowser, openVisit, PHONE, type Visit, violations } from '../../support/surfaces/browser.ts';
 
 const HOSTILE =

@@ -1,4 +1,3 @@
-import type { DataAccess, Scope } from '../../../core/scopes.ts';
 import { html } from '../../http/html.ts';
 import { EMAIL, hostOf, named, plain, shell } from './shell.ts';
 
@@ -16,38 +15,6 @@ export interface SignInView {
   readonly problem?: string;
   /** The identity provider, if one is configured. `action` is the link that starts the sign-in there. */
   readonly identity?: { readonly action: string; readonly name: string };
-}
-
-export interface ConsentView {
-  readonly action: string;
-  readonly signOut: string;
-  readonly csrf: string;
-  readonly organization: string;
-  readonly app: string;
-  readonly environment: 'live' | 'test';
-  readonly redirectHost: string;
-  /** E-mail address of the signed-in person. */
-  readonly person: string;
-  readonly resource: 'rest' | 'mcp' | 'a2a';
-  /** Longest lifetime of a renewable consent, in hours. */
-  readonly hours: number;
-  /** Lifetime of an access token, in minutes. */
-  readonly minutes: number;
-  /** The scopes that the app asks for, in the order of `SCOPES` in core. */
-  readonly scopes: readonly Scope[];
-  /** The data-access flags of the app's credential. */
-  readonly dataAccess: readonly DataAccess[];
-  /** True when the app's credential has channel, team or subsite restrictions. */
-  readonly restricted: boolean;
-  readonly websites: readonly { readonly id: string; readonly name: string; readonly timeZone: string }[];
-  /** The person's choice in the form that was sent. The page ticks the same checkboxes again. */
-  readonly chosen?: {
-    readonly scopes: readonly string[];
-    readonly websites: readonly string[];
-    readonly renewal: boolean;
-  };
-  /** A sentence that says why nothing was approved. Absent when the page shows no problem. */
-  readonly problem?: string;
 }
 
 export interface ErrorView {
