@@ -282,4 +282,4 @@ it(`MC-08 ${REQUESTS} bad requests: each its documented answer, no 5xx, none han
   expect(after - before).toBeLessThan(MB);
   // After the flood, the server works as before.
   expect((await post(port, token, CALL, { agent })).body.result.isError).toBe(false);
-});
+}, 90_000);
