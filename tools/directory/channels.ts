@@ -14,7 +14,7 @@ export default defineTool({
   page: { cursor: ChannelId, limit: 25 },
   input: { query: inWebsite },
   output: data({
-    channels: listOf(ChannelView.schema).describe('Channels, newest first.'),
+    channels: listOf(ChannelView.schema).describe('Channels of the website. The newest channel comes first.'),
     next_cursor: NextCursor,
     coverage: coverage('configured_channels'),
   }),

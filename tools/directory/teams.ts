@@ -14,7 +14,7 @@ export default defineTool({
   page: { cursor: TeamId, limit: 25 },
   input: { query: inWebsite },
   output: data({
-    teams: listOf(TeamView.schema).describe('Teams, newest first.'),
+    teams: listOf(TeamView.schema).describe('Teams of the website. The newest team comes first.'),
     next_cursor: NextCursor,
     coverage: coverage('configured_teams'),
   }),

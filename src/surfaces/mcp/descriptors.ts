@@ -54,7 +54,7 @@ const outputSchema = (tool: Tool): ObjectSchema => ({
 
 const KEY = {
   type: 'string',
-  description: 'Own key, up to 128 characters, for retries.',
+  description: 'Your own key, up to 128 characters, for retries.',
 };
 
 /** The gateway also accepts the text form of the header. Answers give a revision as a number. */
@@ -94,8 +94,8 @@ function without(schema: JsonSchema): JsonSchema {
     }),
     // The description of the list already says what its items are.
     ...(items && { items: without({ ...items, description: undefined }) }),
-    // A model copies ids, so it does not need their form.
-    ...(description !== undefined && { description: description.replace(/: \w+_\{tenant\}.*$/, '.') }),
+    // Only the first sentence, without the form of an id: a model copies ids. The API reference has the whole text.
+    ...(description !== undefined && { description: description.replace(/(?:, in the form|\.) .*$/, '.') }),
   };
 }
 
