@@ -7,7 +7,7 @@ export default defineTool({
   name: 'realtime_session_create',
   title: 'Create a realtime session',
   summary:
-    'Create a session of at most one hour. The session is bound to the Origin of the request. The answer has a ticket that opens the WebSocket of the session.',
+    'Create a session of at most one hour for the Origin of the request. The answer has a ticket that opens the WebSocket.',
   rest: 'POST /api/v1/realtime/sessions',
   effect: 'write',
   tag: 'Realtime',

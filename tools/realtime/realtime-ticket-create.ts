@@ -6,7 +6,7 @@ export default defineTool({
   name: 'realtime_ticket_create',
   title: 'Issue a reconnect ticket',
   summary:
-    'Issue a new ticket for the WebSocket of a session. An older ticket that is not used becomes invalid. The body of the request is an empty object.',
+    'Issue a new ticket for the WebSocket of a session. An older unused ticket ends. The body is an empty object.',
   rest: 'POST /api/v1/realtime/sessions/{session_id}/tickets',
   effect: 'write',
   tag: 'Realtime',
