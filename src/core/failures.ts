@@ -58,7 +58,7 @@ const TABLE = {
   ],
   not_permitted: [
     404,
-    'The credential lacks a grant that this operation requires. Ask the operator of the gateway for the grant.',
+    'The operation requires a grant that the credential does not have. Ask the operator of the gateway for the grant.',
   ],
   method_not_allowed: [405, 'This path does not support the HTTP method. Use a method listed in the Allow header.'],
   not_acceptable: [
