@@ -52,7 +52,7 @@ export const DispositionView = f.defineView({
     value: f.text('d.value', 200, 'Value of the disposition. Send this value to conversation_disposition_set.', {
       writer: 'service',
     }),
-    label: f.text('d.label', LABEL, 'Label of the disposition that operators see.', { writer: 'service' }),
+    label: f.text('d.label', LABEL, 'Label of the disposition. Operators see this label.', { writer: 'service' }),
     group: f.nullableText(
       'd.group_name',
       120,
@@ -78,7 +78,7 @@ export const SavedResponseView = f.defineView({
   weight: 'sr.content',
   fields: {
     id: f.derived(PlainId, ['sr.id'], ([id]) => String(id)),
-    label: f.text('sr.label', LABEL, 'Label of the saved response that operators see.', { writer: 'outsiders' }),
+    label: f.text('sr.label', LABEL, 'Label of the saved response. Operators see this label.', { writer: 'outsiders' }),
     content: f.text(content, CONTENT, 'Text of the saved response.', { writer: 'outsiders' }),
     content_truncated: f.truncated(content, CONTENT),
     category_name: f.text('sr.category_name', LABEL, 'Name of the category that the saved response belongs to.', {
@@ -113,7 +113,7 @@ export const SavedLinkView = f.defineView({
   visible: raw(`sl.scope = 'global' AND sl.kind = 'static'`),
   fields: {
     id: f.derived(PlainId, ['sl.id'], ([id]) => String(id)),
-    label: f.text('sl.label', LABEL, 'Label of the saved link that operators see.', { writer: 'service' }),
+    label: f.text('sl.label', LABEL, 'Label of the saved link. Operators see this label.', { writer: 'service' }),
     url: f.text('sl.url', 2048, 'URL that the saved link opens. The scheme is http or https.', { writer: 'service' }),
   },
 });

@@ -79,7 +79,7 @@ export const ConversationView = f.defineView({
             .boolean()
             .describe('True if an operator wrote a message after the first AI message or AI result.'),
         })
-        .describe('Part that AI took in the conversation.'),
+        .describe('Facts about the use of AI in the conversation.'),
       ['c.ai_involved', 'c.ai_escalated'],
       ([involved, escalated]) => ({ involved, escalated }),
     ),

@@ -128,7 +128,7 @@ export const MessageView = f.defineView({
             .nullable()
             .describe('Id of the AI feature that wrote the message. Null if no feature is known.'),
         })
-        .describe('Part that AI took in the message.'),
+        .describe('Facts about the use of AI in the message.'),
       ['m.ai_generated', 'm.ai_feature_id'],
       ([generated, feature], { website }) => ({
         generated,

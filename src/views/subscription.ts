@@ -19,9 +19,9 @@ export const Definition = {
   ),
   payload_mode: z
     .literal('thin')
-    .describe('Always thin. A receipt says that something changed, and never what changed.'),
+    .describe('Always thin. A thin receipt says that something changed, and never what changed.'),
   delivery: z
-    .strictObject({ mode: z.literal('pull').describe('Always pull. The client asks for the receipts.') })
+    .strictObject({ mode: z.literal('pull').describe('Always pull. In this mode the client asks for the receipts.') })
     .describe('Delivery mode. The mode says how receipts reach the client.'),
   start: z
     .enum(['beginning', 'retained'])

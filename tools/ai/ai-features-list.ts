@@ -14,7 +14,12 @@ export default defineTool({
   scopes: ['ai_features_read'],
   restrictions: 'refused',
   page: { cursor: AiFeatureId, limit: 25 },
-  input: { query: { ...inWebsite, type: z.enum(AI_TYPES).optional().describe('Only features of this type.') } },
+  input: {
+    query: {
+      ...inWebsite,
+      type: z.enum(AI_TYPES).optional().describe('Only features of this type. Absent: features of every type.'),
+    },
+  },
   output: data({
     features: listOf(AiFeatureListView.schema).describe('AI features, ordered by ascending id.'),
     truncated: z.boolean().describe('True if more features follow on a next page.'),

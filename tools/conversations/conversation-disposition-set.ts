@@ -27,7 +27,7 @@ export default defineTool({
       ),
     },
   },
-  output: data({ success: z.literal(true).describe('Always true. The disposition is set.') }),
+  output: data({ success: z.literal(true).describe('Result of the write. Always true: the disposition is set.') }),
   async handle({ input: { conversation_id, disposition }, perform }) {
     await perform({ conversation: conversation_id, disposition: trimmed(disposition) });
     return { data: { success: true as const } };

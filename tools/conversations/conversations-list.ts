@@ -30,7 +30,9 @@ export default defineTool({
   input: {
     query: {
       ...inWebsite,
-      contact_id: ContactId.schema.optional().describe('Only conversations with this contact.'),
+      contact_id: ContactId.schema
+        .optional()
+        .describe('Only conversations with this contact. Absent: conversations with any contact.'),
       query: z
         .string()
         .min(1)
@@ -44,14 +46,27 @@ export default defineTool({
         .regex(new RegExp(`^(${STATUSES.join('|')})(,(${STATUSES.join('|')})){0,6}$`))
         .optional()
         .describe(`Comma-separated list of these statuses: ${STATUSES.join(', ')}. Absent: the list has every status.`),
-      platform: z.enum(PLATFORMS).optional().describe('Only conversations on this platform.'),
-      channel_id: ChannelId.schema.optional().describe('Only conversations of this channel.'),
-      team_id: TeamId.schema.optional().describe('Only conversations of this team.'),
-      subsite_id: SubsiteId.schema.optional().describe('Only conversations of this subsite.'),
-      operator_id: OperatorId.schema.optional().describe('Only conversations assigned to this operator.'),
-      created_from: Moment.optional().describe('Created at or after this RFC 3339 UTC time.'),
-      created_to: Moment.optional().describe('Created before this RFC 3339 UTC time.'),
-      updated_since: Moment.optional().describe('Changed at or after this RFC 3339 UTC time.'),
+      platform: z
+        .enum(PLATFORMS)
+        .optional()
+        .describe('Only conversations on this platform. Absent: conversations on every platform.'),
+      channel_id: ChannelId.schema
+        .optional()
+        .describe('Only conversations of this channel. Absent: conversations of every channel.'),
+      team_id: TeamId.schema
+        .optional()
+        .describe('Only conversations of this team. Absent: conversations of every team.'),
+      subsite_id: SubsiteId.schema
+        .optional()
+        .describe('Only conversations of this subsite. Absent: conversations of every subsite.'),
+      operator_id: OperatorId.schema
+        .optional()
+        .describe('Only conversations assigned to this operator. Absent: conversations of every operator.'),
+      created_from: Moment.optional().describe('Created at or after this RFC 3339 UTC time. Absent: no earliest time.'),
+      created_to: Moment.optional().describe('Created before this RFC 3339 UTC time. Absent: no latest time.'),
+      updated_since: Moment.optional().describe(
+        'Changed at or after this RFC 3339 UTC time. Absent: no earliest time.',
+      ),
       order: z
         .enum(['desc', 'updated_asc'])
         .default('desc')

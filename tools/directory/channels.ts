@@ -5,7 +5,7 @@ import { ChannelView } from '../../src/views/catalogue.ts';
 export default defineTool({
   name: 'channels',
   title: 'List channels',
-  summary: 'Channels of a website that the credential may see.',
+  summary: 'Channels of a website. Only channels that the credential may see.',
   rest: 'GET /api/v1/channels',
   effect: 'read',
   tag: 'Directory and catalogues',

@@ -16,7 +16,7 @@ export default defineTool({
   output: data({
     scope: z
       .literal('website_global')
-      .describe('Always website_global. The list has only links for all operators of the website.'),
+      .describe('Scope of the list. Always website_global: links for all operators of the website.'),
     saved_links: listOf(SavedLinkView.schema).describe('Saved links of the website. The newest link comes first.'),
     next_cursor: NextCursor,
     coverage: coverage('website_global_static_saved_links'),

@@ -32,7 +32,7 @@ export default defineTool({
     language: ServiceText.max(64).describe('Requested language, as a BCP 47 tag in canonical form.'),
     scope: z
       .literal('website_global')
-      .describe('Always website_global. The list has only responses for all operators of the website.'),
+      .describe('Scope of the list. Always website_global: responses for all operators of the website.'),
     saved_responses: listOf(SavedResponseView.schema).describe(
       'Saved responses in the requested language. The newest response comes first.',
     ),

@@ -5,7 +5,7 @@ import { TeamView } from '../../src/views/catalogue.ts';
 export default defineTool({
   name: 'teams',
   title: 'List teams',
-  summary: 'Teams of a website that the credential may see.',
+  summary: 'Teams of a website. Only teams that the credential may see.',
   rest: 'GET /api/v1/teams',
   effect: 'read',
   tag: 'Directory and catalogues',

@@ -44,9 +44,11 @@ export default defineTool({
             }),
           )
           .describe('Fields that would change. Fields that keep their value are left out.'),
-        approval_required: z.literal(true).describe('Always true. Only people can apply changes.'),
-        apply_available: z.literal(false).describe('Always false. Applications cannot apply changes.'),
-        status: z.literal('preview_only').describe('Always preview_only. The gateway has changed nothing.'),
+        approval_required: z.literal(true).describe('Says whether a person must make the change. Always true.'),
+        apply_available: z.literal(false).describe('Says whether an application can make the change. Always false.'),
+        status: z
+          .literal('preview_only')
+          .describe('Status of the preview. Always preview_only, because the gateway changes nothing.'),
       })
       .describe('Preview of the changes.'),
   }),

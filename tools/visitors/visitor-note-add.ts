@@ -31,7 +31,7 @@ export default defineTool({
     },
   },
   output: data({
-    success: z.literal(true).describe('Always true. The note is stored.'),
+    success: z.literal(true).describe('Result of the write. Always true: the note is stored.'),
     visitor_id: VisitorId.schema,
     note: NoteAddedSchema.describe('The new note, as stored.'),
   }),
