@@ -11,11 +11,16 @@ export default definePrompt({
       .string()
       .regex(/^aif_[0-9]{1,20}_[1-9][0-9]{0,18}_[1-9][0-9]{0,18}$/)
       .describe('Id of the AI feature.'),
-    name: z.string().min(1).max(200).optional().describe('New name, 1 to 200 characters; absent keeps the name.'),
+    name: z
+      .string()
+      .min(1)
+      .max(200)
+      .optional()
+      .describe('New name of the feature, 1 to 200 characters. Absent: the name stays.'),
     enabled: z
       .enum(['true', 'false'])
       .optional()
-      .describe('Whether to use the feature, true or false; absent keeps the state.'),
+      .describe('Whether the feature is in use, true or false. Absent: the state stays.'),
   },
   render: ({ feature_id, name, enabled }) => {
     const changes = {

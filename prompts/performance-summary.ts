@@ -16,15 +16,15 @@ export default definePrompt({
     range: z
       .enum(['today', 'last-7-days', 'last-month', 'date'])
       .describe('Period in local days: today, last-7-days, last-month, or date with start and end.'),
-    start: Day.optional().describe('First local day, YYYY-MM-DD; only with range date.'),
+    start: Day.optional().describe('First local day, YYYY-MM-DD. Send this argument only with range date.'),
     end: Day.optional().describe(
-      'Last local day, included, YYYY-MM-DD; only with range date, at most 31 days from start.',
+      'Last local day, YYYY-MM-DD, included. Send this argument only with range date. The period has at most 31 days.',
     ),
     timezone: z
       .string()
       .regex(/^[A-Za-z0-9_+/-]{1,100}$/)
       .optional()
-      .describe('IANA time zone; default: the time zone of the website.'),
+      .describe('IANA time zone of the days and hours. The default is the time zone of the website.'),
   },
   lacking: ({ range, start, end }) => [
     ...(range === 'date' && start === undefined ? ['start'] : []),

@@ -6,7 +6,7 @@ export default defineResource({
   uri: 'gateway://reports/ai-conversations/{website_id}/{range}',
   name: 'ai-conversations-report',
   title: 'AI conversation summary',
-  description: `Counts, response times and results of AI conversations; range is one of ${RANGES.join(', ')}.`,
+  description: `Counts, response times and results of AI conversations. The range is one of ${RANGES.join(', ')}.`,
   mimeType: 'application/json',
   tool: 'ai_conversation_summary',
   // The range `date` needs start and end, but this URI cannot carry them. The tool refuses this range.

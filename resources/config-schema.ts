@@ -4,7 +4,7 @@ export default defineResource({
   uri: 'gateway://config/{website_id}/schema',
   name: 'config-schema',
   title: 'Configuration schema',
-  description: 'JSON Schema of an AI feature and of the changes that config_plan takes.',
+  description: 'JSON Schema of an AI feature, and of the changes that config_plan accepts.',
   mimeType: 'application/json',
   tool: 'config_schema',
   input: ({ website_id }) => ({ website_id, path: '/ai/features' }),

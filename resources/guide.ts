@@ -4,7 +4,8 @@ export default defineResource({
   uri: 'gateway://guides/{guide}',
   name: 'guide',
   title: 'Guide',
-  description: 'How to work with this gateway: the order of calls, what masks and nulls mean, how to recover.',
+  description:
+    'How to work with this gateway: the order of calls, the meaning of missing fields and nulls, and the recovery from failures.',
   mimeType: 'text/markdown',
   tool: 'guide_read',
   input: ({ guide }) => ({ guide }),

@@ -7,16 +7,21 @@ import { AREA, SettingsPath } from '../src/views/settings.ts';
 export default defineSkill({
   name: 'configuration_inspection',
   title: 'Inspect configuration',
-  description: 'Metadata of the AI features of a website: one page of them, or one feature.',
+  description: 'Metadata of the AI features of a website: a page of features, or one feature.',
   tags: ['configuration', 'ai-features'],
   tools: ['config_get'],
   input: z.strictObject({
     website_id: WebsiteId,
     path: SettingsPath,
-    limit: z.int().min(1).max(100).default(25).describe('Page size, 1 to 100, default 25.'),
+    limit: z
+      .int()
+      .min(1)
+      .max(100)
+      .default(25)
+      .describe('Records per page. The range is 1 to 100, and the default is 25.'),
     cursor: AiFeatureId.schema
       .optional()
-      .describe('next_cursor of the previous artifact; only with the path of the area.'),
+      .describe('The next_cursor of the previous artifact. Send a cursor only with the path /ai/features.'),
   }),
   examples: [
     { website_id: 'web_1_1', path: '/ai/features', limit: 25 },

@@ -5,7 +5,7 @@ import { defineSkill } from '../src/core/skill.ts';
 export default defineSkill({
   name: 'contact_inspection',
   title: 'Inspect a contact',
-  description: 'One stored contact; personal fields only with contact_read_pii and the pii flag.',
+  description: 'One stored contact. Personal fields need the scope contact_read_pii and the data access pii.',
   tags: ['contacts'],
   tools: ['contact_get'],
   input: z.strictObject({ contact_id: ContactId.schema }),

@@ -6,7 +6,7 @@ import { DetectionContext, ExpectedVersion } from '../src/views/ai-feature.ts';
 export default defineSkill({
   name: 'offline_language_detection',
   title: 'Detect the language of a text',
-  description: 'Run a language_detection feature on the supplied text. Nothing but this text is read.',
+  description: 'Run a language_detection feature on the text that you send. No other data is read.',
   tags: ['ai-features', 'language'],
   tools: ['ai_feature_execute'],
   input: z.strictObject({

@@ -8,16 +8,20 @@ export default defineSkill({
   name: 'support_insights',
   title: 'Report on AI conversations',
   description:
-    'Counts, response times and results of AI conversations over at most 31 days. Null: not granted or no data.',
+    'Counts, response times and results of AI conversations in at most 31 days. A null is not granted or has no data.',
   tags: ['reporting', 'conversations'],
   tools: ['ai_conversation_summary'],
   input: z.strictObject({
     ...inWebsite,
-    range: z.enum(RANGES).describe('Period in local days; date needs start and end.'),
-    start: ReportDay.optional().describe('First local day, YYYY-MM-DD; only with range date.'),
-    end: ReportDay.optional().describe('Last local day, included, YYYY-MM-DD; at most 31 days from start.'),
+    range: z.enum(RANGES).describe('Period in local days. The value date needs start and end.'),
+    start: ReportDay.optional().describe(
+      'First local day, YYYY-MM-DD, only with range date. Other ranges refuse this parameter.',
+    ),
+    end: ReportDay.optional().describe(
+      'Last local day, YYYY-MM-DD, included. The report covers at most 31 days. Ranges other than date refuse this parameter.',
+    ),
     timezone: ReportZone.optional().describe(
-      'IANA time zone of days and hours; default: the time zone of the website.',
+      'IANA time zone of the days and hours. The default is the time zone of the website.',
     ),
   }),
   examples: [

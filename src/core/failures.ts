@@ -6,19 +6,22 @@ import type { Requirement } from './scopes.ts';
  * in its own format.
  */
 const TABLE = {
-  invalid_request: [400, 'The request is malformed. Correct it as the API reference describes, then send it again.'],
+  invalid_request: [
+    400,
+    'The request is malformed. Compare the request with the API reference, and correct the request.',
+  ],
   invalid_parameter: [
     400,
-    'A parameter is missing or its value is not accepted. Correct each parameter listed in errors.',
+    'A parameter is missing or has a wrong value. Correct each parameter that is listed in the member errors.',
   ],
-  duplicate_parameter: [400, 'A parameter, header or JSON member was sent more than once. Send it once.'],
+  duplicate_parameter: [400, 'A parameter, header or JSON member appears more than once. Send each name only once.'],
   unsupported_parameter: [
     400,
-    'This operation does not know a parameter. Remove each unknown parameter listed in errors.',
+    'The operation does not know one of the parameters. Remove each parameter that is listed in the member errors.',
   ],
   invalid_cursor: [
     400,
-    'The cursor was not returned by this list for this website. Send a returned next_cursor unchanged.',
+    'The cursor does not belong to this list and website. Send a next_cursor of this list unchanged.',
   ],
   invalid_json: [400, 'The body is not valid JSON in UTF-8. Send one JSON object without duplicate members.'],
   body_too_large: [400, 'The body is larger than this operation accepts. Send a smaller body.'],
@@ -28,17 +31,23 @@ const TABLE = {
   ],
   invalid_idempotency_key: [
     400,
-    'The Idempotency-Key is malformed. Send 1 to 128 printable ASCII characters without spaces.',
+    'The Idempotency-Key is malformed. Send a key of 1 to 128 printable ASCII characters without spaces.',
   ],
-  if_match_required: [400, 'If-Match is missing. Read the resource and send its current revision in If-Match.'],
-  unauthenticated: [401, 'The bearer token is missing or not valid. Send Authorization: Bearer with a valid token.'],
+  if_match_required: [
+    400,
+    'The revision in If-Match is missing. Read the resource, and send its current revision in If-Match.',
+  ],
+  unauthenticated: [
+    401,
+    'The bearer token is missing or not valid. Send a valid token in the header Authorization: Bearer.',
+  ],
   token_expired: [401, 'The token or its credential has expired. Get a new token.'],
   token_revoked: [
     401,
     'The token or its credential has been revoked. Ask the operator of the gateway for a new credential.',
   ],
-  authority_changed: [401, 'The authority of the token has changed since it was issued. Get a new token.'],
-  wrong_resource: [401, 'The token was issued for another resource. Request a token for this interface.'],
+  authority_changed: [401, 'The authority of the credential has changed since the token was issued. Get a new token.'],
+  wrong_resource: [401, 'The token was issued for another resource. Request a token for the resource that you call.'],
   origin_not_allowed: [
     403,
     'The Origin or Host header is not accepted. Use the address of the gateway and an allowed origin.',
@@ -49,64 +58,79 @@ const TABLE = {
   ],
   not_permitted: [
     404,
-    'The credential does not have an authority that this operation requires. Ask the operator of the gateway for it.',
+    'The operation requires a grant that the credential does not have. Ask the operator of the gateway for the grant.',
   ],
   method_not_allowed: [405, 'This path does not support the HTTP method. Use a method listed in the Allow header.'],
-  not_acceptable: [406, 'No media type in Accept is available. Accept a media type that this operation returns.'],
+  not_acceptable: [
+    406,
+    'The Accept header lists no media type that this operation returns. Add a media type of the operation.',
+  ],
   idempotency_conflict: [
     409,
-    'The key was used with other input or under another authority. Use a new key for a new effect.',
+    'An earlier request used this key with other input or authority. Use a new key for a new write.',
   ],
   operation_in_progress: [
     409,
-    'The same command is still running. Wait, then repeat the call with the same key and input.',
+    'An earlier request with this key is still running. Wait, then send the same request with the same key.',
   ],
   operation_conflict: [
     409,
-    'The current state of the data does not allow the operation. Read the resource again, then decide.',
+    'The current state of the data does not allow the write. Read the data again, then decide what to do.',
   ],
   outcome_unknown: [
     409,
-    'The outcome is unknown or no longer stored. Check the data. Never repeat the effect under a new key.',
+    'The result of the write is unknown or no longer stored. Check the data. Never repeat the write under a new key.',
   ],
   version_conflict: [
     409,
-    'The file has another version than the one requested. Read its metadata and download it again.',
+    'The file does not have the requested version. Read the metadata of the file, then download the file again.',
   ],
-  revision_changed: [409, 'The revision has changed. Read the resource again and send its new revision.'],
-  concurrent_mutation: [409, 'Another change of the same resource was in progress. Read the resource, then try again.'],
-  inventory_limit: [409, 'The limit on resources of this kind is reached. Delete one that you no longer need.'],
+  revision_changed: [409, 'The resource has a new revision. Read the resource again, then use the new revision.'],
+  concurrent_mutation: [
+    409,
+    'Another change of the same resource was in progress. Read the resource again, then repeat your change.',
+  ],
+  inventory_limit: [409, 'The limit on resources of this kind is reached. Delete a resource that you no longer need.'],
   replay_expired: [
     409,
-    'The events after this cursor are no longer stored. Reconcile with reads, then replace the subscription.',
+    'The events after this cursor are no longer stored. Read the data again, then replace the subscription.',
   ],
   precondition_failed: [
     412,
-    'The file has another version than If-Match names. Read its metadata and use its version.',
+    'The file does not have the version in If-Match. Read the metadata of the file, then send its version.',
   ],
   unsupported_media_type: [
     415,
-    'The media type or encoding of the body is not accepted. Send one that this operation accepts.',
+    'The operation does not accept the media type or encoding of the body. Send an accepted type and encoding.',
   ],
   range_not_satisfiable: [
     416,
-    'The range lies outside the file or is longer than 65,536 bytes. Send one shorter range inside the file.',
+    'The range is outside the file or longer than 65,536 bytes. Send one shorter range inside the file.',
   ],
-  capability_unavailable: [422, 'Application installations cannot use this capability. Continue without it.'],
+  capability_unavailable: [422, 'App installations cannot use this capability. Continue without the capability.'],
   adapter_not_available: [
     422,
-    'Applications cannot execute this kind of AI feature. Choose a feature of another kind.',
+    'Applications cannot run AI features of this type. Choose a feature of the type language_detection.',
   ],
-  human_consent_unsupported: [422, 'A token from a person’s consent cannot do this. Use an installation token.'],
+  human_consent_unsupported: [
+    422,
+    'A token from a person’s consent cannot call this operation. Use an installation token.',
+  ],
   upgrade_required: [426, 'This address accepts WebSocket connections only. Connect with version 13 of the protocol.'],
   quota_exceeded: [429, 'The quota of the app is used up. Retry after the number of seconds in Retry-After.'],
-  answers_unread: [429, 'Too many bytes of earlier answers are unread. Read those answers, then call again.'],
+  answers_unread: [
+    429,
+    'The client has too many unread bytes of earlier answers. Read those answers, then call again.',
+  ],
   task_limit: [429, 'The installation has reached its limit of unexpired tasks. Wait until a task expires.'],
-  internal: [500, 'The gateway failed to answer and logged the failure. If it happens again, report the request id.'],
+  internal: [
+    500,
+    'The gateway failed to answer, and logged the failure. If the failure repeats, report the request id.',
+  ],
   service_unavailable: [503, 'The service cannot answer now. Retry after the number of seconds in Retry-After.'],
   enrollment_unavailable: [
     503,
-    'This credential has no enabled author on the website. Ask the operator of the gateway to map one.',
+    'The credential has no enabled author on this website. Ask the operator of the gateway to map an author.',
   ],
   native_unavailable: [503, 'The native service cannot answer now. Retry later with the same key and input.'],
   event_family_paused: [503, 'Delivery of an event family is paused. Keep the cursor and retry later.'],

@@ -28,7 +28,7 @@ export function defineId(noun: string, prefix: string, maximum = 64): IdKind {
     .string()
     .max(maximum)
     .regex(new RegExp(`^${prefix}_[0-9]{1,20}_[1-9][0-9]{0,18}_[1-9][0-9]{0,18}$`))
-    .describe(`Id of ${/^[aeiou]/i.test(noun) ? 'an' : 'a'} ${noun}: ${prefix}_{tenant}_{site}_{number}.`);
+    .describe(`Id of ${/^[aeiou]/i.test(noun) ? 'an' : 'a'} ${noun}, in the form ${prefix}_{tenant}_{site}_{number}.`);
   const kind: IdKind = {
     noun,
     prefix,
@@ -58,11 +58,11 @@ export const websiteKey = (tenant: string, site: string): WebsiteKey => ({ id: `
 export const WebsiteId = z
   .string()
   .regex(/^web_[0-9]{1,20}_[1-9][0-9]{0,18}$/)
-  .describe('Granted website: web_{tenant}_{site}.');
+  .describe('Granted website. The id has the form web_{tenant}_{site}.');
 export const OperationId = z
   .string()
   .regex(/^op_[a-f0-9]{64}$/)
-  .describe('Id of a write operation, as X-Gateway-Operation-Id gave it.');
+  .describe('Id of a write. The header X-Gateway-Operation-Id of the answer to the write holds this id.');
 
 export const SubscriptionId = z
   .string()

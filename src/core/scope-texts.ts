@@ -23,12 +23,12 @@ export interface ScopeGroup {
 export const GROUPS: readonly ScopeGroup[] = [
   {
     title: 'Service and settings',
-    sentence: 'How your websites are set up. Nothing about visitors.',
+    sentence: 'How your websites are set up. This group shows no data about visitors.',
     scopes: ['website_read', 'health_read', 'config_read', 'ai_features_read', 'live_read', 'event_read'],
   },
   {
     title: 'Conversations, without persons or text',
-    sentence: 'What happened and when, without who was involved or what was said.',
+    sentence: 'Which conversations took place and when. This group shows no names and no texts.',
     scopes: ['conversation_read', 'contact_read', 'reports_read'],
   },
   {
@@ -43,7 +43,7 @@ export const GROUPS: readonly ScopeGroup[] = [
   },
   {
     title: 'Changes and actions',
-    sentence: 'What the app may do, beyond reading.',
+    sentence: 'What the app may do in addition to reading.',
     scopes: ['visitor_notes_write', 'conversation_update', 'config_plan', 'ai_execute'],
   },
 ];
@@ -57,7 +57,7 @@ export const CLASSES: Readonly<Record<DataAccess, string>> = {
 export const SCOPE_TEXTS: Readonly<Record<Scope, ScopeText>> = {
   website_read: {
     title: 'Websites',
-    sentence: 'See the names and time zones of the websites you tick below.',
+    sentence: 'See the names and time zones of the websites that you tick below.',
     reveals: [],
     together: [],
     flags: [],
@@ -71,7 +71,8 @@ export const SCOPE_TEXTS: Readonly<Record<Scope, ScopeText>> = {
   },
   config_read: {
     title: 'Settings',
-    sentence: 'See and search the settings of AI features: name, kind and state. No instructions, no credentials.',
+    sentence:
+      'See and search the settings of AI features: name, kind and state. Instructions and credentials are not shown.',
     reveals: [],
     together: [],
     flags: [],
@@ -92,7 +93,7 @@ export const SCOPE_TEXTS: Readonly<Record<Scope, ScopeText>> = {
   },
   event_read: {
     title: 'Event notices',
-    sentence: 'Read how event notices work. Apps that are approved on this page cannot receive the notices.',
+    sentence: 'Read the guide to event notices. Apps that are approved on this page cannot receive the notices.',
     reveals: [],
     together: [],
     flags: [],
@@ -100,7 +101,7 @@ export const SCOPE_TEXTS: Readonly<Record<Scope, ScopeText>> = {
   conversation_read: {
     title: 'Conversations',
     sentence:
-      'See state, times, channel and disposition of conversations and when visitors came, and the website’s dispositions, offers, saved responses and links.',
+      'See state, times, channel and disposition of conversations, and when visitors came. See the website’s dispositions, offers, saved responses and links.',
     reveals: [],
     together: [],
     flags: [],
@@ -114,7 +115,7 @@ export const SCOPE_TEXTS: Readonly<Record<Scope, ScopeText>> = {
   },
   reports_read: {
     title: 'Reports',
-    sentence: 'See figures on conversations in which AI took part, such as how many and how fast they were answered.',
+    sentence: 'See figures on conversations in which AI took part, such as their number and the time until an answer.',
     reveals: [],
     together: ['conversation_read'],
     flags: [],
@@ -129,14 +130,16 @@ export const SCOPE_TEXTS: Readonly<Record<Scope, ScopeText>> = {
   },
   directory_read: {
     title: 'Operators',
-    sentence: 'See names, e-mail addresses, roles and teams of your operators, and who handled what.',
+    sentence:
+      'See names, e-mail addresses, roles and teams of your operators, and which operator handled a conversation.',
     reveals: ['pii'],
     together: ['contact_read_pii'],
     flags: ['pii'],
   },
   message_content_read: {
     title: 'Messages',
-    sentence: 'Read what visitors, operators and AI wrote, with subjects and ratings, and what reports draw from it.',
+    sentence:
+      'Read what visitors, operators and AI wrote, with subjects and ratings, and the report figures that come from these texts.',
     reveals: ['message_content', 'pii'],
     together: ['conversation_read', 'contact_read_pii'],
     flags: ['message_content', 'pii'],

@@ -17,17 +17,17 @@ type PageInput<P> = P extends undefined ? unknown : { limit: number; cursor?: st
 
 /** Groups of operations in the documentation, and the description of each group. */
 export const TAGS = {
-  Discovery: 'What this credential is and may do.',
+  Discovery: 'Who the credential is, and what the credential may do.',
   Conversations: 'Stored conversations and their messages.',
   Visitors: 'Stored visitors, their conversations and notes.',
   Contacts: 'Stored contacts, their visitors and notes.',
-  Files: 'Attachments: metadata and content in verified chunks.',
-  'Directory and catalogues': 'Operators, teams, channels, dispositions, saved responses and links, offers.',
-  Reporting: 'Aggregates over AI-evidenced conversations.',
-  'AI features': 'Metadata of AI features.',
-  Configuration: 'Configuration metadata and its schema.',
-  Events: 'Subscriptions to changes, and the receipts that are pulled from them.',
-  Realtime: 'Sessions of the socket that streams receipts; over REST only.',
+  Files: 'Attached files: metadata, and content in chunks. Each chunk has a SHA-256.',
+  'Directory and catalogues': 'Operators, teams, channels, dispositions, saved responses, saved links and offers.',
+  Reporting: 'Figures about conversations in which AI took part.',
+  'AI features': 'Metadata of AI features, and language detection.',
+  Configuration: 'Configuration metadata, the JSON Schema of this metadata, and previews of changes.',
+  Events: 'Subscriptions to changes. A client pulls receipts of the changes from a subscription.',
+  Realtime: 'Sessions of the WebSocket that streams receipts of changes. MCP and A2A do not have these operations.',
 } as const;
 export type Tag = keyof typeof TAGS;
 
@@ -268,8 +268,19 @@ export function defineTool<P extends Shape, Q extends Shape, D extends Shape, C 
 }
 
 const pageParameters = (page: PageRule): Shape => ({
-  limit: z.int().min(1).max(100).default(page.limit).describe('Page length.'),
-  cursor: ('schema' in page.cursor ? page.cursor.schema : page.cursor).optional().describe('The last next_cursor.'),
+  limit: z
+    .int()
+    .min(1)
+    .max(100)
+    .default(page.limit)
+    .describe(
+      `Records per page. The range is 1 to 100, and the default is ${page.limit}. A page can hold fewer records.`,
+    ),
+  cursor: ('schema' in page.cursor ? page.cursor.schema : page.cursor)
+    .optional()
+    .describe(
+      'The last next_cursor. To get the next page, send the next_cursor of the previous page. Absent: the first page.',
+    ),
 });
 
 function parameter(name: string, place: Parameter['in'], schema: z.ZodType): Parameter {
@@ -295,16 +306,21 @@ function unwrap(schema: z.ZodType): z.ZodType {
 export const inWebsite = { website_id: WebsiteId };
 /** The optional `website_id` parameter of an operation that names a resource by its id. */
 export const ofWebsite = {
-  website_id: WebsiteId.optional().describe('Its website.'),
+  website_id: WebsiteId.optional().describe(
+    'Website of the record. Absent: the website that the id of the record names. Any other website fails with not_found.',
+  ),
 };
 
 /** Wraps the shape of a REST body in `{ data: … }`. */
 export const data = <S extends Shape>(shape: S) =>
-  z.strictObject({ data: z.strictObject(shape).describe('The answer.') });
+  z.strictObject({ data: z.strictObject(shape).describe('Object that holds the members of the answer.') });
 
-export const NextCursor = ServiceText.nullable().describe('Cursor of the next page; null at the end.');
+export const NextCursor = ServiceText.nullable().describe(
+  'Cursor of the next page. Null if this page is the last page.',
+);
 
-export const coverage = <T extends string>(value: T) => z.literal(value).describe('What the records were read from.');
+export const coverage = <T extends string>(value: T) =>
+  z.literal(value).describe('Name of the data that this operation reads. The operation always returns this value.');
 
 /** Schema of the rows of one page. */
 export const listOf = <S extends z.ZodType>(schema: S) => z.array(schema).max(100);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { IdKind, WebsiteKey } from './ids.ts';
+import { CLASSES } from './scope-texts.ts';
 import { type Grants, holds, type Requirement, type Restriction } from './scopes.ts';
 import { type Fragment, raw } from './sql.ts';
 import { type Writer, writtenBy } from './texts.ts';
@@ -82,16 +83,17 @@ export function defineView<Name extends string, Parent extends string = never>(
   const shape: Record<string, z.ZodType> = {};
   for (const [name, field] of Object.entries(declaration.fields)) {
     if (!field.needs) shape[name] = field.schema;
-    else if (field.denied === 'omit') shape[name] = described(field.schema.optional(), field.schema);
-    else shape[name] = described(field.schema.nullable(), field.schema);
+    else if (field.denied === 'omit')
+      shape[name] = described(field.schema.optional(), field.schema, ' Absent if this data is not granted.');
+    else shape[name] = described(field.schema.nullable(), field.schema, ' Null if this data is not granted.');
   }
   // The cast is sound, because a strict object with exactly the declared members is the Projection of this view.
   const schema = z.strictObject(shape) as unknown as View<Name>['schema'];
   return { ...declaration, schema };
 }
 
-const described = (schema: z.ZodType, from: z.ZodType): z.ZodType =>
-  from.description === undefined ? schema : schema.describe(from.description);
+const described = (schema: z.ZodType, from: z.ZodType, denied: string): z.ZodType =>
+  from.description === undefined ? schema : schema.describe(`${from.description}${denied}`);
 
 /** Returns the names and fields of `view` that a caller with `grants` may see. */
 export const seen = (view: ViewDeclaration<string>, grants: Grants): [string, Field][] =>
@@ -167,7 +169,7 @@ export const weighedText =
 
 export const truncated = (expression: string | Expression, max: number, options?: Options): Field =>
   field(
-    z.boolean().describe(`Whether the text was cut to ${max} UTF-16 code units.`),
+    z.boolean().describe(`True if the text is longer than ${max} UTF-16 code units and was cut to this length.`),
     [expression],
     ([value]) => typeof value === 'string' && value.length > max,
     options,
@@ -177,7 +179,7 @@ export const Time = z.iso.datetime({ precision: 3 });
 
 export const time = (expression: string, description: string, options?: Options): Field =>
   field(
-    Time.describe(`${description} RFC 3339, UTC, milliseconds.`),
+    Time.describe(`${description} The format is RFC 3339 in UTC with milliseconds.`),
     [`${expression}::text`],
     ([value]) => rfc3339(String(value)),
     options,
@@ -185,16 +187,21 @@ export const time = (expression: string, description: string, options?: Options)
 
 export const nullableTime = (expression: string, description: string, options?: Options): Field =>
   field(
-    Time.nullable().describe(`${description} RFC 3339, UTC, milliseconds.`),
+    Time.nullable().describe(`${description} The format is RFC 3339 in UTC with milliseconds.`),
     [`${expression}::text`],
     ([value]) => (value === null ? null : rfc3339(String(value))),
     options,
   );
 
 /** A field with the id of another record of the same website, or null. */
-export const reference = (expression: string | Expression, kind: IdKind, options?: Options): Field =>
+export const reference = (
+  expression: string | Expression,
+  kind: IdKind,
+  description: string,
+  options?: Options,
+): Field =>
   field(
-    kind.schema.nullable().describe(kind.schema.description ?? kind.noun),
+    kind.schema.nullable().describe(description),
     [expression],
     ([value], { website }) => (value === null ? null : kind.format(website, String(value))),
     options,
@@ -213,10 +220,16 @@ export const websiteId = (schema: z.ZodType): Field => field(schema, [], (_, { w
 /** A field that says which classes of data the caller sees in the record. The field explains missing members. */
 export function access(classes: Readonly<Record<string, Requirement>>): Field {
   const shape = Object.fromEntries(
-    Object.keys(classes).map((name) => [name, z.boolean().describe(`Whether ${name.replaceAll('_', ' ')} is shown.`)]),
+    Object.entries(CLASSES)
+      .filter(([name]) => name in classes)
+      .map(([name, data]) => [name, z.boolean().describe(`True if the credential may see ${data} in this record.`)]),
   );
   return field(
-    z.strictObject(shape).describe('Which classes of data this credential sees here.'),
+    z
+      .strictObject(shape)
+      .describe(
+        'Classes of data that the credential may see in this record. These classes explain why members are absent.',
+      ),
     [],
     (_, { grants }) =>
       Object.fromEntries(Object.entries(classes).map(([name, requirement]) => [name, holds(grants, requirement)])),

@@ -269,7 +269,7 @@ function notPermitted(tool: Tool, authority: Authority, requirement: Requirement
     },
     ...(tool.consent === 'refused' &&
       authority.consentId !== null && {
-        detail: 'A token from a person’s consent cannot do this. Use an installation token.',
+        detail: 'A token from a person’s consent cannot call this operation. Use an installation token.',
       }),
   });
 }

@@ -35,11 +35,18 @@ const metadata = {
   visible: raw('a.active_version IS NOT NULL'),
 } as const;
 
-const Type = z.enum(AI_TYPES).describe('Type of the feature.');
-const Version = z.int().min(1).describe('Number of the active version; pass it as expected_version of a write.');
+const Type = z.enum(AI_TYPES).describe('Type of the AI feature.');
+const Version = z
+  .int()
+  .min(1)
+  .describe('Number of the active version of the AI feature. Send this number as expected_version in a write.');
 
 /** The feature version that the caller has read. A write fails if another version is active now. */
-export const ExpectedVersion = z.int().min(1).max(2_147_483_647).describe('Version that you read.');
+export const ExpectedVersion = z
+  .int()
+  .min(1)
+  .max(2_147_483_647)
+  .describe('Version that you read. The write fails if another version of the feature is active now.');
 
 /** Language code of ISO 639-1. */
 export const LanguageCode = z.string().regex(/^[a-z]{2}$/);
@@ -47,11 +54,17 @@ export const LanguageCode = z.string().regex(/^[a-z]{2}$/);
 /** Input of language detection. */
 export const DetectionContext = z
   .strictObject({
-    type: z.literal('text').describe('Kind of input.'),
-    text: z.string().min(1).max(4000).describe('Text whose language to detect, 1 to 4,000 characters.'),
-    default_language: LanguageCode.optional().describe('ISO 639-1 code returned if undetermined.'),
+    type: z.literal('text').describe('Kind of the input. The only kind is text.'),
+    text: z
+      .string()
+      .min(1)
+      .max(4000)
+      .describe('Text in which the gateway detects the language. The length is 1 to 4,000 characters.'),
+    default_language: LanguageCode.optional().describe(
+      'Language to return if no language is detected. The value is an ISO 639-1 code. Absent: the answer is null in this case.',
+    ),
   })
-  .describe('Input of the feature.');
+  .describe('Input of the AI feature.');
 
 /** Metadata of an AI feature. The database stores no instructions, provider credentials or settings of the feature. */
 export const AiFeatureView = f.defineView({
@@ -59,9 +72,9 @@ export const AiFeatureView = f.defineView({
   name: 'AiFeature',
   fields: {
     id: f.ownId('a', AiFeatureId),
-    name: f.text('a.name', 200, 'Name of the feature.', { writer: 'service' }),
+    name: f.text('a.name', 200, 'Name of the AI feature.', { writer: 'service' }),
     type: f.column('a.type', Type),
-    enabled: f.column('a.enabled', z.boolean().describe('Whether the feature is in use.')),
+    enabled: f.column('a.enabled', z.boolean().describe('True if the AI feature is in use.')),
     version: f.column('a.active_version', Version),
   },
 });
@@ -75,17 +88,17 @@ export const AiFeatureListView = f.defineView({
     application_execution: f.derived(
       z
         .strictObject({
-          available: z.boolean().describe('Whether ai_feature_execute can run the feature.'),
+          available: z.boolean().describe('True if the credential can run the AI feature with ai_feature_execute.'),
           reason: z
             .enum(['adapter_not_available', 'scope_denied'])
             .optional()
-            .describe('Why the feature cannot be executed; absent if it can.'),
+            .describe('Why the credential cannot run the AI feature. Absent if the credential can run the feature.'),
           context_types: z
             .array(z.literal('text'))
             .optional()
-            .describe('Kinds of input that the feature takes; absent if it cannot be executed.'),
+            .describe('Kinds of input that the AI feature takes. Absent if the credential cannot run the feature.'),
         })
-        .describe('Whether this credential can execute the feature.'),
+        .describe('Tells whether the credential can run the AI feature.'),
       ['a.type'],
       ([type], { grants }) => {
         if (type !== EXECUTABLE) return { available: false, reason: 'adapter_not_available' };
@@ -101,13 +114,15 @@ export const AiFeatureMatchView = f.defineView({
   name: 'AiFeatureMatch',
   fields: {
     path: f.derived(
-      ServiceText.max(200).describe('Settings path of the feature, for config_get and config_plan.'),
+      ServiceText.max(200).describe(
+        'Settings path of the AI feature. config_get, config_schema and config_plan take this path.',
+      ),
       ['a.id'],
       ([id], { website }) => {
         return `/ai/features/${AiFeatureId.format(website, String(id))}`;
       },
     ),
-    label: f.text('a.name', 200, 'Name of the feature.', { writer: 'service' }),
+    label: f.text('a.name', 200, 'Name of the AI feature.', { writer: 'service' }),
     type: f.column('a.type', Type),
     version: f.column('a.active_version', Version),
   },

@@ -5,13 +5,13 @@ import * as f from '../core/view.ts';
 
 const LABEL = 240;
 const CONTENT = 32_768;
-const Enabled = z.boolean().describe('Whether the entry is in use.');
+const enabled = (noun: string) => z.boolean().describe(`True if the ${noun} is in use.`);
 
 export const PlainId = z
   .string()
   .max(19)
   .regex(/^[1-9][0-9]{0,18}$/)
-  .describe('Id of a saved response or link: a positive integer as a string.');
+  .describe('Id of a saved response or a saved link. The id is a positive integer, written as a string.');
 
 export const OperatorView = f.defineView({
   name: 'Operator',
@@ -20,12 +20,16 @@ export const OperatorView = f.defineView({
   id: OperatorId,
   fields: {
     id: f.ownId('o', OperatorId),
-    name: f.text('o.name', 120, 'Display name.', { writer: 'outsiders' }),
-    email: f.nullableText('o.email', 320, 'E-mail address; null if none is stored.', { writer: 'outsiders' }),
+    name: f.text('o.name', 120, 'Display name of the operator.', { writer: 'outsiders' }),
+    email: f.nullableText('o.email', 320, 'E-mail address of the operator. Null if no address is stored.', {
+      writer: 'outsiders',
+    }),
     role: f.column('o.role', z.enum(['owner', 'admin', 'operator', 'bot']).describe('Role of the operator.')),
-    enabled: f.column('o.enabled', Enabled),
+    enabled: f.column('o.enabled', enabled('operator account')),
     team_ids: f.derived(
-      z.array(TeamId.schema).describe('Teams of the operator on this website that the credential may see.'),
+      z
+        .array(TeamId.schema)
+        .describe('Ids of the operator’s teams on this website. Teams that the credential may not see are left out.'),
       [
         ({ permitted }) => {
           const teams = permitted('team_ids');
@@ -45,11 +49,21 @@ export const DispositionView = f.defineView({
   alias: 'd',
   id: DispositionId,
   fields: {
-    value: f.text('d.value', 200, 'Value that conversation_disposition_set takes.', { writer: 'service' }),
-    label: f.text('d.label', LABEL, 'Label that operators see.', { writer: 'service' }),
-    group: f.nullableText('d.group_name', 120, 'Group of the disposition; null if it has none.', { writer: 'service' }),
-    enabled: f.column('d.enabled', Enabled),
-    position: f.column('d.position', z.int().describe('Sort order in the group, lowest first.')),
+    value: f.text('d.value', 200, 'Value of the disposition. Send this value to conversation_disposition_set.', {
+      writer: 'service',
+    }),
+    label: f.text('d.label', LABEL, 'Label of the disposition. Operators see this label.', { writer: 'service' }),
+    group: f.nullableText(
+      'd.group_name',
+      120,
+      'Name of the group that the disposition belongs to. Null if the disposition has no group.',
+      { writer: 'service' },
+    ),
+    enabled: f.column('d.enabled', enabled('disposition')),
+    position: f.column(
+      'd.position',
+      z.int().describe('Place of the disposition in its group. The lowest number comes first.'),
+    ),
   },
 });
 
@@ -64,20 +78,29 @@ export const SavedResponseView = f.defineView({
   weight: 'sr.content',
   fields: {
     id: f.derived(PlainId, ['sr.id'], ([id]) => String(id)),
-    label: f.text('sr.label', LABEL, 'Label that operators see.', { writer: 'outsiders' }),
+    label: f.text('sr.label', LABEL, 'Label of the saved response. Operators see this label.', { writer: 'outsiders' }),
     content: f.text(content, CONTENT, 'Text of the saved response.', { writer: 'outsiders' }),
     content_truncated: f.truncated(content, CONTENT),
-    category_name: f.text('sr.category_name', LABEL, 'Category of the saved response.', { writer: 'outsiders' }),
-    shortcut: f.nullableText('sr.shortcut', 120, 'Shortcut that operators type for it; null if there is none.', {
+    category_name: f.text('sr.category_name', LABEL, 'Name of the category that the saved response belongs to.', {
       writer: 'outsiders',
     }),
+    shortcut: f.nullableText(
+      'sr.shortcut',
+      120,
+      'Shortcut that operators type to insert the saved response. Null if there is no shortcut.',
+      {
+        writer: 'outsiders',
+      },
+    ),
     platform_id: f.column(
       'sr.platform_id',
       z
         .int()
         .min(-1)
         .max(2_147_483_647)
-        .describe('Platform number: -1 is every platform; config_catalog names the others.'),
+        .describe(
+          'Number of the platform that the saved response is for. -1 means every platform. config_catalog names the other numbers.',
+        ),
     ),
   },
 });
@@ -90,8 +113,8 @@ export const SavedLinkView = f.defineView({
   visible: raw(`sl.scope = 'global' AND sl.kind = 'static'`),
   fields: {
     id: f.derived(PlainId, ['sl.id'], ([id]) => String(id)),
-    label: f.text('sl.label', LABEL, 'Label that operators see.', { writer: 'service' }),
-    url: f.text('sl.url', 2048, 'Target of the link, an http or https URL.', { writer: 'service' }),
+    label: f.text('sl.label', LABEL, 'Label of the saved link. Operators see this label.', { writer: 'service' }),
+    url: f.text('sl.url', 2048, 'URL that the saved link opens. The scheme is http or https.', { writer: 'service' }),
   },
 });
 
@@ -105,14 +128,19 @@ export const OfferView = f.defineView({
     name: f.text('of.name', LABEL, 'Name of the offer.', { writer: 'service' }),
     type: f.column(
       'of.type',
-      z.enum(['banner', 'popup', 'proactive_chat', 'link', 'other']).describe('Kind of offer.'),
+      z.enum(['banner', 'popup', 'proactive_chat', 'link', 'other']).describe('Kind of the offer.'),
     ),
     status: f.column('of.status', z.enum(['draft', 'active', 'paused', 'ended']).describe('Status of the offer.')),
-    url: f.nullableText('of.url', 2048, 'Target of the offer, an http or https URL; null if there is none.', {
-      writer: 'service',
-    }),
-    starts_at: f.nullableTime('of.starts_at', 'When the offer starts; null if no start is set.'),
-    ends_at: f.nullableTime('of.ends_at', 'When the offer ends; null if no end is set.'),
+    url: f.nullableText(
+      'of.url',
+      2048,
+      'URL that the offer opens. The scheme is http or https. Null if the offer opens no URL.',
+      {
+        writer: 'service',
+      },
+    ),
+    starts_at: f.nullableTime('of.starts_at', 'Time at which the offer starts. Null if no start is set.'),
+    ends_at: f.nullableTime('of.ends_at', 'Time at which the offer ends. Null if no end is set.'),
   },
 });
 
@@ -124,7 +152,9 @@ export const ChannelView = f.defineView({
   reachable: ({ permits }) => permits('channel_ids', 'ch.id'),
   fields: {
     id: f.ownId('ch', ChannelId),
-    name: f.nullableText('ch.name', LABEL, 'Name of the channel; null if it has none.', { writer: 'service' }),
+    name: f.nullableText('ch.name', LABEL, 'Name of the channel. Null if the channel has no name.', {
+      writer: 'service',
+    }),
   },
 });
 
@@ -136,8 +166,8 @@ export const TeamView = f.defineView({
   reachable: ({ permits }) => permits('team_ids', 't.id'),
   fields: {
     id: f.ownId('t', TeamId),
-    name: f.nullableText('t.name', LABEL, 'Name of the team; null if it has none.', { writer: 'service' }),
-    enabled: f.column('t.enabled', Enabled),
+    name: f.nullableText('t.name', LABEL, 'Name of the team. Null if the team has no name.', { writer: 'service' }),
+    enabled: f.column('t.enabled', enabled('team')),
   },
 });
 

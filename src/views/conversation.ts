@@ -34,55 +34,102 @@ export const ConversationView = f.defineView({
   fields: {
     id: f.ownId('c', ConversationId),
     website_id: f.websiteId(WebsiteId),
-    status: f.column('c.status', z.enum(STATUSES).describe('Status in the source system, which alone changes it.')),
-    platform: f.column('c.platform', z.enum(PLATFORMS).describe('Platform that carries the conversation.')),
-    channel_id: f.reference('c.channel_id', ChannelId),
-    team_id: f.reference('c.team_id', TeamId),
-    subsite_id: f.reference('c.subsite_id', SubsiteId),
-    disposition: f.nullableText('c.disposition', 200, 'Value of the disposition; null if none was set.', {
-      writer: 'service',
-    }),
-    language: f.nullableText('c.language', 35, 'Language as a BCP 47 tag; null if unknown.', {
-      needs: PII,
-      writer: 'service',
-    }),
+    status: f.column(
+      'c.status',
+      z.enum(STATUSES).describe('Status of the conversation. Only the source system changes the status.'),
+    ),
+    platform: f.column('c.platform', z.enum(PLATFORMS).describe('Platform on which the conversation takes place.')),
+    channel_id: f.reference(
+      'c.channel_id',
+      ChannelId,
+      'Id of the channel of the conversation. Null if the conversation has no channel.',
+    ),
+    team_id: f.reference(
+      'c.team_id',
+      TeamId,
+      'Id of the team of the conversation. Null if the conversation has no team.',
+    ),
+    subsite_id: f.reference(
+      'c.subsite_id',
+      SubsiteId,
+      'Id of the subsite of the conversation. Null if the conversation has no subsite.',
+    ),
+    disposition: f.nullableText(
+      'c.disposition',
+      200,
+      'Disposition of the conversation, as a value from the list of dispositions. Null if no disposition is set.',
+      {
+        writer: 'service',
+      },
+    ),
+    language: f.nullableText(
+      'c.language',
+      35,
+      'Language of the conversation, as a BCP 47 tag. Null if the language is unknown.',
+      {
+        needs: PII,
+        writer: 'service',
+      },
+    ),
     ai: f.derived(
       z
         .strictObject({
-          involved: z.boolean().describe('Whether there is an AI message or an AI result.'),
-          escalated: z.boolean().describe('Whether an operator wrote after the first AI evidence.'),
+          involved: z.boolean().describe('True if the conversation has an AI message or an AI result.'),
+          escalated: z
+            .boolean()
+            .describe('True if an operator wrote a message after the first AI message or AI result.'),
         })
-        .describe('Part that AI took in the conversation.'),
+        .describe('Facts about the use of AI in the conversation.'),
       ['c.ai_involved', 'c.ai_escalated'],
       ([involved, escalated]) => ({ involved, escalated }),
     ),
-    visitor_id: f.reference('c.visitor_id', VisitorId),
-    message_count: f.count('c.message_count', 'Number of public messages.'),
-    created_at: f.time('c.created_at', 'When the conversation started.'),
-    updated_at: f.time('c.updated_at', 'When the conversation last changed.'),
+    visitor_id: f.reference(
+      'c.visitor_id',
+      VisitorId,
+      'Id of the visitor in the conversation. Null if no visitor is known.',
+    ),
+    message_count: f.count('c.message_count', 'Number of public messages in the conversation.'),
+    created_at: f.time('c.created_at', 'Time at which the conversation started.'),
+    updated_at: f.time('c.updated_at', 'Time of the last change of the conversation.'),
     first_response_at: f.nullableTime(
       'c.first_response_at',
-      'When the visitor got the first reply; null if there is none.',
+      'Time of the first reply to the visitor. Null if there is no reply yet.',
     ),
     last_message_at: f.nullableTime(
       'c.last_message_at',
-      'When the last public message was written; null if there is none.',
+      'Time at which the last public message was written. Null if there is no public message.',
     ),
-    closed_at: f.nullableTime('c.closed_at', 'When the conversation was closed; null if it was not closed.'),
+    closed_at: f.nullableTime(
+      'c.closed_at',
+      'Time at which the conversation was closed. Null if the conversation is not closed.',
+    ),
     rating: f.derived(
       z
         .strictObject({
-          label: writtenBy('outsiders', z.string().max(120)).describe('Label of the rating.'),
-          score: z.int().nullable().describe('Score of the rating; null if it has only a label.'),
+          label: writtenBy('outsiders', z.string().max(120)).describe('Label of the rating that the visitor gave.'),
+          score: z
+            .int()
+            .nullable()
+            .describe('Score of the rating that the visitor gave. Null if the rating has only a label.'),
         })
         .nullable()
-        .describe('Rating by the visitor; null if there is none.'),
+        .describe('Rating that the visitor gave to the conversation. Null if there is no rating.'),
       ['c.rating_label', 'c.rating_score'],
       ([label, score]) => (label === null ? null : { label: f.clip(label, 120), score }),
       { needs: MSG },
     ),
-    operator_id: f.reference('c.operator_id', OperatorId, { needs: both(DIRECTORY, PII) }),
-    subject: f.nullableText(f.longText('c.subject', SUBJECT), SUBJECT, 'Subject line; null if there is none.', told),
+    operator_id: f.reference(
+      'c.operator_id',
+      OperatorId,
+      'Id of the operator who is assigned to the conversation. Null if no operator is assigned.',
+      { needs: both(DIRECTORY, PII) },
+    ),
+    subject: f.nullableText(
+      f.longText('c.subject', SUBJECT),
+      SUBJECT,
+      'Subject line of the conversation. Null if there is no subject.',
+      told,
+    ),
     subject_truncated: f.truncated(f.longText('c.subject', SUBJECT), SUBJECT, content),
     access: f.access({ pii: PII, message_content: MSG }),
   },

@@ -10,24 +10,34 @@ const EventReceipt = z.strictObject({
   event_id: z
     .string()
     .regex(/^evt_[a-f0-9]{64}$/)
-    .describe('Id of the event, the same each time it is delivered: use it to drop duplicates.'),
-  event_type: z.enum(ALL_TYPES).describe('Event family and kind of change.'),
-  website_id: WebsiteId.describe('Website that changed.'),
-  cursor: z.int().min(1).describe('Position in the journal of the website.'),
-  occurred_at: z.int().describe('When the change happened, in Unix milliseconds.'),
-  recorded_at: z.int().describe('When the journal recorded the change, in Unix milliseconds.'),
+    .describe(
+      'Id of the event. An event that is delivered twice has the same id both times. Use the id to drop duplicates.',
+    ),
+  event_type: z
+    .enum(ALL_TYPES)
+    .describe('Type of the event. A type has two parts: the event family and the kind of change.'),
+  website_id: WebsiteId.describe('Id of the website on which the change happened.'),
+  cursor: z.int().min(1).describe('Position of the event in the journal of the website.'),
+  occurred_at: z.int().describe('Time at which the change happened, in Unix milliseconds.'),
+  recorded_at: z.int().describe('Time at which the journal recorded the change, in Unix milliseconds.'),
 });
 
 /** The result of a pull of events. The realtime socket sends the same form of page. */
 export const EventPageView: z.ZodType<EventPage, EventPage> = z.strictObject({
   subscription_id: SubscriptionId,
-  revision: z.int().min(1).describe('Revision of the subscription that the page was read with.'),
+  revision: z.int().min(1).describe('Revision of the subscription at the time of this pull.'),
   events: z
     .array(EventReceipt)
     .max(100)
-    .describe('Receipts, ordered within a website; there is no order across websites.'),
-  next_cursor: EventCursor.describe('Cursor of the next page: store it and pass it as after.'),
-  has_more: z.boolean().describe('Whether more receipts wait: pull again while true, even if events is empty.'),
+    .describe(
+      'Receipts of changes. Receipts of one website are in order. Receipts of different websites have no common order.',
+    ),
+  next_cursor: EventCursor.describe(
+    'Cursor of the next page. Store this cursor, and send it as after in the next pull.',
+  ),
+  has_more: z
+    .boolean()
+    .describe('True if more receipts wait. Pull again while the value is true, even if events is empty.'),
   retention: z
     .array(
       z.strictObject({
@@ -35,21 +45,28 @@ export const EventPageView: z.ZodType<EventPage, EventPage> = z.strictObject({
         retained_from: z
           .int()
           .min(1)
-          .describe('Oldest position that the journal holds; if it holds none, the next position.'),
-        accepted_cursor: z.int().min(0).describe('Position on this website that the cursor in after has reached.'),
+          .describe(
+            'Oldest position in the journal of the website. If the journal is empty, the position of the next event.',
+          ),
+        accepted_cursor: z
+          .int()
+          .min(0)
+          .describe('Position in the journal of the website. The reader has accepted all events up to this position.'),
       }),
     )
     .max(50)
-    .describe('Range that the journal of each website still holds.'),
+    .describe('For each website: the oldest position in the journal, and the position that the reader has reached.'),
   coverage: z
     .array(
       z.strictObject({
         website_id: WebsiteId,
         coverage: z
           .enum(['stored_events_only', 'unreported'])
-          .describe('unreported: no event of these families was ever stored; otherwise stored_events_only.'),
+          .describe(
+            'Coverage of the website. stored_events_only: the journal has stored events of these families. unreported: the journal has never stored such an event.',
+          ),
       }),
     )
     .max(50)
-    .describe('Whether the journal of each website ever held such events.'),
+    .describe('For each website: whether its journal has ever stored an event of the subscribed families.'),
 });

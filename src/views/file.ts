@@ -31,15 +31,17 @@ export const FileView = f.defineView({
     website_id: f.websiteId(WebsiteId),
     conversation_id: f.owner('f.conversation_id', ConversationId),
     message_id: f.owner('f.message_id', MessageId),
-    name: f.text('f.name', 255, 'File name, without a path.', { writer: 'outsiders' }),
-    media_type: f.text('f.media_type', 127, 'Media type as the sender declared it.', { writer: 'outsiders' }),
-    size: f.count('f.size', 'Size of the content in bytes.'),
+    name: f.text('f.name', 255, 'Name of the file, without a path.', { writer: 'outsiders' }),
+    media_type: f.text('f.media_type', 127, 'Media type of the file, as the sender declared the type.', {
+      writer: 'outsiders',
+    }),
+    size: f.count('f.size', 'Size of the file in bytes.'),
     version: f.column(
       'f.version',
       z
         .string()
         .regex(/^[a-f0-9]{16,64}$/)
-        .describe('Version of the content; it changes whenever the content changes.'),
+        .describe('Version of the content of the file. The version changes whenever the content changes.'),
     ),
     sha256: f.column(
       'f.sha256',
@@ -47,32 +49,40 @@ export const FileView = f.defineView({
         .string()
         .regex(/^[a-f0-9]{64}$/)
         .nullable()
-        .describe('SHA-256 of the whole content in hex; null until it is computed.'),
+        .describe('SHA-256 of the whole file, in hexadecimal. Null until the hash is computed.'),
     ),
     chunk_size: f.derived(
-      z.literal(CHUNK_SIZE).describe('Size of a chunk in bytes; the last chunk may be shorter.'),
+      z.literal(CHUNK_SIZE).describe('Size of a chunk of the file, in bytes. The last chunk can be shorter.'),
       [],
       () => CHUNK_SIZE,
     ),
     chunk_count: f.derived(
-      z.int().min(0).describe('Number of chunks; 0 if the content is empty.'),
+      z.int().min(0).describe('Number of chunks in the file. The number is 0 if the file is empty.'),
       ['f.size'],
       ([size]) => Math.ceil(Number(size) / CHUNK_SIZE),
     ),
     disposition: f.column(
       'f.disposition',
-      z.enum(['inline', 'attachment']).describe('How the conversation shows the file: inline, or as an attachment.'),
+      z
+        .enum(['inline', 'attachment'])
+        .describe(
+          'How the conversation shows the file. inline: inside the message. attachment: as a separate attachment.',
+        ),
     ),
     visibility: f.column(
       raw(ofMessage('fm.visibility')),
-      z.enum(['public', 'internal']).describe('Visibility of the message that the file belongs to.'),
+      z
+        .enum(['public', 'internal'])
+        .describe(
+          'Visibility of the message that has the file. public: the visitor sees the message. internal: only operators see the message.',
+        ),
     ),
-    created_at: f.time('f.created_at', 'When the file was stored.'),
-    width: optional('f.width', Dimension.describe('Width of an image in pixels; absent if unknown.')),
-    height: optional('f.height', Dimension.describe('Height of an image in pixels; absent if unknown.')),
+    created_at: f.time('f.created_at', 'Time at which the file was stored.'),
+    width: optional('f.width', Dimension.describe('Width of the image in pixels. Absent if the width is unknown.')),
+    height: optional('f.height', Dimension.describe('Height of the image in pixels. Absent if the height is unknown.')),
     duration_ms: optional(
       'f.duration_ms',
-      z.int().min(0).describe('Duration of audio or video in milliseconds; absent if unknown.'),
+      z.int().min(0).describe('Duration of the audio or video in milliseconds. Absent if the duration is unknown.'),
     ),
   },
 });

@@ -4,9 +4,11 @@ import { HEARTBEAT, MAX_ATTACHED, PROTOCOL, type RealtimeSession, type RealtimeT
 import { ServiceText } from '../core/texts.ts';
 
 const ticket = {
-  ticket: ServiceText.describe('Ticket that opens the socket once, sent as the subprotocol ticket.TICKET.'),
-  ticket_expires_at: z.int().describe('When the ticket expires, in Unix milliseconds.'),
-  socket_url: ServiceText.describe('URL of the socket.'),
+  ticket: ServiceText.describe(
+    'Ticket that opens the WebSocket once. Offer the subprotocol ticket.TICKET, where TICKET is this value.',
+  ),
+  ticket_expires_at: z.int().describe('Time at which the ticket expires, in Unix milliseconds.'),
+  socket_url: ServiceText.describe('URL of the WebSocket.'),
 };
 
 /** The result of the operation realtime_ticket_create. */
@@ -16,8 +18,12 @@ export const RealtimeTicketView: z.ZodType<RealtimeTicket, RealtimeTicket> = z.s
 export const RealtimeSessionView: z.ZodType<RealtimeSession, RealtimeSession> = z.strictObject({
   session_id: RealtimeSessionId,
   ...ticket,
-  protocol: z.literal(PROTOCOL).describe('Subprotocol that the client offers beside the ticket.'),
-  expires_at: z.int().describe('When the session ends, in Unix milliseconds.'),
-  heartbeat_seconds: z.literal(HEARTBEAT).describe('Seconds between two pings.'),
-  max_subscriptions: z.literal(MAX_ATTACHED).describe('Most subscriptions that one socket can attach.'),
+  protocol: z
+    .literal(PROTOCOL)
+    .describe('Name of the WebSocket subprotocol that the client offers in addition to the ticket.'),
+  expires_at: z.int().describe('Time at which the session ends, in Unix milliseconds.'),
+  heartbeat_seconds: z
+    .literal(HEARTBEAT)
+    .describe('Seconds between two pings that the gateway sends on the WebSocket.'),
+  max_subscriptions: z.literal(MAX_ATTACHED).describe('Largest number of subscriptions that one WebSocket can attach.'),
 });

@@ -16,10 +16,13 @@ const mean = (description: string) =>
   z.number().nullable().describe(`${description} Null if there is nothing to measure.`);
 const pairs = (writer: Writer) =>
   z.array(z.tuple([writtenBy(writer, z.string().max(LABEL)), z.int().min(0)])).max(LABELS);
-const series = (description: string) => pairs('service').describe(`${description} Pairs of label and count.`);
-const ranked = (description: string) => series(`${description} Most frequent first.`);
+const series = (description: string) =>
+  pairs('service').describe(`${description} Each entry is a pair of label and count.`);
+const ranked = (description: string) => series(`${description} The largest count comes first.`);
 const granted = (description: string, writer: Writer) =>
-  pairs(writer).nullable().describe(`${description} Most frequent first. Pairs of label and count.`);
+  pairs(writer)
+    .nullable()
+    .describe(`${description} The largest count comes first. Each entry is a pair of label and count.`);
 const content = (description: string, writer: Writer = 'outsiders') =>
   granted(`${description} Null if message content is not granted.`, writer);
 const Day = z.iso.date();
@@ -27,109 +30,141 @@ const Day = z.iso.date();
 const meta = z.strictObject({
   coverage: z
     .literal('ai_evidenced_conversations')
-    .describe('Always: only conversations with AI evidence are counted.'),
-  range: z.enum(RANGES).optional().describe('Range of the report.'),
-  start: Day.describe('First local day, YYYY-MM-DD.'),
-  end: Day.describe('Last local day, included, YYYY-MM-DD.'),
-  time_zone: ServiceText.describe('IANA time zone of the website.'),
-  bucket_time_zone: ServiceText.describe('IANA time zone in which the days and hours of this report are counted.'),
+    .describe(
+      'Set of conversations that the report counts. Always conversations with AI evidence: an AI message or an AI result.',
+    ),
+  range: z.enum(RANGES).optional().describe('Range of the report: today, last-7-days, last-month or date.'),
+  start: Day.describe('First local day of the report, YYYY-MM-DD.'),
+  end: Day.describe('Last local day of the report, YYYY-MM-DD. The report includes this day.'),
+  time_zone: ServiceText.describe('Time zone of the website, as an IANA name.'),
+  bucket_time_zone: ServiceText.describe('Time zone of the days and hours in this report, as an IANA name.'),
   generated_at: Time.describe(
-    'When the report was computed; later records may be missing. RFC 3339, UTC, milliseconds.',
+    'Time at which the report was computed. Later records are not counted. The format is RFC 3339 in UTC with milliseconds.',
   ),
-  source: z.literal('persisted').describe('Always: computed from stored records.'),
-  truncated: z.boolean().describe(`Whether a list was cut at ${LABELS} labels.`),
-  cache_seconds: z.int().min(0).max(300).describe('Seconds for which the answer may be reused.'),
+  source: z
+    .literal('persisted')
+    .describe('Source of the figures. Always persisted: the gateway computes the figures from stored records.'),
+  truncated: z.boolean().describe(`True if at least one list was cut to ${LABELS} labels.`),
+  cache_seconds: z.int().min(0).max(300).describe('Seconds for which a client can reuse the report.'),
   restriction_dimensions: z
     .array(z.enum(['channel', 'team', 'subsite']))
-    .describe('Restrictions of this credential, applied before counting; empty if it has none.'),
+    .describe(
+      'Restrictions of the credential. Conversations outside the restrictions are not counted. Empty if the credential has no restrictions.',
+    ),
   data_access: z
     .strictObject({
-      content_derived_measures: z.boolean().describe('Whether measures derived from message content are shown.'),
-      language_labels: z.boolean().describe('Whether the language series is shown.'),
-      operator_labels: z.boolean().describe('Whether the operators series is shown.'),
+      content_derived_measures: z
+        .boolean()
+        .describe('True if the credential may see figures that come from message content.'),
+      language_labels: z.boolean().describe('True if the credential may see the series named language.'),
+      operator_labels: z.boolean().describe('True if the credential may see the series named operators.'),
     })
-    .describe('Which measures this credential may see.'),
+    .describe('Groups of figures that the credential may see.'),
   withheld: z
     .array(
       z.strictObject({
-        path: ServiceText.describe('Path of the null inside data: member names and array indexes joined by dots.'),
+        path: ServiceText.describe(
+          'Path of the null value inside data. Dots join the names of members and the indexes of arrays.',
+        ),
         reason: z
           .enum(['message_content', 'pii', 'directory', 'no_data'])
-          .describe('Grant that is missing, or no_data.'),
+          .describe('Reason why the value is null: a missing grant, or no_data.'),
       }),
     )
-    .describe('Reason of every null in this answer.'),
+    .describe('One entry for each null value in the report, with the reason for the null.'),
   website: z
     .strictObject({ id: WebsiteId, name: ServiceText.max(240).describe('Name of the website.') })
-    .describe('Website of the report.'),
+    .describe('Website that the report is about.'),
 });
 
 const headline = z.strictObject({
-  ai_conversations: count('AI-evidenced conversations created in the range.'),
-  ai_touched_visitors: count('Distinct visitors of these conversations.'),
-  ai_assisted_conversations: count('Those with at least one public operator message.'),
-  ai_customer_facing_conversations: count('Those with at least one AI message that the visitor sees.'),
-  human_escalations: count('Those with an operator message after the first AI evidence.'),
+  ai_conversations: count(
+    'Number of conversations with AI evidence that were created in the range. AI evidence is an AI message or an AI result.',
+  ),
+  ai_touched_visitors: count('Number of different visitors in the conversations with AI evidence.'),
+  ai_assisted_conversations: count(
+    'Number of conversations with AI evidence in which an operator wrote at least one public message.',
+  ),
+  ai_customer_facing_conversations: count(
+    'Number of conversations with at least one AI message that the visitor can see.',
+  ),
+  human_escalations: count('Number of conversations in which an operator wrote a message after the first AI evidence.'),
 });
 
 const metrics = z.strictObject({
-  message_count: count('Number of public messages.'),
-  visitor_message_count: count('Number of public messages by visitors.'),
-  bot_message_count: count('Number of public messages by bots.'),
-  operator_message_count: count('Number of public messages by operators.'),
-  first_response_seconds: mean('Mean seconds from the first visitor message to the first reply by anyone.'),
-  first_response_count: count('Conversations behind first_response_seconds.'),
-  speed_response_seconds: mean('Mean seconds from the first visitor message to the first reply by an operator.'),
-  speed_response_count: count('Conversations behind speed_response_seconds.'),
-  average_response_seconds: mean(
-    'Mean seconds from a visitor message to the bot or operator message directly after it.',
+  message_count: count('Number of public messages in the conversations.'),
+  visitor_message_count: count('Number of public messages that visitors wrote.'),
+  bot_message_count: count('Number of public messages that bots wrote.'),
+  operator_message_count: count('Number of public messages that operators wrote.'),
+  first_response_seconds: mean(
+    'Mean time in seconds from the first message of the visitor to the first reply by anyone.',
   ),
-  duration_seconds: mean('Mean seconds from the start of a conversation to its last public message.'),
-  classified_count: contentCount('Conversations with an AI result that has a resolution.'),
-  resolved_count: contentCount('Conversations with an AI result whose resolution is resolved.'),
-  first_contact_count: contentCount('AI results that say whether the first contact resolved the request.'),
-  first_contact_resolved: contentCount('Those AI results that say yes.'),
-  sentiment_average: mean('Mean sentiment of AI results, -1 to 1; needs message content.'),
-  confidence_average: mean('Mean confidence of AI results, 0 to 1; needs message content.'),
-  confidence_count: contentCount('AI results that have a confidence.'),
+  first_response_count: count('Number of conversations that the mean first_response_seconds is computed from.'),
+  speed_response_seconds: mean(
+    'Mean time in seconds from the first message of the visitor to the first reply by an operator.',
+  ),
+  speed_response_count: count('Number of conversations that the mean speed_response_seconds is computed from.'),
+  average_response_seconds: mean(
+    'Mean time in seconds from a visitor message to the bot or operator message that directly follows.',
+  ),
+  duration_seconds: mean('Mean time in seconds from the start of a conversation to the last public message.'),
+  classified_count: contentCount('Number of conversations with an AI result that has a resolution.'),
+  resolved_count: contentCount('Number of conversations with an AI result that has the resolution resolved.'),
+  first_contact_count: contentCount('Number of AI results that say whether the first contact resolved the request.'),
+  first_contact_resolved: contentCount('Number of AI results that say that the first contact resolved the request.'),
+  sentiment_average: mean('Mean sentiment of the AI results, from -1 to 1. Null if message content is not granted.'),
+  confidence_average: mean('Mean confidence of the AI results, from 0 to 1. Null if message content is not granted.'),
+  confidence_count: contentCount('Number of AI results that have a confidence.'),
 });
 
 const summary = z.strictObject({
   series: z
     .strictObject({
-      volume: series('Conversations by local day: every day of the range in order, zeros included.'),
-      volume_hourly: series('Conversations by local hour of creation, 00 to 23, zeros included.'),
-      platform: ranked('Conversations by platform.'),
-      topics: content('AI results by topic.'),
-      language: granted('Conversations by language tag. Null if personal data is not granted.', 'service'),
-      sentiment: content('AI results by sentiment: negative (below -0.25), neutral, positive (above 0.25).', 'service'),
-      resolution: content('AI results by resolution.'),
+      volume: series(
+        'Number of conversations on each local day. The series has every day of the range in order, including days with the count 0.',
+      ),
+      volume_hourly: series(
+        'Number of conversations by the local hour of their creation. The series has every hour from 00 to 23, including hours with the count 0.',
+      ),
+      platform: ranked('Number of conversations on each platform.'),
+      topics: content('Number of AI results with each topic.'),
+      language: granted(
+        'Number of conversations in each language. A label is a BCP 47 tag. Null if personal data is not granted.',
+        'service',
+      ),
+      sentiment: content(
+        'Number of AI results with each sentiment. A sentiment below -0.25 is negative, and a sentiment above 0.25 is positive. Other sentiments are neutral.',
+        'service',
+      ),
+      resolution: content('Number of AI results with each resolution.'),
       operators: granted(
-        'Conversations by operator name. Null if the directory or personal data is not granted.',
+        'Number of conversations of each operator. A label is the name of an operator. Null if the directory or personal data is not granted.',
         'outsiders',
       ),
     })
-    .describe('Series of counts by label.'),
-  metrics: metrics.describe('Counts and means; times in seconds.'),
-  ratings: content('Conversations by rating label.'),
-  outcomes: content('AI results by outcome.'),
+    .describe('Series of the report. Each series counts conversations or AI results by a label.'),
+  metrics: metrics.describe('Counts and means of the report. Times are in seconds.'),
+  ratings: content('Number of conversations with each rating label.'),
+  outcomes: content('Number of AI results with each outcome.'),
   duration_by_platform: z
     .array(
       z.strictObject({
         platform: ServiceText.max(LABEL).describe('Name of the platform.'),
         conversation_count: count('Number of conversations on the platform.'),
-        sample_count: count('Those with at least one public message.'),
-        average_seconds: mean('Mean duration of the sample, in seconds.'),
+        sample_count: count('Number of conversations on the platform with at least one public message.'),
+        average_seconds: mean('Mean duration in seconds of the conversations with a public message.'),
       }),
     )
     .max(LABELS)
-    .describe('Duration of conversations by platform, most conversations first.'),
+    .describe(
+      'Mean duration of the conversations on each platform. The platform with the most conversations comes first.',
+    ),
 });
 
 const report = z.strictObject({
-  meta: meta.describe('What the figures cover, and why some are missing.'),
-  headline: headline.describe('Numbers of conversations; one conversation may count in several of them.'),
-  summary: summary.describe('Series, metrics, ratings, outcomes and durations.'),
+  meta: meta.describe('Facts about the report: range, time zones, grants, and the reasons for null values.'),
+  headline: headline.describe('Main numbers of the report. One conversation can count in several numbers.'),
+  summary: summary.describe('Detailed figures of the report: series, metrics, ratings, outcomes and durations.'),
 });
 
 export type Report = z.output<typeof report>;

@@ -10,7 +10,7 @@ export const SettingsPath = z
   .string()
   .max(200)
   .regex(/^\/ai\/features(\/aif_[0-9]{1,20}_[1-9][0-9]{0,18}_[1-9][0-9]{0,18})?$/)
-  .describe('/ai/features, or /ai/features/{feature_id} for one item.');
+  .describe('Settings path: /ai/features, or /ai/features/{feature_id} for one item.');
 
 /** Returns the feature id in a settings path. `undefined` means the whole area. Other websites are `not_found`. */
 export function itemOf(path: string, websiteId: string): string | undefined {
@@ -52,8 +52,8 @@ export const PLATFORM_NUMBERS = [
 
 export const PlanChanges = z
   .strictObject({
-    name: z.string().min(1).max(200).optional().describe('New name; absent keeps the name.'),
-    enabled: z.boolean().optional().describe('Whether to use the feature; absent keeps the state.'),
+    name: z.string().min(1).max(200).optional().describe('New name of the feature. Absent: the name stays.'),
+    enabled: z.boolean().optional().describe('Whether the feature is in use. Absent: the state stays.'),
   })
   .refine(({ name, enabled }) => name !== undefined || enabled !== undefined)
   .meta({ minProperties: 1 });

@@ -13,15 +13,21 @@ const unique = <S extends z.ZodType<string>>(members: S, max: number) =>
 
 /** The whole definition of a subscription. The create and replace operations take this definition as their body. */
 export const Definition = {
-  website_ids: unique(WebsiteId, 50).describe('Granted websites, 1 to 50.'),
+  website_ids: unique(WebsiteId, 50).describe('Ids of 1 to 50 granted websites.'),
   event_types: unique(z.string().regex(EVENT_TYPE), 35).describe(
-    'Event types, such as privacy.removed or conversation.*.',
+    'Event types, such as privacy.removed or conversation.*. A type has a family and a kind. The kind * means every kind of the family.',
   ),
-  payload_mode: z.literal('thin').describe('Always thin: receipts only.'),
-  delivery: z.strictObject({ mode: z.literal('pull').describe('Always pull.') }).describe('Delivery mode.'),
+  payload_mode: z
+    .literal('thin')
+    .describe('Always thin. A thin receipt says that something changed, and never what changed.'),
+  delivery: z
+    .strictObject({ mode: z.literal('pull').describe('Always pull. In this mode the client asks for the receipts.') })
+    .describe('Delivery mode. The mode says how receipts reach the client.'),
   start: z
     .enum(['beginning', 'retained'])
-    .describe('beginning: start of the journal; retained: oldest stored receipt.'),
+    .describe(
+      'Where reading starts: beginning of the journal, or oldest retained receipt. If old receipts are deleted already, a pull from the beginning fails with replay_expired.',
+    ),
 };
 
 /** Returns the members of a definition whose values can vary. The other members always have the same value. */
@@ -31,27 +37,32 @@ export const definitionOf = ({ website_ids, event_types, start }: SubscriptionDe
   start,
 });
 
-const moment = (what: string) => z.int().describe(`${what} Unix milliseconds.`);
+const moment = (what: string) => z.int().describe(`${what} The unit is Unix milliseconds.`);
 
 export const SubscriptionView: z.ZodType<Subscription, Subscription> = z
   .strictObject({
     subscription_id: SubscriptionId,
-    revision: z.int().min(1).describe('Revision; each replacement raises it by one. Pass it as If-Match.'),
+    revision: z
+      .int()
+      .min(1)
+      .describe('Revision of the subscription. Each replacement adds 1. Send the revision in If-Match.'),
     status: z
       .enum(['active', 'paused'])
-      .describe('active, or paused: a family is held on one of the websites, and pulls answer 503.'),
+      .describe(
+        'Status of the subscription. active: pulls work. paused: the operator of the gateway holds back an event family, and pulls fail with status 503.',
+      ),
     ...Definition,
-    created_at: moment('When the subscription was created.'),
-    updated_at: moment('When the subscription was last replaced.'),
+    created_at: moment('Time at which the subscription was created.'),
+    updated_at: moment('Time of the last replacement of the subscription.'),
   })
-  .describe('A subscription.');
+  .describe('An event subscription.');
 
-export const EventCursor = ServiceText.max(12_000).describe('Opaque cursor; pass it unchanged.');
+export const EventCursor = ServiceText.max(12_000).describe('Cursor of a pull. Send the cursor unchanged.');
 
 /** The result of the operations that create or replace a subscription. */
 export const subscribed = z.strictObject({
   subscription: SubscriptionView,
-  cursor: EventCursor.describe('Cursor for the first pull: pass it as after.'),
+  cursor: EventCursor.describe('Cursor for the first pull. Send this cursor as after.'),
 });
 
 export const pathOf = (subscription: Subscription): string => `/api/v1/subscriptions/${subscription.subscription_id}`;

@@ -19,22 +19,33 @@ export const VisitorView = f.defineView({
   fields: {
     id: f.ownId('v', VisitorId),
     website_id: f.websiteId(WebsiteId),
-    created_at: f.nullableTime('v.created_at', 'When the visitor was first seen; null if unknown.'),
-    last_seen_at: f.nullableTime('v.last_seen_at', 'When the visitor was last seen; null if unknown.'),
-    blocked: f.column('v.blocked', z.boolean().describe('Whether operators blocked the visitor.')),
+    created_at: f.nullableTime(
+      'v.created_at',
+      'Time at which the visitor was first seen. Null if the time is unknown.',
+    ),
+    last_seen_at: f.nullableTime(
+      'v.last_seen_at',
+      'Time at which the visitor was last seen. Null if the time is unknown.',
+    ),
+    blocked: f.column('v.blocked', z.boolean().describe('True if an operator has blocked the visitor.')),
     conversation_count: f.count(
       (caller) => sql`(SELECT count(*) FROM platform.conversation n
         WHERE n.tenant = v.tenant AND n.site = v.site AND n.visitor_id = v.id AND ${caller.allowed('n')})`,
-      'Number of conversations with the visitor that the credential may see.',
+      'Number of the visitor’s conversations. Conversations that the credential may not see are not counted.',
     ),
     contact_linked: f.column(
       sql`EXISTS (SELECT 1 FROM platform.visitor_contact k
         JOIN platform.contact ct ON ct.tenant = k.tenant AND ct.site = k.site AND ct.id = k.contact_id
         WHERE k.tenant = v.tenant AND k.site = v.site AND k.visitor_id = v.id AND NOT ct.deleted)`,
-      z.boolean().describe('Whether the visitor is linked to a contact that is not deleted.'),
+      z.boolean().describe('True if the visitor is linked to at least one contact. Deleted contacts do not count.'),
     ),
     contact_ids: f.derived(
-      z.array(ContactId.schema).max(10).describe('Ids of the linked contacts, newest first, at most 10.'),
+      z
+        .array(ContactId.schema)
+        .max(10)
+        .describe(
+          'Ids of the contacts that are linked to the visitor. The newest contact comes first. The list has at most 10 ids.',
+        ),
       [
         sql`ARRAY(SELECT k.contact_id FROM platform.visitor_contact k
           JOIN platform.contact ct ON ct.tenant = k.tenant AND ct.site = k.site AND ct.id = k.contact_id
@@ -44,7 +55,7 @@ export const VisitorView = f.defineView({
       ([ids], { website }) => (Array.isArray(ids) ? ids.map((id) => ContactId.format(website, String(id))) : []),
       { needs: both(needs('contact_read'), PII) },
     ),
-    nickname: f.nullableText('v.nickname', 120, 'Nickname; null if none is stored.', {
+    nickname: f.nullableText('v.nickname', 120, 'Nickname of the visitor. Null if no nickname is stored.', {
       needs: PII,
       writer: 'outsiders',
     }),

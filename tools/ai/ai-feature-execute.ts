@@ -7,7 +7,7 @@ import { languageOf, RunDetection } from '../../src/writes/ai-feature-execute.ts
 export default defineTool({
   name: RunDetection.name,
   title: 'Detect the language of a text',
-  summary: 'Run a language_detection feature on the supplied text. No other data is read.',
+  summary: 'Run a language_detection feature on the text that you send. No other data is read.',
   rest: 'POST /api/v1/ai/features/{feature_id}/execute',
   effect: 'write',
   performs: RunDetection,
@@ -28,15 +28,15 @@ export default defineTool({
   },
   output: data({
     feature_id: AiFeatureId.schema,
-    version: z.int().min(1).describe('Version of the feature that ran.'),
-    type: z.literal('language_detection').describe('Type of the feature that ran.'),
+    version: z.int().min(1).describe('Version of the AI feature that ran.'),
+    type: z.literal('language_detection').describe('Type of the AI feature that ran.'),
     output: z
       .strictObject({
         language: LanguageCode.nullable().describe(
-          'Detected language as an ISO 639-1 code, or default_language; null if neither is known.',
+          'Detected language as an ISO 639-1 code. Without a detected language: the value of default_language, or null if the request had none.',
         ),
       })
-      .describe('Result of the feature.'),
+      .describe('Result of the AI feature.'),
   }),
   async handle({ input: { feature_id, expected_version, context }, perform }) {
     const detected = (await languageOf(context.text)) ?? context.default_language ?? null;

@@ -13,7 +13,7 @@ export default defineTool({
   restrictions: 'none',
   input: { path: { feature_id: AiFeatureId.schema }, query: ofWebsite },
   output: data({
-    feature: AiFeatureView.schema.describe('The feature.'),
+    feature: AiFeatureView.schema.describe('The AI feature.'),
     coverage: coverage('active_version_metadata'),
   }),
   async handle({ input, read }) {

@@ -7,17 +7,22 @@ import { AI_TYPES, AiFeatureListView } from '../../src/views/ai-feature.ts';
 export default defineTool({
   name: 'ai_features_list',
   title: 'List AI features',
-  summary: 'AI features of a website with their active versions. Being listed does not grant execution.',
+  summary: 'AI features of a website with their active versions. The list grants no right to run a feature.',
   rest: 'GET /api/v1/ai/features',
   effect: 'read',
   tag: 'AI features',
   scopes: ['ai_features_read'],
   restrictions: 'refused',
   page: { cursor: AiFeatureId, limit: 25 },
-  input: { query: { ...inWebsite, type: z.enum(AI_TYPES).optional().describe('Only this type.') } },
+  input: {
+    query: {
+      ...inWebsite,
+      type: z.enum(AI_TYPES).optional().describe('Only features of this type. Absent: features of every type.'),
+    },
+  },
   output: data({
-    features: listOf(AiFeatureListView.schema).describe('Features by ascending id.'),
-    truncated: z.boolean().describe('Whether there is a next page.'),
+    features: listOf(AiFeatureListView.schema).describe('AI features, ordered by ascending id.'),
+    truncated: z.boolean().describe('True if more features follow on a next page.'),
     next_cursor: NextCursor,
   }),
   async handle({ input, read }) {

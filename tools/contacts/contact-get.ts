@@ -5,7 +5,7 @@ import { ContactView } from '../../src/views/contact.ts';
 export default defineTool({
   name: 'contact_get',
   title: 'Read a contact',
-  summary: 'One stored contact; personal fields only with contact_read_pii and the pii flag.',
+  summary: 'One stored contact. Personal fields need contact_read_pii and the pii flag.',
   rest: 'GET /api/v1/contacts/{contact_id}',
   effect: 'read',
   tag: 'Contacts',

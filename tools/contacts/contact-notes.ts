@@ -17,7 +17,7 @@ export default defineTool({
   input: { path: { contact_id: ContactId.schema }, query: ofWebsite },
   output: data({
     contact_id: ContactId.schema,
-    notes: listOf(NoteView.schema).describe('Notes, newest first.'),
+    notes: listOf(NoteView.schema).describe('Notes on the visitors of the contact. The newest note comes first.'),
     next_cursor: NextCursor,
     coverage: coverage('persisted_contact_visitor_notes'),
   }),

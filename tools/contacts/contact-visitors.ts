@@ -17,7 +17,9 @@ export default defineTool({
   input: { path: { contact_id: ContactId.schema }, query: ofWebsite },
   output: data({
     contact_id: ContactId.schema,
-    visitors: listOf(VisitorView.schema).describe('Visitors, newest first.'),
+    visitors: listOf(VisitorView.schema).describe(
+      'Visitors that are linked to the contact. The newest visitor comes first.',
+    ),
     next_cursor: NextCursor,
     coverage: coverage('persisted_contact_visitors'),
   }),

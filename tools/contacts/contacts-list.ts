@@ -7,7 +7,7 @@ import { ContactView, SEARCH_FIELDS, searchContacts } from '../../src/views/cont
 export default defineTool({
   name: 'contacts_list',
   title: 'List or search contacts',
-  summary: 'Stored contacts of a website, newest first; prefix or exact search over name, email, mobile, phone.',
+  summary: 'Stored contacts of a website, newest first. Search name, email, mobile or phone by prefix or whole value.',
   rest: 'GET /api/v1/contacts',
   effect: 'read',
   tag: 'Contacts',
@@ -23,16 +23,19 @@ export default defineTool({
         .min(1)
         .max(200)
         .optional()
-        .describe('Prefix or whole value to find; case-sensitive, no wildcards.'),
+        .describe('Text to find, case-sensitive. No character is a wildcard. Absent: the list has all contacts.'),
       query_field: z
         .enum(['all', ...SEARCH_FIELDS])
         .default('all')
-        .describe('Field to search.'),
-      query_match: z.enum(['prefix', 'exact']).default('prefix').describe('Kind of match.'),
+        .describe('Field to search. The value all searches name, email, mobile and phone.'),
+      query_match: z
+        .enum(['prefix', 'exact'])
+        .default('prefix')
+        .describe('Kind of match. prefix: the field starts with the text. exact: the field equals the text.'),
     },
   },
   output: data({
-    data: listOf(ContactView.schema).describe('Contacts, newest first.'),
+    data: listOf(ContactView.schema).describe('Contacts of the website. The newest contact comes first.'),
     next_cursor: NextCursor,
     coverage: coverage('stored_primary_contacts'),
   }),

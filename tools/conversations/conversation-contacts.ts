@@ -17,7 +17,9 @@ export default defineTool({
   input: { path: { conversation_id: ConversationId.schema }, query: ofWebsite },
   output: data({
     conversation_id: ConversationId.schema,
-    contacts: listOf(ContactView.schema).describe('Contacts, newest first.'),
+    contacts: listOf(ContactView.schema).describe(
+      'Contacts that take part in the conversation. The newest contact comes first.',
+    ),
     next_cursor: NextCursor,
     coverage: coverage('persisted_conversation_contacts'),
   }),

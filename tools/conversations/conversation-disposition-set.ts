@@ -21,9 +21,13 @@ export default defineTool({
   input: {
     path: { conversation_id: ConversationId.schema },
     query: ofWebsite,
-    body: { disposition: writtenText(200).describe('Value of an enabled disposition; outer spaces are ignored.') },
+    body: {
+      disposition: writtenText(200).describe(
+        'Value of an enabled disposition. Spaces at the start and at the end are ignored.',
+      ),
+    },
   },
-  output: data({ success: z.literal(true).describe('Always true: the disposition is set.') }),
+  output: data({ success: z.literal(true).describe('Result of the write. Always true: the disposition is set.') }),
   async handle({ input: { conversation_id, disposition }, perform }) {
     await perform({ conversation: conversation_id, disposition: trimmed(disposition) });
     return { data: { success: true as const } };

@@ -8,7 +8,7 @@ import { IncludeInternal, MessageView, publicOnly } from '../../src/views/messag
 export default defineTool({
   name: 'conversation_messages',
   title: 'List messages of a conversation',
-  summary: 'Stored messages with their text, newest first or in reading order (order asc).',
+  summary: 'Stored messages with their text, newest first. With order asc, oldest first.',
   rest: 'GET /api/v1/conversations/{conversation_id}/messages',
   effect: 'read',
   tag: 'Conversations',
@@ -22,14 +22,17 @@ export default defineTool({
     query: {
       ...ofWebsite,
       include_internal: IncludeInternal,
-      order: z.enum(['desc', 'asc']).default('desc').describe('Newest or oldest first.'),
+      order: z
+        .enum(['desc', 'asc'])
+        .default('desc')
+        .describe('Newest or oldest first. desc: the newest message comes first. asc: the oldest message comes first.'),
     },
   },
   output: data({
     conversation_id: ConversationId.schema,
-    messages: listOf(MessageView.schema).describe('Messages in the requested order.'),
+    messages: listOf(MessageView.schema).describe('Messages of the conversation, in the requested order.'),
     next_cursor: NextCursor,
-    include_internal: z.boolean().describe('Whether the request asked for internal messages.'),
+    include_internal: z.boolean().describe('True if the request asked for internal messages.'),
     coverage: coverage('persisted_messages'),
   }),
   async handle({ input, read }) {

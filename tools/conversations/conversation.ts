@@ -5,7 +5,7 @@ import { ConversationView } from '../../src/views/conversation.ts';
 export default defineTool({
   name: 'conversation',
   title: 'Read a conversation',
-  summary: 'One stored conversation: status, platform, assignment and times; subject and rating if granted.',
+  summary: 'One stored conversation: status, platform, assignment and times, and subject and rating if granted.',
   rest: 'GET /api/v1/conversations/{conversation_id}',
   effect: 'read',
   tag: 'Conversations',

@@ -9,12 +9,12 @@ const Moment = z.iso
   .datetime()
   .max(40)
   .refine((text) => !text.startsWith('0000'))
-  .describe('RFC 3339, UTC.');
+  .describe('Time in RFC 3339, in UTC.');
 
 export default defineTool({
   name: 'conversations_list',
   title: 'List conversations',
-  summary: 'Stored conversations of a website, newest first, with filters. Use order updated_asc for incremental sync.',
+  summary: 'Stored conversations of a website, newest first, with filters. To sync changes, use order updated_asc.',
   rest: 'GET /api/v1/conversations',
   effect: 'read',
   tag: 'Conversations',
@@ -30,33 +30,53 @@ export default defineTool({
   input: {
     query: {
       ...inWebsite,
-      contact_id: ContactId.schema.optional().describe('Only conversations with this contact.'),
+      contact_id: ContactId.schema
+        .optional()
+        .describe('Only conversations with this contact. Absent: conversations with any contact.'),
       query: z
         .string()
         .min(1)
         .max(200)
         .optional()
         .describe(
-          'Part of the subject, case-insensitive, no wildcards. Pages may be empty: continue until next_cursor is null.',
+          'Part of the subject, case-insensitive. No character is a wildcard. A page can be empty although more pages follow. Continue until next_cursor is null.',
         ),
       status: z
         .string()
         .regex(new RegExp(`^(${STATUSES.join('|')})(,(${STATUSES.join('|')})){0,6}$`))
         .optional()
-        .describe(`Comma-separated: ${STATUSES.join(', ')}.`),
-      platform: z.enum(PLATFORMS).optional().describe('Only this platform.'),
-      channel_id: ChannelId.schema.optional().describe('Only this channel.'),
-      team_id: TeamId.schema.optional().describe('Only this team.'),
-      subsite_id: SubsiteId.schema.optional().describe('Only this subsite.'),
-      operator_id: OperatorId.schema.optional().describe('Only this operator.'),
-      created_from: Moment.optional().describe('Created at or after, RFC 3339 UTC.'),
-      created_to: Moment.optional().describe('Created before, RFC 3339 UTC.'),
-      updated_since: Moment.optional().describe('Changed at or after, RFC 3339 UTC.'),
-      order: z.enum(['desc', 'updated_asc']).default('desc').describe('Newest first, or oldest change first.'),
+        .describe(`Comma-separated list of these statuses: ${STATUSES.join(', ')}. Absent: the list has every status.`),
+      platform: z
+        .enum(PLATFORMS)
+        .optional()
+        .describe('Only conversations on this platform. Absent: conversations on every platform.'),
+      channel_id: ChannelId.schema
+        .optional()
+        .describe('Only conversations of this channel. Absent: conversations of every channel.'),
+      team_id: TeamId.schema
+        .optional()
+        .describe('Only conversations of this team. Absent: conversations of every team.'),
+      subsite_id: SubsiteId.schema
+        .optional()
+        .describe('Only conversations of this subsite. Absent: conversations of every subsite.'),
+      operator_id: OperatorId.schema
+        .optional()
+        .describe('Only conversations assigned to this operator. Absent: conversations of every operator.'),
+      created_from: Moment.optional().describe('Created at or after this RFC 3339 UTC time. Absent: no earliest time.'),
+      created_to: Moment.optional().describe('Created before this RFC 3339 UTC time. Absent: no latest time.'),
+      updated_since: Moment.optional().describe(
+        'Changed at or after this RFC 3339 UTC time. Absent: no earliest time.',
+      ),
+      order: z
+        .enum(['desc', 'updated_asc'])
+        .default('desc')
+        .describe(
+          'Newest first, or oldest change first. desc: the newest conversation comes first. updated_asc: the oldest change comes first.',
+        ),
     },
   },
   output: data({
-    conversations: listOf(ConversationView.schema).describe('Conversations in the requested order.'),
+    conversations: listOf(ConversationView.schema).describe('Conversations of the website, in the requested order.'),
     next_cursor: NextCursor,
     coverage: coverage('persisted_conversations'),
   }),

@@ -5,7 +5,7 @@ import { ChannelView } from '../../src/views/catalogue.ts';
 export default defineTool({
   name: 'channels',
   title: 'List channels',
-  summary: 'Channels of a website that the credential may see.',
+  summary: 'Channels of a website. Only channels that the credential may see.',
   rest: 'GET /api/v1/channels',
   effect: 'read',
   tag: 'Directory and catalogues',
@@ -14,7 +14,7 @@ export default defineTool({
   page: { cursor: ChannelId, limit: 25 },
   input: { query: inWebsite },
   output: data({
-    channels: listOf(ChannelView.schema).describe('Channels, newest first.'),
+    channels: listOf(ChannelView.schema).describe('Channels of the website. The newest channel comes first.'),
     next_cursor: NextCursor,
     coverage: coverage('configured_channels'),
   }),

@@ -5,7 +5,7 @@ import { DispositionView } from '../../src/views/catalogue.ts';
 export default defineTool({
   name: 'dispositions',
   title: 'List dispositions',
-  summary: 'Values for conversation_disposition_set, with label and group.',
+  summary: 'Dispositions of a website, with value, label and group.',
   rest: 'GET /api/v1/dispositions',
   effect: 'read',
   tag: 'Directory and catalogues',
@@ -14,7 +14,9 @@ export default defineTool({
   page: { cursor: DispositionId, limit: 25 },
   input: { query: inWebsite },
   output: data({
-    dispositions: listOf(DispositionView.schema).describe('Dispositions, newest first.'),
+    dispositions: listOf(DispositionView.schema).describe(
+      'Dispositions of the website. The newest disposition comes first.',
+    ),
     next_cursor: NextCursor,
     coverage: coverage('configured_dispositions'),
   }),

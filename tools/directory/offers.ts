@@ -14,7 +14,7 @@ export default defineTool({
   page: { cursor: OfferId, limit: 25 },
   input: { query: inWebsite },
   output: data({
-    offers: listOf(OfferView.schema).describe('Offers, newest first.'),
+    offers: listOf(OfferView.schema).describe('Offers of the website. The newest offer comes first.'),
     next_cursor: NextCursor,
     coverage: coverage('configured_offers'),
   }),

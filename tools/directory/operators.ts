@@ -15,7 +15,7 @@ export default defineTool({
   page: { cursor: OperatorId, limit: 25 },
   input: { query: inWebsite },
   output: data({
-    operators: listOf(OperatorView.schema).describe('Operators, newest first.'),
+    operators: listOf(OperatorView.schema).describe('Operators of the website. The newest operator comes first.'),
     next_cursor: NextCursor,
     coverage: coverage('persisted_operators'),
   }),

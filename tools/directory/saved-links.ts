@@ -5,7 +5,7 @@ import { PlainId, SavedLinkView } from '../../src/views/catalogue.ts';
 export default defineTool({
   name: 'saved_links',
   title: 'List saved links',
-  summary: 'Static links for all operators of a website, newest first.',
+  summary: 'Saved links for all operators of a website, newest first.',
   rest: 'GET /api/v1/saved_links',
   effect: 'read',
   tag: 'Directory and catalogues',
@@ -16,8 +16,8 @@ export default defineTool({
   output: data({
     scope: z
       .literal('website_global')
-      .describe('Always website_global: only entries for all operators of the website.'),
-    saved_links: listOf(SavedLinkView.schema).describe('Links, newest first.'),
+      .describe('Scope of the list. Always website_global: links for all operators of the website.'),
+    saved_links: listOf(SavedLinkView.schema).describe('Saved links of the website. The newest link comes first.'),
     next_cursor: NextCursor,
     coverage: coverage('website_global_static_saved_links'),
   }),

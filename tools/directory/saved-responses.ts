@@ -19,14 +19,23 @@ export default defineTool({
   scopes: ['conversation_read'],
   restrictions: 'none',
   page: { cursor: PlainId, limit: 25 },
-  input: { query: { ...inWebsite, language: Language.default('en').describe('BCP 47 tag, matched exactly.') } },
+  input: {
+    query: {
+      ...inWebsite,
+      language: Language.default('en').describe(
+        'Language as a BCP 47 tag. Only responses with exactly this tag are returned.',
+      ),
+    },
+  },
   output: data({
     // A canonical language tag can be longer than the requested tag. For example, sh becomes sr-Latn.
-    language: ServiceText.max(64).describe('Requested language in its canonical form.'),
+    language: ServiceText.max(64).describe('Requested language, as a BCP 47 tag in canonical form.'),
     scope: z
       .literal('website_global')
-      .describe('Always website_global: only entries for all operators of the website.'),
-    saved_responses: listOf(SavedResponseView.schema).describe('Responses, newest first.'),
+      .describe('Scope of the list. Always website_global: responses for all operators of the website.'),
+    saved_responses: listOf(SavedResponseView.schema).describe(
+      'Saved responses in the requested language. The newest response comes first.',
+    ),
     next_cursor: NextCursor,
     coverage: coverage('website_global_saved_responses'),
   }),

@@ -5,7 +5,7 @@ import { TeamView } from '../../src/views/catalogue.ts';
 export default defineTool({
   name: 'teams',
   title: 'List teams',
-  summary: 'Teams of a website that the credential may see.',
+  summary: 'Teams of a website. Only teams that the credential may see.',
   rest: 'GET /api/v1/teams',
   effect: 'read',
   tag: 'Directory and catalogues',
@@ -14,7 +14,7 @@ export default defineTool({
   page: { cursor: TeamId, limit: 25 },
   input: { query: inWebsite },
   output: data({
-    teams: listOf(TeamView.schema).describe('Teams, newest first.'),
+    teams: listOf(TeamView.schema).describe('Teams of the website. The newest team comes first.'),
     next_cursor: NextCursor,
     coverage: coverage('configured_teams'),
   }),

@@ -6,7 +6,7 @@ import { coverage, data, defineTool, inWebsite } from '../../src/core/tool.ts';
 export default defineTool({
   name: 'capabilities_list',
   title: 'List granted operations',
-  summary: 'Operations that this credential can call on a website now. Absent means not granted.',
+  summary: 'Operations that the credential can call on a website now. Other operations are not granted.',
   rest: 'GET /api/v1/capabilities',
   effect: 'read',
   tag: 'Discovery',
@@ -18,20 +18,24 @@ export default defineTool({
     operations: z
       .array(
         z.strictObject({
-          operation: ServiceText.describe('Tool name.'),
-          method: ServiceText.describe('HTTP method.'),
-          path: ServiceText.describe('Path template over REST.'),
-          kind: z.enum(['read', 'write']).describe('Whether the operation reads or writes.'),
-          scopes: z.array(ServiceText).describe('Scopes that every call needs.'),
-          data_access: z.array(ServiceText).describe('Data-access flags that every call needs.'),
-          unrestricted_required: z.boolean().describe('Whether restricted credentials are refused.'),
+          operation: ServiceText.describe('Name of the operation. The MCP tool has the same name.'),
+          method: ServiceText.describe('HTTP method of the operation over REST.'),
+          path: ServiceText.describe('Path template of the operation over REST.'),
+          kind: z.enum(['read', 'write']).describe('Kind of the operation: read or write.'),
+          scopes: z.array(ServiceText).describe('Scopes that every call of the operation needs.'),
+          data_access: z.array(ServiceText).describe('Data-access flags that every call of the operation needs.'),
+          unrestricted_required: z.boolean().describe('True if the operation refuses credentials with restrictions.'),
           author_required: z
             .boolean()
-            .describe('Whether the operation needs a mapped operator, in whose name it writes.'),
+            .describe(
+              'True if the operation writes in the name of an operator. This operator must be mapped to the credential.',
+            ),
         }),
       )
-      .describe('Operations that this credential can call.'),
-    authority_revision: z.int().describe('Revision of the credential; every change raises it.'),
+      .describe('Operations that the credential can call on the website now.'),
+    authority_revision: z
+      .int()
+      .describe('Revision of the credential. Every change of the credential raises the revision.'),
     coverage: coverage('current_installation_capabilities'),
   }),
   async handle({ input, authority, gateway }) {

@@ -13,7 +13,7 @@ const identifier = (prefix: string, noun: string) =>
 export default defineTool({
   name: 'gateway_context',
   title: 'Read own authority',
-  summary: 'Identity and grants of this credential: scopes, websites, data access, restrictions, guides. Start here.',
+  summary: 'Identity and grants of the credential: scopes, websites, data access, restrictions, guides. Start here.',
   rest: 'GET /api/v1/context',
   effect: 'read',
   tag: 'Discovery',
@@ -21,29 +21,44 @@ export default defineTool({
   restrictions: 'none',
   input: {},
   output: z.strictObject({
-    principal: z.literal('app_installation').describe('Kind of caller.'),
-    environment: z.enum(['live', 'test']).describe('Environment of the credential.'),
+    principal: z.literal('app_installation').describe('Kind of the caller. The caller is always an app installation.'),
+    environment: z.enum(['live', 'test']).describe('Environment of the credential: live or test.'),
     organization_id: identifier('org', 'organization'),
     app_id: identifier('app', 'app'),
     installation_id: identifier('ins', 'installation'),
-    scopes: z.array(z.enum(SCOPES)).describe('Granted scopes.'),
-    website_ids: z.array(WebsiteId).describe('Granted websites.'),
+    scopes: z.array(z.enum(SCOPES)).describe('Scopes that are granted to the credential.'),
+    website_ids: z.array(WebsiteId).describe('Ids of the websites that are granted to the credential.'),
     data_access: z
       .strictObject({
-        message_content: z.boolean().describe('Whether message texts, and values derived from them, may be shown.'),
-        pii: z.boolean().describe('Whether personal data may be shown.'),
-        internal_notes: z.boolean().describe('Whether internal messages and notes may be shown.'),
+        message_content: z
+          .boolean()
+          .describe('True if the credential may see the texts of messages and values that come from these texts.'),
+        pii: z.boolean().describe('True if the credential may see personal data.'),
+        internal_notes: z.boolean().describe('True if the credential may see internal messages and notes.'),
       })
-      .describe('Data-access flags. Each class of data also needs its scope.'),
+      .describe(
+        'Data-access flags of the credential. A flag alone shows nothing: each class of data also needs a scope.',
+      ),
     restrictions: z
       .strictObject({
-        channel_ids: z.array(ChannelId.schema).optional().describe('Permitted channels; absent means all.'),
-        team_ids: z.array(TeamId.schema).optional().describe('Permitted teams; absent means all.'),
-        subsite_ids: z.array(SubsiteId.schema).optional().describe('Permitted subsites; absent means all.'),
+        channel_ids: z
+          .array(ChannelId.schema)
+          .optional()
+          .describe('Ids of the permitted channels. Absent: all channels are permitted.'),
+        team_ids: z
+          .array(TeamId.schema)
+          .optional()
+          .describe('Ids of the permitted teams. Absent: all teams are permitted.'),
+        subsite_ids: z
+          .array(SubsiteId.schema)
+          .optional()
+          .describe('Ids of the permitted subsites. Absent: all subsites are permitted.'),
       })
-      .describe('Limits on conversations; empty means unrestricted.'),
-    authority_expires_at: z.int().min(1).describe('When the credential expires, in Unix seconds.'),
-    guides: z.array(z.enum(GUIDE_NAMES)).describe('Names of the guides for guide_read.'),
+      .describe(
+        'Restrictions on the conversations that the credential may see. Empty if the credential has no restrictions.',
+      ),
+    authority_expires_at: z.int().min(1).describe('Time at which the credential expires, in Unix seconds.'),
+    guides: z.array(z.enum(GUIDE_NAMES)).describe('Names of the guides that guide_read can return to this credential.'),
   }),
   async handle({ authority, gateway }) {
     const { channel_ids, team_ids, subsite_ids } = authority.restrictions;

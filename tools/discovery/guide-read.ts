@@ -4,12 +4,14 @@ import { GUIDE_NAMES } from '../../src/core/guides.ts';
 import { ServiceText } from '../../src/core/texts.ts';
 import { defineTool } from '../../src/core/tool.ts';
 
-const GuideName = z.enum(GUIDE_NAMES).describe('Name of a guide, from gateway_context.');
+const GuideName = z
+  .enum(GUIDE_NAMES)
+  .describe('Name of a guide. gateway_context lists the names of the guides that the credential may read.');
 
 export default defineTool({
   name: 'guide_read',
   title: 'Read a guide',
-  summary: 'A guide in Markdown: which operations to call and in which order, what masks mean, how to recover.',
+  summary: 'A guide in Markdown: the order of calls, the meaning of missing fields, and the recovery from failures.',
   rest: 'GET /api/v1/guides/{guide}',
   effect: 'read',
   tag: 'Discovery',
@@ -18,9 +20,11 @@ export default defineTool({
   input: { path: { guide: GuideName } },
   output: z.strictObject({
     guide: GuideName,
-    mime_type: z.literal('text/markdown').describe('Media type of content.'),
-    content: ServiceText.max(65_536).describe('Text of the guide in CommonMark.'),
-    coverage: z.literal('current_installation_guidance').describe('Guides that this installation may read.'),
+    mime_type: z.literal('text/markdown').describe('Media type of the member content.'),
+    content: ServiceText.max(65_536).describe('Text of the guide, in Markdown (CommonMark).'),
+    coverage: z
+      .literal('current_installation_guidance')
+      .describe('Name of the data that this operation reads. The operation always returns this value.'),
   }),
   async handle({ input, gateway }) {
     const content = gateway.guide(input.guide);

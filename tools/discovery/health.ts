@@ -18,13 +18,13 @@ export default defineTool({
   input: { query: inWebsite },
   output: data({
     website_id: WebsiteId,
-    status: Status.describe('ready if every component is ready, otherwise degraded.'),
+    status: Status.describe('Overall status. The status is ready if every component is ready, and degraded otherwise.'),
     components: z
       .array(
         z.strictObject({
           name: z.enum(COMPONENTS).describe('Name of the component.'),
           status: Status.describe('Status of the component.'),
-          checked_at: z.int().describe('When the component was checked, in Unix milliseconds.'),
+          checked_at: z.int().describe('Time at which the component was checked, in Unix milliseconds.'),
         }),
       )
       .describe('Components that serve the website.'),
@@ -35,15 +35,15 @@ export default defineTool({
           status: z
             .enum(['live', 'paused', 'unreported'])
             .describe(
-              'live: events are delivered; paused: held by the operator; unreported: no event yet, or the credential is restricted.',
+              'Status of the event family. live: the gateway delivers the events. paused: the operator of the gateway holds back the events. unreported: there is no event yet, or the credential has restrictions.',
             ),
           last_event_at: z
             .int()
             .nullable()
-            .describe('When the family last had an event, in Unix milliseconds; null if unreported.'),
+            .describe('Time of the last event of the family, in Unix milliseconds. Null if no event is reported.'),
         }),
       )
-      .describe('Event families of the website.'),
+      .describe('Event families of the website, with the last event of each family.'),
     coverage: coverage('website_readiness'),
   }),
   async handle({ input, read }) {

@@ -10,7 +10,7 @@ import { AddNote } from '../../src/writes/visitor-note-add.ts';
 export default defineTool({
   name: 'operation_get',
   title: 'Read a write receipt',
-  summary: 'Status of an earlier write of this credential. It does not prove what the write changed.',
+  summary: 'Status of an earlier write of this credential. The status does not show what the write changed.',
   rest: 'GET /api/v1/operations/{operation_id}',
   effect: 'read',
   tag: 'Discovery',
@@ -25,11 +25,11 @@ export default defineTool({
     website_id: WebsiteId,
     operation: z
       .enum([AddNote.name, SetDisposition.name, RunDetection.name, PlanChange.name])
-      .describe('Name of the write.'),
+      .describe('Name of the write operation.'),
     status: z
       .enum(['pending', 'acknowledged', 'outcome_unknown'])
       .describe(
-        'pending: still running; acknowledged: the write was answered; outcome_unknown: it may or may not have taken effect.',
+        'Status of the write. pending: the write is still running. acknowledged: the gateway knows the result of the write. outcome_unknown: the write has taken effect or not, and the gateway does not know which.',
       ),
     coverage: coverage('gateway_command_receipt'),
   }),

@@ -6,7 +6,7 @@ import { defineTool } from '../../src/core/tool.ts';
 export default defineTool({
   name: 'websites_list',
   title: 'List granted websites',
-  summary: 'Websites that this credential may read. Most operations need a website_id.',
+  summary: 'Websites that are granted to the credential. Most operations need a website_id.',
   rest: 'GET /api/v1/websites',
   effect: 'read',
   tag: 'Discovery',
@@ -19,11 +19,13 @@ export default defineTool({
         z.strictObject({
           website_id: WebsiteId,
           name: ServiceText.max(240).describe('Name of the website.'),
-          time_zone: ServiceText.describe('IANA time zone of the website, the default for reports.'),
-          environment: z.enum(['live', 'test']).describe('Environment of the credential.'),
+          time_zone: ServiceText.describe(
+            'Time zone of the website, as an IANA name. Reports use this time zone by default.',
+          ),
+          environment: z.enum(['live', 'test']).describe('Environment of the credential: live or test.'),
         }),
       )
-      .describe('Granted websites.'),
+      .describe('Websites that are granted to the credential.'),
   }),
   async handle({ authority, read }) {
     const websites = await read.websites();

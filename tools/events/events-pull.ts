@@ -7,7 +7,7 @@ import { EventCursor } from '../../src/views/subscription.ts';
 export default defineTool({
   name: 'events_pull',
   title: 'Pull change receipts',
-  summary: 'Receipts after a cursor; they never say what changed. Repeat with next_cursor while has_more is true.',
+  summary: 'Receipts of changes after a cursor. A receipt never says what changed. Repeat while has_more is true.',
   rest: 'GET /api/v1/events',
   effect: 'read',
   tag: 'Events',
@@ -25,8 +25,15 @@ export default defineTool({
   input: {
     query: {
       subscription_id: SubscriptionId,
-      after: EventCursor.describe('The last next_cursor, or the subscription’s first cursor.'),
-      limit: z.int().min(1).max(100).default(25).describe('Page length.'),
+      after: EventCursor.describe(
+        'The last next_cursor, or the first cursor of the subscription. The page starts after this cursor.',
+      ),
+      limit: z
+        .int()
+        .min(1)
+        .max(100)
+        .default(25)
+        .describe('Records per page. The range is 1 to 100, and the default is 25. A page can hold fewer records.'),
     },
   },
   output: EventPageView,

@@ -4,7 +4,7 @@ import { Definition, definitionOf, pathOf, subscribed } from '../../src/views/su
 export default defineTool({
   name: 'subscription_create',
   title: 'Create an event subscription',
-  summary: 'Subscribe to changes of granted websites. Store the cursor: events_pull starts from it.',
+  summary: 'Subscribe to changes of websites. Store the returned cursor for the first events_pull.',
   rest: 'POST /api/v1/subscriptions',
   effect: 'write',
   tag: 'Events',

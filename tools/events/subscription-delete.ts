@@ -5,7 +5,7 @@ import { defineTool } from '../../src/core/tool.ts';
 export default defineTool({
   name: 'subscription_delete',
   title: 'Delete an event subscription',
-  summary: 'Delete a subscription permanently. Its cursors stop working.',
+  summary: 'Delete a subscription permanently. The cursors of the subscription stop working.',
   rest: 'DELETE /api/v1/subscriptions/{subscription_id}',
   effect: 'write',
   tag: 'Events',

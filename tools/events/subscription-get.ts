@@ -6,7 +6,7 @@ import { SubscriptionView } from '../../src/views/subscription.ts';
 export default defineTool({
   name: 'subscription_get',
   title: 'Read an event subscription',
-  summary: 'One subscription with its current revision, without a cursor.',
+  summary: 'One subscription with its current revision. The answer has no cursor.',
   rest: 'GET /api/v1/subscriptions/{subscription_id}',
   effect: 'read',
   tag: 'Events',

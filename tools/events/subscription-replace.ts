@@ -5,7 +5,7 @@ import { Definition, definitionOf, subscribed } from '../../src/views/subscripti
 export default defineTool({
   name: 'subscription_replace',
   title: 'Replace an event subscription',
-  summary: 'Replace the whole definition. Old cursors stop working; use the returned cursor.',
+  summary: 'Replace the whole definition of a subscription. Old cursors stop working. Use the returned cursor.',
   rest: 'PATCH /api/v1/subscriptions/{subscription_id}',
   effect: 'write',
   tag: 'Events',

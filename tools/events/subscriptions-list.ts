@@ -5,7 +5,7 @@ import { SubscriptionView } from '../../src/views/subscription.ts';
 export default defineTool({
   name: 'subscriptions_list',
   title: 'List event subscriptions',
-  summary: 'Subscriptions of this installation whose websites are all granted, oldest first.',
+  summary: 'Subscriptions of the installation, oldest first. The credential must have all websites of a subscription.',
   rest: 'GET /api/v1/subscriptions',
   effect: 'read',
   tag: 'Events',
@@ -14,7 +14,12 @@ export default defineTool({
   consent: 'refused',
   errors: ['subscription_corrupt'],
   input: {},
-  output: z.strictObject({ subscriptions: z.array(SubscriptionView).max(20).describe('Subscriptions, oldest first.') }),
+  output: z.strictObject({
+    subscriptions: z
+      .array(SubscriptionView)
+      .max(20)
+      .describe('Subscriptions of the installation. The oldest subscription comes first.'),
+  }),
   async handle({ read }) {
     return { subscriptions: await read.subscriptions() };
   },

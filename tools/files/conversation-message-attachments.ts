@@ -24,7 +24,7 @@ export default defineTool({
   output: data({
     conversation_id: ConversationId.schema,
     message_id: MessageId.schema,
-    attachments: listOf(FileView.schema).describe('Files of the message, newest first.'),
+    attachments: listOf(FileView.schema).describe('Files of the message. The newest file comes first.'),
     next_cursor: NextCursor,
     coverage: coverage('persisted_message_attachments'),
   }),

@@ -7,7 +7,7 @@ import { IncludeInternal } from '../../src/views/message.ts';
 export default defineTool({
   name: 'file_get',
   title: 'Read file metadata',
-  summary: 'Name, type, size, version and SHA-256 of an attachment; file_content reads its bytes.',
+  summary: 'Name, type, size, version and SHA-256 of a stored file. file_content reads the bytes.',
   rest: 'GET /api/v1/files/{file_id}',
   effect: 'read',
   tag: 'Files',
@@ -16,7 +16,7 @@ export default defineTool({
   restrictions: 'applied',
   when: [{ given: 'include_internal', is: true, ...INT }],
   input: { path: { file_id: FileId.schema }, query: { ...ofWebsite, include_internal: IncludeInternal } },
-  output: data({ file: FileView.schema.describe('The file.'), coverage: coverage('persisted_files') }),
+  output: data({ file: FileView.schema.describe('Metadata of the file.'), coverage: coverage('persisted_files') }),
   async handle({ input, read }) {
     const where = input.include_internal ? [] : [publicFilesOnly];
     return { data: { file: await read.one(FileView, input.file_id, { where }), coverage: 'persisted_files' } };

@@ -5,7 +5,7 @@ import { defineTool } from '../../src/core/tool.ts';
 export default defineTool({
   name: 'realtime_session_close',
   title: 'Close a realtime session',
-  summary: 'End a session. Its socket closes within two seconds, on whichever server it is open.',
+  summary: 'End a session. The WebSocket of the session closes within two seconds, on any server.',
   rest: 'DELETE /api/v1/realtime/sessions/{session_id}',
   effect: 'write',
   tag: 'Realtime',

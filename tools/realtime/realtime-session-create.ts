@@ -6,7 +6,8 @@ import { RealtimeSessionView } from '../../src/views/realtime.ts';
 export default defineTool({
   name: 'realtime_session_create',
   title: 'Create a realtime session',
-  summary: 'Create a session of at most one hour, bound to the Origin, with a ticket that opens its socket.',
+  summary:
+    'Create a session of at most one hour for the Origin of the request. The answer has a ticket that opens the WebSocket.',
   rest: 'POST /api/v1/realtime/sessions',
   effect: 'write',
   tag: 'Realtime',
@@ -29,7 +30,7 @@ export default defineTool({
         .refine((all) => new Set(all).size === all.length)
         .meta({ uniqueItems: true })
         .optional()
-        .describe('Granted websites; default: all granted websites.'),
+        .describe('Ids of 1 to 50 granted websites. Absent: all granted websites.'),
     },
   },
   output: RealtimeSessionView,

@@ -7,7 +7,7 @@ export default defineTool({
   name: 'realtime_socket',
   title: 'Open the realtime socket',
   summary:
-    'WebSocket that streams pages of receipts. Send the ticket in Sec-WebSocket-Protocol instead of a bearer token.',
+    'Open a WebSocket that streams pages of receipts. Send the ticket in Sec-WebSocket-Protocol. Do not send a bearer token.',
   rest: 'GET /api/v1/realtime/sessions/{session_id}/socket',
   effect: 'read',
   upgrade: 'websocket',

@@ -5,7 +5,8 @@ import { RealtimeTicketView } from '../../src/views/realtime.ts';
 export default defineTool({
   name: 'realtime_ticket_create',
   title: 'Issue a reconnect ticket',
-  summary: 'Issue a new ticket for the socket of a session. An unused older ticket ends. The body is an empty object.',
+  summary:
+    'Issue a new ticket for the WebSocket of a session. An older unused ticket ends. The body is an empty object.',
   rest: 'POST /api/v1/realtime/sessions/{session_id}/tickets',
   effect: 'write',
   tag: 'Realtime',

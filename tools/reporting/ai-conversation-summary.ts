@@ -6,7 +6,8 @@ import { ReportDay, ReportZone } from '../../src/views/report-range.ts';
 export default defineTool({
   name: 'ai_conversation_summary',
   title: 'Summarize AI conversations',
-  summary: 'Counts, response times and results of AI conversations over at most 31 days. Null: not granted or no data.',
+  summary:
+    'Counts, response times and results of AI conversations in at most 31 days. A null is not granted or has no data.',
   rest: 'GET /api/v1/analytics/ai-conversations/summary',
   effect: 'read',
   tag: 'Reporting',
@@ -16,13 +17,24 @@ export default defineTool({
   input: {
     query: {
       ...inWebsite,
-      range: z.enum(RANGES).optional().describe('Period in local days, default last-7-days; date needs start and end.'),
-      start: ReportDay.optional().describe('First local day, YYYY-MM-DD; only with range date.'),
-      end: ReportDay.optional().describe('Last local day, included, YYYY-MM-DD; at most 31 days.'),
-      timezone: ReportZone.optional().describe('IANA time zone; default: the website’s.'),
+      range: z
+        .enum(RANGES)
+        .optional()
+        .describe(
+          'Period in local days, default last-7-days. The value date needs start and end. If start or end is given, the default is date.',
+        ),
+      start: ReportDay.optional().describe(
+        'First local day, YYYY-MM-DD, only with range date. Other ranges refuse this parameter.',
+      ),
+      end: ReportDay.optional().describe(
+        'Last local day, YYYY-MM-DD, included. The report covers at most 31 days. Ranges other than date refuse this parameter.',
+      ),
+      timezone: ReportZone.optional().describe(
+        'IANA time zone of the days and hours. The default is the time zone of the website.',
+      ),
     },
   },
-  output: z.strictObject({ data: ReportSchema.describe('The report.') }),
+  output: z.strictObject({ data: ReportSchema.describe('Report on the AI conversations of the website.') }),
   async handle({ input: { range, start, end, timezone }, read }) {
     return { data: await read.report({ range, start, end, timezone }) };
   },

@@ -7,7 +7,7 @@ import { AREA, PLATFORM_NUMBERS } from '../../src/views/settings.ts';
 export default defineTool({
   name: 'config_catalog',
   title: 'List configuration areas',
-  summary: 'Configuration areas that can be read, and the fields that config_plan can propose to change.',
+  summary: 'Configuration areas that can be read, and the fields that config_plan accepts.',
   rest: 'GET /api/v1/settings/catalog',
   effect: 'read',
   tag: 'Configuration',
@@ -18,24 +18,26 @@ export default defineTool({
     areas: z
       .array(
         z.strictObject({
-          path: ServiceText.describe('Path for config_get and config_schema.'),
-          title: ServiceText.describe('Name of the area.'),
-          description: ServiceText.describe('Contents of the area.'),
-          item_path: ServiceText.describe('Path template of one item.'),
-          readable: z.boolean().describe('Whether config_get can read the area.'),
-          plannable_fields: z.array(ServiceText).describe('Fields that config_plan takes.'),
-          types: z.array(z.enum(AI_TYPES)).describe('Types of the items in the area.'),
+          path: ServiceText.describe('Settings path of the area. config_get and config_schema take this path.'),
+          title: ServiceText.describe('Title of the area, for people.'),
+          description: ServiceText.describe('Description of the contents of the area.'),
+          item_path: ServiceText.describe('Template of the settings path of one item in the area.'),
+          readable: z.boolean().describe('True if config_get can read the area.'),
+          plannable_fields: z
+            .array(ServiceText)
+            .describe('Names of the fields that config_plan accepts for an item in the area.'),
+          types: z.array(z.enum(AI_TYPES)).describe('Types that an item in the area can have.'),
         }),
       )
       .describe('Configuration areas.'),
     platforms: z
       .array(
         z.strictObject({
-          id: z.int().describe('Value of platform_id.'),
+          id: z.int().describe('Number of the platform. A saved response has this number in platform_id.'),
           name: ServiceText.describe('Name of the platform.'),
         }),
       )
-      .describe('Meaning of platform_id in saved responses.'),
+      .describe('Platforms, with the number that saved responses use in platform_id.'),
     coverage: coverage('configuration_catalog'),
   }),
   async handle() {

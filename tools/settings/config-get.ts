@@ -8,7 +8,7 @@ import { itemOf, SettingsPath } from '../../src/views/settings.ts';
 export default defineTool({
   name: 'config_get',
   title: 'Read configuration',
-  summary: 'AI feature metadata by settings path: a page of the area, or one item.',
+  summary: 'AI feature metadata at a settings path: a page of the area, or one item.',
   rest: 'GET /api/v1/settings/item',
   effect: 'read',
   tag: 'Configuration',
@@ -21,18 +21,18 @@ export default defineTool({
       .union([
         z.strictObject({
           path: SettingsPath,
-          items: listOf(AiFeatureView.schema).describe('Features by ascending id.'),
-          truncated: z.boolean().describe('Whether there is a next page.'),
+          items: listOf(AiFeatureView.schema).describe('AI features, ordered by ascending id.'),
+          truncated: z.boolean().describe('True if more features follow on a next page.'),
           next_cursor: NextCursor,
           coverage: coverage('configuration_metadata'),
         }),
         z.strictObject({
           path: SettingsPath,
-          item: AiFeatureView.schema.describe('The feature.'),
+          item: AiFeatureView.schema.describe('The AI feature.'),
           coverage: coverage('configuration_metadata'),
         }),
       ])
-      .describe('A page of the area, or one item.'),
+      .describe('A page of the area if the request names the area. One item if the request names an item.'),
   }),
   async handle({ input, read }) {
     const { path, website_id, cursor, limit } = input;

@@ -11,7 +11,7 @@ const Value = z.union([writtenBy('outsiders', z.string()), z.boolean()]);
 export default defineTool({
   name: PlanChange.name,
   title: 'Preview a configuration change',
-  summary: 'Preview a change to one AI feature. Nothing is changed, and a preview cannot be applied.',
+  summary: 'Preview a change to one AI feature. The gateway changes nothing and cannot apply the preview.',
   rest: 'POST /api/v1/settings/plans',
   effect: 'write',
   performs: PlanChange,
@@ -34,21 +34,23 @@ export default defineTool({
     preview: z
       .strictObject({
         path: SettingsPath,
-        version: z.int().min(1).describe('Version of the feature that the preview compares with.'),
+        version: z.int().min(1).describe('Version of the AI feature that the preview compares the changes with.'),
         changes: z
           .array(
             z.strictObject({
               field: z.enum(['name', 'enabled']).describe('Field that would change.'),
-              from: Value.describe('Current value.'),
-              to: Value.describe('Proposed value.'),
+              from: Value.describe('Current value of the field.'),
+              to: Value.describe('Proposed value of the field.'),
             }),
           )
           .describe('Fields that would change. Fields that keep their value are left out.'),
-        approval_required: z.literal(true).describe('Always true: only people apply changes.'),
-        apply_available: z.literal(false).describe('Always false: applications cannot apply changes.'),
-        status: z.literal('preview_only').describe('Always preview_only: nothing was changed.'),
+        approval_required: z.literal(true).describe('Says whether a person must make the change. Always true.'),
+        apply_available: z.literal(false).describe('Says whether an application can make the change. Always false.'),
+        status: z
+          .literal('preview_only')
+          .describe('Status of the preview. Always preview_only, because the gateway changes nothing.'),
       })
-      .describe('The preview.'),
+      .describe('Preview of the changes.'),
   }),
   async handle({ input: { website_id, path, expected_version, changes }, perform }) {
     const feature = itemOf(path, website_id);

@@ -11,7 +11,7 @@ const Schema = writtenBy('service', z.record(z.string(), z.unknown()));
 export default defineTool({
   name: 'config_schema',
   title: 'Read a configuration schema',
-  summary: 'JSON Schema of a configuration item and of the changes that config_plan takes.',
+  summary: 'JSON Schema of a configuration item, and of the changes that config_plan accepts.',
   rest: 'GET /api/v1/settings/schema',
   effect: 'read',
   tag: 'Configuration',
@@ -20,8 +20,8 @@ export default defineTool({
   input: { query: { ...inWebsite, path: SettingsPath } },
   output: data({
     path: SettingsPath,
-    schema: Schema.describe('JSON Schema 2020-12 of one item.'),
-    plan_schema: Schema.describe('JSON Schema 2020-12 of the member changes of config_plan.'),
+    schema: Schema.describe('JSON Schema (version 2020-12) of one configuration item.'),
+    plan_schema: Schema.describe('JSON Schema (version 2020-12) of the member changes that config_plan accepts.'),
     coverage: coverage('configuration_schema'),
   }),
   async handle({ input, read }) {

@@ -7,17 +7,22 @@ import { matching } from '../../src/views/settings.ts';
 export default defineTool({
   name: 'config_search',
   title: 'Search configuration',
-  summary: 'Settings paths of the AI features whose name or type label contains a text, case-insensitive.',
+  summary: 'Settings paths of AI features. The name or the type label of each feature contains the text.',
   rest: 'GET /api/v1/settings/search',
   effect: 'read',
   tag: 'Configuration',
   scopes: ['config_read'],
   restrictions: 'none',
   page: { cursor: AiFeatureId, limit: 25 },
-  input: { query: { ...inWebsite, query: z.string().min(1).max(200).describe('Text to find; no wildcards.') } },
+  input: {
+    query: {
+      ...inWebsite,
+      query: z.string().min(1).max(200).describe('Text to find, case-insensitive. No character is a wildcard.'),
+    },
+  },
   output: data({
-    matches: listOf(AiFeatureMatchView.schema).describe('Matching features by ascending id.'),
-    truncated: z.boolean().describe('Whether there is a next page.'),
+    matches: listOf(AiFeatureMatchView.schema).describe('AI features that contain the text, ordered by ascending id.'),
+    truncated: z.boolean().describe('True if more features follow on a next page.'),
     next_cursor: NextCursor,
   }),
   async handle({ input, read }) {

@@ -16,7 +16,9 @@ export default defineTool({
   input: { path: { visitor_id: VisitorId.schema }, query: ofWebsite },
   output: data({
     visitor_id: VisitorId.schema,
-    conversations: listOf(ConversationView.schema).describe('Conversations, newest first.'),
+    conversations: listOf(ConversationView.schema).describe(
+      'Conversations of the visitor. The newest conversation comes first.',
+    ),
     next_cursor: NextCursor,
     coverage: coverage('persisted_visitor_conversations'),
   }),

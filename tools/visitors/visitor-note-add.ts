@@ -9,7 +9,7 @@ import { AddNote } from '../../src/writes/visitor-note-add.ts';
 export default defineTool({
   name: AddNote.name,
   title: 'Add a visitor note',
-  summary: 'Add an internal note to a visitor in the name of the mapped operator.',
+  summary: 'Add an internal note to a visitor. The author is the operator that is mapped to the credential.',
   rest: 'POST /api/v1/visitors/{visitor_id}/notes',
   effect: 'write',
   performs: AddNote,
@@ -24,12 +24,16 @@ export default defineTool({
   input: {
     path: { visitor_id: VisitorId.schema },
     query: ofWebsite,
-    body: { text: writtenText(4000).describe('Text of 1 to 4,000 UTF-16 code units, stored as sent.') },
+    body: {
+      text: writtenText(4000).describe(
+        'Text of the note, 1 to 4,000 UTF-16 code units. The text must not be blank. The gateway stores the text unchanged.',
+      ),
+    },
   },
   output: data({
-    success: z.literal(true).describe('Always true: the note is stored.'),
+    success: z.literal(true).describe('Result of the write. Always true: the note is stored.'),
     visitor_id: VisitorId.schema,
-    note: NoteAddedSchema.describe('The note as stored.'),
+    note: NoteAddedSchema.describe('The new note, as stored.'),
   }),
   async handle({ input: { visitor_id, text }, perform }) {
     const { note_id, author, created_at } = await perform({ visitor: visitor_id, text });

@@ -6,7 +6,7 @@ import { VisitorView } from '../../src/views/visitor.ts';
 export default defineTool({
   name: 'visitor_notes',
   title: 'List notes on a visitor',
-  summary: 'Operators’ notes on a visitor and on visitors linked to it by an active contact, newest first.',
+  summary: 'Operators’ notes on a visitor and on visitors with the same contact, newest first.',
   rest: 'GET /api/v1/visitors/{visitor_id}/notes',
   effect: 'read',
   tag: 'Visitors',
@@ -17,7 +17,9 @@ export default defineTool({
   input: { path: { visitor_id: VisitorId.schema }, query: ofWebsite },
   output: data({
     visitor_id: VisitorId.schema,
-    notes: listOf(NoteView.schema).describe('Notes, newest first.'),
+    notes: listOf(NoteView.schema).describe(
+      'Notes on the visitor and on visitors with the same contact. The newest note comes first.',
+    ),
     next_cursor: NextCursor,
     coverage: coverage('persisted_visitor_notes'),
   }),

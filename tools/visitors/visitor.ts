@@ -5,7 +5,7 @@ import { VisitorView } from '../../src/views/visitor.ts';
 export default defineTool({
   name: 'visitor',
   title: 'Read a visitor',
-  summary: 'Stored identity of a visitor; nickname and linked contacts if granted. No tracking or live state.',
+  summary: 'Stored identity of a visitor, with nickname and contacts if granted. No tracking or live state.',
   rest: 'GET /api/v1/dashboard/visitors/{visitor_id}',
   effect: 'read',
   tag: 'Visitors',

@@ -31,7 +31,10 @@ const TABLE = {
     'The grant type is not supported. Use client_credentials, authorization_code or refresh_token.',
   ],
   unsupported_response_type: [400, 'The response type is not supported. Use code.'],
-  access_denied: [400, 'The person did not consent. Start a new authorization only if the person asks for it.'],
+  access_denied: [
+    400,
+    'The person did not consent. Start a new authorization only if the person asks for a new authorization.',
+  ],
   server_error: [
     500,
     'The authorization server failed to answer and logged the failure. Try again once, then tell the operator of the gateway.',
@@ -39,11 +42,11 @@ const TABLE = {
   temporarily_unavailable: [503, 'The authorization server cannot answer now. Try again in a moment.'],
   too_many_tokens: [
     429,
-    'The client received 60 tokens within a minute, or 60 for one consent. Use each token until it expires. Try again after the seconds in Retry-After.',
+    'The client received 60 tokens in a minute, for itself or for one consent. Use each token until the token expires. Try again after the number of seconds in Retry-After.',
   ],
   slow_down: [
     429,
-    'Too many authentications from this address failed. Check the credential id and secret, and try again after the seconds in Retry-After.',
+    'Too many authentications from this address failed. Check the credential id and secret, and try again after the number of seconds in Retry-After.',
   ],
 } as const satisfies Record<string, readonly [status: number, sentence: string]>;
 

@@ -23,9 +23,9 @@ export function agentCard({ skills, baseUrl }: CardOptions): object {
     name: 'Installation Gateway',
     description:
       'Reads stored customer-support data for an installed application: reports, conversations, configuration and ' +
-      'contacts. It also detects the language of a text. A message has one data part (application/json) with the ' +
+      'contacts. The agent also detects the language of a text. A message has one data part (application/json) with the ' +
       'members skill and arguments, and starts one task. SendMessage waits at most 30 seconds for the end of the task. ' +
-      'With configuration.returnImmediately it answers at once. A task and its artifact are kept for 15 minutes.',
+      'With configuration.returnImmediately, SendMessage answers at once. A task and its artifact are kept for 15 minutes.',
     version: '1.0.0', // of the interface; the OpenAPI document has the same version
     supportedInterfaces: [{ url: `${baseUrl}/a2a`, protocolBinding: 'JSONRPC', tenant: '', protocolVersion: VERSION }],
     provider: { organization: 'Installation Gateway', url: baseUrl },
@@ -58,7 +58,7 @@ export function agentCard({ skills, baseUrl }: CardOptions): object {
         scheme: {
           $case: 'oauth2SecurityScheme',
           value: {
-            description: 'For servers. The parameter resource is the A2A URL.',
+            description: 'OAuth client credentials, for servers. The parameter resource is the A2A URL.',
             oauth2MetadataUrl: `${baseUrl}/.well-known/oauth-authorization-server`,
             flows: { flow: { $case: 'clientCredentials', value: { tokenUrl: token, refreshUrl: '', scopes } } },
           },
@@ -68,7 +68,8 @@ export function agentCard({ skills, baseUrl }: CardOptions): object {
         scheme: {
           $case: 'oauth2SecurityScheme',
           value: {
-            description: 'With the consent of an owner or admin. The parameter resource is the A2A URL.',
+            description:
+              'OAuth authorization code, with the consent of an owner or admin. The parameter resource is the A2A URL.',
             oauth2MetadataUrl: `${baseUrl}/.well-known/oauth-authorization-server`,
             flows: {
               flow: {
@@ -113,8 +114,8 @@ const requirements = (scopes: readonly Scope[]): SecurityRequirement[] => [
 ];
 
 const needing = ({ required, unrestricted }: Pick<OfferedSkill, 'required' | 'unrestricted'>): string => {
-  const flags = required.dataAccess.length === 0 ? '' : `; data access ${required.dataAccess.join(', ')}`;
-  return `Needs ${required.scopes.join(', ')}${flags}${unrestricted ? '; an unrestricted credential' : ''}.`;
+  const flags = required.dataAccess.length === 0 ? '' : ` Needs the data access ${required.dataAccess.join(', ')}.`;
+  return `Needs the scopes ${required.scopes.join(', ')}.${flags}${unrestricted ? ' Needs an unrestricted credential.' : ''}`;
 };
 
 /** Maps each needed scope to a sentence with the names of the skills that need the scope. */

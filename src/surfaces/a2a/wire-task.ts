@@ -59,9 +59,12 @@ const part = (value: unknown): WireTask['artifacts'][number]['parts'][number] =>
 
 /** Titles of some failure codes of tasks. All other titles are in core/failures.ts. */
 const TITLES: Readonly<Record<string, string>> = {
-  artifact_too_large: 'The result is larger than 131,072 bytes. Ask for less, such as a smaller limit.',
-  interrupted: 'The process that ran the task ended before the task was complete. The task has changed nothing.',
-  outcome_unknown: 'The outcome is unknown or no longer kept. Never repeat the effect in a new message.',
+  artifact_too_large:
+    'The result is larger than 131,072 bytes. Ask for a smaller result, such as a page with a smaller limit.',
+  interrupted:
+    'The gateway process that ran the task ended before the task was complete. The task has changed nothing.',
+  outcome_unknown:
+    'The result of the write is unknown or no longer stored. Check the data. Never repeat the write in a new message.',
 };
 
 const isFailureCode = (code: string): code is FailureCode => FAILURE_CODES.some((known) => known === code);

@@ -14,7 +14,7 @@ export function mcpClients(baseUrl: string): Html {
   return html`
 <h3 id="claude-code">Claude Code</h3>
 ${code('Terminal', `claude mcp add --transport http ${NAME} ${url} \\\n  --header "Authorization: Bearer $TOKEN"`)}
-<p>Put <code>--header</code> last, because it takes all words after it.</p>
+<p>Put <code>--header</code> last, because this option takes all words that follow.</p>
 
 <h3 id="claude-desktop">Claude Desktop</h3>
 ${code(

@@ -34,9 +34,9 @@ export interface StartOptions {
 export const startBody = ({ baseUrl, guides, operations, skills }: StartOptions): Html => html`
 <h1>Installation Gateway</h1>
 <p class="lead">Installed apps and AI agents read stored customer-support data through this gateway: conversations,
-visitors, contacts, files, catalogues, reports. It has ${operations} operations. Each is a REST route and, except for the
-Realtime operations, also an MCP tool with the same inputs, answers and permissions. Every call checks its credential
-again. A field that is not granted is omitted from the answer.</p>
+visitors, contacts, files, catalogues, reports. The gateway has ${operations} operations. Each operation is a REST
+route. Each operation except the Realtime operations is also an MCP tool with the same inputs, answers and permissions.
+The gateway checks the credential on every call. An answer leaves out the fields that are not granted.</p>
 
 <ul class="cards">
   <li><a href="/docs/reference">Reference</a><span>all ${operations} operations, parameters and answers</span></li>
@@ -46,14 +46,14 @@ again. A field that is not granted is omitted from the answer.</p>
 </ul>
 
 <h2 id="first-call"><a class="anchor" href="#first-call">First call</a></h2>
-<p>The operator of the gateway issues your token. Start with the context: it lists the websites, scopes and kinds of
-data that the token gives access to.</p>
+<p>The operator of the gateway issues your token. Start with the context. The context lists the websites, scopes and
+kinds of data that the token gives access to.</p>
 ${code(
   'Terminal',
   `export TOKEN=YOUR_TOKEN
 curl -s ${baseUrl}/api/v1/context -H "Authorization: Bearer $TOKEN"`,
 )}
-<p>Then list conversations of one of its websites:</p>
+<p>Then list the conversations of a website:</p>
 ${code(
   'Terminal',
   `curl -s "${baseUrl}/api/v1/conversations?website_id=WEBSITE_ID&limit=3" \\
@@ -67,23 +67,23 @@ environment variable <code>TOKEN</code>.</p>
 ${mcpClients(baseUrl)}
 
 <h2 id="oauth"><a class="anchor" href="#oauth">OAuth</a></h2>
-<p>A credential is also an OAuth client. With its id and secret it gets tokens that are valid for 15 minutes on one
-interface. A token can have fewer permissions than the credential.</p>
+<p>A credential is also an OAuth client. With its id and secret, the client gets tokens that are valid for 15 minutes on
+one interface. A token can have fewer permissions than the credential.</p>
 ${code(
   'Terminal',
   `curl -s ${baseUrl}/oauth/token -u "$CREDENTIAL_ID:$SECRET" \\
   -d grant_type=client_credentials -d resource=${baseUrl} -d scope=website_read`,
 )}
 <p>A hosted app that acts for an organization needs the consent of an owner or admin. Send the browser to
-<code>${baseUrl}/oauth/authorize</code> (authorization code with PKCE). That person signs in, reads each permission
-and ticks what the app may have. <a href="/llms-full.txt">llms-full.txt</a> describes the parameters. OAuth libraries
+<code>${baseUrl}/oauth/authorize</code> (authorization code with PKCE). The owner or admin signs in, reads each
+permission and ticks what the app may have. <a href="/llms-full.txt">llms-full.txt</a> describes the parameters. OAuth libraries
 read <a href="/.well-known/oauth-authorization-server">the metadata</a> at its standard address.</p>
 
 <h2 id="a2a"><a class="anchor" href="#a2a">A2A</a></h2>
 <p>Agents that speak A2A 1.0 find five skills in the public card
 <code>${baseUrl}/.well-known/agent-card.json</code>. The endpoint is <code>${baseUrl}/a2a</code>: JSON-RPC over POST, with
-<code>A2A-Version: 1.0</code> and the token in every request. A message starts a task that runs one operation. The
-artifact of the task holds the answer of that operation.</p>
+<code>A2A-Version: 1.0</code> and the token in every request. A message starts a task. The task runs one
+operation, and the artifact of the task holds the answer of this operation.</p>
 <ul class="index-list">${skills.all.map(
   ({ skill }) => html`<li><code>${skill.name}</code>: ${skill.description}</li>`,
 )}</ul>

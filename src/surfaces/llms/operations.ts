@@ -7,13 +7,13 @@ import { aboutText, code, codes, type NameOf, nodeOf, outline, outputOf, typeTex
 
 const RESTRICTIONS: Readonly<Record<Tool['restrictions'], string>> = {
   refused: 'refused (`not_permitted`)',
-  applied: 'get only what their channels, teams and subsites allow',
+  applied: 'get only the data that their channels, teams and subsites permit',
   none: 'no difference',
 };
 
 const KEY = {
   required: '- Needs an idempotency key of your own: header `Idempotency-Key`, argument `idempotency_key`.',
-  optional: '- Takes an idempotency key of your own: header `Idempotency-Key`, argument `idempotency_key`.',
+  optional: '- Optional idempotency key of your own: header `Idempotency-Key`, argument `idempotency_key`.',
 };
 
 /** Describes every operation. Groups have headings of level three, and operations have headings of level four. */
@@ -52,7 +52,7 @@ function operation(tool: Tool, nameOf: NameOf, baseUrl: string): string {
     `- REST example: ${code(exampleRequest(tool, baseUrl))}`,
     tool.mcp
       ? `- MCP example: ${code({ name: tool.name, arguments: exampleToolArguments(tool) })}`
-      : '- No MCP tool: over REST only.',
+      : '- No MCP tool. The operation exists only over REST.',
   ];
   return [
     `#### ${tool.name}`,
@@ -66,7 +66,7 @@ function operation(tool: Tool, nameOf: NameOf, baseUrl: string): string {
       : ['Parameters:', '', ...tool.parameters.map((parameter) => parameterText(parameter, nameOf))]),
     '',
     ...(tool.status === 101
-      ? ['Answer: the WebSocket. The guide Event recovery describes its frames.']
+      ? ['Answer: the WebSocket. The guide Event recovery describes the frames.']
       : answerText(tool, nameOf)),
   ].join('\n');
 }

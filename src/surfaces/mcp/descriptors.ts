@@ -54,7 +54,7 @@ const outputSchema = (tool: Tool): ObjectSchema => ({
 
 const KEY = {
   type: 'string',
-  description: 'Own key, up to 128 characters, for retries.',
+  description: 'Your own key, up to 128 characters, for retries.',
 };
 
 /** The argument `if_match`. Answers give a revision as a number. The gateway also accepts the header's text form. */
@@ -94,8 +94,8 @@ function without(schema: JsonSchema): JsonSchema {
     }),
     // Omit the description of the items, because the description of the list already says what the items are.
     ...(items && { items: without({ ...items, description: undefined }) }),
-    // A model copies ids from answers, so the model does not need the form of an id.
-    ...(description !== undefined && { description: description.replace(/: \w+_\{tenant\}.*$/, '.') }),
+    // Keep only the first sentence, without the form of an id. A model copies ids. The API reference has the whole text.
+    ...(description !== undefined && { description: description.replace(/(?:, in the form|\.) .*$/, '.') }),
   };
 }
 

@@ -143,6 +143,6 @@ function negotiate(request: IncomingMessage, version: Version | undefined): void
   if (!version)
     throw new RpcError(
       INVALID_REQUEST,
-      'MCP-Protocol-Version names a version that is not served here. Send the one that initialize answered.',
+      'The gateway does not support the version in MCP-Protocol-Version. Send the version from the answer to initialize.',
     );
 }

@@ -18,7 +18,7 @@ export const serverJson = (version: string): object => ({
       url: 'https://{installation_gateway_host}/mcp',
       variables: {
         installation_gateway_host: {
-          description: 'Host of the gateway, with the port if it is not 443.',
+          description: 'Host of the gateway. Add the port if the port is not 443.',
           isRequired: true,
           placeholder: 'gateway.example.com',
         },
@@ -26,13 +26,13 @@ export const serverJson = (version: string): object => ({
       headers: [
         {
           name: 'Authorization',
-          description: 'The installation token that the gateway’s operator has issued.',
+          description: 'Installation token that the operator of the gateway has issued.',
           value: 'Bearer {token}',
           isRequired: true,
           isSecret: true,
           variables: {
             token: {
-              description: 'Installation token: igw_live_… or igw_test_….',
+              description: 'Installation token. The token starts with igw_live_ or igw_test_.',
               isRequired: true,
               isSecret: true,
             },

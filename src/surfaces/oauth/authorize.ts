@@ -99,7 +99,7 @@ export async function receiveSignIn(visit: Visit): Promise<void> {
       showSignIn(visit, context, 429, { email, problem }, { 'Retry-After': String(done.retryAfter) });
     } else {
       const problem =
-        'No owner or admin of this organization has this e-mail and password. Check both, then try again.';
+        'No owner or admin of this organization has this e-mail and password. Check the e-mail and the password, then try again.';
       showSignIn(visit, context, 403, { email, problem });
     }
   });
@@ -187,7 +187,7 @@ async function guarded(visit: Visit, context: OAuthContext, run: () => Promise<v
       visit.record.code = 'answered';
       audit(visit, context);
       const sentence =
-        'It was already answered, or the app or your access has changed. Go back to the app and start again.';
+        'The request was already answered, or the app or your access has changed. Go back to the app and start again.';
       const { requestId } = visit;
       visit.page(409, errorPage({ title: 'This request is no longer open', sentence, requestId }));
       return;
@@ -212,7 +212,7 @@ async function guarded(visit: Visit, context: OAuthContext, run: () => Promise<v
 export function showError(visit: Visit, refusal: OAuthError, form = false): void {
   const { retryAfter } = refusal.details;
   const sentence = form
-    ? 'The form did not come from the page that you saw, or that page is out of date. Go back to the app and start again.'
+    ? 'The form did not come from the consent page, or the page is out of date. Go back to the app and start again.'
     : refusal.status < 500
       ? 'The app that sent you here made an invalid request. Tell the developer of the app.'
       : refusal.message;

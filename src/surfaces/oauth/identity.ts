@@ -68,7 +68,8 @@ const LAPSED: Refusal = {
   code: 'identity_lapsed',
   status: 400,
   title: 'This sign-in has ended',
-  sentence: 'It took too long, is already complete, or started in another browser. Go back to the app and start again.',
+  sentence:
+    'The sign-in took too long, is already complete, or started in another browser. Go back to the app and start again.',
 };
 const REFUSED: Refusal = {
   code: 'identity_refused',
@@ -81,7 +82,7 @@ const UNKNOWN: Refusal = {
   status: 403,
   title: 'You cannot approve this request',
   sentence:
-    'You have signed in, but you are not an owner or admin of this organization. Go back to the app, start again and sign in as one.',
+    'You have signed in, but you are not an owner or admin of this organization. Go back to the app, start again, and sign in as an owner or admin.',
 };
 
 export function identityHandlers(options: IdentityOptions): IdentityHandlers {

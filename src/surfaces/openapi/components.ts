@@ -5,33 +5,37 @@ import { type JsonSchema, jsonSchema } from '../../core/json-schema.ts';
 /** Headers that several responses share. */
 export const HEADERS = {
   'X-Request-Id': {
-    description: 'Id of this request. Quote it in reports; the log has it.',
+    description: 'Id of this request. Quote the id when you report a problem. The log of the gateway has the same id.',
     schema: { type: 'string', pattern: '^req_[a-f0-9]{32}$' },
   },
   RateLimit: {
-    description: 'The app’s quota: r is the units left, t the seconds until the next unit (0 if the quota is full).',
+    description:
+      'Quota of the app now. r is the number of units that are left. t is the number of seconds until the next unit, or 0 if the quota is full.',
     schema: { type: 'string' },
   },
   'RateLimit-Policy': {
-    description: 'The app’s quota: q is the units in a window, w the window in seconds.',
+    description:
+      'Quota policy of the app. q is the number of units in a window. w is the length of the window in seconds.',
     schema: { type: 'string' },
   },
-  'Retry-After': { description: 'Seconds to wait before a retry.', schema: { type: 'integer', minimum: 1 } },
+  'Retry-After': { description: 'Number of seconds to wait before a retry.', schema: { type: 'integer', minimum: 1 } },
   'X-Gateway-Operation-Id': {
-    description: 'Id of the write. operation_get returns its status.',
+    description: 'Id of the write. Send this id to operation_get to read the status of the write.',
     schema: { type: 'string', pattern: '^op_[a-f0-9]{64}$' },
   },
   ETag: {
-    description: 'The current revision. Send it in If-Match.',
+    description:
+      'Current revision of the subscription. Send this value in If-Match when you replace or delete the subscription.',
     schema: { type: 'string', pattern: '^"[1-9][0-9]{0,9}"$' },
   },
-  Location: { description: 'Path of the created resource.', schema: { type: 'string' } },
+  Location: { description: 'Path of the resource that was created.', schema: { type: 'string' } },
   'Idempotency-Replayed': {
-    description: 'true if this is the answer to an earlier request with the same key. Otherwise absent.',
+    description:
+      'The value true means that the gateway repeats the result of an earlier request with the same key. Absent in all other answers.',
     schema: { const: 'true' },
   },
   'WWW-Authenticate': {
-    description: 'Bearer challenge with the URL of the resource metadata.',
+    description: 'Bearer challenge (RFC 6750) with the URL of the protected resource metadata (RFC 9728).',
     schema: { type: 'string' },
   },
 };
@@ -40,7 +44,7 @@ export const HEADERS = {
 export const PROBLEM: JsonSchema = jsonSchema(
   z
     .strictObject({
-      type: z.string().describe('URL of the documentation of the code.'),
+      type: z.string().describe('URL of the page that documents the code.'),
       title: z.string(),
       status: z.int().min(400).max(599),
       code: z.enum(FAILURE_CODES),
@@ -50,12 +54,12 @@ export const PROBLEM: JsonSchema = jsonSchema(
         .array(z.strictObject({ parameter: z.string().optional(), pointer: z.string().optional(), code: z.string() }))
         .max(20)
         .optional(),
-      retry_after: z.int().min(1).optional().describe('Seconds to wait before a retry.'),
+      retry_after: z.int().min(1).optional().describe('Number of seconds to wait before a retry.'),
       required: z
         .strictObject({ scopes: z.array(z.string()), data_access: z.array(z.string()), unrestricted: z.boolean() })
         .optional()
-        .describe('What the credential lacks.'),
+        .describe('Grants that the operation requires and that the credential lacks.'),
     })
-    .describe('Problem details (RFC 9457).'),
+    .describe('Failure of a request, as problem details (RFC 9457).'),
   'output',
 );

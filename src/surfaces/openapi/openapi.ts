@@ -33,12 +33,12 @@ export function openapi(registry: Registry, serverUrl: string): object {
       version: '1.0.0', // of the REST interface; the package has a version of its own
       summary: 'Stored customer-support data for installed applications and agents.',
       description:
-        'Reads stored conversations, visitors, contacts, catalogues, reports and AI feature metadata. A few reviewed ' +
-        'writes take an Idempotency-Key, and each key has one effect. Every request checks the authority of its ' +
-        'credential again. Fields that are not granted are omitted.',
+        'Most operations read stored data: conversations, visitors, contacts, catalogues, reports and AI feature ' +
+        'metadata. A few operations write. A write with an Idempotency-Key takes effect only once. The gateway checks ' +
+        'the authority of the credential on every request. An answer leaves out the fields that are not granted.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: serverUrl, description: 'This gateway' }],
+    servers: [{ url: serverUrl, description: 'Address of this gateway.' }],
     security: [{ bearer: [] }, { oauth: [] }],
     tags: [...new Set(registry.operations.map((tool) => tool.tag))]
       .sort()
@@ -49,11 +49,11 @@ export function openapi(registry: Registry, serverUrl: string): object {
         bearer: {
           type: 'http',
           scheme: 'bearer',
-          description: `An installation token. A credential can have these scopes: ${SCOPES.join(', ')}.`,
+          description: `An installation token in the header Authorization: Bearer. The credential of the token can have these scopes: ${SCOPES.join(', ')}.`,
         },
         oauth: {
           type: 'oauth2',
-          description: `An access token for the resource ${serverUrl}. The client is a credential and authenticates with HTTP Basic.`,
+          description: `An OAuth access token for the resource ${serverUrl}. The OAuth client is a credential, and authenticates with HTTP Basic.`,
           flows: {
             clientCredentials: { tokenUrl: `${serverUrl}/oauth/token`, scopes },
             authorizationCode: {
@@ -97,14 +97,16 @@ function operation(tool: Tool): object {
 function describe(tool: Tool): string {
   const { scopes, dataAccess } = tool.required;
   const lines = [tool.summary];
-  if (scopes.length > 0) lines.push(`Scopes: ${scopes.join(', ')}.`);
-  if (dataAccess.length > 0) lines.push(`Data access: ${dataAccess.join(', ')}.`);
+  if (scopes.length > 0) lines.push(`Required scopes: ${scopes.join(', ')}.`);
+  if (dataAccess.length > 0) lines.push(`Required data access: ${dataAccess.join(', ')}.`);
   for (const { given, is, scopes: more, dataAccess: flags } of tool.when) {
-    lines.push(`With ${given}${is === undefined ? '' : `=${is}`} also: ${[...more, ...flags].join(', ')}.`);
+    lines.push(
+      `The parameter ${given}${is === undefined ? '' : `=${is}`} also requires: ${[...more, ...flags].join(', ')}.`,
+    );
   }
   if (tool.restrictions === 'refused')
-    lines.push('Refused for credentials with channel, team or subsite restrictions.');
-  if (tool.consent === 'refused') lines.push('Refused for tokens from a person’s consent.');
+    lines.push('Credentials with channel, team or subsite restrictions cannot call this operation.');
+  if (tool.consent === 'refused') lines.push('Tokens from a person’s consent cannot call this operation.');
   return lines.join(' ');
 }
 
@@ -117,8 +119,8 @@ const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
   in: 'header',
   description:
-    'Your own key for this write: 1 to 128 printable ASCII characters without spaces. Keep it for retries. The same key ' +
-    'with the same input never has a second effect.',
+    'Your own key for this write: 1 to 128 printable ASCII characters without spaces. Keep the key for retries. A write ' +
+    'that is sent again with the same key and input does not take effect again.',
   schema: { type: 'string', pattern: '^[!-~]{1,128}$' },
 };
 
@@ -126,7 +128,8 @@ const IF_MATCH = {
   name: 'If-Match',
   in: 'header',
   required: true,
-  description: 'The current revision: the value of ETag, or a number without quotes.',
+  description:
+    'Current revision of the subscription. Send the value of ETag, or the revision as a number without quotes.',
   schema: { type: 'string', pattern: '^(?:"[1-9][0-9]{0,9}"|[1-9][0-9]{0,9})$' },
 };
 
@@ -134,7 +137,8 @@ const ORIGIN = {
   name: 'Origin',
   in: 'header',
   required: true,
-  description: 'An origin that is registered on the credential. Browsers send this header automatically.',
+  description:
+    'Origin of the web page. The origin must be registered on the credential. Browsers send this header automatically.',
   schema: { type: 'string' },
 };
 
@@ -149,14 +153,16 @@ const BYTES_PARAMETERS = [
     name: 'Range',
     in: 'header',
     required: false,
-    description: 'One range of at most 65,536 bytes. Needs Accept: application/octet-stream. Absent: the first chunk.',
+    description:
+      'One range of at most 65,536 bytes of the file. The request also needs Accept: application/octet-stream. Absent: the chunk that the parameter chunk names.',
     schema: { type: 'string', pattern: '^bytes=[0-9]*-[0-9]*$' },
   },
   {
     name: 'If-Match',
     in: 'header',
     required: false,
-    description: 'The expected version of the file, as an entity tag. A newer version gives 412.',
+    description:
+      'Version of the file that you expect, as an entity tag. If the file has another version, the request fails with status 412.',
     schema: { type: 'string', pattern: '^"[a-f0-9]{16,64}"$' },
   },
 ];
@@ -189,7 +195,7 @@ function responses(tool: Tool): object {
 
 /** The default response of an operation without a 2xx. Some OpenAPI tools expect a 2xx or a default response. */
 const DEFAULT = {
-  description: 'Any other refusal of the handshake.',
+  description: 'Any other refusal of the WebSocket handshake.',
   headers: { 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' } },
   content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
 };
@@ -209,8 +215,15 @@ const COMMON_HEADERS = {
   'RateLimit-Policy': { $ref: '#/components/headers/RateLimit-Policy' },
 };
 
+const SUCCESS: Readonly<Record<Tool['status'], string>> = {
+  101: 'The connection is now a WebSocket.',
+  200: 'The operation succeeded. The body is the answer.',
+  201: 'The operation created a resource. The body is the answer.',
+  204: 'The operation succeeded. The response has no body.',
+};
+
 const success = (tool: Tool): object => ({
-  description: tool.title,
+  description: SUCCESS[tool.status],
   headers: {
     ...COMMON_HEADERS,
     ...(tool.idempotency !== 'none' && {
@@ -229,13 +242,19 @@ const contentOf = (tool: Tool): object => ({
 });
 
 const BYTES_RESPONSE = {
-  description: 'The bytes of the range, or of the first chunk.',
+  description: 'Bytes of the requested range. Without a Range header: bytes of the requested chunk.',
   headers: {
     ...COMMON_HEADERS,
-    ETag: { description: 'Version of the file.', schema: { type: 'string' } },
-    'Content-Range': { description: 'The range of these bytes and the size of the file.', schema: { type: 'string' } },
-    'Content-Digest': { description: 'SHA-256 of these bytes (RFC 9530).', schema: { type: 'string' } },
-    'X-Gateway-File-Version': { description: 'Version of the file.', schema: { type: 'string' } },
+    ETag: { description: 'Version of the file, as an entity tag.', schema: { type: 'string' } },
+    'Content-Range': {
+      description: 'Range of the returned bytes, and size of the whole file in bytes.',
+      schema: { type: 'string' },
+    },
+    'Content-Digest': {
+      description: 'SHA-256 of the returned bytes, in the form of RFC 9530.',
+      schema: { type: 'string' },
+    },
+    'X-Gateway-File-Version': { description: 'Version of the file, without quotes.', schema: { type: 'string' } },
   },
   content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } },
 };
@@ -244,7 +263,7 @@ function failure(codes: readonly FailureCode[]): object {
   const sorted = [...new Set(codes)].sort();
   const status = statusOf(sorted[0] ?? 'internal');
   return {
-    description: sorted.map((code) => `${code}: ${titleOf(code)}`).join(' '),
+    description: sorted.map((code) => `- \`${code}\`: ${titleOf(code)}`).join('\n'),
     headers: {
       'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' },
       ...(status === 401 && { 'WWW-Authenticate': { $ref: '#/components/headers/WWW-Authenticate' } }),

@@ -361,6 +361,8 @@ describe('descriptors', () => {
         expect([...(inputSchema.required ?? [])].sort(), where).toEqual(required.sort());
         for (const [at, schema] of placesOf(inputSchema, '')) {
           expect(schema.description?.length ?? 0, `${where} ${at}`).toBeGreaterThan(8);
+          // One sentence, without the form of an id: the API reference has the rest.
+          expect(schema.description, `${where} ${at}`).not.toMatch(/\. \S|, in the form/);
           if (schema.type === 'object') {
             expect(schema.additionalProperties, `${where} ${at}`).toBe(false);
             objects[`${name} ${at}`] = Object.keys(schema.properties ?? {}).sort();

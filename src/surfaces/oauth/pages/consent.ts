@@ -54,7 +54,7 @@ ${jumps(view)}
   <input type="hidden" name="csrf" value="${view.csrf}">
   <section id="permissions" aria-labelledby="permissions-title">
     <h2 id="permissions-title">Permissions</h2>
-    <p>${view.chosen ? '' : 'Nothing was ticked for you. '}Tick only what you want the app to have. It gets nothing else.</p>
+    <p>${view.chosen ? '' : 'Nothing was ticked for you. '}Tick only what you want the app to have. The app gets nothing else.</p>
     ${view.restricted ? RESTRICTED : undefined}
     ${groups.filter(({ scopes }) => scopes.length > 0).map((group, i) => groupSet(group, i, view))}
   </section>
@@ -76,7 +76,7 @@ ${jumps(view)}
 const NO_DEFAULT = html`<button type="submit" formmethod="dialog" hidden></button>`;
 
 const RESTRICTED = html`<p class="note">The app’s credential is limited to some channels, teams or subsites. Conversations
-outside them stay hidden. Operations that need a credential without limits are refused, even if you tick them.</p>`;
+outside these limits stay hidden. Operations that need a credential without limits are refused, even if you tick them.</p>`;
 
 function problem({ problem: sentence, chosen }: ConsentView): Html | undefined {
   if (sentence === undefined) return undefined;
@@ -100,7 +100,7 @@ const facts = (view: ConsentView): Html => html`
   <div><dt>Interface</dt><dd>${INTERFACES[view.resource]} <span class="small">The access works only on this interface.</span></dd></div>
   <div><dt>Environment</dt><dd>${
     view.environment === 'test'
-      ? html`<strong>Test</strong> <span class="small">The app uses a test credential, which reaches the same data as a live one.</span>`
+      ? html`<strong>Test</strong> <span class="small">The app uses a test credential. A test credential reaches the same data as a live credential.</span>`
       : 'Live'
   }</dd></div>
 </dl>`;
@@ -161,7 +161,7 @@ function together(text: ScopeText, asked: readonly Scope[]): Html | undefined {
 function masked({ flags, acts }: ScopeText, held: readonly DataAccess[]): Html | undefined {
   const missing = flags.filter((flag) => !held.includes(flag)).map((flag) => CLASSES[flag]);
   if (missing.length === 0) return undefined;
-  const [what, outcome] = acts ? ['Refused', 'this is refused'] : ['Masked', 'those fields stay masked'];
+  const [what, outcome] = acts ? ['Refused', 'the app cannot do this'] : ['Masked', 'the app does not see this data'];
   return html`<p class="small masked"><strong>${what}:</strong> the app’s credential has no access to ${listed(missing)}, so ${outcome}.</p>`;
 }
 
@@ -176,7 +176,7 @@ const websites = ({ websites: all, chosen }: ConsentView): Html => html`
   <p id="websites-about">${
     all.length === 0
       ? 'The app’s credential has no website, so there is nothing to approve.'
-      : 'The permissions hold only for the websites you tick. New websites are never added automatically.'
+      : 'The permissions hold only for the websites that you tick. New websites are never added automatically.'
   }</p>
   <div class="sites">${all.map(
     ({ id, name, timeZone }) => html`
@@ -198,8 +198,8 @@ const duration = ({ minutes, hours, chosen }: ConsentView): Html => html`
     <input type="checkbox" id="renewal" name="renewal" value="yes" aria-describedby="renewal-about"${checked(chosen?.renewal)}>
     <div>
       <label for="renewal">Let the app renew its access for up to ${hours} hours</label>
-      <p id="renewal-about">Without this tick the access ends after ${minutes} minutes, and the app must ask you again.
-      With it the app can renew the access without asking you, for at most ${hours} hours from now.</p>
+      <p id="renewal-about">Without this tick, the access ends after ${minutes} minutes, and the app must ask you again.
+      With this tick, the app can renew the access without asking you, for at most ${hours} hours from now.</p>
     </div>
   </div>
 </fieldset>`;
@@ -211,8 +211,9 @@ const decision = (view: ConsentView): Html => html`
   <ul>
     <li>After either choice you are sent to ${hostOf(view.redirectHost)}. If you deny, the app gets nothing.</li>
     <li>The access ends after ${view.minutes} minutes, or after ${view.hours} hours if you let the app renew it.</li>
-    <li>It can end sooner. The operator of this gateway can end it with <code>gateway consent revoke</code>, and the app
-    can give it back. It also ends with the app’s credential, and when you stop being an owner or admin.</li>
+    <li>The access can end sooner. The operator of this gateway can end the access with
+    <code>gateway consent revoke</code>, and the app can give the access back. The access also ends when the app’s
+    credential ends, and when you stop being an owner or admin.</li>
   </ul>
   <p class="buttons">
     <button class="main" type="submit" name="decision" value="approve">Approve</button>

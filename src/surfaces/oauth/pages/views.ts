@@ -38,7 +38,7 @@ ${
 </div>`
 }
 <p class="lead">${named(view.app)} asks for access to data of ${named(view.organization)}.
-Sign in to see what it asks for. It gets nothing before you approve.</p>
+Sign in to see what the app asks for. The app gets nothing before you approve.</p>
 <form method="post" action="${view.action}">
   <p class="field">
     <label for="email">E-mail</label>
@@ -69,6 +69,6 @@ export function errorPage({ title, sentence, requestId }: ErrorView): string {
 <h1>${plain(title)}</h1>
 <p class="lead">${plain(sentence)}</p>
 <p>The app got nothing from this page. You can close the page, or go back to the app and start again.</p>
-<p class="small">If it happens again, tell the operator of this gateway the request id: <code>${requestId}</code></p>`;
+<p class="small">If this problem happens again, tell the operator of this gateway the request id: <code>${requestId}</code></p>`;
   return shell({ title: plain(title), kind: 'narrow', body });
 }
