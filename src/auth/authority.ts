@@ -29,13 +29,12 @@ export interface Authorities {
   fresh(bearer: string, resource: Resource, from?: string): Promise<{ authority: Authority; proof: Proof }>;
 }
 
-/** The largest number of authorities in each of the two generations of the cache. */
+/** The largest number of authorities in each of the two Maps of the cache. */
 const REMEMBERED = 10_000;
 
 export function openAuthorities(db: Database): Authorities {
-  // The cache forgets old authorities in whole generations. A full generation becomes the old one, and the previous old
-  // one is dropped. An LRU cache would delete and add a Map key at each call. V8 frees the deleted values of such a Map
-  // late (core/line.ts).
+  // The cache consists of two Maps. When the newer Map is full, it replaces the older one. An LRU cache would instead
+  // delete and add a Map key at each call, and V8 frees the deleted values late (core/line.ts).
   let remembered = new Map<string, Authority>();
   let before = new Map<string, Authority>();
   const remember = (key: string, authority: Authority): void => {
@@ -79,8 +78,8 @@ export function openAuthorities(db: Database): Authorities {
 }
 
 /**
- * An access token is bound to one interface, for example MCP. The other interfaces refuse it (RFC 8707; OU-03). A token
- * never changes its interface, so a cached authority is enough for this check.
+ * An access token is bound to one interface, for example MCP. The other interfaces refuse the token (RFC 8707; OU-03).
+ * A token never changes its interface, so a cached authority is enough for this check.
  */
 function bound(authority: Authority, resource: Resource): Authority {
   if (authority.audience !== null && authority.audience !== resource) {

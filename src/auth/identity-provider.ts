@@ -9,12 +9,11 @@ export interface Kept {
   readonly verifier: string;
 }
 
-/** An OpenID Connect provider. At the provider, people of an organization can sign in without a gateway password. */
 export interface IdentityProvider {
   readonly name: string;
   /**
-   * Returns the URL at the provider to which the browser must go. Throws `service_unavailable` if the provider cannot
-   * be reached.
+   * Returns the URL at the identity provider to which the browser must go. Throws `service_unavailable` if the provider
+   * cannot be reached.
    */
   begin(redirectUri: string): Promise<{ url: string; kept: Kept }>;
   /**
@@ -57,7 +56,7 @@ export function openIdentityProvider({ issuer, clientId, clientSecret }: Identit
   let discovered: Promise<client.Configuration> | undefined;
   const configuration = (): Promise<client.Configuration> => {
     discovered ??= discover({ issuer, clientId, clientSecret }).catch((error: unknown) => {
-      discovered = undefined; // so that the next sign-in tries again
+      discovered = undefined; // the next sign-in must ask the provider again
       throw unavailable(error);
     });
     return discovered;

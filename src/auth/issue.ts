@@ -22,7 +22,6 @@ export interface Issued {
 export const newId = (prefix: 'app' | 'ins' | 'crd' | 'prs' | 'cns' | 'whk'): string =>
   `${prefix}_${randomBytes(16).toString('hex')}`;
 
-/** Returns `undefined` if the installation does not exist. */
 export async function issueCredential(
   db: Database,
   request: { installation: string; environment: Environment; policy: Policy },
@@ -58,8 +57,8 @@ export async function revokeCredential(db: Database, id: string): Promise<Creden
 const ATTEMPTS = 20;
 
 /**
- * Reads a credential and runs a change on it. If another writer has changed the credential meanwhile, reads and runs
- * again.
+ * Reads a credential and runs a change on it. Repeats both steps if another writer has changed the credential
+ * meanwhile.
  */
 async function atRevision<T>(
   db: Database,

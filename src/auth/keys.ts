@@ -41,8 +41,8 @@ export class Keyring {
   }
 
   /**
-   * True when the key that the signature names has made this MAC. The comparison takes constant time, unless the key is
-   * unknown.
+   * True when the named key has made this MAC. An unknown key gives false. For a known key, the comparison takes
+   * constant time.
    */
   verify(purpose: Purpose, data: string, signature: { kid: string; mac: Uint8Array }): boolean {
     const key = this.#keys.get(signature.kid);
@@ -64,7 +64,6 @@ export class Keyring {
     );
   }
 
-  /** Decrypts a sealed text. Returns `undefined` if the key of the text is unknown or the decryption fails. */
   open(purpose: Purpose, sealed: string): string | undefined {
     const [kid = '', ...parts] = sealed.split(SEPARATOR);
     const key = this.#keys.get(kid);

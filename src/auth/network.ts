@@ -1,8 +1,8 @@
 import { isIPv6 } from 'node:net';
 
 /**
- * Returns the network under which the gateway counts the failures of an address. For IPv4, the network is the address
- * itself. For IPv6, the network is the /64, because one subscriber has 2^64 addresses.
+ * Returns the network under which the gateway counts failed attempts from an IP address. For IPv4, the network is the
+ * address itself. For IPv6, the network is the /64, because one subscriber has 2^64 addresses.
  */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address;

@@ -33,7 +33,8 @@ interface Parts {
 
 const queue = new WorkQueue({ atOnce: AT_ONCE, waiting: WAITING });
 /**
- * All hashes at the command line have this source. They need no turns, because each command runs in its own process.
+ * Hashes are queued by their source. All hashes at the command line have this source, because nobody else uses the
+ * process of a command.
  */
 const OPERATOR = '';
 
@@ -52,12 +53,12 @@ export async function hashPassword(password: string): Promise<string> {
   return `$scrypt$ln=${COST.ln},r=${COST.r},p=${COST.p}$${b64(salt)}$${b64(hash)}`;
 }
 
-/** Stands in for the hash of a person without a password, so that the refusal takes as long as every other refusal. */
+/** This dummy replaces the hash of a person without a password. So the refusal takes as long as every other refusal. */
 const DUMMY: Parts = { ...COST, salt: Buffer.alloc(SALT, 'nobody'), hash: Buffer.alloc(HASH, 'nobody') };
 
 /**
- * True when the password matches the stored hash `phc`. Null gives false after the same amount of work. Sources take
- * turns. Throws `service_unavailable` if too many hashes wait.
+ * True when the password matches the stored hash `phc`. If `phc` is null, the result is false after the same amount of
+ * work. Throws `service_unavailable` if too many hashes wait.
  */
 export async function verifyPassword(password: string, phc: string | null, source = OPERATOR): Promise<boolean> {
   const stored = phc === null ? undefined : parse(phc);
@@ -80,13 +81,12 @@ function parse(phc: string): Parts | undefined {
   };
 }
 
-/** Base64 without padding, as PHC strings require. */
 const b64 = (bytes: Buffer): string => bytes.toString('base64').replace(/=+$/, '');
 
 function derive(password: string, { ln, r, p, salt }: Omit<Parts, 'hash'>, source: string): Promise<Buffer> {
   const N = 2 ** ln;
-  // The default memory limit of scrypt in node:crypto is exactly the memory of this cost. The overhead of scrypt needs
-  // more, so the limit is doubled.
+  // By default, scrypt in node:crypto may use 32 MiB. The parameters above need 32 MiB and some overhead, so the limit
+  // is doubled.
   const options = { N, r, p, maxmem: 2 * 128 * N * r };
   const work = (): Promise<Buffer> =>
     new Promise((resolve, reject) => {

@@ -59,7 +59,8 @@ export async function signIn(
  * the error again.
  */
 async function withdraw(db: Database, recorded: Attempt, error: unknown): Promise<never> {
-  // If the store itself fails, the record cannot be deleted. The attempt then counts as failed for 15 minutes.
+  // If the store itself fails, the record of the attempt cannot be deleted. The attempt then counts as failed for 15
+  // minutes.
   await forgetAttempt(db, recorded).catch(() => undefined);
   throw error;
 }
@@ -82,8 +83,8 @@ export interface Identity {
 }
 
 /**
- * Signs in a person whom the identity provider has identified. An earlier sign-in may have bound the provider's subject
- * to a person. Otherwise the verified e-mail address finds the person, and the subject is bound to that person.
+ * Signs in a person whom the identity provider has identified. First looks for the person to whom the provider's
+ * subject is bound. If there is none, looks for the person with the verified e-mail address and binds the subject.
  */
 export async function signInWith(
   db: Database,
@@ -96,9 +97,6 @@ export async function signInWith(
   return session ?? { refused: 'credentials' };
 }
 
-/**
- * Ends a session and returns the id of the person. Returns `undefined` for an unknown session, which is not an error.
- */
 export const signOut = (db: Database, session: string): Promise<string | undefined> =>
   endSession(db, digestOf(session));
 

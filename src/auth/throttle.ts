@@ -15,7 +15,7 @@ export class Bucket {
     this.#left = rate.burst;
   }
 
-  /** Seconds until the next unit is available. 0 means that a unit is available now. */
+  /** Seconds until one unit can be taken. 0 means that it can be taken now. */
   wait(): number {
     const left = this.#refill();
     return left >= 1 ? 0 : Math.max(1, Math.ceil(((1 - left) * 60) / this.#rate.perMinute));
@@ -50,7 +50,6 @@ export class Throttle {
     this.#rate = rate;
   }
 
-  /** Seconds until the source may try again. 0 means that it may try now. */
   wait(source: string): number {
     return this.#buckets.get(networkOf(source))?.wait() ?? 0;
   }
@@ -61,7 +60,6 @@ export class Throttle {
     bucket.take();
     this.#buckets.delete(network);
     this.#buckets.set(network, bucket);
-    // Forget the network whose last failure is the oldest.
     if (this.#buckets.size > SOURCES) this.#buckets.delete(this.#buckets.keys().next().value ?? '');
   }
 

@@ -32,7 +32,7 @@ export class WorkQueue {
     try {
       return await work();
     } finally {
-      // The slot goes directly to the next waiter. Otherwise new work could take the slot first.
+      // The next waiter starts directly. Otherwise new work could start before it.
       if (!this.#next()) this.#running--;
     }
   }

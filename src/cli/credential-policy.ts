@@ -40,10 +40,7 @@ export const policyOptions = (command: Command): Command =>
       lifetime,
     );
 
-/**
- * For each value of `--clear`, the change to the credential. Null means that the credential is no longer restricted in
- * this dimension.
- */
+/** For each value of `--clear`, the change to the credential. Null removes a restriction. */
 const CLEARED = {
   channel: { channel_ids: null },
   team: { team_ids: null },
@@ -71,10 +68,6 @@ export function cleared(names: readonly Clearable[]): PolicyChanges {
 export const contradiction = (options: PolicyOptions, names: readonly Clearable[]): Clearable | undefined =>
   names.find((name) => (name === 'data-access' ? options.dataAccess : options[name]) !== undefined);
 
-/**
- * Turns the options into changes of a credential. Looks up the ids of named records. Sorts lists and removes
- * duplicates.
- */
 export async function resolvePolicy(
   db: Database,
   options: PolicyOptions,

@@ -1,8 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { DATA_ACCESS, type DataAccess, SCOPES, type Scope, WRITE_SCOPES } from '../core/scopes.ts';
 
-/** An InvalidArgumentError in this file means wrong usage (exit code 2). */
-
 export const DAY = 86_400;
 const LIFE_MAX = 365 * DAY;
 

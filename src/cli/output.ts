@@ -4,7 +4,6 @@
  */
 export interface Output {
   readonly json: boolean;
-  /** Writes the result of the command: the JSON document with --json, otherwise `text`. */
   result(document: object, text: string): void;
   /** Writes a line to standard error. */
   note(line: string): void;

@@ -12,7 +12,7 @@ export interface PasswordSource {
   readonly questions: NodeJS.WritableStream;
 }
 
-/** The largest input in bytes. In no encoding is a valid password longer. */
+/** The largest input in bytes. A valid password is shorter in every encoding. */
 const INPUT_MAX = 8_192;
 
 /** Reads a password from standard input and returns its hash. Ignores one line end after the password. */
@@ -40,7 +40,7 @@ export async function typedPassword({ input, questions }: PasswordSource): Promi
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input, output: silent, terminal: true, historySize: 0 });
   const stopped = new AbortController();
-  // Ctrl-C and Ctrl-D end the question by themselves. When the terminal closes, only this abort ends the question.
+  // Ctrl-C and Ctrl-D end the prompt by themselves. When the terminal closes, only this abort ends the prompt.
   lines.once('close', () => stopped.abort());
   const ask = async (question: string): Promise<string> => {
     questions.write(question);

@@ -70,7 +70,6 @@ function addCommand(group: Command, register: Run): void {
 
 interface PasswordOptions {
   readonly passwordStdin?: boolean;
-  /** False when --no-password is given. */
   readonly password: boolean;
 }
 

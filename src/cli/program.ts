@@ -19,13 +19,12 @@ import { personCommands } from './person.ts';
 import { restoredCommand } from './restored.ts';
 import { webhookCommands } from './webhook.ts';
 
-/** These commands need the surfaces. main.ts supplies the commands, because cli/ must not import surfaces. */
+/** These commands need the surfaces, which cli/ must not import. So main.ts supplies the commands. */
 export interface Wired {
   serve(context: CommandContext, options: { demo: boolean; workers: number }): Promise<void>;
   generate(context: CommandContext, options: { check: boolean }): Promise<void>;
 }
 
-/** Runs one command line and returns the exit code. */
 export async function run(argv: readonly string[], wired: Wired): Promise<number> {
   const program = new Command('gateway')
     .description('Installation Gateway: REST, MCP and A2A access to stored customer-support data.')

@@ -24,7 +24,6 @@ export const app = (db: Database, ref: string): Promise<Candidate> => one('app',
 export const installation = (db: Database, ref: string): Promise<Candidate> =>
   one('installation', ref, findInstallations(db, [ref]));
 
-/** `ref` is an id or an e-mail address. Without `tenant`, the search covers all organizations. */
 export const person = (db: Database, ref: string, tenant?: string): Promise<Candidate> =>
   one('person', ref, findPeople(db, [ref], tenant));
 

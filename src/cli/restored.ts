@@ -8,8 +8,8 @@ import { Refused } from './output.ts';
 
 /**
  * Run this command after a backup was restored. Clients may have seen receipts that the backup lacks. So the command
- * ends their cursors and reports a gap. The backup also lacks the latest uses of refresh tokens and codes. So the
- * command ends all consents and sign-ins.
+ * ends their cursors and reports a gap in the receipts. The backup also lacks the latest uses of refresh tokens and
+ * codes. So the command ends all consents and sign-ins.
  */
 export function restoredCommand(program: Command, register: Run): void {
   const command = program

@@ -273,7 +273,6 @@ function replayCommand(group: Command, register: Run): void {
   });
 }
 
-/** The largest number of deliveries that the command shows. */
 const SHOWN = 1_000;
 
 function deliveriesCommand(group: Command, register: Run): void {

@@ -10,7 +10,6 @@ import { lanes, type Sited, TABLES, type Table } from './tables.ts';
 import { writeStep } from './write.ts';
 
 type Chain = readonly (Step | Lanes)[];
-/** Steps of an import that run at the same time. */
 interface Lanes {
   readonly lanes: readonly Step[];
 }
@@ -80,14 +79,13 @@ interface Work {
   readonly signal: AbortSignal | undefined;
   readonly types: ReadonlySet<RecordType>;
   /**
-   * The steps that an interrupted run has already started or finished. `ord` is the last plan row that the step has
+   * The steps that an interrupted run has already started or finished. `ord` is the last plan row that a step has
    * processed.
    */
   readonly done: ReadonlyMap<string, { readonly ord: number; readonly finished: boolean }>;
   readonly onProgress: (p: Applied) => void;
 }
 
-/** Each step continues after the last row that an interrupted run has recorded. */
 export async function apply(
   db: Database,
   run: Run,

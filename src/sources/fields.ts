@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { PLATFORMS } from '../views/conversation.ts';
 
-/** The largest integer in the import format and in the PostgreSQL type `integer`. */
 export const INT_MAX = 2_147_483_647;
 /** The largest number of characters of inline content: 32 MiB in base64. A larger file must be given by `path`. */
 export const INLINE_FILE_MAX = Math.ceil((32 * 1024 * 1024) / 3) * 4;
@@ -20,7 +19,8 @@ function isTimeZone(name: string): boolean {
   } catch {
     return false;
   }
-  // One time zone has many spellings, because upper and lower case do not matter. So the cache has a limit.
+  // One time zone has many spellings, because upper and lower case do not matter. So the number of cached names is
+  // limited.
   if (zones.size < 2000) zones.add(name);
   return true;
 }

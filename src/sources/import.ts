@@ -21,7 +21,7 @@ export class ImportRefused extends Error {
 
 export interface Progress {
   readonly phase: string;
-  /** Bytes in the phase `read`, records in all later phases. */
+  /** The number of bytes in the phase `read`, and the number of records in all later phases. */
   readonly done: number;
   readonly total: number | null;
 }
@@ -32,7 +32,7 @@ interface Common {
   readonly organization?: string;
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: Progress) => void;
-  /** Called at the end of the import, in order, for each problem of a rejected line. */
+  /** Called at the end of the import for each problem of a rejected line, in the order of the lines. */
   readonly onReject?: (reject: Reject) => void;
 }
 
@@ -66,8 +66,8 @@ export interface ImportResult extends ImportCounts {
 
 const HEAD = 65_536;
 /**
- * Bytes in one read. Between two short reads, Node can serve the socket to PostgreSQL. With reads of 1 MiB, this socket
- * was idle for half of the reading time (measured).
+ * The number of bytes in one read. Between two short reads, Node can serve the socket to PostgreSQL. With reads of 1
+ * MiB, this socket was idle for half of the reading time (measured).
  */
 const BLOCK = 65_536;
 

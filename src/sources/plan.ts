@@ -13,8 +13,8 @@ export function planStep(table: Table): Step {
   const { name, owner, refs, links } = table;
   const step = `plan ${name}`;
   const owned = owner.table !== 'website';
-  // Rows of one conversation go into one lane. Otherwise two lanes would update the totals of this conversation and
-  // wait for each other.
+  // All rows of one conversation go into the same lane. Two lanes are written at the same time and would wait for each
+  // other at the totals of this conversation.
   const lane = `(${owned ? 'n.owner_id' : 'n.id'} % ${lanes(table)})::integer`;
   return {
     name: step,
@@ -70,7 +70,7 @@ ${progress(bounds, step, name, { unchanged: REPEATED, rejected: REFUSED })}`,
   };
 }
 
-// An operator has one row for each website, so the join must also compare the website.
+// An operator has one row for each website. So the join compares the website as well as the external_id.
 const found = (table: string, i: number): string =>
   `LEFT JOIN platform.${table} r${i} ON r${i}.tenant = p.tenant AND r${i}.external_id = p.refs[${i}]${
     table === 'operator' ? ` AND r${i}.site = p.site` : ''

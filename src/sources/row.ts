@@ -132,7 +132,6 @@ export function rowOf(record: ImportRecord, content?: StoredContent): Row {
           author_type,
           visibility: record.visibility,
           kind,
-          // A redacted message is stored without its text.
           text: redacted ? null : plain,
           language: record.language,
           created_at: record.created_at,

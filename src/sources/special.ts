@@ -7,7 +7,8 @@ import { type Bounds, fence, progress, REFUSED, REPEATED, rejecting, type Step }
 /**
  * Returns the step that sets the organizations in which references are looked up. The step takes the organization that
  * the caller requested. Otherwise the step takes the organizations that the run names. If the run names none, the step
- * takes all organizations. So a run that names organizations cannot reach another one, even if external_ids are equal.
+ * takes all organizations. So a run that names organizations cannot reach another organization, even if external_ids
+ * are equal.
  */
 export const scopeStep = (name: string): Step => ({
   name,
@@ -175,7 +176,6 @@ ${progress(bounds, 'write website', 'website', {
 })}`,
 };
 
-/** An operator has one row for each of its websites. One statement writes all rows. */
 export const operatorStep: Step = {
   name: 'write operator',
   types: ['operator'],

@@ -7,7 +7,6 @@ import { type ImportRecord, RECORD_TYPES } from './files/records.ts';
 import { explainFence } from './files/run.ts';
 import { type Row, rowOf, type StoredContent } from './row.ts';
 
-/** The position in the sources after the last line that was staged. */
 export interface Position {
   /** The index of the current file. If `next` is true, this file has no more lines. */
   readonly file: number;
@@ -123,8 +122,8 @@ export class Stage {
   }
 
   /**
-   * Sends a statement when the running statement has ended. Only one statement can wait in this way. If one is waiting,
-   * this call waits until that statement runs.
+   * Queues a statement behind the running statement. If the queue already holds a statement, first waits until that
+   * statement runs.
    */
   private async start(statement: Fragment): Promise<void> {
     await this.before.catch(explainFence);

@@ -13,7 +13,7 @@ const ROWS = 8000;
 const FILES = 200;
 
 /**
- * Returns the step that writes planned rows with their links and chunks. One statement writes one batch. A stored row
+ * Returns the step that writes planned rows with their links and chunks, one batch in one statement. A stored row
  * without changes is not touched.
  */
 export function writeStep(table: Table, lane: number): Step {

@@ -48,13 +48,13 @@ export interface Services {
   /** Limits failed client authentications, separately for each network. */
   readonly failures: Throttle;
   /**
-   * Limits store look-ups of a cached client, separately for each credential. Applies only to networks that are over
-   * the limit of `failures`.
+   * Limits the store look-ups of each cached client. This limit applies only to networks with too many failed
+   * authentications.
    */
   readonly lookups: Throttle;
   /**
-   * Limits store look-ups of clients that are not cached, in total for this process. Applies only to networks that are
-   * over the limit of `failures`.
+   * Limits the store look-ups of all clients that are not cached, in total for this process. This limit applies only to
+   * networks with too many failed authentications.
    */
   readonly strangers: Bucket;
   readonly skillScopes: readonly Scope[];

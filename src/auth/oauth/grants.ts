@@ -36,9 +36,6 @@ export interface TokenResponse {
 export const CONSENT_HOURS = LIVES.renewableConsent / 3_600;
 export const ACCESS_MINUTES = LIVES.access / 60;
 
-/**
- * The functions that issue tokens, one for each grant type. A function runs when all rules have accepted the request.
- */
 export const GRANTS = {
   async client_credentials(context: OAuthContext): Promise<TokenResponse> {
     const { access } = secretsFor(context);

@@ -39,7 +39,6 @@ const authorizationServer = (baseUrl: string): object => ({
   service_documentation: `${baseUrl}/docs`,
 });
 
-/** The metadata of one interface as a protected resource (RFC 9728, section 2). */
 const protectedResource = (baseUrl: string, resource: Resource, scopes: readonly Scope[]): object => ({
   resource: resourceUri(baseUrl, resource),
   authorization_servers: [baseUrl],

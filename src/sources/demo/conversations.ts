@@ -1,4 +1,3 @@
-/** All conversations of the demo lie within the 45 days before now. */
 import type { ImportRecordInput } from '../files/records.ts';
 import { dispositionFor } from './catalogue.ts';
 import { fill, type Topic } from './dialogues/script.ts';
@@ -157,7 +156,6 @@ function conversationRecord(random: Random, facts: Facts): ImportRecordInput {
     status,
     platform,
     language: random.chance(0.96) ? plan.dialogues.language : undefined,
-    // In one conversation, the subject is longer than the API shows.
     subject: id === 'cnv-0200' ? `Fwd: ${'Re: '.repeat(130)}${fill(script.subject, slots)}` : subject,
     disposition: closed !== undefined && random.chance(0.85) ? disposition[endOf(status)] : undefined,
     rating: status === 'closed' && random.chance(0.42) ? random.pick(ratings) : undefined,
@@ -235,7 +233,8 @@ function slotsFor(random: Random, plan: Plan, operator: Operator, about: number)
     const date = new Date(about + offset * DAY);
     return dialogues.date(date.getUTCDate(), date.getUTCMonth() + 1);
   };
-  // Texts on these topics complain about a day in the past. All other texts speak of a day in the future.
+  // Texts about delivery, refund or payment complain about a day in the past. All other texts speak of a day in the
+  // future.
   const past = ['Delivery', 'Refund', 'Payment'].includes(plan.script.topic);
   const pack = random.pick(['Heron 45', 'Heron 60', 'Kestrel Lite', 'Merlin Duffel 70']);
   const tent = random.pick(['Solstice 2', 'Solstice 3', 'Campanula Ultralight']);

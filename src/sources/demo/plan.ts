@@ -69,7 +69,6 @@ export function plan(random: Random): { plans: Plan[]; population: Population } 
     return {
       site,
       dialogues,
-      // The scripts take turns, so that every script is used.
       script:
         status === 'spam' ? random.pick(spam) : (dialogues.scripts[i % dialogues.scripts.length] ?? random.pick(spam)),
       status,

@@ -25,7 +25,7 @@ const LF = 10;
 export async function* blocksOf(bytes: AsyncIterable<Uint8Array>, offset: number): AsyncGenerator<Block> {
   let held: Buffer[] = [];
   let size = 0;
-  let skipping = false; // true inside a line that is too long
+  let skipping = false;
   let position = offset; // the offset of the first byte in `held`
   for await (const piece of bytes) {
     let chunk = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);

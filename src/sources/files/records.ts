@@ -294,7 +294,6 @@ export const recordSchemas = {
 export type ImportRecord = z.infer<(typeof recordSchemas)[RecordType]>;
 export type ImportRecordInput = z.input<(typeof recordSchemas)[RecordType]>;
 
-/** Returns the JSON Schema (draft 2020-12) of a record type. `gateway import --schema TYPE` prints it. */
 export function recordJsonSchema(type: RecordType): z.core.JSONSchema.JSONSchema {
   return z.toJSONSchema(recordSchemas[type], { target: 'draft-2020-12', io: 'input' });
 }

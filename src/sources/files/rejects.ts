@@ -1,7 +1,6 @@
 import { sql } from '../../core/sql.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 
-/** One problem of a line that was not imported. The same line can have several problems. */
 export interface Reject {
   readonly file: string;
   readonly line: number;

@@ -32,7 +32,7 @@ export interface RunState {
 
 /**
  * An import waits this many milliseconds for the lease of another import. A lease lasts 10 s, so the lease of a killed
- * import expires before.
+ * import expires in this time.
  */
 const PATIENCE = 12_000;
 const POLL = 150;
@@ -41,12 +41,9 @@ const BEAT = 2_000;
 export interface Run {
   readonly epoch: number;
   state(): Promise<RunState>;
-  /**
-   * Deletes the staged lines of the previous run, and appends the receipts that the previous run has not yet appended.
-   */
+  /** Deletes the staged lines of the previous run. Appends the receipts that the previous run has not yet appended. */
   begin(sources: readonly Source[], organization: string | undefined): Promise<void>;
   finish(): Promise<void>;
-  /** Releases the lease, so that the next import does not wait until the lease expires. */
   release(): Promise<void>;
 }
 

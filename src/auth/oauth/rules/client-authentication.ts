@@ -18,8 +18,8 @@ interface Given {
  * A cached client with the right secret always passes. So failures of other clients at the same address cannot lock the
  * client out.
  *
- * Every other request looks the client up in the store. When an address has failed too often, each further look-up must
- * fit into a budget. Each cached client has its own budget. All clients that are not cached share one budget of the
+ * Every other request looks the client up in the store. When an address has failed too often, the number of its further
+ * look-ups is limited. Each cached client has its own limit. All clients that are not cached share one limit of the
  * process.
  */
 export const clientAuthentication: Rule = async (context) => {
@@ -85,8 +85,8 @@ function proofOf(client: Client | undefined, digest: Buffer): Proved | undefined
   return { credential: client.id, revision: client.revision, oldSecret: !current };
 }
 
-// This dummy digest is built in the same way as the driver builds digests. Node would read another kind of buffer at
-// another speed.
+// This dummy digest is built like the digests from the driver. Node reads other kinds of buffers at another speed,
+// which would change the response time.
 const NONE = Buffer.from('00'.repeat(32), 'hex');
 const NOBODY: Pick<Client, 'secretDigest' | 'oldSecretDigest'> = { secretDigest: NONE, oldSecretDigest: null };
 

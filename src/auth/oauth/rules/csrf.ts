@@ -3,10 +3,6 @@ import type { OAuthContext, Rule } from '../context.ts';
 import { OAuthError } from '../errors.ts';
 import { single } from '../parameters.ts';
 
-/**
- * Returns a digest of the person and the request parameters. The digest identifies one authorization request of one
- * person.
- */
 export function requestDigest(context: OAuthContext): Buffer {
   const asked = [...(context.request.parameters ?? [])].sort(([a], [b]) => (a < b ? -1 : 1));
   return createHash('sha256')

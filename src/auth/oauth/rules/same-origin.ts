@@ -4,7 +4,7 @@ import { OAuthError } from '../errors.ts';
 /**
  * Requires that a form comes from a page of the gateway (CP-01). These pages send no referrer, so browsers send `null`
  * as their origin. The header Sec-Fetch-Site then tells whether the form comes from the gateway. Every browser has sent
- * this header since 2023. A request without this header must have the gateway's origin.
+ * this header since 2023. A request without this header must name the gateway's origin.
  */
 export const sameOrigin: Rule = ({ request: { origin, fetchSite }, services }) => {
   const ours = origin === services.baseUrl;

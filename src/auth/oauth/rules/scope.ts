@@ -25,7 +25,6 @@ export const scope: Rule = (context) => {
   context.learn('scopes', scopes);
 };
 
-/** Reads the scopes of a refresh request. The store compares these scopes with the scopes of the consent. */
 export const narrowerScope: Rule = (context) => {
   const text = context.request.parameters?.get('scope')?.[0];
   if (text !== undefined) context.learn('scopes', scopesOf(text));

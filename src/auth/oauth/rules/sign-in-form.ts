@@ -3,7 +3,6 @@ import { OAuthError } from '../errors.ts';
 
 export const signInForm: Rule = ({ request }) => only(request, ['email', 'password']);
 
-/** The form that signs a person out has no fields. */
 export const emptyForm: Rule = ({ request }) => only(request, []);
 
 function only({ form }: OAuthRequest, names: readonly string[]): void {

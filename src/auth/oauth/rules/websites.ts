@@ -1,7 +1,6 @@
 import type { Rule } from '../context.ts';
 import { OAuthError } from '../errors.ts';
 
-/** The repeatable parameter `website_id` limits the token to some of the credential's websites. */
 export const websites: Rule = (context) => {
   const held = context.the('client').websites;
   const asked = context.request.parameters?.get('website_id');

@@ -31,7 +31,6 @@ export interface Script {
 
 export interface Dialogues {
   readonly language: string;
-  /** The text between two sentences: a space, or nothing in Japanese. */
   readonly gap: string;
   readonly greetings: readonly string[];
   readonly thanks: readonly string[];
