@@ -84,7 +84,8 @@ export interface Identity {
 
 /**
  * Signs in a person whom the identity provider has identified. First looks for the person to whom the provider's
- * subject is bound. If there is none, looks for the person with the verified e-mail address and binds the subject.
+ * subject is bound. If there is none, looks for the person with the verified e-mail address and binds the subject to
+ * this person.
  */
 export async function signInWith(
   db: Database,

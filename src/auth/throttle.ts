@@ -15,7 +15,7 @@ export class Bucket {
     this.#left = rate.burst;
   }
 
-  /** Seconds until one unit can be taken. 0 means that it can be taken now. */
+  /** Seconds until one unit can be taken from the bucket. 0 means that a unit can be taken now. */
   wait(): number {
     const left = this.#refill();
     return left >= 1 ? 0 : Math.max(1, Math.ceil(((1 - left) * 60) / this.#rate.perMinute));
@@ -39,8 +39,8 @@ export class Bucket {
 
 /**
  * Limits failed attempts, separately for each network or for each name that the store has confirmed. A name that a
- * caller can invent is never used. Each replica counts in its own memory. That is enough, because the limit only saves
- * work: nobody can guess a secret of 256 bits.
+ * caller can invent is never used. Each replica counts in its own memory. That is enough, because nobody can guess a
+ * secret of 256 bits. The limit only saves work.
  */
 export class Throttle {
   readonly #rate: Rate;

@@ -1,4 +1,4 @@
-/** Work was refused because the queue is full, or because a source with fewer waiters took its place. */
+/** A job was refused because the queue is full, or because a job of a source with fewer waiting jobs took its place. */
 export class QueueFull extends Error {
   override readonly name = 'QueueFull';
 }
@@ -32,7 +32,7 @@ export class WorkQueue {
     try {
       return await work();
     } finally {
-      // The next waiter starts directly. Otherwise new work could start before it.
+      // The next waiting job starts directly. Otherwise a new job could start before it.
       if (!this.#next()) this.#running--;
     }
   }
@@ -48,8 +48,8 @@ export class WorkQueue {
   }
 
   /**
-   * Makes room in a full queue for a source that already has `held` waiters. Removes the last waiter of the source with
-   * the most waiters. Returns false if no source has more than `held` + 1 waiters.
+   * Makes room in a full queue for a source that already has `held` waiting jobs. Removes the last job of the source
+   * with the most waiting jobs. Returns false if no source has more than `held` + 1 waiting jobs.
    */
   #madeRoom(held: number): boolean {
     const [source, line] = [...this.#lines].reduce((one, other) => (other[1].length > one[1].length ? other : one));

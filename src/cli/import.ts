@@ -93,7 +93,7 @@ function interrupted(files: readonly string[], given: Given): string {
 const shell = (word: string): string => (/^[\w./@:+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 const sentence = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
 
-/** The exit code is 1 only if every line was rejected. */
+/** The exit code of an import is 1 only if every line was rejected. */
 function finish(out: CommandContext['out'], result: ImportResult, given: Given): void {
   out.result({ ...result, dry_run: given.dryRun === true }, summary(result, given));
   if (result.rejected > 0) {

@@ -13,8 +13,8 @@ import { Refused } from './output.ts';
 import { plain } from './text.ts';
 
 /**
- * A reference on the command line is a public id or an external_id. If it matches two records, the command shows both
- * and is refused, because a guess could grant the wrong data.
+ * A reference on the command line is a public id or an external_id. If a reference matches two records, the command
+ * shows both records and is refused. A guess could grant the wrong data.
  */
 export const organization = (db: Database, ref: string): Promise<Candidate> =>
   one('organization', ref, findOrganizations(db, [ref]));

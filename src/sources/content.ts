@@ -9,8 +9,8 @@ export type ContentProblem = 'path_refused' | 'path_outside' | 'file_not_found' 
 export const CHUNK = 65_536;
 
 /**
- * Receives one piece of a file's content. `first` is the number of its first chunk. Every piece except the last
- * consists of whole chunks.
+ * Receives one piece of a file's content. `first` is the number of the first chunk in the piece. Every piece except the
+ * last consists of whole chunks.
  */
 export type TakeContent = (first: number, bytes: Buffer) => Promise<void>;
 

@@ -5,8 +5,8 @@ export const INT_MAX = 2_147_483_647;
 /** The largest number of characters of inline content: 32 MiB in base64. A larger file must be given by `path`. */
 export const INLINE_FILE_MAX = Math.ceil((32 * 1024 * 1024) / 3) * 4;
 
-// In this expression, \p{Surrogate} matches only a surrogate without its partner. PostgreSQL can store neither such a
-// surrogate nor U+0000.
+// In a Unicode expression, \p{Surrogate} matches only a surrogate without its partner. PostgreSQL can store neither
+// such a surrogate nor U+0000.
 const isStorable = (value: string): boolean => !value.includes('\0') && !/\p{Surrogate}/u.test(value);
 
 const zones = new Set<string>();

@@ -92,7 +92,7 @@ const linked = (member: string): string => `, linked AS MATERIALIZED (
    GROUP BY p.seq
 )`;
 
-/** Gives PostgreSQL statistics of the plan table, because the next step joins this table to itself. */
+/** Collects statistics of the plan table, because the next step joins this table to itself. */
 export const analyzePlanStep: Step = {
   name: 'analyze plan',
   types: ['message'],

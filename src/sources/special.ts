@@ -54,8 +54,8 @@ export const supersedeStep: Step = {
 ${progress(bounds, 'supersede', undefined, {})}, (SELECT count(*) FROM counted)`,
 };
 
-// References that have no foreign key, by the type of the record to which they refer. When such a record is deleted,
-// the statement removes the references to it.
+// For a record type, the statement that removes references to deleted records of this type. These references have no
+// foreign key.
 const UNHOOK: Partial<Readonly<Record<RecordType, string>>> = {
   team: `UPDATE platform.operator t SET team_ids = array_remove(t.team_ids, f.id)
     FROM found f WHERE t.tenant = f.tenant AND t.site = f.site AND f.id = ANY (t.team_ids)`,

@@ -98,8 +98,8 @@ export class Stage {
     this.counts = new Map();
     this.bytes = 0;
     const read = [...counts].map(([type, count]) => ({ type, ...count }));
-    // In this parameter, line breaks separate the values. JSON, numbers, types and times contain no line break, so they
-    // need no quoting.
+    // In the parameter of this statement, line breaks separate the values of a column. JSON, numbers, types and times
+    // contain no line break, so they need no quoting.
     const column = (values: readonly (string | number | null)[]): Fragment =>
       sql`string_to_array(${values.join('\n')}::text, E'\\n', '')`;
     await this.start(sql`WITH fence AS MATERIALIZED (SELECT gateway.import_fence(${this.epoch})), kept AS (

@@ -3,8 +3,8 @@ import type { RecordType } from './files/records.ts';
 import type { Sited } from './tables.ts';
 
 /**
- * The values in the statement of a step. A run sends them as parameters. A rehearsal writes them into the text as
- * literals.
+ * The values in the statement of a step. A run sends the values as parameters. A rehearsal (dry run) writes them into
+ * the text as literals.
  */
 export interface Bounds {
   readonly epoch: Fragment;

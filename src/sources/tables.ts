@@ -18,11 +18,11 @@ export interface Table {
    * only one of them.
    */
   readonly refs: readonly Ref[];
-  /** A member with a list of contacts, and the table of pairs that stores the list. */
+  /** A member of the record that is a list of contacts. A table of pairs stores this list. */
   readonly links?: { readonly member: string; readonly table: string; readonly column: string };
   /** The columns whose values come from the record, with their SQL types. */
   readonly columns: Readonly<Record<string, string>>;
-  /** The columns whose values come from the plan `p`: the owner and the references. */
+  /** The columns that get their values from the plan table, which is `p` in the SQL: the owner and the references. */
   readonly keys: Readonly<Record<string, string>>;
 }
 

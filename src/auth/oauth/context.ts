@@ -100,7 +100,9 @@ export class OAuthContext {
     return this.#facts[name];
   }
 
-  /** Returns a fact that an earlier rule has established. Throws if the order of the rules is wrong. */
+  /**
+   * Returns a fact about the request that an earlier rule has established. Throws if the order of the rules is wrong.
+   */
   the<K extends keyof Facts>(name: K): Facts[K] {
     const value = this.#facts[name];
     if (value === undefined) throw new Error(`${this.endpoint} reads ${name} before its rule has run: check order.ts`);

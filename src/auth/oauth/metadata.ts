@@ -48,7 +48,10 @@ const protectedResource = (baseUrl: string, resource: Resource, scopes: readonly
   resource_documentation: `${baseUrl}/docs`,
 });
 
-/** The four metadata documents by path. The document of A2A lists only the scopes that the A2A skills need. */
+/**
+ * The four OAuth metadata documents, each with its path. The document of A2A lists only the scopes that the A2A skills
+ * need.
+ */
 export const metadataDocuments = (baseUrl: string, skillScopes: readonly Scope[]): ReadonlyMap<string, object> =>
   new Map([
     [AUTHORIZATION_SERVER, authorizationServer(baseUrl)],

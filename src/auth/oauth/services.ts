@@ -6,7 +6,7 @@ import type { Services } from './context.ts';
 
 const FAILURES = { perMinute: 60, burst: 60 };
 const LOOKUPS = { perMinute: 6, burst: 6 };
-/** Five look-ups a second in total use a thousandth of one database connection. */
+/** Five client look-ups a second use a thousandth of one database connection. */
 const STRANGERS = { perMinute: 300, burst: 60 };
 
 export interface OAuthOptions {

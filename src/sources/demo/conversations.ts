@@ -215,8 +215,8 @@ function fileRecord(file: DemoFile, message: string, n: number, at: number): Imp
 }
 
 /**
- * Adds the long file to a conversation. On the website `eu`, an internal message holds the file. On the website `us`,
- * the visitor sends the file and then a message that is longer than the API shows.
+ * Adds a long file to a conversation. On the website `eu`, an internal message holds the file. On the website `us`, the
+ * visitor sends the file and then a message that is longer than the API shows.
  */
 function withLog(said: readonly Said[], plan: Plan): Said[] {
   const log = trackLog('gps-track.csv');

@@ -1,6 +1,6 @@
 /**
- * The import format, with one closed schema for each record type. The published JSON Schemas, the importer's types and
- * the reject codes come from these schemas. Lengths count UTF-16 units, as in the whole API.
+ * The import format: one schema for each record type. A schema refuses unknown members. The published JSON Schemas, the
+ * importer's types and the reject codes come from these schemas. Lengths count UTF-16 units, as in the whole API.
  */
 import { z } from 'zod';
 import { AI_TYPES } from '../../views/ai-feature.ts';

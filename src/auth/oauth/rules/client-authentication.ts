@@ -74,8 +74,8 @@ async function prove(context: OAuthContext, given: Given | undefined, digest: Bu
 }
 
 /**
- * Compares the digest with both secrets of the client: the current secret and the secret before the last rotation. An
- * unknown client is compared with dummy digests, so that the response time reveals nothing (TK-03).
+ * Compares the digest with the digests of two secrets: the current secret and the secret before the last rotation. For
+ * an unknown client, compares with dummy digests, so that the response time reveals nothing (TK-03).
  */
 function proofOf(client: Client | undefined, digest: Buffer): Proved | undefined {
   const { secretDigest, oldSecretDigest } = client ?? NOBODY;
