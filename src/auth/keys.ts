@@ -89,7 +89,7 @@ export class Keyring {
   }
 }
 
-/** Separates the parts of a sealed text. Dots and dashes cannot do this, because a key name can contain them. */
+/** The separator in sealed texts. Dots and dashes cannot be the separator, because a key name can contain them. */
 const SEPARATOR = '~';
 
 const mac = (key: Uint8Array, data: string): Buffer => createHmac('sha256', key).update(data).digest();

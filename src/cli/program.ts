@@ -103,8 +103,8 @@ async function withContext(out: Output, action: (context: CommandContext) => Pro
     config,
     store: ({ migrates } = {}) => {
       opened ??= openStore({
-        // Commands connect to the server directly and not through a pooler. They run long statements and change
-        // settings of their connection.
+        // Commands run long statements and change settings of their connection. So they connect to the server directly,
+        // not through a pooler.
         databaseUrl: config.directUrl ?? config.databaseUrl,
         setting: config.directUrl === undefined ? 'DATABASE_URL' : 'DATABASE_DIRECT_URL',
         dataDir: config.dataDir,

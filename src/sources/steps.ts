@@ -24,7 +24,7 @@ export interface Step {
   readonly name: string;
   /** The record types that the step handles. If no line of these types was staged, the step is skipped. */
   readonly types: readonly RecordType[];
-  /** Only for steps with batches. `rows` is the number of plan rows in one batch. */
+  /** Undefined if the step has no batches. `rows` is the number of plan rows in one batch. */
   readonly batch?: { readonly type: Sited; readonly lane: number; readonly rows: number };
   /** Returns one row that tells whether the run needs the step. Only rarely needed steps have such a statement. */
   readonly needed?: Fragment;
@@ -51,8 +51,8 @@ export function progress(
 }
 
 /**
- * Returns common table expressions that turn refused rows of `judged` into rejects. A refused row has a verdict of the
- * form 'code pointer'. An exact repetition of a record is not a reject.
+ * Returns common table expressions for the table `judged`. They turn each row with a verdict ('code pointer') into a
+ * reject, unless the row is an exact repetition of a record.
  */
 export const rejecting = (type: RecordType, judged = 'judged'): Fragment =>
   raw(`refused AS MATERIALIZED (

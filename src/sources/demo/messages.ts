@@ -26,7 +26,7 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 
 /**
- * Returns the turns of the script that happen in this conversation. An open conversation stops early. A missed
+ * Returns the turns of the script that this conversation contains. An open conversation stops early. A missed
  * conversation has no answer.
  */
 export function reached(random: Random, plan: Plan, withBot: boolean): readonly Turn[] {

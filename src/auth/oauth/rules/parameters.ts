@@ -26,8 +26,8 @@ const PARAMETERS: Readonly<Record<Endpoint, Known>> = {
   identity: AUTHORIZE,
   consent: AUTHORIZE,
   token: { required: ['grant_type'] },
-  // The three grant types also require `resource`. In this table, `resource` is optional, because another rule reports
-  // a missing `resource` as invalid_target (OT-11).
+  // Every token request requires `resource`, but this table lists `resource` as optional. Another rule reports a
+  // missing `resource` as invalid_target (OT-11).
   client_credentials: { required: ['grant_type'], optional: ['resource', 'scope'], repeatable: ['website_id'] },
   authorization_code: { required: ['grant_type', 'code', 'redirect_uri', 'code_verifier'], optional: ['resource'] },
   refresh_token: { required: ['grant_type', 'refresh_token'], optional: ['resource', 'scope'] },
