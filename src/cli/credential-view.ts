@@ -37,8 +37,8 @@ export const credentialDocument = (record: CredentialRecord): object => ({
 });
 
 /**
- * The JSON document of commands that only read credentials. A statement that makes or revokes tokens cannot count the
- * usable tokens.
+ * Adds the number of usable tokens. Only commands that read credentials can show this number, because a statement that
+ * makes or revokes tokens cannot count the tokens.
  */
 export const storedDocument = (record: CredentialRecord): object => ({
   ...credentialDocument(record),

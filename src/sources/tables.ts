@@ -18,7 +18,7 @@ export interface Table {
    * only one of them.
    */
   readonly refs: readonly Ref[];
-  /** A member of the record that is a list of contacts. A table of pairs stores this list. */
+  /** The member that holds a list of contacts. A table of pairs stores this list. */
   readonly links?: { readonly member: string; readonly table: string; readonly column: string };
   /** The columns whose values come from the record, with their SQL types. */
   readonly columns: Readonly<Record<string, string>>;
