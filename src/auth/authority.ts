@@ -8,14 +8,14 @@ import { networkOf } from './network.ts';
 import { digestOf, isBearer } from './tokens.ts';
 
 /**
- * Turns a bearer token into an Authority. The cache of authorities only saves the first round trip; no code trusts a
- * cached authority. The statement that reads the data proves the authority (store/calls/guard.ts). If no statement has
- * proved it, the corridor calls `fresh` before it answers.
+ * Finds the authority of a bearer token. The cache only saves a round trip: no code trusts a cached authority. The
+ * statement that reads the data also proves the authority (store/calls/guard.ts). If a call runs no such statement, the
+ * corridor (gateway/call.ts) calls `fresh` before it answers.
  */
 export interface Authorities {
   /**
-   * Returns the cached authority of a bearer token, or a fresh authority with its proof. Throws a 401 if the token is
-   * not usable on the resource.
+   * Returns the cached authority of a bearer token. If the cache has none, reads the authority from the store and
+   * returns it with its proof. Throws a 401 if the token is not usable on this resource.
    */
   resolve(
     bearer: string | undefined,
@@ -23,18 +23,18 @@ export interface Authorities {
     from?: string,
   ): Promise<{ authority: Authority; proof?: Proof }>;
   /**
-   * Reads the authority of a bearer token from the store. `from` is the address of the caller. While the app of the
-   * token is unknown, the statement waits in the queue of the caller's network.
+   * Reads the authority of a bearer token from the store. `from` is the caller's IP address. If the app of the token is
+   * not known yet, the statement waits in the queue of the caller's network.
    */
   fresh(bearer: string, resource: Resource, from?: string): Promise<{ authority: Authority; proof: Proof }>;
 }
 
-/** The cache has two generations. Each generation holds at most this many authorities. */
+/** The largest number of authorities in each of the two Maps of the cache. */
 const REMEMBERED = 10_000;
 
 export function openAuthorities(db: Database): Authorities {
-  // The cache drops an authority that is unused for a whole generation. An LRU cache would move a key of its Map with
-  // each call. V8 collects the deleted values of such a Map late (core/line.ts).
+  // The cache consists of two Maps. When the newer Map is full, it replaces the older one. An LRU cache would instead
+  // delete and add a Map key at each call, and V8 frees the deleted values late (core/line.ts).
   let remembered = new Map<string, Authority>();
   let before = new Map<string, Authority>();
   const remember = (key: string, authority: Authority): void => {
@@ -77,7 +77,10 @@ export function openAuthorities(db: Database): Authorities {
   };
 }
 
-/** Refuses a token of one interface on another interface (RFC 8707; OU-03). The interface of a token never changes. */
+/**
+ * An access token is bound to one interface, for example MCP. The other interfaces refuse the token (RFC 8707; OU-03).
+ * A token never changes its interface, so a cached authority is enough for this check.
+ */
 function bound(authority: Authority, resource: Resource): Authority {
   if (authority.audience !== null && authority.audience !== resource) {
     throw new Failure('wrong_resource', { credential: authority.credentialId });

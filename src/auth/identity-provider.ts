@@ -9,28 +9,28 @@ export interface Kept {
   readonly verifier: string;
 }
 
-/** An OpenID Connect provider. People of an organization can sign in at the provider instead of with a password. */
 export interface IdentityProvider {
-  /** The host name of the provider, to show to people. */
   readonly name: string;
-  /** Returns the provider's URL for the browser. Throws `service_unavailable` if the provider cannot be reached. */
+  /**
+   * Returns the URL at the identity provider to which the browser must go. Throws `service_unavailable` if the provider
+   * cannot be reached.
+   */
   begin(redirectUri: string): Promise<{ url: string; kept: Kept }>;
   /**
-   * Returns the identity of the person who came back from the provider. `callback` is the redirect URI with the
-   * provider's parameters. Throws NotVouchedFor if the provider's answer proves no identity. Throws
+   * Returns the identity of the person who came back from the identity provider. `callback` is the redirect URI with
+   * the parameters that the provider added. Throws NotVouchedFor if the provider's answer proves no identity. Throws
    * `service_unavailable` if the provider cannot be reached or does not know this gateway.
    */
   finish(callback: URL, kept: Kept): Promise<Identity>;
 }
 
 /**
- * The provider's answer proves no identity. It is a refusal, belongs to another browser, is forged, expired or already
- * used.
+ * The answer of the identity provider proves no identity. For example, the answer is a refusal, is forged, has expired,
+ * was used before, or belongs to another browser.
  */
 export class NotVouchedFor extends Error {
   override readonly name = 'NotVouchedFor';
 
-  /** `code` is the reason of the failure, for the log. */
   constructor(readonly code: string) {
     super(code);
   }
@@ -42,19 +42,21 @@ export interface IdentitySettings {
   readonly clientSecret: string;
 }
 
-/** Timeout of each request to the provider, in seconds. It is short, because a person waits for the answer. */
+/**
+ * Seconds until a request to the identity provider times out. The time is short, because a person waits for the answer.
+ */
 const TIMEOUT = 5;
 const RETRY_AFTER = 5;
 
 /**
- * Opens the provider without a request. The first sign-in makes the first request. Requests go only to the issuer and
- * to the URLs that the issuer names.
+ * Prepares the identity provider but sends no request. The first sign-in sends the first request. Requests go only to
+ * the issuer and to URLs in the issuer's metadata.
  */
 export function openIdentityProvider({ issuer, clientId, clientSecret }: IdentitySettings): IdentityProvider {
   let discovered: Promise<client.Configuration> | undefined;
   const configuration = (): Promise<client.Configuration> => {
     discovered ??= discover({ issuer, clientId, clientSecret }).catch((error: unknown) => {
-      discovered = undefined; // the next sign-in tries again
+      discovered = undefined; // the next sign-in must ask the provider again
       throw unavailable(error);
     });
     return discovered;
@@ -95,8 +97,8 @@ export function openIdentityProvider({ issuer, clientId, clientSecret }: Identit
           ? await client.fetchUserInfo(config, tokens.access_token, claims.sub)
           : claims;
         return {
-          // A `sub` claim is unique only within its issuer (OpenID Connect Core, section 2). The setting of the issuer
-          // can change, so the subject contains the issuer too.
+          // A `sub` claim is unique only within its issuer (OpenID Connect Core, section 2). The operator can change
+          // the setting of the issuer. So the subject consists of the issuer and the `sub` claim.
           subject: `${claims.iss} ${claims.sub}`,
           email: email_verified === true && typeof email === 'string' ? email : undefined,
         };
@@ -109,22 +111,23 @@ export function openIdentityProvider({ issuer, clientId, clientSecret }: Identit
 
 async function discover({ issuer, clientId, clientSecret }: IdentitySettings): Promise<client.Configuration> {
   const url = new URL(issuer);
-  // If the provider's metadata names no authentication method, OpenID Connect Discovery prescribes client_secret_basic.
+  // If the provider's metadata names no authentication method for clients, client_secret_basic is the default (OpenID
+  // Connect Discovery).
   const authenticate: client.ClientAuth = (server, ...rest) => {
     const basic = server.token_endpoint_auth_methods_supported?.includes('client_secret_basic') ?? true;
     return (basic ? client.ClientSecretBasic : client.ClientSecretPost)(clientSecret)(server, ...rest);
   };
   return client.discovery(url, clientId, undefined, authenticate, {
     timeout: TIMEOUT,
-    // Check the signature of the ID token, although the token comes directly from the provider. An issuer with http is
-    // on loopback, because the configuration permits no other.
+    // The signature of the ID token is checked, although the token comes directly from the provider. Plain http is
+    // possible only for an issuer on loopback, because the configuration refuses every other http issuer.
     execute: [client.enableNonRepudiationChecks, ...(url.protocol === 'http:' ? [client.allowInsecureRequests] : [])],
   });
 }
 
 /**
- * Returns the kind of an error. Only the kind may reach a log, because library errors contain claims of the provider's
- * answers.
+ * Returns the code or the name of an error. Nothing else of the error may reach a log, because library errors contain
+ * claims from the provider's answers.
  */
 const reasonOf = (error: unknown): string => {
   if (!(error instanceof Error)) return 'unknown';
@@ -141,7 +144,7 @@ function refused(error: unknown): Error {
   if (error instanceof NotVouchedFor) return error;
   const denied = error instanceof client.AuthorizationResponseError;
   const spent = error instanceof client.ResponseBodyError && error.error === 'invalid_grant';
-  // The provider is unavailable in three cases: no answer, the answer of a proxy, or a provider that does not know this
+  // The provider is unavailable when it does not answer, when a proxy answers for it, or when it does not know this
   // gateway.
   const failed = !(error instanceof client.ClientError) || FAILED.test(reasonOf(error));
   return failed && !denied && !spent

@@ -12,18 +12,16 @@ import {
 import type { Database } from '../store/driver/postgres.ts';
 import { digestOf, newSecret } from './tokens.ts';
 
-/** A credential with its secret and token in clear text. The store keeps only their digests. */
+/** A credential with its secret and token in clear text. The store keeps only digests of the secret and the token. */
 export interface Issued {
   readonly credential: CredentialRecord;
   readonly secret: string;
   readonly token: string;
 }
 
-/** Makes a new public id: the prefix, `_` and 128 random bits in hexadecimal. */
 export const newId = (prefix: 'app' | 'ins' | 'crd' | 'prs' | 'cns' | 'whk'): string =>
   `${prefix}_${randomBytes(16).toString('hex')}`;
 
-/** Issues a credential. Returns `undefined` if the installation does not exist. */
 export async function issueCredential(
   db: Database,
   request: { installation: string; environment: Environment; policy: Policy },
@@ -34,8 +32,8 @@ export async function issueCredential(
 }
 
 /**
- * Issues a new secret and a new token for a credential. The old secret and token work for `overlap` more seconds.
- * Returns `undefined` if the credential is not active.
+ * Issues a new secret and a new token for a credential. The old secret and the old token stay valid for `overlap`
+ * seconds. Returns `undefined` if the credential is not active.
  */
 export async function rotateCredential(db: Database, id: string, overlap: number): Promise<Issued | undefined> {
   return atRevision(db, id, async (current) => {
@@ -46,7 +44,9 @@ export async function rotateCredential(db: Database, id: string, overlap: number
   });
 }
 
-/** Ends a credential, its secret and its tokens at once. Returns `undefined` if the credential does not exist. */
+/**
+ * Ends a credential immediately, with all its secrets and tokens. Returns `undefined` if the credential does not exist.
+ */
 export async function revokeCredential(db: Database, id: string): Promise<CredentialRecord | undefined> {
   return atRevision(db, id, async (current) => {
     const outcome = await endCredential(db, current);
@@ -57,7 +57,8 @@ export async function revokeCredential(db: Database, id: string): Promise<Creden
 const ATTEMPTS = 20;
 
 /**
- * Runs a change on the current credential. Runs the change again if another writer changed the credential meanwhile.
+ * Reads a credential and runs a change on it. Repeats both steps if another writer has changed the credential
+ * meanwhile.
  */
 async function atRevision<T>(
   db: Database,

@@ -1,27 +1,28 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 
 /**
- * One of the operator's keys: 32 bytes and a name. Each signature and each sealed text contains the name of its key.
+ * A key of the operator: a name (`kid`) and 32 bytes. Every signature and every sealed text names the key that made it.
  */
 export interface Key {
   readonly kid: string;
   readonly secret: Uint8Array;
 }
 
-/** The purpose of a derived key (RFC 5869). A signature or sealed text of one purpose is invalid for all others. */
+/**
+ * The purpose of a derived key (RFC 5869). A signature or a sealed text is valid only for the purpose for which it was
+ * made.
+ */
 export type Purpose = 'cursor' | 'webhook secret';
 
 /**
- * The operator's keys (GATEWAY_KEYS). The first key signs and seals. All keys verify and open. So the operator can
- * replace a key while signatures and sealed texts of the old key are still in use.
+ * The operator's keys (GATEWAY_KEYS). The first key makes all new signatures and sealed texts. Every key can verify
+ * signatures and open sealed texts. So the operator can put a new key first, while signatures and sealed texts of the
+ * old key stay valid.
  */
 export class Keyring {
   readonly #first: Key;
   readonly #keys: ReadonlyMap<string, Key>;
-  /**
-   * Derived keys by the name of the operator's key and the purpose. They are cached, because deriving a key takes
-   * longer than computing a MAC.
-   */
+  /** Derived keys are cached, because deriving a key takes longer than computing a MAC. */
   readonly #derived = new Map<string, Uint8Array>();
 
   constructor(keys: readonly Key[]) {
@@ -31,17 +32,18 @@ export class Keyring {
     this.#keys = new Map(keys.map((key) => [key.kid, key]));
   }
 
-  /** The name of the key that signs. */
   get kid(): string {
     return this.#first.kid;
   }
 
-  /** Computes the HMAC-SHA256 of the data with the first key. Returns the MAC and the name of the key. */
   sign(purpose: Purpose, data: string): { kid: string; mac: Buffer } {
     return { kid: this.#first.kid, mac: mac(this.#for(this.#first, purpose), data) };
   }
 
-  /** True when the named key has made this MAC. If the key is known, the comparison takes constant time. */
+  /**
+   * True when the named key has made this MAC. An unknown key gives false. For a known key, the comparison takes
+   * constant time.
+   */
   verify(purpose: Purpose, data: string, signature: { kid: string; mac: Uint8Array }): boolean {
     const key = this.#keys.get(signature.kid);
     if (!key) return false;
@@ -50,8 +52,8 @@ export class Keyring {
   }
 
   /**
-   * Encrypts a text with AES-256-GCM and the first key. The result is `kid~iv~tag~ciphertext`, and `kid` is the name of
-   * the key. All other parts are in base64url.
+   * Encrypts a text with AES-256-GCM and the first key. The result is `kid~iv~tag~ciphertext`. `kid` is the name of the
+   * key in clear text, and all other parts are in base64url.
    */
   seal(purpose: Purpose, plain: string): string {
     const iv = randomBytes(12);
@@ -62,7 +64,6 @@ export class Keyring {
     );
   }
 
-  /** Decrypts a sealed text. Returns `undefined` if none of the keys opens the text. */
   open(purpose: Purpose, sealed: string): string | undefined {
     const [kid = '', ...parts] = sealed.split(SEPARATOR);
     const key = this.#keys.get(kid);
@@ -72,7 +73,7 @@ export class Keyring {
     try {
       return Buffer.concat([decipher.update(text), decipher.final()]).toString('utf8');
     } catch (error) {
-      // The text was altered, or another key of the same name sealed it.
+      // The sealed text was altered, or was sealed by another key with the same name.
       if (error instanceof Error) return undefined;
       throw error;
     }
@@ -88,7 +89,7 @@ export class Keyring {
   }
 }
 
-/** The separator in sealed texts. A key name can contain dots and dashes, so neither can separate. */
+/** The separator in sealed texts. Dots and dashes cannot be the separator, because a key name can contain them. */
 const SEPARATOR = '~';
 
 const mac = (key: Uint8Array, data: string): Buffer => createHmac('sha256', key).update(data).digest();
@@ -96,8 +97,8 @@ const mac = (key: Uint8Array, data: string): Buffer => createHmac('sha256', key)
 const LIST = /^[\w.-]+:[A-Za-z0-9+/]{43}=(,[\w.-]+:[A-Za-z0-9+/]{43}=)*$/;
 
 /**
- * Parses a list of keys in the form `kid:BASE64`, separated by commas. Each key has 32 bytes and a unique name. Returns
- * `undefined` if the text is malformed.
+ * Parses a comma-separated list of keys, each as `kid:BASE64`. Each key must have 32 bytes and a unique name. Returns
+ * `undefined` if the list is malformed.
  */
 export function parseKeys(text: string): Key[] | undefined {
   if (!LIST.test(text)) return undefined;

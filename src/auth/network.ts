@@ -1,12 +1,13 @@
 import { isIPv6 } from 'node:net';
 
 /**
- * Returns the network by which failures are counted. An IPv4 address is its own network. The network of an IPv6 address
- * is its /64, because one subscriber has 2^64 addresses.
+ * Returns the network under which the gateway counts failed attempts from an IP address. For IPv4, the network is the
+ * address itself. For IPv6, the network is the /64, because one subscriber has 2^64 addresses.
  */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address;
-  // The URL parser writes an IPv6 address in one canonical form, as hexadecimal groups. The parser accepts no zone.
+  // The URL parser writes every IPv6 address in one canonical form. It accepts no zone such as `%eth0`, so the zone is
+  // removed first.
   const canonical = new URL(`http://[${address.replace(/%.*$/, '')}]`).hostname.slice(1, -1);
   const [head = [], tail = []] = canonical.split('::').map((part) => part.split(':').filter((group) => group !== ''));
   const groups = [...head, ...Array.from({ length: 8 - head.length - tail.length }, () => '0'), ...tail];

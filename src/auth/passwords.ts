@@ -3,9 +3,9 @@ import { Failure } from '../core/failures.ts';
 import { QueueFull, WorkQueue } from './work-queue.ts';
 
 /**
- * The gateway hashes passwords of people by scrypt with 32 MiB and a parallelism of 3. OWASP recommends this strength.
- * The store keeps the hash as a PHC string, which names the parameters of scrypt. Only the length of a password is
- * checked (NIST SP 800-63B, section 3.1.1).
+ * Passwords are hashed with scrypt, 32 MiB of memory and a parallelism of 3, as OWASP recommends. The stored hash is a
+ * PHC string, which names these parameters. The only rule for a password is its length (NIST SP 800-63B, section
+ * 3.1.1).
  */
 const PASSWORD_MIN = 12;
 const PASSWORD_MAX = 256;
@@ -15,14 +15,11 @@ const SALT = 16;
 const HASH = 32;
 
 /**
- * The largest number of hashes that run at the same time. One hash takes 0.3 s of a core and 32 MiB. Other requests
- * need the rest of the machine.
+ * The largest number of hashes that are computed at the same time. One hash takes 0.3 s of a core and 32 MiB. Other
+ * requests need the rest of the machine.
  */
 const AT_ONCE = 2;
-/**
- * The largest number of hashes that wait. A hash waits for 3 s at most. When the queue is full, it refuses the new hash
- * or a waiting hash of the busiest source.
- */
+/** The largest number of hashes that wait to be computed. With this number, a hash waits at most 3 s. */
 const WAITING = 16;
 const RETRY_AFTER = 3;
 
@@ -35,18 +32,20 @@ interface Parts {
 }
 
 const queue = new WorkQueue({ atOnce: AT_ONCE, waiting: WAITING });
-/** The source of hashes at the command line. The command line runs in its own process. */
+/**
+ * Hashes are queued by their source. All hashes at the command line have this source, because nobody else uses the
+ * process of a command.
+ */
 const OPERATOR = '';
 
-/** True when the text is acceptable as a password: 12 to 256 characters after normalization. */
 export function isPassword(password: string): boolean {
   const length = [...password.normalize('NFKC')].length;
   return length >= PASSWORD_MIN && length <= PASSWORD_MAX && password.isWellFormed();
 }
 
 /**
- * Returns the PHC string to store: `$scrypt$ln=15,r=8,p=3$salt$hash`. Throws `service_unavailable` if too many hashes
- * wait.
+ * Returns the hash as a PHC string, for example `$scrypt$ln=15,r=8,p=3$salt$hash`. Throws `service_unavailable` if too
+ * many hashes wait.
  */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT);
@@ -54,12 +53,12 @@ export async function hashPassword(password: string): Promise<string> {
   return `$scrypt$ln=${COST.ln},r=${COST.r},p=${COST.p}$${b64(salt)}$${b64(hash)}`;
 }
 
-/** A dummy hash for a person without a password, so that the refusal takes as long as every other refusal. */
+/** This dummy replaces the hash of a person without a password. So the refusal takes as long as every other refusal. */
 const DUMMY: Parts = { ...COST, salt: Buffer.alloc(SALT, 'nobody'), hash: Buffer.alloc(HASH, 'nobody') };
 
 /**
- * True when the password matches the PHC string. With null, the result is false after the same amount of work. Sources
- * take turns. Throws `service_unavailable` if too many hashes wait.
+ * True when the password matches the stored hash `phc`. If `phc` is null, the result is false after the same amount of
+ * work. Throws `service_unavailable` if too many hashes wait.
  */
 export async function verifyPassword(password: string, phc: string | null, source = OPERATOR): Promise<boolean> {
   const stored = phc === null ? undefined : parse(phc);
@@ -82,12 +81,12 @@ function parse(phc: string): Parts | undefined {
   };
 }
 
-/** Base64 without padding, as PHC strings require. */
 const b64 = (bytes: Buffer): string => bytes.toString('base64').replace(/=+$/, '');
 
 function derive(password: string, { ln, r, p, salt }: Omit<Parts, 'hash'>, source: string): Promise<Buffer> {
   const N = 2 ** ln;
-  // By default, node:crypto permits scrypt only the working memory of this cost, and nothing for its overhead.
+  // By default, scrypt in node:crypto may use 32 MiB. The parameters above need 32 MiB and some overhead, so the limit
+  // is doubled.
   const options = { N, r, p, maxmem: 2 * 128 * N * r };
   const work = (): Promise<Buffer> =>
     new Promise((resolve, reject) => {

@@ -14,13 +14,13 @@ import { networkOf } from './network.ts';
 import { verifyPassword } from './passwords.ts';
 import { digestOf, newSecret } from './tokens.ts';
 
-/** The lifetime of a session in seconds. It is enough time to read one consent page and then another one. */
+/** The lifetime of a session in seconds. This is enough time to read two consent pages, one after the other. */
 export const SESSION_SECONDS = 3600;
 
 /**
- * Limits for failed attempts of one network within 15 minutes: `perAccount` for one account, `perSource` in total.
- * Failures of one network do not affect another network. Over all networks, an account may have 50 failures. Failures
- * of networks where the person has signed in before do not count (0008_sign_in.sql).
+ * Limits for failed sign-ins within `window` seconds. `perAccount` counts the failures of one account from one network.
+ * `perSource` counts all failures from one network. In addition, an account may have 50 failures from all networks
+ * together. This last limit does not apply to a network where the account has signed in before (0008_sign_in.sql).
  */
 const LIMITS: SignInLimits = { window: 900, perAccount: 5, perSource: 20 };
 
@@ -31,10 +31,11 @@ export type SignedIn =
   | { readonly refused: 'throttled'; readonly retryAfter: number };
 
 /**
- * Signs a person in by e-mail address and password. Every refusal has the same answer and needs the same work. Reasons
- * are an unknown address, a wrong password, a disabled person, or a person who may not consent.
+ * Signs a person in by e-mail address and password. Every refusal has the same answer and takes the same work, so that
+ * it does not reveal its reason. Possible reasons are an unknown address, a wrong password, a disabled person, or a
+ * person who may not consent.
  *
- * Throws `service_unavailable` if too many passwords wait to be checked. Such an attempt does not count as a failure.
+ * Throws `service_unavailable` if too many passwords wait to be checked. Then the attempt does not count as a failure.
  */
 export async function signIn(
   db: Database,
@@ -53,9 +54,13 @@ export async function signIn(
   return session;
 }
 
-/** Removes a sign-in attempt that failed through no fault of the person. Then throws the error again. */
+/**
+ * Deletes the record of a sign-in attempt that failed because of the gateway, not because of the person. Then throws
+ * the error again.
+ */
 async function withdraw(db: Database, recorded: Attempt, error: unknown): Promise<never> {
-  // If the store itself fails, the attempt cannot be removed. The attempt then counts for 15 minutes.
+  // If the store itself fails, the record of the attempt cannot be deleted. The attempt then counts as failed for 15
+  // minutes.
   await forgetAttempt(db, recorded).catch(() => undefined);
   throw error;
 }
@@ -71,17 +76,16 @@ async function checkPassword(
   return openSession(db, person.id, stored);
 }
 
-/**
- * A person whom the identity provider has identified. `email` is present only if the provider has verified the address.
- */
+/** `email` is present only if the identity provider has verified the address. */
 export interface Identity {
   readonly subject: string;
   readonly email: string | undefined;
 }
 
 /**
- * Signs in the person whom the identity provider has identified. First looks for the person who is bound to the
- * subject. Otherwise looks for the person with the verified e-mail address, and binds that person to the subject.
+ * Signs in a person whom the identity provider has identified. First looks for the person to whom the provider's
+ * subject is bound. If there is none, looks for the person with the verified e-mail address and binds the subject to
+ * this person.
  */
 export async function signInWith(
   db: Database,
@@ -94,9 +98,6 @@ export async function signInWith(
   return session ?? { refused: 'credentials' };
 }
 
-/**
- * Ends a session and returns the id of its person. Returns `undefined` if the session is unknown, which is no error.
- */
 export const signOut = (db: Database, session: string): Promise<string | undefined> =>
   endSession(db, digestOf(session));
 
@@ -117,7 +118,7 @@ async function openSession(db: Database, person: string, password?: string): Pro
 const EMAIL_MAX = 320;
 
 /**
- * Normalizes an e-mail address to the form in which the store keeps it. Returns an empty string if the text is not an
+ * Returns an e-mail address in the form in which the store keeps it. Returns an empty string if the text is not an
  * e-mail address. No person has an empty address.
  */
 export function emailOf(given: string): string {

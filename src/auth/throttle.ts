@@ -2,11 +2,9 @@ import { networkOf } from './network.ts';
 
 export interface Rate {
   readonly perMinute: number;
-  /** The largest number of units that can be used at once. */
   readonly burst: number;
 }
 
-/** A token bucket in the memory of this process. */
 export class Bucket {
   readonly #rate: Rate;
   #left: number;
@@ -17,7 +15,7 @@ export class Bucket {
     this.#left = rate.burst;
   }
 
-  /** Seconds until the next unit is available. 0 means that a unit is available now. */
+  /** Seconds until one unit can be taken from the bucket. 0 means that a unit can be taken now. */
   wait(): number {
     const left = this.#refill();
     return left >= 1 ? 0 : Math.max(1, Math.ceil(((1 - left) * 60) / this.#rate.perMinute));
@@ -40,9 +38,9 @@ export class Bucket {
 }
 
 /**
- * Limits failed attempts by network, or by a name that the store has confirmed. It never limits by a name that a caller
- * can invent. The counts are in the memory of this replica. That is enough, because the counts only limit work. Secrets
- * of 256 bits need no lockout.
+ * Limits failed attempts, separately for each network or for each name that the store has confirmed. A name that a
+ * caller can invent is never used. Each replica counts in its own memory. That is enough, because nobody can guess a
+ * secret of 256 bits. The limit only saves work.
  */
 export class Throttle {
   readonly #rate: Rate;
@@ -52,7 +50,6 @@ export class Throttle {
     this.#rate = rate;
   }
 
-  /** Seconds until the next attempt is allowed. 0 means that an attempt is allowed now. */
   wait(source: string): number {
     return this.#buckets.get(networkOf(source))?.wait() ?? 0;
   }
@@ -63,7 +60,6 @@ export class Throttle {
     bucket.take();
     this.#buckets.delete(network);
     this.#buckets.set(network, bucket);
-    // Drop the network whose last failure is the oldest.
     if (this.#buckets.size > SOURCES) this.#buckets.delete(this.#buckets.keys().next().value ?? '');
   }
 

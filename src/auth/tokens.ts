@@ -2,9 +2,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 /**
- * Prefixes of the gateway's secrets. A secret is `<prefix><43 base62><6 base62 of CRC32>`. The store keeps SHA-256
- * digests, because 256 random bits need no slow hash. The gateway and secret scanners use the checksum to reject a
- * mistyped secret without a query.
+ * The prefixes of the gateway's secrets. A secret is `<prefix><43 base62><6 base62 of CRC32>`. The store keeps only
+ * SHA-256 digests, because 256 random bits need no slow hash. With the checksum, the gateway and secret scanners
+ * recognize a mistyped secret without a query.
  */
 const PREFIX = {
   installation_live: 'igw_live_',
@@ -30,12 +30,11 @@ export function newSecret(kind: SecretKind): string {
   return body + checksum(body);
 }
 
-/** True when the text has the form of a gateway secret and its checksum is right. */
 export function wellFormed(secret: string): boolean {
   return FORM.test(secret) && checksum(secret.slice(0, -CHECKSUM)) === secret.slice(-CHECKSUM);
 }
 
-/** True when the text has the form of a bearer token. A bearer token is an installation token or an access token. */
+/** True for an installation token or an access token. Checks only the form and the checksum. */
 export const isBearer = (token: string): boolean => BEARER.test(token) && wellFormed(token);
 
 export const digestOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();

@@ -1,4 +1,4 @@
-/** The queue is full, or the work had to leave the queue for a source with fewer waiters. */
+/** A job was refused because the queue is full, or because a job of a source with fewer waiting jobs took its place. */
 export class QueueFull extends Error {
   override readonly name = 'QueueFull';
 }
@@ -9,14 +9,14 @@ interface Waiter {
 }
 
 /**
- * Runs a limited amount of work at once, with a queue of limited length. Sources of work take turns. When the queue is
- * full, the source with the most waiters loses its last waiter to a source with fewer waiters. So no source can fill
- * the queue and block the others.
+ * Runs a limited number of jobs at the same time, and lets a limited number of jobs wait. The sources of the jobs take
+ * turns. When the queue is full, a new job can take the place of the last job of the busiest source. So no source can
+ * block the others.
  */
 export class WorkQueue {
   readonly #atOnce: number;
   readonly #capacity: number;
-  /** Waiting work by source. The first source in the Map has the next turn. */
+  /** The waiting jobs of each source. The first source in this Map has the next turn. */
   readonly #lines = new Map<string, Waiter[]>();
   #waiting = 0;
   #running = 0;
@@ -26,14 +26,13 @@ export class WorkQueue {
     this.#capacity = waiting;
   }
 
-  /** Runs the work when its source has a turn. Rejects with QueueFull if the queue has no room for the work. */
   async run<T>(source: string, work: () => Promise<T>): Promise<T> {
     if (this.#running >= this.#atOnce) await this.#turn(source);
     else this.#running++;
     try {
       return await work();
     } finally {
-      // The next waiter takes over the slot directly. Otherwise new work could take the slot first.
+      // The next waiting job starts directly. Otherwise a new job could start before it.
       if (!this.#next()) this.#running--;
     }
   }
@@ -49,8 +48,8 @@ export class WorkQueue {
   }
 
   /**
-   * Makes room for a new waiter of a source that already has `held` waiters. The source with the most waiters loses its
-   * last waiter, if it has more than `held` + 1 waiters. Returns false if no source has so many.
+   * Makes room in a full queue for a source that already has `held` waiting jobs. Removes the last job of the source
+   * with the most waiting jobs. Returns false if no source has more than `held` + 1 waiting jobs.
    */
   #madeRoom(held: number): boolean {
     const [source, line] = [...this.#lines].reduce((one, other) => (other[1].length > one[1].length ? other : one));

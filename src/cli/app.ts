@@ -12,7 +12,6 @@ interface QuotaOptions {
   readonly burst?: number;
 }
 
-/** Registers the commands `gateway app …`, which manage apps, their installations and quotas. */
 export function appCommands(program: Command, register: Run): void {
   const group = program.command('app').description('manage apps, their installations and quotas');
   createCommand(group, register);

@@ -7,7 +7,7 @@ import { Refused, table } from './output.ts';
 import { belonging, website } from './references.ts';
 import { plain } from './text.ts';
 
-/** Registers the commands `gateway author …`. They map the operator in whose name a credential writes on a website. */
+/** An author mapping names the operator in whose name a credential writes on a website. */
 export function authorCommands(program: Command, register: Run): void {
   const group = program
     .command('author')

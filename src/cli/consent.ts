@@ -7,7 +7,6 @@ import { Refused, table } from './output.ts';
 import { organization, person } from './references.ts';
 import { plain, time } from './text.ts';
 
-/** Registers the commands `gateway consent …`. A consent records what a person permitted an app to do. */
 export function consentCommands(program: Command, register: Run): void {
   const group = program.command('consent').description('list and revoke consents: what people permitted apps to do');
   listCommand(group, register);

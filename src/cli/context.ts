@@ -3,15 +3,16 @@ import type { Config } from '../config/config.ts';
 import type { Store, StoreOptions } from '../store/open/open.ts';
 import type { Output } from './output.ts';
 
-/** The input of a command. The store opens when the command first uses it, and closes when the command ends. */
+/** The store opens when a command first calls `store`, and closes when the command ends. */
 export interface CommandContext {
   readonly out: Output;
   readonly config: Config;
   /**
-   * Opens the store and migrates it to the current schema. With `migrates: false`, throws if the schema is another one.
+   * Opens the store and migrates it to the current schema. With `migrates: false`, does not migrate, and throws if the
+   * schema is not the current one.
    */
   store(options?: Pick<StoreOptions, 'migrates'>): Promise<Store>;
 }
 
-/** Registers the action of a command, and adds the option `--json` to the command. */
+/** Sets the action of a command, and gives the command the option `--json`. */
 export type Run = (command: Command, action: (context: CommandContext, ...args: unknown[]) => Promise<void>) => void;

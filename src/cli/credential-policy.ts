@@ -6,7 +6,6 @@ import type { Database } from '../store/driver/postgres.ts';
 import { callback, collect, dataAccess, lifetime, origin, scope, scopeSet } from './options.ts';
 import { belonging, websites } from './references.ts';
 
-/** The options of `credential issue` and `credential update` that define the grants of the credential. */
 export interface PolicyOptions {
   readonly website?: string[];
   readonly scope?: Scope[];
@@ -41,7 +40,7 @@ export const policyOptions = (command: Command): Command =>
       lifetime,
     );
 
-/** The changes that `--clear` makes. A cleared restriction becomes unrestricted. A cleared list becomes empty. */
+/** For each value of `--clear`, the change to the credential. Null removes a restriction. */
 const CLEARED = {
   channel: { channel_ids: null },
   team: { team_ids: null },
@@ -66,11 +65,9 @@ export function cleared(names: readonly Clearable[]): PolicyChanges {
   return changes;
 }
 
-/** Returns the option that the operator both sets and clears. Returns `undefined` if there is none. */
 export const contradiction = (options: PolicyOptions, names: readonly Clearable[]): Clearable | undefined =>
   names.find((name) => (name === 'data-access' ? options.dataAccess : options[name]) !== undefined);
 
-/** Turns the options into changes of a credential. Names become ids. Lists are sorted and have no duplicates. */
 export async function resolvePolicy(
   db: Database,
   options: PolicyOptions,
@@ -96,7 +93,6 @@ export async function resolvePolicy(
   };
 }
 
-/** Returns the union of `--scopes` and every `--scope`. Returns undefined if neither option is given. */
 export function scopesOf({ scope: single, scopes }: PolicyOptions): Scope[] | undefined {
   if (!single && !scopes) return undefined;
   const all = new Set<Scope>([...(single ?? []), ...(scopes ?? [])]);

@@ -8,9 +8,7 @@ const websiteIds = ({ tenant, sites }: CredentialRecord): string[] => sites.map(
 
 type Restricted = Pick<CredentialRecord, 'channel_ids' | 'team_ids' | 'subsite_ids'>;
 
-/**
- * Shows restrictions in the same form as the API. An absent dimension (channels, teams or subsites) is unrestricted.
- */
+/** Shows restrictions in the form of the API. If channels, teams or subsites are absent, they are not restricted. */
 export const restrictionsOf = ({ channel_ids, team_ids, subsite_ids }: Restricted): object => ({
   ...(channel_ids && { channel_ids }),
   ...(team_ids && { team_ids }),
@@ -39,15 +37,15 @@ export const credentialDocument = (record: CredentialRecord): object => ({
 });
 
 /**
- * The JSON document of commands that only read credentials. A statement that makes or revokes tokens cannot count the
- * usable tokens.
+ * Adds the number of usable tokens. Only commands that read credentials can show this number, because a statement that
+ * makes or revokes tokens cannot count the tokens.
  */
 export const storedDocument = (record: CredentialRecord): object => ({
   ...credentialDocument(record),
   usable_tokens: record.usable_tokens,
 });
 
-/** The JSON document of a new secret and token. No other document contains them. */
+/** The only JSON document that contains the new secret and the new token. */
 export const issuedDocument = ({ credential, secret, token }: Issued): object => ({
   ...credentialDocument(credential),
   secret,

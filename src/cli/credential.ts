@@ -32,7 +32,6 @@ import { DAY, duration } from './options.ts';
 import { Refused } from './output.ts';
 import { app, installation, organization } from './references.ts';
 
-/** Registers the commands `gateway credential …`. They manage the grants, secrets and tokens of installations. */
 export function credentialCommands(program: Command, register: Run): void {
   const group = program.command('credential').description('manage the grants, secrets and tokens of installations');
   issueCommand(group, register);
@@ -190,7 +189,6 @@ function revokeCommand(group: Command, register: Run): void {
   });
 }
 
-/** Returns the credential with this id. Throws Refused if the credential does not exist. */
 export async function credential(db: Database, id = ''): Promise<CredentialRecord> {
   const [record] = await readCredentials(db, { id });
   if (!record) throw new Refused(`There is no credential ${JSON.stringify(id)}.`);

@@ -28,7 +28,10 @@ export interface Demo {
   readonly app_id: string;
   readonly installation_id: string;
   readonly website_ids: string[];
-  /** A credential with every scope and data-access flag on both websites. An author is mapped on each website. */
+  /**
+   * A credential with every scope and every data-access flag on both websites. It can write as one operator of each
+   * website.
+   */
   readonly full: DemoCredential;
   /** A credential that reads one channel of the first website, without personal data. */
   readonly restricted: DemoCredential;
@@ -57,7 +60,7 @@ export function demoCommand(program: Command, register: Run): void {
   });
 }
 
-/** True when the demo can load. The store is empty, or contains only the rest of an interrupted demo load. */
+/** True when the store is empty or contains only the rest of an interrupted demo load. */
 export async function isEmpty(db: Database): Promise<boolean> {
   const [row] = await db.query<{ empty: boolean }>(sql`
     SELECT NOT EXISTS (SELECT 1 FROM platform.organization WHERE external_id <> ${ORGANIZATION})
@@ -65,7 +68,6 @@ export async function isEmpty(db: Database): Promise<boolean> {
   return row?.empty === true;
 }
 
-/** Loads the demo organization into an empty store. Also creates an app and two credentials. */
 export async function loadDemo(store: Pick<Store, 'db' | 'slow'>, options: DemoOptions): Promise<Demo> {
   const { db, slow } = store;
   const now = options.now ?? (await clock(db));
@@ -73,7 +75,7 @@ export async function loadDemo(store: Pick<Store, 'db' | 'slow'>, options: DemoO
   return demoAccess(db);
 }
 
-/** Creates the app and the credentials of a demo organization that is already stored. */
+/** Creates an app and two credentials for the demo organization, which must already be stored. */
 export async function demoAccess(db: Database): Promise<Demo> {
   const owner = await organization(db, ORGANIZATION);
   const sites = await websites(db, [us.website, eu.website], owner.tenant);
@@ -129,7 +131,6 @@ async function issue(db: Database, installation: string, policy: Policy): Promis
   return { credential_id: issued.credential.id, secret: issued.secret, token: issued.token };
 }
 
-/** Maps the first operator of each website as the author of the full credential. */
 async function mapAuthors(db: Database, credential: string, sites: readonly Candidate[]): Promise<void> {
   for (const [i, { operators }] of [us, eu].entries()) {
     const [site, operator] = [sites[i], operators[0]];

@@ -39,10 +39,6 @@ interface Finding {
 
 type Check = (db: Database) => Promise<Finding[]>;
 
-/**
- * Registers `gateway doctor`, which checks the store and changes nothing. The exit code is 1 if there is an error, and
- * 0 if there are only warnings.
- */
 export function doctorCommand(program: Command, register: Run): void {
   const command = program
     .command('doctor')
@@ -69,7 +65,7 @@ const findingsTable = (findings: readonly Finding[]): string =>
 
 async function runChecks(db: Database): Promise<Finding[]> {
   const findings: Finding[] = [];
-  // The checks run one at a time, so that users of the store can keep working.
+  // The checks run one after the other, so that users of the store can keep working.
   for (const check of CHECKS) findings.push(...(await check(db)));
   return findings;
 }
@@ -81,7 +77,9 @@ const counting =
     return n === 0 ? [] : [{ check, severity, detail, count: n }];
   };
 
-/** Runs a check once for each website. On a large store, one statement over all websites would exceed its timeout. */
+/**
+ * Runs a check for each website separately. On a large store, one statement over all websites would exceed its timeout.
+ */
 const perSite =
   (check: string, detail: string, count: (db: Database, site: Site) => Promise<number>): Check =>
   async (db) => {

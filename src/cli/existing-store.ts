@@ -5,8 +5,8 @@ import { leadsTo } from '../store/open/server.ts';
 import { Refused } from './output.ts';
 
 /**
- * Returns the name of the configured store without its password. The name shows the operator on which store a command
- * acts. Throws Refused if the store does not exist, so that the command does not create an embedded store.
+ * Returns the address of the configured store without its password, to show the operator on which store a command acts.
+ * Throws Refused if the store does not exist. Otherwise the command would create an embedded store.
  */
 export function existingStore({ databaseUrl, directUrl, dataDir }: Config): string {
   const address = directUrl ?? databaseUrl;

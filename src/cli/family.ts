@@ -9,9 +9,6 @@ interface FamilyOptions {
   readonly family: Family;
 }
 
-/**
- * Registers the commands `gateway family …`. They hold an event family of a website, or report a gap in its receipts.
- */
 export function familyCommands(program: Command, register: Run): void {
   const group = program
     .command('family')

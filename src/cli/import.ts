@@ -13,7 +13,6 @@ interface Given {
   readonly schema?: RecordType | true;
 }
 
-/** Registers the command `gateway import FILE…`, which loads NDJSON files. */
 export function importCommand(program: Command, register: Run): void {
   const command = program
     .command('import')
@@ -55,7 +54,7 @@ async function load({ out, store }: CommandContext, files: readonly string[], gi
   const stop = new AbortController();
   const interrupt = (): void => {
     stop.abort();
-    // An open pipe would keep the import waiting until the pipe sends more data.
+    // Stop reading standard input. Otherwise the import would wait until the pipe sends more data.
     if (files.includes('-')) process.stdin.destroy(new Error('interrupted'));
   };
   process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
@@ -94,9 +93,7 @@ function interrupted(files: readonly string[], given: Given): string {
 const shell = (word: string): string => (/^[\w./@:+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 const sentence = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
 
-/**
- * Shows the result of the import and the number of rejected lines. The exit code is 1 only if every line was rejected.
- */
+/** The exit code of an import is 1 only if every line was rejected. */
 function finish(out: CommandContext['out'], result: ImportResult, given: Given): void {
   out.result({ ...result, dry_run: given.dryRun === true }, summary(result, given));
   if (result.rejected > 0) {

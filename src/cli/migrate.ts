@@ -2,8 +2,7 @@ import type { Command } from 'commander';
 import type { Run } from './context.ts';
 
 /**
- * Registers `gateway migrate`. The command only opens the store, because opening the store migrates it. Several
- * processes can run the command at the same time.
+ * The command only opens the store, because opening migrates the store. Several processes can do this at the same time.
  */
 export function migrateCommand(program: Command, register: Run): void {
   const command = program.command('migrate').description('migrate the store to the current schema');

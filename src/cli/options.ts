@@ -1,18 +1,13 @@
 import { InvalidArgumentError } from 'commander';
 import { DATA_ACCESS, type DataAccess, SCOPES, type Scope, WRITE_SCOPES } from '../core/scopes.ts';
 
-/** The functions of this file parse option values. An InvalidArgumentError means wrong usage (exit code 2). */
-
 export const DAY = 86_400;
-/** The longest lifetime of a credential, in seconds. */
 const LIFE_MAX = 365 * DAY;
 
-/** Collects the values of a repeatable option in order. */
 export const collect = (value: string, before: readonly string[] | undefined): string[] => [...(before ?? []), value];
 
 const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: DAY };
 
-/** Converts a duration such as `30s`, `15m`, `24h` or `90d` to seconds. */
 export function duration(value: string): number {
   const [, count = '', unit = ''] = /^(\d{1,9})([smhd])$/.exec(value) ?? [];
   const seconds = Number(count) * (UNITS[unit] ?? Number.NaN);
@@ -29,14 +24,12 @@ export function lifetime(value: string): number {
   return seconds;
 }
 
-/** Adds a scope to the scopes of earlier `--scope` options. */
 export function scope(value: string, before: readonly Scope[] | undefined): Scope[] {
   const found = SCOPES.find((one) => one === value);
   if (!found) throw new InvalidArgumentError(`The scopes are ${SCOPES.join(', ')}.`);
   return [...(before ?? []), found];
 }
 
-/** Returns the scopes of a set. `all` contains every scope. `read` contains every scope that does not write. */
 export function scopeSet(value: string): readonly Scope[] {
   if (value === 'all') return SCOPES;
   if (value === 'read') return SCOPES.filter((one) => !WRITE_SCOPES.includes(one));
@@ -53,7 +46,7 @@ const CALLBACKS_MAX = 10;
 const ORIGINS_MAX = 50;
 const ADDRESS_MAX = 2000;
 
-/** Parses a redirect URI. A client must send the URI character for character, so the URI must not be ambiguous. */
+/** Parses a redirect URI. A client must later send exactly these characters, so the URI must not be ambiguous. */
 export function callback(value: string, before: readonly string[] | undefined): string[] {
   const url = address(value);
   if (
@@ -67,7 +60,7 @@ export function callback(value: string, before: readonly string[] | undefined): 
   return addedTo(before, value, CALLBACKS_MAX, 'callbacks');
 }
 
-/** Parses an origin in the form in which browsers send it: scheme, host and port only. */
+/** Parses an origin in the form in which browsers send it: only scheme, host and port. */
 export function origin(value: string, before: readonly string[] | undefined): string[] {
   const url = address(value);
   if (!url || !/^https?:$/.test(url.protocol) || url.origin !== value || url.host.includes('*')) {
@@ -87,7 +80,6 @@ function addedTo(before: readonly string[] | undefined, value: string, maximum: 
 
 const WHOLE_MAX = 1_000_000;
 
-/** Parses a whole number from 1 to 1,000,000. */
 export function whole(value: string): number {
   const n = /^[1-9]\d{0,6}$/.test(value) ? Number(value) : Number.NaN;
   if (!(n <= WHOLE_MAX)) throw new InvalidArgumentError('Expected a whole number from 1 to 1000000.');

@@ -3,17 +3,19 @@ import { Writable } from 'node:stream';
 import { hashPassword, isPassword } from '../auth/passwords.ts';
 import { Refused } from './output.ts';
 
-/** The source of a password: a pipe or a terminal. */
 export interface PasswordSource {
   readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean };
-  /** The stream for the prompts. It is never standard output, because standard output is for the result. */
+  /**
+   * The stream for the prompts. It must not be standard output, because standard output is for the result of the
+   * command.
+   */
   readonly questions: NodeJS.WritableStream;
 }
 
-/** The largest input in bytes. A longer input cannot be a valid password in any encoding. */
+/** The largest input in bytes. A valid password is shorter in every encoding. */
 const INPUT_MAX = 8_192;
 
-/** Returns the hash of the password on standard input. Ignores one line end after the password. */
+/** Reads a password from standard input and returns its hash. Ignores one line end after the password. */
 export async function pipedPassword({ input }: PasswordSource): Promise<string> {
   const parts: Buffer[] = [];
   let length = 0;
@@ -29,13 +31,16 @@ export async function pipedPassword({ input }: PasswordSource): Promise<string> 
   return hashed(text.replace(/\r?\n$/, ''));
 }
 
-/** Asks for the password twice without echo and returns its hash. Returns undefined if the input is not a terminal. */
+/**
+ * Asks twice for the password without showing it, and returns its hash. Returns undefined if the input is not a
+ * terminal.
+ */
 export async function typedPassword({ input, questions }: PasswordSource): Promise<string | undefined> {
   if (input.isTTY !== true) return undefined;
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input, output: silent, terminal: true, historySize: 0 });
   const stopped = new AbortController();
-  // Ctrl-C and Ctrl-D reject the question. If the terminal closes, only this abort ends the question.
+  // Ctrl-C and Ctrl-D end the prompt by themselves. When the terminal closes, only this abort ends the prompt.
   lines.once('close', () => stopped.abort());
   const ask = async (question: string): Promise<string> => {
     questions.write(question);

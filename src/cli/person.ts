@@ -20,7 +20,6 @@ import { type PasswordSource, pipedPassword, typedPassword } from './password.ts
 import { organization, person } from './references.ts';
 import { facts, plain, time } from './text.ts';
 
-/** Registers the commands `gateway person …`. They manage the people who may sign in to the consent page. */
 export function personCommands(program: Command, register: Run): void {
   const group = program
     .command('person')
@@ -58,7 +57,7 @@ function addCommand(group: Command, register: Run): void {
     refuseTwoPasswords(command, given);
     const { db } = await store();
     const { tenant } = await organization(db, given.organization);
-    // Check for an existing person before the prompt, so that nobody chooses a password in vain.
+    // This check comes before the prompt, so that nobody chooses a password for a person who already exists.
     const [existing] = (await readPeople(db, { tenant })).filter((one) => one.email === given.email);
     if (existing) throw new Refused(`The organization already has a person ${plain(given.email)}: ${existing.id}.`);
     const password = (await passwordOf(given)) ?? null;
@@ -71,7 +70,6 @@ function addCommand(group: Command, register: Run): void {
 
 interface PasswordOptions {
   readonly passwordStdin?: boolean;
-  /** False when --no-password is given. */
   readonly password: boolean;
 }
 
@@ -101,10 +99,6 @@ function listCommand(group: Command, register: Run): void {
   });
 }
 
-/**
- * Creates a command on one person, named by id or e-mail address. `--organization` limits the search to one
- * organization.
- */
 const named = (group: Command, name: string, description: string): Command =>
   group
     .command(`${name} [PERSON]`)
@@ -182,8 +176,8 @@ function passwordCommand(group: Command, register: Run): void {
 }
 
 /**
- * Describes the consents after a password change. They stay active unless --end-consents is given, because an app never
- * had the password.
+ * Tells how many consents are still active after a password change. Consents end only with --end-consents, because an
+ * app never had the password.
  */
 function consentsText(id: string, active: number, ended: number | undefined): string {
   if (ended !== undefined) return `${ended} ended, ${active} active`;

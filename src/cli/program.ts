@@ -19,13 +19,12 @@ import { personCommands } from './person.ts';
 import { restoredCommand } from './restored.ts';
 import { webhookCommands } from './webhook.ts';
 
-/** Commands that need the surfaces. main.ts supplies these commands, because cli/ must not import surfaces. */
+/** These commands need the surfaces, which cli/ must not import. So main.ts supplies the commands. */
 export interface Wired {
   serve(context: CommandContext, options: { demo: boolean; workers: number }): Promise<void>;
   generate(context: CommandContext, options: { check: boolean }): Promise<void>;
 }
 
-/** Parses and runs one command line. Returns the exit code. */
 export async function run(argv: readonly string[], wired: Wired): Promise<number> {
   const program = new Command('gateway')
     .description('Installation Gateway: REST, MCP and A2A access to stored customer-support data.')
@@ -84,8 +83,8 @@ export async function run(argv: readonly string[], wired: Wired): Promise<number
 }
 
 /**
- * Describes an unexpected error, which is a defect. The name and stack help to fix the defect. The message is left out
- * because it can contain data.
+ * Describes an unexpected error by its name and stack, which help to find the defect. The message is left out, because
+ * it can contain data.
  */
 function unexpected(error: unknown): string {
   if (error instanceof StoreUnreachable)

@@ -1,7 +1,6 @@
 import { type Options, Presets, SingleBar } from 'cli-progress';
 import type { Progress } from '../sources/import.ts';
 
-/** Shows the progress of long work on standard error. A terminal gets a bar. Any other stream gets plain lines. */
 export interface ProgressReport {
   show(progress: Progress): void;
   end(): void;

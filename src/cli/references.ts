@@ -13,8 +13,8 @@ import { Refused } from './output.ts';
 import { plain } from './text.ts';
 
 /**
- * The functions of this file find the records that the command line names. A name is a public id or an external_id. If
- * a name matches two records, both are shown and the command is refused. A guess could grant the wrong data.
+ * A reference on the command line is a public id or an external_id. If a reference matches two records, the command
+ * shows both records and is refused. A guess could grant the wrong data.
  */
 export const organization = (db: Database, ref: string): Promise<Candidate> =>
   one('organization', ref, findOrganizations(db, [ref]));
@@ -24,21 +24,18 @@ export const app = (db: Database, ref: string): Promise<Candidate> => one('app',
 export const installation = (db: Database, ref: string): Promise<Candidate> =>
   one('installation', ref, findInstallations(db, [ref]));
 
-/** Finds a person by id or e-mail address. Without `tenant`, the person can belong to any organization. */
 export const person = (db: Database, ref: string, tenant?: string): Promise<Candidate> =>
   one('person', ref, findPeople(db, [ref], tenant));
 
-/** Finds a website by id or external_id. Without `tenant`, the website can belong to any organization. */
 export async function website(db: Database, ref: string, tenant?: string): Promise<Candidate> {
   return only('website', ref, ofTenant(await findWebsites(db, [ref]), tenant, [ref]));
 }
 
-/** Finds websites of one organization. The result is in the order of `refs` and has no duplicates. */
+/** Finds websites of one organization, in the order of `refs` and without duplicates. */
 export async function websites(db: Database, refs: readonly string[], tenant: string): Promise<Candidate[]> {
   return each('website', refs, ofTenant(await findWebsites(db, refs), tenant, refs));
 }
 
-/** Finds records that belong to the websites in `on`. The result has no duplicates. */
 export async function belonging(
   db: Database,
   kind: BelongingKind,

@@ -7,9 +7,9 @@ import { existingStore } from './existing-store.ts';
 import { Refused } from './output.ts';
 
 /**
- * Registers `gateway restored`, for use after a backup was restored. Clients may have seen receipts that the backup
- * lacks, so their cursors end and they get a gap. The backup also does not know which refresh tokens and codes were
- * used, so consents and sign-ins end.
+ * Run this command after a backup was restored. Clients may have seen receipts that the backup lacks. So the command
+ * ends their cursors and reports a gap in the receipts. The backup also lacks the latest uses of refresh tokens and
+ * codes. So the command ends all consents and sign-ins.
  */
 export function restoredCommand(program: Command, register: Run): void {
   const command = program

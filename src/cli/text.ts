@@ -1,7 +1,8 @@
-/** Makes untrusted text safe for a terminal. Replaces control characters and bidi overrides. */
+/**
+ * Makes untrusted text safe for a terminal. Replaces control characters and format characters, such as bidi overrides.
+ */
 export const plain = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\p{Surrogate}]/gu, '\u{fffd}');
 
-/** Returns aligned lines with a name and a value. A list has one line for each value. An empty list is left out. */
 export function facts(rows: readonly (readonly [name: string, value: string | readonly string[]])[]): string {
   const width = Math.max(...rows.map(([name]) => name.length));
   return rows

@@ -9,7 +9,7 @@ import type { Database } from '../store/driver/postgres.ts';
 import { settleDeliveries } from '../store/events/deliveries.ts';
 import { Refused } from './output.ts';
 
-/** Sends one test delivery from this process, and adds it to the log of deliveries. A failed test is not repeated. */
+/** Sends one test delivery from this process and records it in the log of deliveries. A failed test is not repeated. */
 export async function testEndpoint(
   db: Database,
   config: Config,
@@ -20,7 +20,7 @@ export async function testEndpoint(
   if (!claim) throw new Refused(`Webhook ${id} is disabled, or its credential lost the grant for the website.`);
   const outcome = await sendClaim({ keys, sender: senderOptions(config.webhooks.allowed, config.baseUrl) }, claim);
   const settled = settlementOf(claim, outcome, []);
-  while ((await settleDeliveries(db, [settled])).later.length > 0) await pause(50); // another statement has locked the endpoint
+  while ((await settleDeliveries(db, [settled])).later.length > 0) await pause(50); // repeat while another statement locks the endpoint
   const { delivered, status, error } = settled;
   return {
     document: {

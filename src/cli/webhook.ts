@@ -30,7 +30,6 @@ import { plain } from './text.ts';
 import { testEndpoint } from './webhook-test.ts';
 import { deliveryDocument, deliveryTable, endpointDocument, endpointTable, endpointText } from './webhook-view.ts';
 
-/** Registers the commands `gateway webhook …`. A webhook is an endpoint that gets a website's receipts by push. */
 export function webhookCommands(program: Command, register: Run): void {
   const group = program
     .command('webhook')
@@ -125,7 +124,6 @@ async function usable(db: Database, ref: string): Promise<CredentialRecord> {
   return record;
 }
 
-/** Checks the URL of a receiver and returns it in canonical form. Every delivery attempt checks the URL again. */
 async function receiver({ out, config }: CommandContext, text: string): Promise<string> {
   const checked = receiverOf(text, config.webhooks.allowed);
   if ('refused' in checked) throw new Refused(checked.refused);
@@ -275,7 +273,6 @@ function replayCommand(group: Command, register: Run): void {
   });
 }
 
-/** The largest number of deliveries that the command shows. */
 const SHOWN = 1_000;
 
 function deliveriesCommand(group: Command, register: Run): void {

@@ -9,9 +9,7 @@ import type { Bounds, Step } from './steps.ts';
 import { lanes, type Sited, TABLES, type Table } from './tables.ts';
 import { writeStep } from './write.ts';
 
-/** Steps of an import that run one after the other. */
 type Chain = readonly (Step | Lanes)[];
-/** Steps of an import that run at the same time. */
 interface Lanes {
   readonly lanes: readonly Step[];
 }
@@ -24,12 +22,12 @@ const written = (table: Table): Chain => [
 const tables = (...names: Sited[]): Chain => TABLES.filter((table) => names.includes(table.name)).flatMap(written);
 
 /**
- * The steps of an import after the staging of lines. Groups run one after the other. The chains of a group run at the
- * same time.
+ * The steps of an import after its lines are staged. The groups run one after the other. The chains of one group run at
+ * the same time.
  *
- * Deletions come first. Records are deleted before the records that they refer to. So a reference to a deleted record
- * is refused in the first run, as in every later run. Then the records are written. Each type is written after the
- * types that it refers to.
+ * Deletions come first, so that the first run already refuses a reference to a deleted record, like every later run. A
+ * record is deleted before the records to which it refers. Then records are written, each type after the types to which
+ * it refers.
  */
 const GROUPS: readonly (readonly Chain[])[] = [
   [
@@ -58,7 +56,9 @@ const GROUPS: readonly (readonly Chain[])[] = [
 ];
 
 const NOTHING = sql`0::bigint`;
-/** The number of rows in the first batch. With fewer rows, ANALYZE leaves the statistics of the table unchanged. */
+/**
+ * The number of rows in the first batch. With fewer rows, ANALYZE would leave the statistics of the table unchanged.
+ */
 const FIRST = 200;
 
 function analyze(type: Sited): Fragment {
@@ -78,12 +78,14 @@ interface Work {
   readonly run: Run;
   readonly signal: AbortSignal | undefined;
   readonly types: ReadonlySet<RecordType>;
-  /** The steps that a resumed run has already finished or started, each with its position in the plan. */
+  /**
+   * The steps that an interrupted run has already started or finished. `ord` is the last plan row that a step has
+   * processed.
+   */
   readonly done: ReadonlyMap<string, { readonly ord: number; readonly finished: boolean }>;
   readonly onProgress: (p: Applied) => void;
 }
 
-/** Does the remaining work of a run. The work starts at the positions that the run has recorded. */
 export async function apply(
   db: Database,
   run: Run,
@@ -99,8 +101,8 @@ export async function apply(
 }
 
 /**
- * Returns the statements of all steps as texts without parameters. `import_rehearse` runs the statements and rolls them
- * back.
+ * Returns the statements of all steps as texts without parameters. The database function `import_rehearse` runs these
+ * statements and rolls them back.
  */
 export async function rehearsal(db: Database, run: Run): Promise<string[]> {
   const types = await stagedTypes(db);
@@ -138,7 +140,10 @@ async function runChain(work: Work, chain: Chain): Promise<void> {
   }
 }
 
-/** Waits for all promises, even when one fails. No statement may run after the lease of the import is released. */
+/**
+ * Waits for all promises, even when one fails. Otherwise a statement could still run after the import has released its
+ * lease.
+ */
 async function together(work: readonly Promise<void>[]): Promise<void> {
   const failed = (await Promise.allSettled(work)).find((outcome) => outcome.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
@@ -158,9 +163,9 @@ async function runStep(work: Work, step: Step): Promise<void> {
 }
 
 /**
- * Runs a step in batches. The first batch is small, and ANALYZE follows it. ANALYZE runs again each time the rows have
- * doubled. Without statistics, PostgreSQL uses a wrong index for foreign keys and totals. At 4,000 rows, a row then
- * takes 0.14 ms instead of 0.01 ms, and the time grows (measured).
+ * Runs a step in batches. The first batch is small, and ANALYZE follows it. ANALYZE runs again each time the number of
+ * rows has doubled. Without statistics, PostgreSQL uses a wrong index for foreign keys and totals. At 4,000 rows,
+ * writing a row then takes 0.14 ms instead of 0.01 ms, and the time grows (measured).
  */
 async function runBatches(work: Work, step: Step, batch: NonNullable<Step['batch']>): Promise<void> {
   const { db, run, signal } = work;
@@ -190,8 +195,7 @@ async function runBatches(work: Work, step: Step, batch: NonNullable<Step['batch
 }
 
 /**
- * SQLSTATE codes for a serialization failure and a deadlock. PostgreSQL has rolled the statement back, so it can run
- * again.
+ * The SQLSTATE of a serialization failure or a deadlock. PostgreSQL has rolled the statement back, so it can run again.
  */
 const AGAIN = /^40(001|P01)$/;
 

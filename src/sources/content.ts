@@ -4,14 +4,13 @@ import { open, realpath } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
 import type { StoredContent } from './row.ts';
 
-/** The reason why the content of a file cannot be read. */
 export type ContentProblem = 'path_refused' | 'path_outside' | 'file_not_found' | 'not_a_file' | 'unreadable_file';
 
 export const CHUNK = 65_536;
 
 /**
- * Receives one piece of a file's content. The piece starts at chunk `first`. Every piece except the last is a whole
- * number of chunks.
+ * Receives one piece of a file's content. `first` is the number of the first chunk in the piece. Every piece except the
+ * last consists of whole chunks.
  */
 export type TakeContent = (first: number, bytes: Buffer) => Promise<void>;
 
@@ -21,7 +20,10 @@ export async function inlineContent(base64: string, take: TakeContent): Promise<
   return { size: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
 }
 
-/** Reads content from a file beside the NDJSON file. The path and its symbolic links must stay inside `folder`. */
+/**
+ * Reads the content of a file. `path` is relative to `folder`, the folder of the NDJSON file. The file must lie inside
+ * this folder, even after its symbolic links are followed.
+ */
 export async function contentAt(
   folder: string | null,
   path: string,
@@ -32,8 +34,8 @@ export async function contentAt(
   try {
     const real = await realpath(resolve(folder, path));
     if (!real.startsWith(folder.endsWith(sep) ? folder : folder + sep)) return 'path_outside';
-    // With O_NOFOLLOW, nobody can replace the file by a link after the check. With O_NONBLOCK, a pipe cannot block the
-    // import.
+    // With O_NOFOLLOW, nobody can replace the checked file by a link before it is opened. With O_NONBLOCK, a pipe
+    // cannot block the import.
     handle = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : '';

@@ -14,40 +14,39 @@ import { Stage } from './stage.ts';
 export type { Reject } from './files/rejects.ts';
 export { ImportBusy } from './files/run.ts';
 
-/** The error when nothing was imported. A file cannot be read, or the organization does not exist. */
+/** Nothing was imported, for example because a file cannot be read or the organization does not exist. */
 export class ImportRefused extends Error {
   override readonly name = 'ImportRefused';
 }
 
 export interface Progress {
   readonly phase: string;
-  /** The number of bytes in the phase `read`, and the number of records in later phases. */
+  /** The number of bytes in the phase `read`, and the number of records in all later phases. */
   readonly done: number;
   readonly total: number | null;
 }
 
 interface Common {
-  /** Checks everything against the store and reports the result, but changes nothing. */
   readonly dryRun?: boolean;
-  /** The public or external id of the organization in which references are looked up. */
+  /** The public or external id of an organization. References are looked up only in this organization. */
   readonly organization?: string;
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: Progress) => void;
-  /** Called for each problem of a rejected line, in order, at the end of the import. */
+  /** Called at the end of the import for each problem of a rejected line, in the order of the lines. */
   readonly onReject?: (reject: Reject) => void;
 }
 
 export interface ImportOptions extends Common {
-  /** The paths of the files to import. `-` is standard input. */
+  /** The paths of the files to import. `-` means standard input. */
   readonly files: readonly string[];
-  /** Continues an unfinished run of the same unchanged files. If there is no such run, a new run starts. */
+  /** Continues an unfinished run of the same unchanged files. If there is no such run, starts a new run. */
   readonly resume?: boolean;
-  /** The path of a file for the problems of rejected lines. The file is NDJSON of {file, line, pointer, code}. */
+  /** The path of the NDJSON file that gets the problems of rejected lines, each as {file, line, pointer, code}. */
   readonly rejects?: string;
 }
 
 export interface RecordsOptions extends Common {
-  /** The value of `file` in reports. */
+  /** Reports show this name as `file`, because the records come from no file. */
   readonly name?: string;
 }
 
@@ -59,23 +58,20 @@ export interface ImportCounts {
   readonly rejected: number;
 }
 
-/**
- * The counts of an import. `read` is the sum of `written`, `unchanged`, `removed` and `rejected`. Blank lines are not
- * counted.
- */
+/** `read` is the sum of `written`, `unchanged`, `removed` and `rejected`. Blank lines are not counted. */
 export interface ImportResult extends ImportCounts {
-  /** The counts of each record type that occurred. The key '' stands for lines of an unknown type. */
+  /** The counts of each record type in the import. The key '' stands for lines of an unknown type. */
   readonly types: Readonly<Partial<Record<RecordType | '', ImportCounts>>>;
 }
 
 const HEAD = 65_536;
 /**
- * The number of bytes in one read. Between short reads, Node can serve PostgreSQL's socket. With reads of 1 MiB, the
- * socket was idle for half of the reading time (measured).
+ * The number of bytes in one read. Between two short reads, Node can serve the socket to PostgreSQL. With reads of 1
+ * MiB, this socket was idle for half of the reading time (measured).
  */
 const BLOCK = 65_536;
 
-/** Imports NDJSON files. An import can be repeated, interrupted or killed safely. Only one import runs at a time. */
+/** An import can be repeated, interrupted or killed safely. Only one import runs at a time. */
 export async function importFiles(db: Database, options: ImportOptions): Promise<ImportResult> {
   const sources = await Promise.all(options.files.map(describe));
   if (options.files.filter((file) => file === '-').length > 1)
@@ -95,8 +91,8 @@ export async function importFiles(db: Database, options: ImportOptions): Promise
 }
 
 /**
- * Imports records from memory, such as the demo's records. Records from memory cannot name files by path. The run
- * cannot be resumed.
+ * Imports records from memory, for example the demo. Such records cannot name files by path, and the run cannot be
+ * resumed.
  */
 export async function importRecords(
   db: Database,
@@ -153,7 +149,8 @@ async function inRun(
 function canContinue(state: RunState, sources: readonly Source[], organization: string | undefined): boolean {
   if (!state.unfinished || !state.intact || state.organization !== (organization ?? null)) return false;
   const now = JSON.stringify(sources.map(identity));
-  // Standard input cannot be read again. A run with standard input can continue only when all of its lines are staged.
+  // Standard input cannot be read a second time. So a run with standard input can continue only if all its lines are
+  // already staged.
   const readable = state.staged || sources.every((source) => source.size !== null);
   return readable && now === JSON.stringify((state.sources ?? []).map(identity));
 }

@@ -5,15 +5,16 @@ import { lanes, type Table } from './tables.ts';
 const HAS_REPLIES = sql`SELECT EXISTS (SELECT 1 FROM gateway.import_stage WHERE type = 'message' AND refs[4] IS NOT NULL) AS needed`;
 
 /**
- * Returns the step that plans the rows of a record type. The step finds the website, the references and the stored
- * version of every staged row. The step refuses invalid rows and gives native ids to new rows in order of creation. The
- * step is one statement, so a killed run neither loses ids nor assigns them twice.
+ * Returns the step that plans the rows of a record type. For every staged row, the step finds the website, the
+ * references and the stored version. The step refuses invalid rows and gives native ids to new rows, in order of
+ * creation. All this is one statement, so a killed run neither loses ids nor assigns them twice.
  */
 export function planStep(table: Table): Step {
   const { name, owner, refs, links } = table;
   const step = `plan ${name}`;
   const owned = owner.table !== 'website';
-  // Rows of one conversation go into the same lane, so that lanes do not wait for each other's totals.
+  // All rows of one conversation go into the same lane. Two lanes are written at the same time and would wait for each
+  // other at the totals of this conversation.
   const lane = `(${owned ? 'n.owner_id' : 'n.id'} % ${lanes(table)})::integer`;
   return {
     name: step,
@@ -69,7 +70,7 @@ ${progress(bounds, step, name, { unchanged: REPEATED, rejected: REFUSED })}`,
   };
 }
 
-// An operator has one row for each of its websites, so a reference to an operator must match the website too.
+// An operator has one row for each website. So the join compares the website as well as the external_id.
 const found = (table: string, i: number): string =>
   `LEFT JOIN platform.${table} r${i} ON r${i}.tenant = p.tenant AND r${i}.external_id = p.refs[${i}]${
     table === 'operator' ? ` AND r${i}.site = p.site` : ''
@@ -91,7 +92,7 @@ const linked = (member: string): string => `, linked AS MATERIALIZED (
    GROUP BY p.seq
 )`;
 
-/** The step that gives PostgreSQL statistics for the plan table. The next step joins the plan table to itself. */
+/** Collects statistics of the plan table, because the next step joins this table to itself. */
 export const analyzePlanStep: Step = {
   name: 'analyze plan',
   types: ['message'],
@@ -100,9 +101,9 @@ export const analyzePlanStep: Step = {
 };
 
 /**
- * The step that links replies to messages. `in_reply_to` can name a message of the same run, so the link is made after
- * all messages have ids. The step looks the message up in the plan first and then among stored messages. If a message
- * is refused, its replies are refused too, and also the replies to these replies.
+ * Links replies to their messages. `in_reply_to` can name a message of the same run, so this step needs the ids of all
+ * messages. The step searches the plan first and then the stored messages. If a message is refused, all replies to it
+ * are refused, and so are the replies to these replies.
  */
 export const repliesStep: Step = {
   name: 'link message',

@@ -5,9 +5,9 @@ import { fileName, htmlToText, phoneToE164 } from './text.ts';
 type Cell = string | number | boolean | null | undefined | readonly (string | number)[];
 
 /**
- * A checked record in the form in which it is staged. `data` holds columns of the platform table by name. `owner` is
- * the external_id of the record that this record belongs to. `refs` and `links` hold further external_ids, in the order
- * of `tables.ts`.
+ * A checked record as it is staged. `data` holds the columns of the platform table. `owner` is the external_id of the
+ * record to which this record belongs. `refs` and `links` hold further external_ids, in the order that `tables.ts`
+ * defines.
  */
 export interface Row {
   readonly type: RecordType;
@@ -19,7 +19,6 @@ export interface Row {
   readonly data: Readonly<Record<string, Cell>>;
 }
 
-/** The size and the hash of a file's content. */
 export interface StoredContent {
   readonly size: number;
   readonly sha256: string;
@@ -133,7 +132,6 @@ export function rowOf(record: ImportRecord, content?: StoredContent): Row {
           author_type,
           visibility: record.visibility,
           kind,
-          // The text of a redacted message is not stored.
           text: redacted ? null : plain,
           language: record.language,
           created_at: record.created_at,

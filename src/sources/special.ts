@@ -2,15 +2,13 @@ import { raw, sql } from '../core/sql.ts';
 import { RECORD_TYPES, type RecordType } from './files/records.ts';
 import { type Bounds, fence, progress, REFUSED, REPEATED, rejecting, type Step } from './steps.ts';
 
-/**
- * The steps for organizations, websites, operators and deletions. The import has no plan and no batches for these
- * types.
- */
+/** The steps for organizations, websites, operators and deletions. These types need no plan and no batches. */
 
 /**
- * Returns a step that sets the organizations in which references are looked up. The requested organization comes first,
- * then the organizations that the run names, and otherwise all organizations. A run that names organizations never
- * reaches another organization, even if external_ids match.
+ * Returns the step that sets the organizations in which references are looked up. The step takes the organization that
+ * the caller requested. Otherwise the step takes the organizations that the run names. If the run names none, the step
+ * takes all organizations. So a run that names organizations cannot reach another organization, even if external_ids
+ * are equal.
  */
 export const scopeStep = (name: string): Step => ({
   name,
@@ -29,8 +27,8 @@ SELECT gateway.import_scope(${bounds.epoch}, ${raw(`'${name}'`)}, tenants) FROM 
 });
 
 /**
- * The step for a deletion and a record with the same key in one run. The later line counts, and the earlier line is
- * refused.
+ * A run can contain a deletion and a record with the same key. The later line counts, and this step refuses the earlier
+ * line.
  */
 export const supersedeStep: Step = {
   name: 'supersede',
@@ -56,8 +54,8 @@ export const supersedeStep: Step = {
 ${progress(bounds, 'supersede', undefined, {})}, (SELECT count(*) FROM counted)`,
 };
 
-// References without a foreign key, by the type of the deleted record. A deletion removes these references with the
-// given statement.
+// For a record type, the statement that removes references to deleted records of this type. These references have no
+// foreign key.
 const UNHOOK: Partial<Readonly<Record<RecordType, string>>> = {
   team: `UPDATE platform.operator t SET team_ids = array_remove(t.team_ids, f.id)
     FROM found f WHERE t.tenant = f.tenant AND t.site = f.site AND f.id = ANY (t.team_ids)`,
@@ -138,7 +136,7 @@ ${progress(bounds, 'write organization', 'organization', {
 })}`,
 };
 
-/** SQL for the staged rows of a type that belongs to an organization, each with the tenant of its organization. */
+/** SQL that selects the staged websites or operators, each with the tenant of its organization. */
 const inOrganization = (type: 'website' | 'operator'): string => `placed AS MATERIALIZED (
   SELECT s.*, o.tenant, lead(s.seq) OVER (PARTITION BY o.tenant, s.external_id ORDER BY s.seq) AS newer
     FROM fence CROSS JOIN gateway.import_stage s
@@ -178,7 +176,6 @@ ${progress(bounds, 'write website', 'website', {
 })}`,
 };
 
-/** Writes operators. An operator has one row for each of its websites, and one statement writes all rows. */
 export const operatorStep: Step = {
   name: 'write operator',
   types: ['operator'],

@@ -7,9 +7,8 @@ import { type ImportRecord, RECORD_TYPES } from './files/records.ts';
 import { explainFence } from './files/run.ts';
 import { type Row, rowOf, type StoredContent } from './row.ts';
 
-/** The position in the sources after the last staged line of an import. */
 export interface Position {
-  /** The index of the file. With `next`, the file has no more lines. */
+  /** The index of the current file. If `next` is true, this file has no more lines. */
   readonly file: number;
   readonly next?: boolean;
   readonly offset: number;
@@ -27,9 +26,9 @@ const ROWS = 1000;
 const BYTES = 4 * 1024 * 1024;
 
 /**
- * Writes lines into the staging tables, a thousand or more in one statement. The class checks the next lines while
- * PostgreSQL stores the previous lines. One statement runs at a time and one more can wait, so that neither side is
- * idle. Each statement records the position after its last line.
+ * Writes lines into the staging tables, usually about a thousand in one statement. While PostgreSQL stores these lines,
+ * the class checks the next lines. One statement can wait while another one runs, so that neither PostgreSQL nor the
+ * class is idle. Each statement records the position after its last line.
  */
 export class Stage {
   private rows = columns();
@@ -48,7 +47,7 @@ export class Stage {
   ) {}
 
   /**
-   * Stages one line. Returns a promise only when the caller must wait for a file. One await for each line would take a
+   * Stages one line. Returns a promise only when the caller must wait for a file. An await for every line would take a
    * sixth of the checking time (measured).
    */
   line(at: { file: number; line: number }, line: Line, folder: string | null): Promise<void> | undefined {
@@ -91,7 +90,6 @@ export class Stage {
     return this.rows.type.length + this.rejects.length >= ROWS || this.bytes >= BYTES;
   }
 
-  /** Sends the collected lines to the store. */
   async flush(position: Position): Promise<void> {
     await this.flushContent();
     const [rows, rejects, counts] = [this.rows, this.rejects, this.counts];
@@ -100,8 +98,8 @@ export class Stage {
     this.counts = new Map();
     this.bytes = 0;
     const read = [...counts].map(([type, count]) => ({ type, ...count }));
-    // In the parameter, line breaks separate the values of a column. JSON, numbers, types and times hold no line break,
-    // so they need no quoting.
+    // In the parameter of this statement, line breaks separate the values of a column. JSON, numbers, types and times
+    // contain no line break, so they need no quoting.
     const column = (values: readonly (string | number | null)[]): Fragment =>
       sql`string_to_array(${values.join('\n')}::text, E'\\n', '')`;
     await this.start(sql`WITH fence AS MATERIALIZED (SELECT gateway.import_fence(${this.epoch})), kept AS (
@@ -119,17 +117,19 @@ export class Stage {
                                    ${JSON.stringify(read)}::text::jsonb)`);
   }
 
-  /** Waits until every sent statement has ended. */
   async settled(): Promise<void> {
     await this.under.catch(explainFence);
   }
 
-  /** Sends a statement after the running statement. Waits if another statement is already waiting. */
+  /**
+   * Queues a statement behind the running statement. If the queue already holds a statement, first waits until that
+   * statement runs.
+   */
   private async start(statement: Fragment): Promise<void> {
     await this.before.catch(explainFence);
     this.before = this.under;
     this.under = this.under.then(() => this.db.query(statement));
-    // A later call of `start` or `settled` awaits this promise. Until then, a rejection of the promise must not count
+    // A later call of `start` or `settled` reports an error of this promise. Until then, Node must not treat the error
     // as unhandled.
     this.under.catch(() => undefined);
   }
@@ -214,6 +214,5 @@ function columns() {
 
 const empty = <T>(): T[] => [];
 
-/** Returns an array in the text form of PostgreSQL. */
 const arrayText = (values: readonly (string | null)[]): string =>
   `{${values.map((value) => (value === null ? 'NULL' : `"${value.replaceAll(/["\\]/g, '\\$&')}"`)).join(',')}}`;

@@ -2,29 +2,31 @@ import { type Fragment, raw, sql } from '../core/sql.ts';
 import type { RecordType } from './files/records.ts';
 import type { Sited } from './tables.ts';
 
-/** The values in the statement of a step. The values are parameters in a run and literals in a rehearsal. */
+/**
+ * The values in the statement of a step. A run sends the values as parameters. A rehearsal (dry run) writes them into
+ * the text as literals.
+ */
 export interface Bounds {
   readonly epoch: Fragment;
-  /** The step works on the plan rows after `low` up to `high`. `last` is true when no plan rows follow. */
+  /**
+   * The step works on the plan rows after `low`, up to and including `high`. `last` is true when no plan rows follow.
+   */
   readonly low: Fragment;
   readonly high: Fragment;
   readonly last: Fragment;
 }
 
 /**
- * One part of the work after the staging of lines. A step is one statement, or one statement for each batch of plan
+ * A part of the import after its lines are staged. A step is one statement, or one statement for each batch of plan
  * rows.
  */
 export interface Step {
   readonly name: string;
-  /** The record types of the step. The step is skipped when no line of these types was staged. */
+  /** The record types that the step handles. If no line of these types was staged, the step is skipped. */
   readonly types: readonly RecordType[];
-  /** Only for steps that work through the plan of a type. `rows` is the number of plan rows in one statement. */
+  /** Undefined if the step has no batches. `rows` is the number of plan rows in one batch. */
   readonly batch?: { readonly type: Sited; readonly lane: number; readonly rows: number };
-  /**
-   * A statement that tells whether the run needs the step. The statement returns one row. Only steps that few runs need
-   * have such a statement.
-   */
+  /** Returns one row that tells whether the run needs the step. Only rarely needed steps have such a statement. */
   readonly needed?: Fragment;
   statement(bounds: Bounds): Fragment;
 }
@@ -33,8 +35,8 @@ export const fence = (bounds: Bounds): Fragment =>
   sql`fence AS MATERIALIZED (SELECT gateway.import_fence(${bounds.epoch}))`;
 
 /**
- * Returns the last part of the SQL statement of a step. This part records the run's progress and the row counts of the
- * record type, in the same transaction as the data.
+ * Returns the end of a step's SQL statement. It records the progress of the run and the counts of the record type, in
+ * the same transaction as the data.
  */
 export function progress(
   bounds: Bounds,
@@ -49,8 +51,8 @@ export function progress(
 }
 
 /**
- * Returns the common table expressions that end the statement of a plan. Rows of `judged` with a verdict ('code
- * pointer') become rejects. An exact repetition of a record is not a reject.
+ * Returns common table expressions for the table `judged`. They turn each row with a verdict ('code pointer') into a
+ * reject, unless the row is an exact repetition of a record.
  */
 export const rejecting = (type: RecordType, judged = 'judged'): Fragment =>
   raw(`refused AS MATERIALIZED (

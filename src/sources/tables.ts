@@ -5,21 +5,24 @@ export interface Ref {
   readonly table: string;
 }
 
-/** The way in which records of a type are stored. The type belongs to a website. */
+/**
+ * Describes how the records of one type are stored. Only types whose records belong to a website have such a
+ * description.
+ */
 export interface Table {
   readonly name: Sited;
-  /** The member of the record that names its owner, and the owner's table. The owner determines the website. */
+  /** The member that names the owner of the record, and the table of the owner. The owner determines the website. */
   readonly owner: { readonly member: string; readonly table: string; readonly parent?: string };
   /**
    * The references to single records, in the order of Row.refs. A message has two references for its author and uses
-   * one of them.
+   * only one of them.
    */
   readonly refs: readonly Ref[];
-  /** A list of contacts. A table of pairs stores the list. */
+  /** The member that holds a list of contacts. A table of pairs stores this list. */
   readonly links?: { readonly member: string; readonly table: string; readonly column: string };
-  /** The columns that come from the record, with their SQL types. */
+  /** The columns whose values come from the record, with their SQL types. */
   readonly columns: Readonly<Record<string, string>>;
-  /** The columns that come from the plan `p`: the owner and the references. */
+  /** The columns that get their values from the plan table, which is `p` in the SQL: the owner and the references. */
   readonly keys: Readonly<Record<string, string>>;
 }
 
@@ -29,7 +32,7 @@ const website = { member: 'website', table: 'website' };
 const conversation = { member: 'conversation', table: 'conversation' };
 const time = 'timestamptz';
 
-/** The tables in dependency order. A table refers only to earlier tables. */
+/** The tables in dependency order: each table refers only to earlier tables. */
 export const TABLES: readonly Table[] = [
   { name: 'subsite', owner: website, refs: [], columns: { name: 'text' }, keys: {} },
   { name: 'channel', owner: website, refs: [], columns: { name: 'text', platform: 'text' }, keys: {} },
@@ -168,7 +171,8 @@ function text(names: string): Record<string, string> {
 }
 
 /**
- * Returns the number of batches of a table that are written at the same time. Two batches keep both cores busy. Files
- * have one lane, because two lanes would wait for the totals of the same conversation.
+ * Returns how many batches of one table may be written at the same time. Usually the number is two, so that both cores
+ * are busy. For files the number is one, because two batches would update the totals of the same conversation and wait
+ * for each other.
  */
 export const lanes = (table: Table): number => (table.name === 'file' ? 1 : 2);

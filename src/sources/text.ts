@@ -16,9 +16,9 @@ export function htmlToText(html: string): string {
   return convert(html);
 }
 
-// 25 countries share the country code +1. All 25 have the same rules for numbers. No trunk prefix of these countries
-// starts with 2 to 9. The gateway does not need the country, and the search for it took half of the time (measured). So
-// +1 is parsed only with its first country.
+// 25 countries have the country code +1 and the same rules for numbers. None of their trunk prefixes starts with a
+// digit from 2 to 9. The gateway does not need the country, and the search for it took half of the time (measured). So
+// numbers with +1 are parsed as numbers of the first country.
 const NORTH_AMERICAN = /^\+1[ .()-]*[2-9]/;
 const northAmerica: MetadataJson = {
   ...all,
@@ -26,8 +26,8 @@ const northAmerica: MetadataJson = {
 };
 
 /**
- * Returns a phone number in E.164 form, or null when the number is not valid. `country` is the country of a number
- * without a country code.
+ * Returns a phone number in E.164 form, or null if the number is not valid. `country` applies to a number without a
+ * country code.
  */
 export function phoneToE164(number: string | undefined, country: string | undefined): string | null {
   if (number === undefined) return null;
@@ -35,13 +35,13 @@ export function phoneToE164(number: string | undefined, country: string | undefi
     return parsePhoneNumberFromString(number, country)?.number ?? null;
   }
   if (NORTH_AMERICAN.test(number)) return parseWith(number, northAmerica)?.number ?? null;
-  // If both the country and the country code are absent, the country of the number is unknown.
+  // A number with neither a country nor a country code cannot be completed, so the result is null.
   return number.includes('+') ? (parsePhoneNumberFromString(number)?.number ?? null) : null;
 }
 
 /**
- * Returns a file name without folders and control characters. The name has at most 255 UTF-16 units, and no surrogate
- * pair is cut in half.
+ * Returns a file name without folders and control characters. The name has at most 255 UTF-16 units and contains no
+ * half of a surrogate pair.
  */
 export function fileName(name: string): string {
   const last = name.split(/[/\\]/).at(-1) ?? '';

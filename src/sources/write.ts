@@ -3,16 +3,18 @@ import { fence, progress, type Step } from './steps.ts';
 import type { Table } from './tables.ts';
 
 /**
- * The number of planned rows in one statement. With several thousand rows, the overhead of a statement is small and its
- * locks are short.
+ * The number of plan rows in one statement. With several thousand rows, the overhead of a statement is small, and the
+ * statement does not hold its locks for long.
  */
 const ROWS = 8000;
-/** The number of file rows in one statement. Rows with content are larger, so fewer of them fit into a statement. */
+/**
+ * The number of file rows in one statement. The number is small, because these rows come with the content of the files.
+ */
 const FILES = 200;
 
 /**
- * Returns the step that writes planned rows with their links and chunks. One statement writes one batch. The step does
- * not touch a stored row without changes.
+ * Returns the step that writes planned rows with their links and chunks, one batch in one statement. A stored row
+ * without changes is not touched.
  */
 export function writeStep(table: Table, lane: number): Step {
   const { name, links, columns, keys } = table;
@@ -68,7 +70,8 @@ const pairs = (table: string, column: string): string => `, linked AS (
   RETURNING t.tenant, t.site, t.${column} AS id
 )`;
 
-// The size of the file gives the number of its chunks. Later chunks come from a longer earlier version and are removed.
+// The size of a file determines how many chunks it has. Chunks after that number come from a longer, older version of
+// the file and are removed.
 const CHUNKS = `, stored AS (
   INSERT INTO platform.file_chunk AS t (tenant, site, file_id, chunk, bytes)
   SELECT b.tenant, b.site, b.id, c.chunk, c.bytes FROM batch b

@@ -8,7 +8,8 @@ import type { Clients } from './clients.ts';
 import type { Parameters } from './parameters.ts';
 
 /**
- * The endpoints are the columns of the matrix in order.ts. `token` is a token request with an unsupported grant type.
+ * The OAuth endpoints, in the order of the columns of the matrix in order.ts. `token` stands for a token request with
+ * an unsupported grant type.
  */
 export const ENDPOINTS = [
   'authorize',
@@ -24,19 +25,17 @@ export const ENDPOINTS = [
 ] as const;
 export type Endpoint = (typeof ENDPOINTS)[number];
 
-/** An OAuth request as the surface has read it from the wire. */
 export interface OAuthRequest {
   /**
-   * The parameters of the request. Requests to /oauth/authorize and from its forms have them in the query, others in
-   * the body. `undefined` means that the parameters are malformed.
+   * The parameters of an OAuth request. For /oauth/authorize and its forms, they come from the query. For all other
+   * requests, they come from the body. Undefined if the parameters are malformed.
    */
   readonly parameters: Parameters | undefined;
-  /** The fields of a submitted form of an OAuth page. */
   readonly form?: Parameters | undefined;
   readonly authorization: string | undefined;
   readonly origin: string | undefined;
   readonly fetchSite: string | undefined;
-  /** The secret of the session cookie. */
+  /** The secret in the session cookie. */
   readonly session: string | undefined;
   /** The IP address of the caller. */
   readonly source: string;
@@ -46,25 +45,27 @@ export interface Services {
   readonly baseUrl: string;
   readonly db: Database;
   readonly clients: Clients;
-  /** Limits failed client authentications by address. */
+  /** Limits failed client authentications, separately for each network. */
   readonly failures: Throttle;
-  /** Limits look-ups of cached clients, by credential. It applies to addresses that have failed too often. */
+  /**
+   * Limits the store look-ups of each cached client. This limit applies only to networks with too many failed
+   * authentications.
+   */
   readonly lookups: Throttle;
   /**
-   * Limits look-ups of all other clients, for the whole process. It applies to addresses that have failed too often.
+   * Limits the store look-ups of all clients that are not cached, in total for this process. This limit applies only to
+   * networks with too many failed authentications.
    */
   readonly strangers: Bucket;
   readonly skillScopes: readonly Scope[];
 }
 
-/** The choices of a person on the consent page. */
 export interface Choice {
   readonly scopes: readonly Scope[];
   readonly sites: readonly string[];
   readonly renewable: boolean;
 }
 
-/** Facts about a request that the OAuth rules have established. Each rule adds its own facts. */
 export interface Facts {
   readonly client: Client;
   /** The proof that the client has authenticated. Every later statement for the client verifies this proof again. */
@@ -76,14 +77,12 @@ export interface Facts {
   readonly state: string;
   readonly challenge: string;
   readonly person: Person;
-  /** The revision of the credential that the consent page showed. */
+  /** The revision that the credential had when the consent page was shown. */
   readonly shown: number;
   readonly choice: Choice;
-  /** The id of the new consent. */
   readonly consent: string;
 }
 
-/** One OAuth request, and the facts that the rules of its endpoint have established. */
 export class OAuthContext {
   readonly #facts: Partial<Facts> = {};
 
@@ -97,12 +96,13 @@ export class OAuthContext {
     this.#facts[name] = value;
   }
 
-  /** Returns a fact about the request. Returns `undefined` if the rule for this fact has not run. */
   known<K extends keyof Facts>(name: K): Facts[K] | undefined {
     return this.#facts[name];
   }
 
-  /** Returns a fact about the request. The order of the rules ensures that the rule for this fact has already run. */
+  /**
+   * Returns a fact about the request that an earlier rule has established. Throws if the order of the rules is wrong.
+   */
   the<K extends keyof Facts>(name: K): Facts[K] {
     const value = this.#facts[name];
     if (value === undefined) throw new Error(`${this.endpoint} reads ${name} before its rule has run: check order.ts`);
@@ -111,7 +111,7 @@ export class OAuthContext {
 }
 
 /**
- * One check of an OAuth request. A rule throws an OAuthError to refuse the request. Otherwise the rule adds the facts
- * that it has established.
+ * One check of an OAuth request. A rule throws an OAuthError to refuse the request, or adds the facts that it has
+ * established.
  */
 export type Rule = (context: OAuthContext) => void | Promise<void>;

@@ -1,9 +1,9 @@
 import type { EndedConsent } from '../../store/sign-in/oauth.ts';
 
 /**
- * The errors of the OAuth endpoints (RFC 6749, sections 4.1.2.1 and 5.2; RFC 8707, section 2). Each code has a status
- * and a text. The text is for the client's developer, or for a person who sees it on a page. It never contains a value
- * from the request.
+ * The errors of the OAuth endpoints (RFC 6749, sections 4.1.2.1 and 5.2; RFC 8707, section 2). Each code has an HTTP
+ * status and a text. The client's developer reads the text, or a person reads it on a page. A text never contains a
+ * value from the request.
  */
 const TABLE = {
   invalid_request: [
@@ -53,8 +53,8 @@ const TABLE = {
 export type OAuthCode = keyof typeof TABLE;
 
 /**
- * The refusal of an OAuth request. `about` names the wrong parameter, never its value. `ended` is a consent that has
- * ended with the refusal; only the log shows it.
+ * The refusal of an OAuth request. `about` names the wrong parameter, but never its value. `ended` is a consent that
+ * this refusal has ended. Only the log shows `ended`.
  */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError';
@@ -75,7 +75,7 @@ export class OAuthError extends Error {
     return TABLE[this.code][0];
   }
 
-  /** The text for `error_description`. RFC 6749 permits only printable ASCII without double quotes and backslashes. */
+  /** RFC 6749 permits in `error_description` only printable ASCII without double quotes and backslashes. */
   get description(): string {
     const { about } = this.details;
     return about === undefined ? this.message : `${about}: ${this.message}`;

@@ -19,11 +19,13 @@ import { proveAgain } from './rules/client-authentication.ts';
 import { requestDigest } from './rules/csrf.ts';
 import { PageOutdated } from './rules/selection.ts';
 
-/** A token response (RFC 6749, section 5.1). `resource` is the resource to which the token is bound (RFC 8707). */
+/**
+ * A token response (RFC 6749, section 5.1). `resource` is the URI of the resource to which the token is bound (RFC
+ * 8707).
+ */
 export interface TokenResponse {
   readonly access_token: string;
   readonly token_type: 'Bearer';
-  /** The lifetime of the access token in seconds. */
   readonly expires_in: number;
   readonly scope: string;
   readonly resource: string;
@@ -31,11 +33,9 @@ export interface TokenResponse {
   readonly refresh_expires_in?: number;
 }
 
-/** The lifetimes of a consent and of an access token, for the consent page. */
 export const CONSENT_HOURS = LIVES.renewableConsent / 3_600;
 export const ACCESS_MINUTES = LIVES.access / 60;
 
-/** The work of each grant type after all its rules have passed. */
 export const GRANTS = {
   async client_credentials(context: OAuthContext): Promise<TokenResponse> {
     const { access } = secretsFor(context);
@@ -81,8 +81,8 @@ export const GRANTS = {
 };
 
 /**
- * Ends the given token. Returns whether the token, its consent or nothing has ended. An unknown, malformed, ended or
- * foreign token is not an error (RFC 7009, section 2.2).
+ * Ends the token in the request. A token that is unknown, malformed, already ended or of another client is not an error
+ * (RFC 7009, section 2.2).
  */
 export async function revoke(context: OAuthContext): Promise<TokenEnd | undefined> {
   const token = context.request.parameters?.get('token')?.[0] ?? '';
@@ -91,8 +91,8 @@ export async function revoke(context: OAuthContext): Promise<TokenEnd | undefine
 }
 
 /**
- * Records the consent and returns the authorization code. Throws PageOutdated if the consent page is outdated or was
- * answered before.
+ * Records the consent of the person and returns the authorization code. Throws PageOutdated if the consent page is
+ * outdated or was answered before.
  */
 export async function approve(context: OAuthContext, choice: Choice): Promise<string> {
   const code = newSecret('code');
@@ -118,15 +118,15 @@ export async function approve(context: OAuthContext, choice: Choice): Promise<st
 const ATTEMPTS = 3;
 
 /**
- * Runs a statement with the client's proof. If this proof is stale, authenticates the client again and repeats the
- * statement.
+ * Runs a statement that verifies the client's proof. If the proof is outdated, authenticates the client again and
+ * repeats the statement.
  */
 async function whileProved<T>(context: OAuthContext, run: () => Promise<T | undefined>): Promise<T> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const done = await run();
     if (done !== undefined) return done;
     await proveAgain(context);
-    // The client might hold fewer grants now, so the rules check the request again.
+    // The client may now hold fewer grants, so the rules must check the request again.
     await check(context);
   }
   throw new OAuthError('temporarily_unavailable', { retryAfter: 1 });
@@ -145,8 +145,8 @@ function accepted(exchanged: Exchanged): Exclude<Exchanged, { refused: unknown }
 }
 
 /**
- * Returns the digest of the authorization code or refresh token in the request. Refuses a malformed value without a
- * query, because the gateway never issues such a value.
+ * Returns the digest of the authorization code or refresh token. Refuses a malformed value without a query, because the
+ * gateway never issues such a value.
  */
 function presented(context: OAuthContext, name: 'code' | 'refresh_token'): Buffer {
   const secret = context.request.parameters?.get(name)?.[0] ?? '';

@@ -2,8 +2,8 @@ import { RESOURCES, type Resource } from '../../core/authority.ts';
 import { SCOPES, type Scope } from '../../core/scopes.ts';
 
 /**
- * The path of each interface under the base URL. The path of REST is empty, so the metadata URL of REST has no suffix
- * (RFC 9728, section 3.1).
+ * The path of each interface below the base URL. REST has an empty path, so the URL of its metadata has no suffix (RFC
+ * 9728, section 3.1).
  */
 const PATHS: Readonly<Record<Resource, string>> = { rest: '', mcp: '/mcp', a2a: '/a2a' };
 const NAMES: Readonly<Record<Resource, string>> = { rest: 'REST API', mcp: 'MCP endpoint', a2a: 'A2A endpoint' };
@@ -13,12 +13,15 @@ export const resourceUri = (baseUrl: string, resource: Resource): string => base
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 export const AUTHORIZATION_SERVER = '/.well-known/oauth-authorization-server';
 
-/** Returns the URL of an interface's metadata. A 401 of the interface names this URL (RFC 9728, section 5.1). */
+/**
+ * Returns the URL of an interface's metadata. When the interface answers 401, the answer names this URL (RFC 9728,
+ * section 5.1).
+ */
 export const metadataUri = (baseUrl: string, resource: Resource): string => baseUrl + WELL_KNOWN + PATHS[resource];
 
 /**
- * The metadata of the authorization server (RFC 8414, section 2). There is no registration endpoint, because the
- * operator of the organization issues credentials.
+ * The metadata of the authorization server (RFC 8414, section 2). It names no registration endpoint, because
+ * credentials are issued at the command line.
  */
 const authorizationServer = (baseUrl: string): object => ({
   issuer: baseUrl,
@@ -36,7 +39,6 @@ const authorizationServer = (baseUrl: string): object => ({
   service_documentation: `${baseUrl}/docs`,
 });
 
-/** The metadata of one interface as a protected resource (RFC 9728, section 2). */
 const protectedResource = (baseUrl: string, resource: Resource, scopes: readonly Scope[]): object => ({
   resource: resourceUri(baseUrl, resource),
   authorization_servers: [baseUrl],
@@ -46,7 +48,10 @@ const protectedResource = (baseUrl: string, resource: Resource, scopes: readonly
   resource_documentation: `${baseUrl}/docs`,
 });
 
-/** The four metadata documents by path. The document of A2A lists only the scopes that the A2A skills need. */
+/**
+ * The four OAuth metadata documents, each with its path. The document of A2A lists only the scopes that the A2A skills
+ * need.
+ */
 export const metadataDocuments = (baseUrl: string, skillScopes: readonly Scope[]): ReadonlyMap<string, object> =>
   new Map([
     [AUTHORIZATION_SERVER, authorizationServer(baseUrl)],

@@ -21,9 +21,11 @@ const yes = true;
 const ____ = false;
 
 /**
- * The order of the checks for each endpoint, from top to bottom. On the pages, a refusal by a rule up to redirectUri
- * shows a page. A refusal by a later rule redirects the browser to the client. After the last check, one statement
- * performs the request. This statement proves client, revision and person again (store/sign-in/oauth.ts).
+ * The checks of each endpoint, which run from top to bottom. On the pages for people, a refusal by the rules up to
+ * `redirectUri` shows an error page. A refusal by a later rule redirects the browser to the client.
+ *
+ * When all checks have passed, one statement performs the request. This statement verifies client, revision and person
+ * again (store/sign-in/oauth.ts).
  */
 // biome-ignore format: a matrix is read in columns
 const ORDER: readonly (readonly [rule: Rule, ...cells: boolean[]])[] = [
@@ -51,13 +53,11 @@ const ORDER: readonly (readonly [rule: Rule, ...cells: boolean[]])[] = [
   [emptyForm,                  ____,    ____,      yes,     ____,    ____,  ____,        ____,           ____,     ____,   ____],
 ];
 
-/** Returns the rules of one endpoint in the order in which they run. */
 export const rulesOf = (endpoint: Endpoint): Rule[] => {
   const column = ENDPOINTS.indexOf(endpoint);
   return ORDER.filter(([, ...cells]) => cells[column] === true).map(([rule]) => rule);
 };
 
-/** Runs the rules of the endpoint on a request. Throws the OAuthError of the first rule that refuses the request. */
 export async function check(context: OAuthContext): Promise<void> {
   for (const rule of rulesOf(context.endpoint)) await rule(context);
 }

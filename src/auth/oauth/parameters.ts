@@ -1,5 +1,6 @@
 /**
- * The values of a request's parameters by name. A name has several values only if the request repeats the parameter.
+ * The values of each parameter, by the parameter's name. A name has more than one value only if the request repeats the
+ * parameter.
  */
 export type Parameters = ReadonlyMap<string, readonly string[]>;
 

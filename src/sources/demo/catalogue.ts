@@ -1,4 +1,3 @@
-/** The dispositions, saved responses, saved links and offers of the demo shop. */
 import type { ImportRecordInput } from '../files/records.ts';
 import type { Topic } from './dialogues/script.ts';
 import { eu, us } from './organization.ts';
@@ -31,7 +30,7 @@ export function dispositionFor(topic: Topic): string {
 
 type Response = Omit<Extract<ImportRecordInput, { type: 'saved_response' }>, 'type' | 'external_id' | 'website'>;
 
-/** A text that is too long for one answer of the API. The demo needs an example of a truncated text. */
+/** This text is too long for one answer of the API, because the demo needs an example of a truncated text. */
 const careGuide = Array.from(
   { length: 320 },
   (_, i) =>

@@ -1,4 +1,3 @@
-/** The demo's conversations with their messages, files and AI results. All lie within the 45 days before now. */
 import type { ImportRecordInput } from '../files/records.ts';
 import { dispositionFor } from './catalogue.ts';
 import { fill, type Topic } from './dialogues/script.ts';
@@ -12,7 +11,7 @@ import type { Random } from './random.ts';
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-/** The number of conversations that look active when the demo is loaded, because they are recent. */
+/** At most this many conversations look active when the demo is loaded. */
 const RECENT = 12;
 
 interface Placed {
@@ -125,7 +124,6 @@ function write(random: Random, { plan, operator, slots, said, start }: Placed, i
 interface Facts {
   readonly plan: Plan;
   readonly operator: Operator;
-  /** True when the operator wrote at least one message. */
   readonly human: boolean;
   readonly slots: Slots;
   readonly id: string;
@@ -158,7 +156,6 @@ function conversationRecord(random: Random, facts: Facts): ImportRecordInput {
     status,
     platform,
     language: random.chance(0.96) ? plan.dialogues.language : undefined,
-    // One conversation has a subject that is longer than the API shows.
     subject: id === 'cnv-0200' ? `Fwd: ${'Re: '.repeat(130)}${fill(script.subject, slots)}` : subject,
     disposition: closed !== undefined && random.chance(0.85) ? disposition[endOf(status)] : undefined,
     rating: status === 'closed' && random.chance(0.42) ? random.pick(ratings) : undefined,
@@ -191,7 +188,6 @@ const moods: Partial<Record<Topic, number>> = {
 
 function aiResult(random: Random, plan: Plan, said: readonly Said[], id: string): ImportRecordInput[] {
   const ai = said.some(({ feature }) => feature !== undefined);
-  // Some AI results belong to conversations without an AI message.
   if (plan.status === 'spam' || !random.chance(ai ? 0.8 : 0.06)) return [];
   const handedOver = said.some(({ by }) => by === 'operator');
   const resolved = plan.status === 'closed';
@@ -219,8 +215,8 @@ function fileRecord(file: DemoFile, message: string, n: number, at: number): Imp
 }
 
 /**
- * Adds the long file to a conversation. On the website `eu`, an internal message holds the file. On the other website,
- * the visitor sends the file with a message that is longer than the API shows.
+ * Adds a long file to a conversation. On the website `eu`, an internal message holds the file. On the website `us`, the
+ * visitor sends the file and then a message that is longer than the API shows.
  */
 function withLog(said: readonly Said[], plan: Plan): Said[] {
   const log = trackLog('gps-track.csv');
@@ -237,7 +233,8 @@ function slotsFor(random: Random, plan: Plan, operator: Operator, about: number)
     const date = new Date(about + offset * DAY);
     return dialogues.date(date.getUTCDate(), date.getUTCMonth() + 1);
   };
-  // Complaints mention a day in the past. Promises mention a day in the future.
+  // Texts about delivery, refund or payment complain about a day in the past. All other texts speak of a day in the
+  // future.
   const past = ['Delivery', 'Refund', 'Payment'].includes(plan.script.topic);
   const pack = random.pick(['Heron 45', 'Heron 60', 'Kestrel Lite', 'Merlin Duffel 70']);
   const tent = random.pick(['Solstice 2', 'Solstice 3', 'Campanula Ultralight']);
@@ -268,7 +265,6 @@ function teamFor({ site, script }: Plan): string {
   return returns ? returnsTeam(site) : careTeam(site);
 }
 
-/** Returns the start of a conversation. Most conversations start in the early afternoon of their website. */
 function daytime(random: Random, { site }: Plan, now: number, days: number): number {
   const hour = 7 + ((random.next() + random.next() + random.next()) / 3) * 15 - site.offset;
   const midnight = Math.floor(now / DAY) * DAY;

@@ -1,4 +1,3 @@
-/** The demo's AI features. The first website has one of every type, and the second website has a few. */
 import type { ImportRecordInput } from '../files/records.ts';
 import { eu, type Platform, type Site, us } from './organization.ts';
 
@@ -33,7 +32,7 @@ const onSecond: typeof onFirst = [
   ['language_detection', 'Spracherkennung', versions(2, [2])],
   ['translation', 'Übersetzung', versions(1, [1])],
   ['chat_summary', 'Zusammenfassung', versions(2, [1]), false],
-  // The store keeps a feature without an active version, but the API does not list it.
+  // This feature has no active version. The store keeps such a feature, but the API does not list it.
   ['scoring', 'Bewertung (Entwurf)', versions(2, [])],
 ];
 
@@ -48,7 +47,6 @@ export function featureRecords(): ImportRecordInput[] {
 
 export const featureId = (site: Site, type: Feature['ai_type']): string => `${site.key}-ai-${type}`;
 
-/** Returns the AI feature that answers visitors on a platform. The European phone line has no such feature. */
 export function answeringFeature(site: Site, platform: Platform): string | undefined {
   if (platform === 'email') return featureId(site, 'email_autopilot');
   if (platform !== 'voice') return featureId(site, 'autopilot');

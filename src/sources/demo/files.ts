@@ -1,6 +1,6 @@
 /**
- * The demo's attachments, with valid content. The code builds the files, so that the demo needs no assets and no
- * content of other owners.
+ * Attachments with valid content. The code builds them, so that the demo needs no binary files and no content of other
+ * owners.
  */
 import { crc32, deflateSync } from 'node:zlib';
 
@@ -23,7 +23,6 @@ function pngChunk(type: string, data: Buffer): Buffer {
   return Buffer.concat([head, body, tail]);
 }
 
-/** Makes a PNG image of a hillside in three colours. The image has 8-bit RGB, and every row is unfiltered. */
 export function photo(name: string, hue: number): DemoFile {
   const width = 64;
   const height = 48;
@@ -44,7 +43,7 @@ export function photo(name: string, hue: number): DemoFile {
   const bytes = Buffer.concat([
     Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
     pngChunk('IHDR', header),
-    // With compression level 0, zlib stores the data as they are. So every version of zlib writes the same bytes.
+    // With compression level 0, zlib only copies the data. So every version of zlib writes the same bytes.
     pngChunk('IDAT', deflateSync(Buffer.concat(rows), { level: 0 })),
     pngChunk('IEND', Buffer.alloc(0)),
   ]);
@@ -63,7 +62,7 @@ export function onePagePdf(name: string, lines: readonly string[]): DemoFile {
     '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>',
   ];
   let pdf = '%PDF-1.4\n';
-  // Every entry of the cross-reference table is exactly 20 bytes long.
+  // Each entry of the PDF cross-reference table must have exactly 20 bytes.
   let table = `xref\n0 ${objects.length + 1}\n0000000000 65535 f \n`;
   objects.forEach((object, i) => {
     table += `${String(pdf.length).padStart(10, '0')} 00000 n \n`;
@@ -78,7 +77,7 @@ export function textFile(name: string, text: string): DemoFile {
   return { name, media_type: 'text/plain; charset=utf-8', bytes: Buffer.from(text), disposition: 'attachment' };
 }
 
-/** Makes a GPS track of about 150 KiB, which is three chunks of the file API. */
+/** Makes a GPS track of about 150 KiB, so that the file API serves the track in three chunks. */
 export function trackLog(name: string): DemoFile {
   const points = Array.from({ length: 3840 }, (_, i) => {
     const latitude = (45 + i * 0.000_021).toFixed(6);
@@ -89,7 +88,6 @@ export function trackLog(name: string): DemoFile {
   return { name, media_type: 'text/csv', bytes: Buffer.from(text), disposition: 'attachment' };
 }
 
-/** Makes one second of a soft tone: 8 kHz, 8 bit, mono. */
 export function voicemail(name: string): DemoFile {
   const samples = Buffer.from(Array.from({ length: 8000 }, (_, i) => 118 + Math.abs((i % 20) - 10)));
   const header = Buffer.alloc(44);

@@ -1,4 +1,3 @@
-/** The demo organization in the import format. The organization is fictional, and its records are deterministic. */
 import { parseRecord } from '../files/parse-record.ts';
 import type { ImportRecord, ImportRecordInput } from '../files/records.ts';
 import { catalogueRecords } from './catalogue.ts';
@@ -10,8 +9,8 @@ import { plan } from './plan.ts';
 import { Random } from './random.ts';
 
 /**
- * Returns the demo's records in dependency order. The same seed and the same clock give the same records. No time in a
- * record is after `now`.
+ * Returns the records of the fictional demo organization in dependency order. The same seed and the same `now` always
+ * give the same records. No record has a time after `now`.
  */
 export function demoRecords(options: { seed: number; now: Date }): ImportRecord[] {
   const random = new Random(options.seed);
@@ -29,7 +28,6 @@ export function demoRecords(options: { seed: number; now: Date }): ImportRecord[
   ].map(complete);
 }
 
-/** Removes absent members of a record and fills in defaults. Throws for a record that the importer would refuse. */
 function complete(input: ImportRecordInput): ImportRecord {
   const result = parseRecord(Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)));
   if (!result.ok) throw new Error(`demo record ${input.external_id}: ${JSON.stringify(result.problems)}`);

@@ -1,7 +1,3 @@
-/**
- * Turns a planned conversation into messages with speaker, time and form. Times are offsets from the start of the
- * conversation.
- */
 import { fill, type Turn } from './dialogues/script.ts';
 import { answeringFeature, featureId } from './features.ts';
 import { type DemoFile, onePagePdf, photo, textFile, voicemail } from './files.ts';
@@ -30,8 +26,8 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 
 /**
- * Returns the turns of a script that take place. An open conversation stops early, and a missed conversation has no
- * answer.
+ * Returns the turns of the script that this conversation contains. An open conversation stops early. A missed
+ * conversation has no answer.
  */
 export function reached(random: Random, plan: Plan, withBot: boolean): readonly Turn[] {
   const all: readonly Turn[] = withBot
@@ -130,7 +126,6 @@ function visitorSays(random: Random, plan: Plan, text: string): Omit<Said, 'wait
   return { ...common, kind: 'text', text };
 }
 
-/** Attaches the files that the scripts mention, such as a photo for a warranty case and a PDF for an invoice. */
 function attach(random: Random, plan: Plan, said: readonly Said[], slots: Slots): Said[] {
   const { topic } = plan.script;
   let spoken = 0;

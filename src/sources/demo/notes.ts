@@ -1,4 +1,3 @@
-/** Texts that operators write for other operators: internal messages in a conversation, and notes on a visitor. */
 import type { ImportRecordInput } from '../files/records.ts';
 import { formerOperator } from './organization.ts';
 import type { Person, Presence } from './people.ts';
@@ -52,7 +51,7 @@ const texts: Readonly<Record<'us' | 'eu', readonly string[]>> = {
   ],
 };
 
-/** A call protocol that is too long for one answer of the API. */
+/** This note is too long for one answer of the API. */
 const protocol = Array.from(
   { length: 420 },
   (_, i) => `Call ${i + 1}: asked about the group order, answered with the current delivery week, nothing else open.`,

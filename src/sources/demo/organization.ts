@@ -1,4 +1,3 @@
-/** Larkspur Outfitters, the demo organization, with its websites and its staff. */
 import type { ImportRecordInput } from '../files/records.ts';
 
 export type Platform = 'chat' | 'email' | 'whatsapp' | 'voice';
@@ -14,7 +13,7 @@ export interface Site {
   readonly key: 'us' | 'eu';
   readonly website: string;
   readonly currency: 'USD' | 'EUR';
-  /** Hours to add to UTC, as an approximate value. The offset moves conversations into the daytime. */
+  /** Approximate hours from UTC to the time of the website. With this offset, conversations start in the daytime. */
   readonly offset: number;
   readonly operators: readonly Operator[];
   readonly subsites: readonly string[];
@@ -55,7 +54,6 @@ export const eu: Site = {
 export const channelOf = (site: Site, platform: Platform): string => `${site.key}-${platform}`;
 export const careTeam = (site: Site): string => `${site.key}-care`;
 export const returnsTeam = (site: Site): string => `${site.key}-returns`;
-/** An operator who wrote messages in earlier years and has left. */
 export const formerOperator = 'op-sam';
 
 const both = [us.website, eu.website];
@@ -112,7 +110,7 @@ export function organizationRecords(): ImportRecordInput[] {
     { type: 'subsite', external_id: 'eu-outlet', website: eu.website, name: 'Outlet' },
     { type: 'subsite', external_id: 'eu-business', website: eu.website, name: 'Geschäftskunden' },
     ...channels(us, ['Website chat', 'support@larkspur.example', 'WhatsApp US', 'Phone line']),
-    // This channel has no name, because the import format permits a channel without a name.
+    // The import format permits a channel without a name, so the demo has one.
     ...channels(eu, ['Chat', 'hallo@larkspur.example', 'WhatsApp Europa', undefined]),
     { type: 'team', external_id: careTeam(us), website: us.website, name: 'Customer care' },
     { type: 'team', external_id: returnsTeam(us), website: us.website, name: 'Returns and warranty' },

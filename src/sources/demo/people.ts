@@ -1,5 +1,5 @@
 /**
- * The demo's visitors and contacts. All names are invented. All domains and phone numbers are reserved for examples or
+ * All names of the demo's people are invented. All their domains and phone numbers are reserved for examples or
  * fiction.
  */
 import type { ImportRecordInput } from '../files/records.ts';
@@ -16,7 +16,7 @@ export interface Person {
   readonly contacts: readonly string[];
 }
 
-/** The first and the last visit of each visitor. The key is the external id of the visitor. */
+/** The times of the first and the last visit of each visitor, in milliseconds. The key is the visitor's external id. */
 export type Presence = ReadonlyMap<string, { readonly first: number; readonly last: number }>;
 
 const DAY = 86_400_000;
@@ -24,7 +24,6 @@ const DAY = 86_400_000;
 interface Names {
   readonly first: string;
   readonly last: string;
-  /** Countries and time zones of the people who speak the language. */
   readonly places: readonly (readonly [country: string, zone: string])[];
 }
 
@@ -129,10 +128,6 @@ export interface Population {
   visitors(presence: Presence, now: number): ImportRecordInput[];
 }
 
-/**
- * Makes the requested number of visitors for each language and website. Most visitors have a contact, and some have
- * two.
- */
 export function populate(
   random: Random,
   wanted: readonly { site: Site; language: string; visitors: number }[],
@@ -142,12 +137,12 @@ export function populate(
     for (let i = 0; i < visitors; i += 1) {
       const one = draft(random, site, language, i);
       const previous = group.at(-1);
-      // Every tenth visitor is the previous person on a second device.
+      // Every tenth visitor is a second device of the previous person.
       group.push(i % 10 === 9 && previous !== undefined ? { ...previous, visitor: one.visitor } : one);
     }
     return group;
   });
-  // The contacts of the address book who have never written.
+  // People in the address book who have never written a message.
   const silent = Array.from({ length: 24 }, (_, i) => {
     const language = random.pick(Object.keys(names));
     return draft(random, i % 2 === 0 ? us : eu, language, 900 + i, true);
@@ -191,7 +186,7 @@ function draft(random: Random, site: Site, language: string, number: number, sil
   const { first, last, places } = names[language] ?? { first: 'Robin', last: 'Doe', places: [] };
   const key = `${site.key}-${language}-${number + 1}`;
   const known = silent || random.chance(0.72);
-  // Every twelfth person has two contacts that are not merged yet.
+  // Every twelfth person has two contacts that nobody has merged yet.
   const contacts = known ? [`con-${key}`, ...(number % 12 === 11 ? [`con-${key}-b`] : [])] : [];
   return {
     visitor: `vis-${key}`,
@@ -243,8 +238,8 @@ const digits = (random: Random, length: number): string =>
   String(random.int(0, 10 ** length - 1)).padStart(length, '0');
 
 /**
- * Returns a mobile number that a regulator reserves for fiction (US 555-01xx, Ofcom, Bundesnetzagentur, Arcep). The
- * number is in a notation that people type.
+ * Returns a mobile number from a range that regulators reserve for fiction (US 555-01xx, Ofcom, Bundesnetzagentur,
+ * Arcep). The number is written as people type it.
  */
 function mobile(random: Random, country: string | undefined): string {
   if (random.chance(0.12)) return random.pick(['ask my wife', '555-0142', 'see e-mail', '0000', 'same as phone']);

@@ -1,4 +1,3 @@
-/** Plans the conversations before their texts: website, language, status, platform, script and visitor. */
 import { languages } from './dialogues/index.ts';
 import type { Dialogues, Script } from './dialogues/script.ts';
 import { script } from './dialogues/script.ts';
@@ -14,10 +13,9 @@ export interface Plan {
   readonly dialogues: Dialogues;
   readonly script: Script;
   readonly status: Status;
-  /** The platform of the conversation. `api` means that an integration created the conversation, without a channel. */
+  /** `api` means that an integration has created the conversation without a channel. */
   readonly platform: Platform | 'api';
   readonly person: Person;
-  /** True when the conversation has no stored visitor. */
   readonly anonymous: boolean;
 }
 
@@ -63,8 +61,7 @@ export function plan(random: Random): { plans: Plan[]; population: Population } 
   const population = populate(random, wanted);
   const shuffled = random.shuffle(statuses.flatMap(([status, count]) => Array.from({ length: count }, () => status)));
   const plans = slots.map(({ site, dialogues, i }, position): Plan => {
-    // The first places of the plan are for English conversations on the first website. Spam conversations take these
-    // places.
+    // The plan starts with English conversations on the first website. All spam conversations are among these.
     const status = position < SPAM ? 'spam' : (shuffled[position - SPAM] ?? 'closed');
     const among = population.people.filter((one) => one.site === site && one.language === dialogues.language);
     const person = random.pick(among);
@@ -72,7 +69,6 @@ export function plan(random: Random): { plans: Plan[]; population: Population } 
     return {
       site,
       dialogues,
-      // The scripts take turns, so that every script is used.
       script:
         status === 'spam' ? random.pick(spam) : (dialogues.scripts[i % dialogues.scripts.length] ?? random.pick(spam)),
       status,

@@ -1,6 +1,6 @@
 /**
- * A random generator for demo data only (mulberry32). The generator has 32 bits of state and gives the same sequence on
- * every machine.
+ * The random generator of the demo data (mulberry32, with 32 bits of state). It gives the same sequence on every
+ * machine.
  */
 export class Random {
   #state: number;

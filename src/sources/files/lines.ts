@@ -3,8 +3,7 @@ import { isUtf8 } from 'node:buffer';
 export const LINE_MAX = 16 * 1024 * 1024;
 
 /**
- * One line of a source. `text` is the line without its line end. If the line cannot be read, `text` is null and `code`
- * gives the reason.
+ * One line of a source, without its line end. If the line cannot be read, `text` is null and `code` gives the reason.
  */
 export interface Line {
   readonly text: string | null;
@@ -20,13 +19,13 @@ export interface Block {
 const LF = 10;
 
 /**
- * Cuts a byte stream that starts at `offset` into blocks of whole lines. Lines longer than 16 MiB are not kept in
- * memory.
+ * Splits a byte stream into blocks of whole lines. `offset` is the position in the source at which the stream starts.
+ * Lines longer than 16 MiB are not kept in memory.
  */
 export async function* blocksOf(bytes: AsyncIterable<Uint8Array>, offset: number): AsyncGenerator<Block> {
   let held: Buffer[] = [];
-  let size = 0; // the number of bytes in `held`
-  let skipping = false; // true inside a line that is too long
+  let size = 0;
+  let skipping = false;
   let position = offset; // the offset of the first byte in `held`
   for await (const piece of bytes) {
     let chunk = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
@@ -73,7 +72,7 @@ function decode(whole: Buffer, first: boolean, into: Line[]): void {
     for (const line of (first ? text.replace(/^\u{feff}/u, '') : text).split('\n')) into.push({ text: line });
     return;
   }
-  // The lines are decoded one by one to find each invalid line.
+  // The block contains an invalid line, so each line is decoded alone.
   let start = 0;
   while (start <= body.length) {
     const found = body.indexOf(LF, start);

@@ -19,7 +19,7 @@ const problemCode = z.enum([
   'unknown_member',
   'unknown_type',
 ]);
-/** A code from the closed list of problems. A code never holds a value of the record. */
+/** One of a fixed set of codes for problems. A code never contains a value of the record. */
 export type ProblemCode = z.infer<typeof problemCode>;
 
 export interface Problem {
@@ -33,7 +33,9 @@ export type ParsedRecord =
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 const PROBLEMS_MAX = 20;
-/** The most characters of a member name in a pointer. The name comes from the file and can be very long. */
+/**
+ * The largest number of characters of a member name in a pointer. The name comes from the file and can be very long.
+ */
 const SEGMENT_MAX = 100;
 
 const parsers: Readonly<Record<RecordType, z.ZodType<ImportRecord>>> = recordSchemas;

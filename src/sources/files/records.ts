@@ -1,6 +1,6 @@
 /**
- * The import format, with one closed schema for each record type. The published JSON Schemas, the importer's types and
- * the reject codes come from these schemas. Lengths count UTF-16 units, as in the whole API.
+ * The import format: one schema for each record type. A schema refuses unknown members. The published JSON Schemas, the
+ * importer's types and the reject codes come from these schemas. Lengths count UTF-16 units, as in the whole API.
  */
 import { z } from 'zod';
 import { AI_TYPES } from '../../views/ai-feature.ts';
@@ -55,12 +55,11 @@ const recordType = z.enum([
 export type RecordType = z.infer<typeof recordType>;
 
 /**
- * The record types in dependency order. A record refers only to records of earlier types. Only `in_reply_to` of a
- * message refers to the same type.
+ * The record types in dependency order: a record refers only to records of earlier types. The only exception is
+ * `in_reply_to`, with which a message refers to another message.
  */
 export const RECORD_TYPES: readonly RecordType[] = recordType.options;
 
-/** Makes the schema of a closed object. The first members of the object are `type` and `external_id`. */
 function record<const T extends RecordType, const S extends z.core.$ZodShape>(type: T, description: string, shape: S) {
   const literal = z.literal(type).describe('Type of the record');
   return z.strictObject({ type: literal, external_id: externalId, ...shape }).meta({ title: type, description });
@@ -290,16 +289,11 @@ export const recordSchemas = {
 };
 
 /**
- * A checked record. Optional members can be absent. Members with a default are always present. Times are still strings.
+ * A checked record. Optional members can be absent, but members with a default are always present. Times are strings.
  */
 export type ImportRecord = z.infer<(typeof recordSchemas)[RecordType]>;
-/** A record before the check, as a source writes it. */
 export type ImportRecordInput = z.input<(typeof recordSchemas)[RecordType]>;
 
-/**
- * Returns the published JSON Schema (draft 2020-12) of a record type. `gateway import --schema TYPE` prints this
- * schema.
- */
 export function recordJsonSchema(type: RecordType): z.core.JSONSchema.JSONSchema {
   return z.toJSONSchema(recordSchemas[type], { target: 'draft-2020-12', io: 'input' });
 }

@@ -1,7 +1,6 @@
 import { sql } from '../../core/sql.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 
-/** One problem of a line that was not imported. A line can have several problems. */
 export interface Reject {
   readonly file: string;
   readonly line: number;
@@ -28,7 +27,6 @@ export const toReject = ({ line, pointer, code }: StoredReject, file: string): R
 
 const PAGE = 5000;
 
-/** Reads all problems of the run, in the order of the lines. */
 export async function* storedRejects(db: Database): AsyncGenerator<StoredReject[]> {
   let [seq, place] = [0, -1];
   for (;;) {

@@ -3,12 +3,12 @@ import { sql } from '../../core/sql.ts';
 import { sqlState } from '../../store/driver/errors.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 
-/** The error of an import when another import is running or has taken over. */
+/** Another import is running, or has taken over from this import. */
 export class ImportBusy extends Error {
   override readonly name = 'ImportBusy';
 }
 
-/** The identity of a source. A resumed run compares the identity, to be sure that it reads the same bytes. */
+/** Identifies the content of a source. A run can be resumed only if its sources are still identical. */
 export interface Source {
   readonly name: string;
   readonly size: number | null;
@@ -26,14 +26,14 @@ export interface RunState {
   readonly offset: number;
   readonly line: number;
   readonly seq: number;
-  /**
-   * True when the staged lines still exist. A crash of PostgreSQL empties the staging tables, because they are
-   * unlogged.
-   */
+  /** False when a crash of PostgreSQL has emptied the staging tables, because these tables are unlogged. */
   readonly intact: boolean;
 }
 
-/** Milliseconds that an import waits for the lease of another import. The lease of a killed import expires earlier. */
+/**
+ * An import waits this many milliseconds for the lease of another import. A lease lasts 10 s, so the lease of a killed
+ * import expires in this time.
+ */
 const PATIENCE = 12_000;
 const POLL = 150;
 const BEAT = 2_000;
@@ -41,17 +41,16 @@ const BEAT = 2_000;
 export interface Run {
   readonly epoch: number;
   state(): Promise<RunState>;
-  /** Deletes the staged lines of the previous run, and appends the receipts that the previous run still owes. */
+  /** Deletes the staged lines of the previous run. Appends the receipts that the previous run has not yet appended. */
   begin(sources: readonly Source[], organization: string | undefined): Promise<void>;
   finish(): Promise<void>;
-  /** Releases the lease, so that the next import need not wait for its expiry. */
   release(): Promise<void>;
 }
 
 export async function takeRun(db: Database, signal: AbortSignal | undefined): Promise<Run> {
   const epoch = await take(db, signal);
-  // The beat renews the lease between statements. A failed beat can be ignored, because the next statement of the run
-  // checks the lease and reports the error.
+  // This interval renews the lease between statements. An error here can be ignored, because the next statement checks
+  // the lease and reports the error.
   const beat = setInterval(() => {
     db.query(sql`SELECT gateway.import_beat(${epoch})`).catch(() => undefined);
   }, BEAT).unref();
@@ -70,8 +69,8 @@ export async function takeRun(db: Database, signal: AbortSignal | undefined): Pr
     },
     release: async () => {
       clearInterval(beat);
-      // If the store cannot be reached, the lease expires by itself. An earlier error is the one to report, so this
-      // error is dropped.
+      // If the store cannot be reached, the lease expires by itself. This error is dropped, so that it does not hide an
+      // earlier error.
       await db
         .query(sql`UPDATE gateway.import_run SET lease_until = '-infinity', backend = NULL WHERE epoch = ${epoch}`)
         .catch(() => undefined);
@@ -100,7 +99,7 @@ async function readState(db: Database): Promise<RunState> {
   return row;
 }
 
-/** Translates the error of an import that has lost its lease into ImportBusy. Throws any other error unchanged. */
+/** Turns the error of a lost lease into ImportBusy. Throws every other error unchanged. */
 export function explainFence(error: unknown): never {
   if (sqlState(error) === 'GW001') throw new ImportBusy('another import has taken over this one', { cause: error });
   throw error;

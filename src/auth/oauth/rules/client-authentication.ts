@@ -12,14 +12,15 @@ interface Given {
 }
 
 /**
- * Authenticates the client by HTTP Basic with credential id and secret, each form-urlencoded (RFC 6749, section 2.3.1).
- * The gateway supports no other method. A malformed id or secret causes no query.
+ * Authenticates the client by HTTP Basic, the only method that the gateway supports. Credential id and secret are
+ * form-urlencoded (RFC 6749, section 2.3.1). If the id or the secret is malformed, the gateway sends no query.
  *
- * A cached client with the right secret always passes. So failures of others at the same address cannot lock the client
- * out.
+ * A cached client with the right secret always passes. So failures of other clients at the same address cannot lock the
+ * client out.
  *
- * Any other client is looked up in the store. After too many failures of an address, each look-up for this address uses
- * a budget. A cached client has its own budget. All other clients share the budget of the process.
+ * Every other request looks the client up in the store. When an address has failed too often, the number of its further
+ * look-ups is limited. Each cached client has its own limit. All clients that are not cached share one limit of the
+ * process.
  */
 export const clientAuthentication: Rule = async (context) => {
   const given = credentialsOf(context.request.authorization);
@@ -42,15 +43,15 @@ export const clientAuthentication: Rule = async (context) => {
 };
 
 /**
- * Authenticates the client again from the store, because a statement has found the cached client stale. The cached
- * client had passed the check, so earlier failures at the same address do not count.
+ * Authenticates the client from the store, because a statement has found the cached client outdated. Earlier failures
+ * of the address do not matter, because the cached client had passed the check.
  */
 export const proveAgain = (context: OAuthContext): Promise<void> => {
   const given = credentialsOf(context.request.authorization);
   return countingProve(context, given, digestOf(given?.secret ?? ''));
 };
 
-/** Counts the attempt as failed before the look-up. Otherwise a thousand parallel attempts would all pass the limit. */
+/** The attempt counts as failed before the look-up. Otherwise a thousand parallel attempts could all pass the limit. */
 async function countingProve(context: OAuthContext, given: Given | undefined, digest: Buffer): Promise<void> {
   const { request, services } = context;
   services.failures.failed(request.source);
@@ -58,7 +59,7 @@ async function countingProve(context: OAuthContext, given: Given | undefined, di
     await prove(context, given, digest);
     services.failures.succeeded(request.source);
   } catch (error) {
-    // The store failed, so the failure does not count against the caller's address.
+    // The store failed, not the client. So the attempt does not count as a failure of the client's address.
     if (!(error instanceof OAuthError)) services.failures.succeeded(request.source);
     throw error;
   }
@@ -73,8 +74,8 @@ async function prove(context: OAuthContext, given: Given | undefined, digest: Bu
 }
 
 /**
- * Compares the digest with both secrets of the client. For an unknown client, compares with dummy digests, so that the
- * response time reveals nothing (TK-03).
+ * Compares the digest with the digests of two secrets: the current secret and the secret before the last rotation. For
+ * an unknown client, compares with dummy digests, so that the response time reveals nothing (TK-03).
  */
 function proofOf(client: Client | undefined, digest: Buffer): Proved | undefined {
   const { secretDigest, oldSecretDigest } = client ?? NOBODY;
@@ -84,14 +85,11 @@ function proofOf(client: Client | undefined, digest: Buffer): Proved | undefined
   return { credential: client.id, revision: client.revision, oldSecret: !current };
 }
 
-// A dummy digest, built in the same way as the driver builds digests. Node takes a different time to read a buffer from
-// another kind of memory.
+// This dummy digest is built like the digests from the driver. Node reads other kinds of buffers at another speed,
+// which would change the response time.
 const NONE = Buffer.from('00'.repeat(32), 'hex');
 const NOBODY: Pick<Client, 'secretDigest' | 'oldSecretDigest'> = { secretDigest: NONE, oldSecretDigest: null };
 
-/**
- * Returns credential id and secret of the Authorization header. Returns `undefined` if they are missing or malformed.
- */
 function credentialsOf(header: string | undefined): Given | undefined {
   const [, encoded] = /^Basic ([A-Za-z0-9+/]+={0,2})$/i.exec(header ?? '') ?? [];
   const text = Buffer.from(encoded ?? '', 'base64').toString('latin1');

@@ -5,8 +5,8 @@ import { OAuthError } from '../errors.ts';
 const CHALLENGE = /^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/;
 
 /**
- * Requires a code challenge of the method S256. The method `plain` would expose the verifier (RFC 7636, section 4.4.1;
- * RFC 9700, section 2.1.1).
+ * Requires a code challenge with the method S256. The method `plain` would expose the code verifier (RFC 7636, section
+ * 4.4.1; RFC 9700, section 2.1.1).
  */
 export const codeChallenge: Rule = (context) => {
   const { parameters } = context.request;

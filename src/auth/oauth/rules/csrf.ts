@@ -3,7 +3,6 @@ import type { OAuthContext, Rule } from '../context.ts';
 import { OAuthError } from '../errors.ts';
 import { single } from '../parameters.ts';
 
-/** Returns a digest of the person and the request parameters. It identifies one authorization request of one person. */
 export function requestDigest(context: OAuthContext): Buffer {
   const asked = [...(context.request.parameters ?? [])].sort(([a], [b]) => (a < b ? -1 : 1));
   return createHash('sha256')
@@ -12,8 +11,8 @@ export function requestDigest(context: OAuthContext): Buffer {
 }
 
 /**
- * Makes a token that is bound to the session, the request and the revision of the credential. So a form of another
- * request, another sign-in or an older revision is refused.
+ * Makes a CSRF token that is valid for one session, one request and one revision of the credential. So the gateway
+ * refuses an outdated form and a form of another sign-in or another request.
  */
 export const csrfToken = (context: OAuthContext, revision: number): string => {
   const mac = createHmac('sha256', context.request.session ?? '')
@@ -23,8 +22,8 @@ export const csrfToken = (context: OAuthContext, revision: number): string => {
 };
 
 /**
- * Requires a form that the gateway showed to this person for this request (CP-01). The token of the form names the
- * revision of the credential that the form showed.
+ * Requires a form that the gateway has shown to this person for this request (CP-01). The CSRF token in the form names
+ * the revision that the credential had at that time.
  */
 export const csrf: Rule = (context) => {
   const text = (context.request.form && single(context.request.form, 'csrf')) ?? '';

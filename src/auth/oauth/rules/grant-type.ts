@@ -1,7 +1,6 @@
 import type { Rule } from '../context.ts';
 import { OAuthError } from '../errors.ts';
 
-/** Refuses a token request whose grant type is missing, repeated or unsupported. */
 export const grantType: Rule = ({ request }) => {
   const [value, ...others] = request.parameters?.get('grant_type') ?? [];
   if (!value || others.length > 0) throw new OAuthError('invalid_request', { about: 'grant_type' });

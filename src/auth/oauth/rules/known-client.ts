@@ -3,7 +3,7 @@ import { OAuthError } from '../errors.ts';
 import { single } from '../parameters.ts';
 
 /**
- * Requires a `client_id` of an active credential. An unknown client id and a wrong redirect_uri get the same error
+ * Requires the `client_id` of an active credential. An unknown client id gets the same error as a wrong redirect_uri
  * (OA-02).
  */
 export const knownClient: Rule = async (context) => {

@@ -26,8 +26,8 @@ const PARAMETERS: Readonly<Record<Endpoint, Known>> = {
   identity: AUTHORIZE,
   consent: AUTHORIZE,
   token: { required: ['grant_type'] },
-  // The three grant types also require `resource`. Here `resource` is optional, because another rule reports a missing
-  // `resource` as invalid_target (OT-11).
+  // Every token request requires `resource`, but this table lists `resource` as optional. Another rule reports a
+  // missing `resource` as invalid_target (OT-11).
   client_credentials: { required: ['grant_type'], optional: ['resource', 'scope'], repeatable: ['website_id'] },
   authorization_code: { required: ['grant_type', 'code', 'redirect_uri', 'code_verifier'], optional: ['resource'] },
   refresh_token: { required: ['grant_type', 'refresh_token'], optional: ['resource', 'scope'] },
@@ -36,14 +36,14 @@ const PARAMETERS: Readonly<Record<Endpoint, Known>> = {
 
 /**
  * Refuses unknown parameters, repeated parameters, and required parameters without a value. RFC 6749 ignores unknown
- * parameters. This rule refuses them, so that it also refuses a client secret in the body.
+ * parameters. The gateway refuses them, so that it also refuses a client secret in the body.
  */
 export const parameters: Rule = ({ endpoint, request }) => {
   const { required, optional = [], repeatable = [] } = PARAMETERS[endpoint];
   if (!request.parameters) throw new OAuthError('invalid_request');
   for (const [name, values] of request.parameters) {
     if (repeatable.includes(name)) continue;
-    // The error does not name the parameter, because the caller chose the name.
+    // The error does not name the unknown parameter, because the caller chose the name.
     if (!required.includes(name) && !optional.includes(name)) throw new OAuthError('invalid_request');
     if (values.length > 1) throw new OAuthError('invalid_request', { about: name });
   }

@@ -2,12 +2,12 @@ import { personOf } from '../../../store/sign-in/sessions.ts';
 import { digestOf, wellFormed } from '../../tokens.ts';
 import type { Rule } from '../context.ts';
 
-/** No signed-in person may give this consent. The surface answers with the sign-in page. */
+/** The gateway must show the sign-in page, because no signed-in person may give this consent. */
 export class SignInNeeded extends Error {
   override readonly name = 'SignInNeeded';
 }
 
-/** Requires a signed-in and enabled owner or admin of the app's organization. Nobody else may consent. */
+/** Requires a signed-in person who is an enabled owner or admin of the app's organization. Nobody else may consent. */
 export const person: Rule = async (context) => {
   const { request, services } = context;
   const proper = request.session !== undefined && wellFormed(request.session);

@@ -3,8 +3,8 @@ import { OAuthError } from '../errors.ts';
 import { single } from '../parameters.ts';
 
 /**
- * Requires a `redirect_uri` that equals one of the credential's callbacks exactly (RFC 9700, section 2.1). Only
- * refusals by later rules redirect to the client, because before this rule the URI is not trusted.
+ * Requires a `redirect_uri` that equals one of the credential's callbacks exactly (RFC 9700, section 2.1). Until this
+ * rule has passed, the URI is not trusted, so no refusal may redirect to it.
  */
 export const redirectUri: Rule = (context) => {
   const { parameters } = context.request;

@@ -2,9 +2,9 @@ import type { Rule } from '../context.ts';
 import { OAuthError } from '../errors.ts';
 
 /**
- * Requires that a form comes from a page of the gateway (CP-01). The gateway's pages send no referrer, so browsers send
- * their origin as `null`. The header Sec-Fetch-Site tells a page of the gateway from a foreign page. Every browser has
- * sent this header since 2023. A request without this header must name the gateway's origin.
+ * Requires that a form comes from a page of the gateway (CP-01). The gateway's pages send no referrer, so browsers give
+ * `null` as the origin of the form. The header Sec-Fetch-Site then tells whether the form comes from the gateway. Every
+ * browser has sent this header since 2023. A request without this header must name the gateway's origin.
  */
 export const sameOrigin: Rule = ({ request: { origin, fetchSite }, services }) => {
   const ours = origin === services.baseUrl;

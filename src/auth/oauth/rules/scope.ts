@@ -3,7 +3,8 @@ import type { Rule } from '../context.ts';
 import { OAuthError } from '../errors.ts';
 
 /**
- * Parses scopes that are separated by single spaces. Every scope must be known and appear once (RFC 6749, section 3.3).
+ * Parses scopes that are separated by single spaces. Every scope must be known and must appear only once (RFC 6749,
+ * section 3.3).
  */
 const scopesOf = (text: string): Scope[] => {
   const names = text.split(' ');
@@ -24,7 +25,6 @@ export const scope: Rule = (context) => {
   context.learn('scopes', scopes);
 };
 
-/** Reads the scopes of a refresh request. The store compares these scopes with the consent. */
 export const narrowerScope: Rule = (context) => {
   const text = context.request.parameters?.get('scope')?.[0];
   if (text !== undefined) context.learn('scopes', scopesOf(text));

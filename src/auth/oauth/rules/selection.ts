@@ -2,14 +2,15 @@ import type { Rule } from '../context.ts';
 import { OAuthError } from '../errors.ts';
 import { single } from '../parameters.ts';
 
-/** The consent page is outdated or was answered before. The person cannot approve it any more. */
+/** The consent page is outdated or was answered before. The person can no longer approve it. */
 export class PageOutdated extends Error {
   override readonly name = 'PageOutdated';
 }
 
 /**
- * Requires that the consent page offered every ticked value: a requested scope or a website of the credential (CP-03).
- * A choice without a scope or without a website passes this rule. The surface then shows the page again with a hint.
+ * Requires that the consent page offered every value that the person ticked: a requested scope or a website of the
+ * credential (CP-03). A form with no ticked scope or no ticked website passes. The surface then shows the page again
+ * with a hint.
  */
 export const selection: Rule = (context) => {
   const { form } = context.request;
@@ -24,7 +25,8 @@ export const selection: Rule = (context) => {
     (renewal.length === 1 && renewal[0] !== 'yes');
   if (wrong) throw new OAuthError('invalid_request', { about: 'form' });
   if (decision === 'deny') throw new OAuthError('access_denied');
-  // The person consents to the shown page. If the credential has changed since, the gateway must show the page again.
+  // The person consents only to the grants on the shown page. If the credential has changed since then, the gateway
+  // must show the page again.
   if (context.the('shown') !== context.the('client').revision) throw new PageOutdated();
   const asked = form.get('scope') ?? [];
   const named = form.get('website_id') ?? [];

@@ -5,8 +5,8 @@ import { single } from '../parameters.ts';
 const STATE = /^[ -~]{16,1024}$/;
 
 /**
- * Reads a `state` of 16 to 1024 printable ASCII characters. This rule runs early, because errors of later rules also
- * return a valid state (RFC 6749, section 4.1.2.1).
+ * Reads a `state` of 16 to 1024 printable ASCII characters. This rule runs early, so that the errors of later rules can
+ * return the state (RFC 6749, section 4.1.2.1).
  */
 export const state: Rule = (context) => {
   const { parameters } = context.request;
@@ -14,7 +14,6 @@ export const state: Rule = (context) => {
   if (value !== undefined && STATE.test(value)) context.learn('state', value);
 };
 
-/** Requires a valid `state`. */
 export const stateRequired: Rule = (context) => {
   if (context.known('state') === undefined) throw new OAuthError('invalid_request', { about: 'state' });
 };

@@ -1,7 +1,6 @@
 import type { Rule } from '../context.ts';
 import { OAuthError } from '../errors.ts';
 
-/** Reads the repeatable parameter `website_id`. It limits the token to some of the credential's websites. */
 export const websites: Rule = (context) => {
   const held = context.the('client').websites;
   const asked = context.request.parameters?.get('website_id');

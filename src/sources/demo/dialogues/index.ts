@@ -10,7 +10,7 @@ import { pt } from './pt.ts';
 import type { Dialogues } from './script.ts';
 import { tr } from './tr.ts';
 
-/** Each language with its number of conversations on the two websites. The sum is 400. */
+/** For each language, the number of conversations on each of the two websites. All numbers add up to 400. */
 export const languages: readonly { readonly dialogues: Dialogues; readonly us: number; readonly eu: number }[] = [
   { dialogues: en, us: 118, eu: 22 },
   { dialogues: de, us: 0, eu: 72 },

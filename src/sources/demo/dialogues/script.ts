@@ -1,6 +1,5 @@
 /**
- * The dialogues of the demo as data. A script is a short conversation with slots such as {order}. Each conversation
- * fills the slots with new values.
+ * A script is a short conversation with slots such as {order}. Each demo conversation fills the slots with new values.
  */
 
 export type Topic =
@@ -32,13 +31,12 @@ export interface Script {
 
 export interface Dialogues {
   readonly language: string;
-  /** The text between two sentences. The text is empty in Japanese. */
   readonly gap: string;
   readonly greetings: readonly string[];
   readonly thanks: readonly string[];
   readonly goodbyes: readonly string[];
   readonly cities: readonly string[];
-  /** The labels of a contact form: name, e-mail, request. */
+  /** The labels of a contact form, in this order: name, e-mail, request. */
   readonly form: readonly [string, string, string];
   readonly date: (day: number, month: number) => string;
   readonly amount: (whole: number, cents: string, currency: 'USD' | 'EUR') => string;
@@ -48,7 +46,7 @@ export interface Dialogues {
 const speakers: Readonly<Record<string, Speaker>> = { v: 'visitor', b: 'bot', a: 'agent' };
 
 /**
- * Parses a script. Each line is one turn. The prefix of a line names the speaker: `v:` visitor, `b:` bot, `a:` agent.
+ * Parses a script. Each line is one turn. The start of the line names the speaker: `v:` visitor, `b:` bot, `a:` agent.
  */
 export function script(topic: Topic, subject: string, lines: string): Script {
   const turns = lines.split('\n').flatMap((line): Turn[] => {
@@ -59,7 +57,6 @@ export function script(topic: Topic, subject: string, lines: string): Script {
   return { topic, subject, turns };
 }
 
-/** Fills the slots of a text. Throws when a slot has no value, because the script is then wrong. */
 export function fill(text: string, values: Readonly<Record<string, string>>): string {
   return text.replaceAll(/\{(\w+)\}/g, (_, slot: string) => {
     const value = values[slot];
