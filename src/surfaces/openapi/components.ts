@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { FAILURE_CODES } from '../../core/failures.ts';
 import { type JsonSchema, jsonSchema } from '../../core/json-schema.ts';
 
-/** Headers that several responses share. */
 export const HEADERS = {
   'X-Request-Id': {
     description: 'Id of this request. Quote it in reports; the log has it.',
@@ -36,7 +35,6 @@ export const HEADERS = {
   },
 };
 
-/** The schema of every failure. */
 export const PROBLEM: JsonSchema = jsonSchema(
   z
     .strictObject({
