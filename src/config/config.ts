@@ -165,12 +165,12 @@ export interface Config {
   readonly host: string;
   readonly baseUrl: string;
   readonly databaseUrl: string | undefined;
-  /** The address of PostgreSQL itself, when `databaseUrl` names a pooler in transaction mode. */
+  /** Set when `databaseUrl` names a pooler in transaction mode: the address of the PostgreSQL behind the pooler. */
   readonly directUrl: string | undefined;
   /** The address of a streaming replica. Reads that can be slightly out of date go there. */
   readonly replicaUrl: string | undefined;
   readonly dataDir: string;
-  /** False when `dataDir` is the default folder below the current directory. */
+  /** True when the operator has chosen `dataDir`. False for the default folder below the current directory. */
   readonly dataDirGiven: boolean;
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   readonly dbConnections: number;

@@ -5,8 +5,8 @@ import type { Metrics, Snapshot } from './metrics.ts';
 import { sharing } from './sharing.ts';
 
 /**
- * The metrics of `serve --workers`. A scrape reaches any one worker. This worker asks the supervisor, and the
- * supervisor asks all workers.
+ * The metrics of `serve --workers`. A scrape can reach any worker. This worker asks the supervisor, and the supervisor
+ * asks all workers.
  *
  * Each series has the label `worker` with the number of the worker's slot. A replacement takes over the slot. Series
  * are not summed, because a sum of counters would fall when a worker is replaced. The rate of such a sum would show a

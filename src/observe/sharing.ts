@@ -1,4 +1,3 @@
-/** Milliseconds for which an answer is reused. */
 const KEPT = 1_000;
 
 /**

@@ -61,7 +61,9 @@ async function chosenPort(host: string): Promise<number> {
   return typeof free === 'object' && free ? free.port : 0;
 }
 
-/** The check uses a UDP socket, but these errors would occur for TCP too. `listen` reports all other errors. */
+/**
+ * These errors of the UDP check would occur for TCP too, so the check reports them. `listen` reports all other errors.
+ */
 const FOREIGN: readonly unknown[] = ['EADDRNOTAVAIL', 'EAFNOSUPPORT'];
 const PRIVILEGED = 1_024;
 
@@ -90,8 +92,8 @@ async function isTaken(host: string, port: number): Promise<boolean> {
   const probe = connect({ host, port });
   try {
     await Promise.race([once(probe, 'connect'), pause(TAKEN, undefined, { ref: false })]);
-    // The system can choose this very port for the outgoing end of the connection. The connection then reaches itself,
-    // although no process listens.
+    // The system can give the checked port to this side of the connection. The connection then reaches itself, although
+    // no process listens on the port.
     return !probe.connecting && probe.localPort !== port;
   } catch {
     return false;

@@ -13,7 +13,7 @@ import { Rounds } from '../core/rounds.ts';
  */
 
 const WATCHED = ['src', 'tools', 'skills', 'prompts', 'resources', 'llms'];
-/** Milliseconds between a change and the build, because an editor can write several files at once. */
+/** Milliseconds between a change and the build. The build waits, because an editor can write several files at once. */
 const QUIET = 150;
 const { values } = parseArgs({ options: { inspect: { type: 'string', default: '127.0.0.1:9229' } } });
 

@@ -17,7 +17,7 @@ const BASE_URL = 'http://127.0.0.1:8787';
 
 const DIGESTS = 'test/golden/migrations.txt';
 
-// Load them once at import, so that `generated` needs only the registry and no `await`.
+// Load the resources, prompts and skills once at import, so that `generated` needs only the registry and no `await`.
 const resources = await loadResources();
 const prompts = await loadPrompts();
 const skills = await loadSkills(await loadTools());

@@ -63,7 +63,7 @@ export async function serve(context: CommandContext, options: { demo: boolean; w
   const worker = isWorker();
   const { log, flush } = openLog(config.logLevel);
   const supervises = options.workers > 1 && !worker;
-  // Refuse a wrong address before anything is opened.
+  // Refuse a wrong address before the store is opened.
   if (!worker) await checkAddress(config);
   const told = {
     log: (message: string): void => log.info(message),
@@ -239,12 +239,16 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
   ready(baseUrl);
   await aborted(stop);
   await server.leave();
-  // Stop all four at the same time. The server stays open while a call waits for a task, or while a socket is open.
+  // Stop the server, tasks, sockets and webhooks together. The server stays open while a call waits for a task, or
+  // while a socket is open.
   await Promise.all([server.close(), tasks.stop(), realtime.stop(), webhooks.stop()]);
   await Promise.all([rounds.stop(), journals.stop()]);
 }
 
-/** Returns a check whether the store answers. /readyz is public, so the store is asked at most four times a second. */
+/**
+ * Returns a function that checks whether the store answers. /readyz is public, so the store is asked at most four times
+ * a second.
+ */
 const answers = ({ db }: Store): (() => Promise<boolean>) =>
   sharing(
     () =>
@@ -261,7 +265,7 @@ const keptToken = (dataDir: string): string | undefined =>
   existsSync(tokenFile(dataDir)) ? tokenFile(dataDir) : undefined;
 
 /**
- * Loads the demo into an empty store. Writes the demo's token to a file beside the data that only its owner can read.
+ * Loads the demo into an empty store. Writes the demo's token beside the data, to a file that only its owner can read.
  */
 async function prepareDemo(store: Store, dataDir: string): Promise<DemoAccess | undefined> {
   const file = tokenFile(dataDir);

@@ -53,8 +53,8 @@ export interface Supervision {
 
 /**
  * Runs this command line in `count` processes that share one port (node:cluster). Replaces a worker that ends
- * unexpectedly. Resolves when all workers have ended after `stop`. Rejects when a worker ends before all workers
- * listen.
+ * unexpectedly. Resolves when all workers have ended after the signal `stop`. Rejects when a worker ends before all
+ * workers listen.
  */
 export async function superviseWorkers({ count, env, stop, log, onReady, onWorker }: Supervision): Promise<void> {
   const living = new Set<Worker>();

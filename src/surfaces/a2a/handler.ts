@@ -32,7 +32,7 @@ export interface A2aRequest {
   readonly requestId: string;
   /** Seconds in which the app's quota grows by one unit. */
   readonly unit: number;
-  /** Aborted when the client disconnects before the reply is complete. */
+  /** This signal is aborted when the client disconnects before the reply is complete. */
   readonly signal: AbortSignal;
   skill?: string;
   /**

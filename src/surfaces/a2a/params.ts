@@ -70,9 +70,6 @@ const Send = z.object({
   metadata: Struct,
 });
 
-/**
- * Checks the params of each method. Unknown members, for example names in snake case, are dropped (A2A, section 5.7).
- */
 const METHODS: ReadonlyMap<string, (params: Params) => Params> = new Map([
   ['SendMessage', checking(Send, checkContent)],
   ['GetTask', checking(z.object({ ...TaskId, historyLength: Length }))],
@@ -110,7 +107,9 @@ function checking<S extends z.ZodObject>(schema: S, check: (given: z.output<S>) 
   };
 }
 
-/** Says that every member of the schema comes from the JSON body. An error then names the path of the wrong member. */
+/**
+ * Marks every member of the schema as a member of the JSON body, so that an error names the path of the wrong member.
+ */
 function placesOf(schema: z.ZodObject) {
   return { parameters: Object.keys(schema.shape).map((name) => ({ name, in: 'body' as const })) };
 }

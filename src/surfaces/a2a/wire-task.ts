@@ -13,8 +13,8 @@ const STATES: Readonly<Record<TaskState, WireState>> = {
 };
 
 /**
- * Returns the gateway's task states for a state of A2A. `undefined` means all states. An empty list means that no task
- * can have the requested state.
+ * Returns the gateway's task states that match a task state of A2A. `undefined` means all states. An empty list means
+ * that no task can have the requested state.
  */
 export function statesOf(asked: WireState): TaskState[] | undefined {
   if (asked === WireState.TASK_STATE_UNSPECIFIED) return undefined;
@@ -60,7 +60,7 @@ const part = (value: unknown): WireTask['artifacts'][number]['parts'][number] =>
   mediaType: JSON_TYPE,
 });
 
-/** Titles for the failure codes of tasks that core/failures.ts does not have. */
+/** Titles for those failure codes of tasks that core/failures.ts does not have. */
 const TITLES: Readonly<Record<string, string>> = {
   artifact_too_large: 'The result is larger than 131,072 bytes. Ask for less, such as a smaller limit.',
   interrupted: 'The process that ran the task ended before the task was complete. The task has changed nothing.',

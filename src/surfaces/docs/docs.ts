@@ -15,7 +15,6 @@ import { REFERENCE_CSP, referencePage, renderer } from './reference.ts';
 import { START_SECTIONS, startBody } from './start.ts';
 
 export interface DocsOptions {
-  /** The gateway's public base URL, without a trailing slash. */
   readonly baseUrl: string;
   readonly registry: Registry;
   readonly skills: Skills;

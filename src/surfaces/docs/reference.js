@@ -132,7 +132,7 @@ const overview = document.createElement('div');
 overview.slot = 'overview';
 overview.className = 'overview';
 overview.append(...main.childNodes);
-// An empty slot. Without it, the renderer would repeat the description of the document below the overview.
+// Add an empty slot. Without it, the renderer would repeat the description of the document below the overview.
 const description = document.createElement('span');
 description.slot = 'overview-api-description';
 reference.append(overview, description);

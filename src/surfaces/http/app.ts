@@ -36,7 +36,7 @@ export function publicApp({ baseUrl, openapi, llms, agentCard, docs, metrics, re
   app.set('query parser', false);
   app.set('case sensitive routing', true);
   app.set('strict routing', true);
-  // Send the llms texts as plain text. llmstxt.org names no media type, and browsers download Markdown in place of
+  // Send the llms texts as plain text. llmstxt.org names no media type, and browsers download Markdown instead of
   // showing it.
   const text = 'text/plain; charset=utf-8';
   const published = (type: string, body: string | object): Document =>

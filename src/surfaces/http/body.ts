@@ -12,8 +12,7 @@ export function readBody(request: IncomingMessage, response: ServerResponse, lim
     const parts: Buffer[] = [];
     let length = 0;
     const giveUp = (error: unknown): void => {
-      // Refuse the request at once, although the rest of its body can still arrive. So the connection cannot be used
-      // again.
+      // Refuse the request at once. The rest of its body can still arrive, so the connection cannot be used again.
       if (!response.headersSent) response.setHeader('Connection', 'close');
       request.removeAllListeners('data').resume();
       reject(error);

@@ -37,8 +37,8 @@ export class Connection {
   }
 
   /**
-   * True when the last request was answered before its whole body had arrived. Unreadable bytes then belong to that
-   * body.
+   * True when the last request was answered before its whole body had arrived. Bytes that are not valid HTTP then
+   * belong to that body.
    */
   get answered(): boolean {
     return this.#current === undefined && this.#last?.complete === false;
@@ -65,7 +65,7 @@ export class Connection {
   }
 
   /**
-   * Disconnects the client if its reply was complete before `since` and is still unread. Both times are in
+   * Disconnects the client if its reply was complete before `since` and is still unread. `since` and `now` are in
    * milliseconds.
    */
   check(since: number, now: number): void {

@@ -1,8 +1,8 @@
 import { networkOf } from '../../auth/network.ts';
 
 /**
- * How many connections may be open at the same time: `inAll` in total, `perNetwork` from one client network. A trusted
- * proxy has only the limit in total.
+ * How many connections may be open at the same time: `inAll` in total, `perNetwork` from one client network. For a
+ * trusted proxy, only `inAll` applies.
  */
 export const CONNECTIONS = { inAll: 16_384, perNetwork: 4_096 };
 

@@ -8,9 +8,9 @@ import { endedCall, newRequestId, type RequestContext, type RequestRecord, since
 export interface Serving {
   readonly tell: ReturnType<typeof teller>;
   readonly observer: Observer | undefined;
-  /** Reply bytes that clients have not read yet, on all surfaces. */
+  /** Counts the reply bytes that clients have not read yet, on all surfaces. */
   readonly unread: Budget;
-  /** Body bytes that have arrived for requests that have not ended. */
+  /** Counts the body bytes that have arrived for requests that have not ended. */
   readonly bodies: Budget;
   readonly headers: OutgoingHttpHeaders;
   /** Returns a function that tells the client's address, even after the socket has closed. */
@@ -23,7 +23,6 @@ export interface Serving {
   ) => boolean | Promise<void>;
 }
 
-/** A reply that the server wrote directly to the socket, without a response object. */
 interface Cut {
   readonly status: number;
   readonly code: string;
@@ -56,7 +55,7 @@ export class Exchange implements RequestContext, Source {
   cut: Cut | undefined;
   /** For the log: why the server disconnected a client that had not read its whole reply. */
   reason: string | undefined;
-  /** When a check first found that the socket had taken the whole reply (performance.now()). */
+  /** The time when a check first found that the socket had taken the whole reply (performance.now()). */
   repliedAt: number | undefined;
   /** The bytes that count as unread for the caller `share` since the time `since` (performance.now()). */
   held: { readonly share: string; bytes: number; readonly since: number } | undefined;
@@ -131,7 +130,7 @@ export class Exchange implements RequestContext, Source {
     this.#body += bytes;
   }
 
-  /** Ends the exchange, because the client has read the reply or has disconnected. A second call does nothing. */
+  /** Call this when the client has read the reply or has disconnected. A second call does nothing. */
   end(): void {
     if (this.#over) return;
     this.#over = true;

@@ -50,7 +50,8 @@ function membersOf(text: string): number | undefined {
 }
 
 /**
- * Counts the members of a value. Returns NaN for a lone surrogate or an infinite number, because NaN equals no count.
+ * Counts the members of a value. Returns NaN for a lone surrogate or an infinite number, because NaN differs from every
+ * count.
  */
 function keysOf(value: unknown): number {
   if (typeof value === 'string') return value.isWellFormed() ? 0 : Number.NaN;

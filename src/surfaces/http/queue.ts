@@ -6,17 +6,17 @@ import { Server as NetServer } from 'node:net';
  */
 const QUIET_TURN = 0.1;
 /**
- * Milliseconds after which even a busy server stops listening. It is less than LEAVE_TIMEOUT in server.ts, so that the
- * caller is still waiting.
+ * Milliseconds after which even a busy server stops listening. The time must be shorter than LEAVE_TIMEOUT, because
+ * `leave` in server.ts waits no longer than that.
  */
 const LONGEST_WAIT = 900;
 
 /**
  * Stops listening. Resolves when all connections have ended.
  *
- * At that moment, the kernel resets clients that are connected but not yet accepted, even if they have sent a request
- * (check F-18). Node accepts one client in each turn of the event loop. So this function first waits for two quiet
- * turns in a row. Measurements: docs/decisions/hostile-clients-host.md.
+ * When a server stops listening, the kernel resets clients that are connected but not yet accepted, even if they have
+ * sent a request (check F-18). Node accepts one client in each turn of the event loop. So this function first waits for
+ * two quiet turns in a row. Measurements: docs/decisions/hostile-clients-host.md.
  */
 export function stopListening(server: NetServer): Promise<void> {
   // Node compiles close() at its first call, and a client could connect during that time. So make the first call now.

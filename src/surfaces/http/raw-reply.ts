@@ -1,7 +1,7 @@
 import { type OutgoingHttpHeaders, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-/** Milliseconds that a client has to read a reply, when Node's HTTP server no longer manages the connection. */
+/** Milliseconds that a client has to read a reply, after Node's HTTP server has handed over the connection. */
 const LINGER = 2_000;
 
 /**

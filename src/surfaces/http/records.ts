@@ -17,7 +17,6 @@ export interface RequestRecord {
   /** True if the request may have changed something. Such a request always gets its answer. Not logged. */
   effect?: boolean;
   credential?: string;
-  /** Id of the consent under which the caller acts. Absent when there is no consent. */
   consent?: string;
   cause?: unknown;
   /** The kind of audit entry that the request writes if it succeeds (check LG-02). */

@@ -39,8 +39,8 @@ export function refuseOrigins(request: IncomingMessage): void {
 }
 
 /**
- * Refuses a body on an operation that takes no body. The operation would ignore the body, and its sender would not
- * notice. The body is not read, so the connection closes.
+ * Refuses a body on an operation that takes no body, because an ignored body would mislead its sender. The body is not
+ * read, so the connection closes.
  */
 export function refuseBody(request: IncomingMessage, response: ServerResponse): void {
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;

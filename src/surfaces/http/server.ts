@@ -23,7 +23,6 @@ export interface ServerOptions {
   readonly baseUrl: string;
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   readonly log: Logger;
-  /** The handlers in the order in which the server tries them. The first handler that knows the path answers. */
   readonly handlers: readonly RequestHandler[];
   readonly otherwise: (request: IncomingMessage, response: ServerResponse) => void;
   /** Handles upgrades to the realtime socket. On all other paths, the server ignores `Upgrade`. */
@@ -44,13 +43,13 @@ const TIMEOUTS = {
   requestTimeout: 30_000,
   keepAliveTimeout: 30_000,
   connectionsCheckingInterval: 2_000,
-  /** How long a socket may have no traffic. Every read operation takes less time. */
+  /** How long a socket may have no traffic. An operation that reads data always ends sooner. */
   timeout: 20_000,
   /** How long a client may take to read its whole reply, even if it reads steadily. */
   reply: 30_000,
 };
 const TLS_HANDSHAKE = 10_000;
-/** After this many milliseconds, the server may cut an unread reply to make room for another reply. */
+/** When a reply is unread for this many milliseconds, the server may cut it to make room for another reply. */
 const UNREAD = 1_000;
 /** How many header fields a request may have. Browsers behind two proxies send about 40 fields. */
 const FIELDS = 100;
@@ -85,8 +84,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     : createServer(settings);
   server.timeout = timeouts.timeout;
   server.maxConnections = limits.inAll;
-  // The value 0 keeps all header fields. With a maximum, Node would silently drop the rest, but the gateway refuses
-  // such a request.
+  // With the value 0, Node keeps all header fields. With another value, Node would silently drop some fields. The
+  // gateway itself refuses a request with too many.
   server.maxHeadersCount = 0;
 
   const open = new Map<Duplex, Connection>();
@@ -171,7 +170,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const serve = (request: IncomingMessage, response: ServerResponse): void =>
     open.get(request.socket)?.add(request, response);
   server.on('request', serve);
-  // Without these handlers, Node itself answers an Expect header: with `100 Continue` before any check, or with an
+  // The server handles the header Expect itself. Node would answer it with `100 Continue` before any check, or with an
   // empty 417.
   server.on('checkContinue', serve);
   server.on('checkExpectation', serve);
@@ -189,7 +188,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const reason = error.code ?? '';
     const status = STATUS_OF_BAD_HTTP[reason] ?? 400;
     const code = 'invalid_request';
-    // If the bytes belong to a request, this request is logged when it ends. Otherwise log the bytes here.
+    // If the unreadable bytes belong to a request, the request is logged when it ends. Otherwise log the bytes here.
     if (current) current.cut = { status, code, reason };
     const requestId = current?.requestId ?? newRequestId();
     if (!current) {
@@ -224,7 +223,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => {
     closing = true;
-    // Without this header, the connection would stay open after the running reply, until the idle timeout.
+    // Without `Connection: close`, the connection would stay open after the running reply, until the idle timeout.
     for (const { current } of open.values())
       if (current && !current.response.headersSent) current.response.setHeader('Connection', 'close');
     stopped ??= stopListening(server);
@@ -252,7 +251,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
 }
 
-/** The reason to refuse a request, apart from its path. `undefined` when there is no reason. */
+/** The reason to refuse a request on any path. `undefined` when there is no reason. */
 function refusalOf({ httpVersion, method, rawHeaders }: IncomingMessage): Failure | undefined {
   if (httpVersion !== '1.1' && httpVersion !== '1.0')
     return new Failure('invalid_request', { detail: 'Send the request as HTTP/1.1.' });
@@ -261,10 +260,6 @@ function refusalOf({ httpVersion, method, rawHeaders }: IncomingMessage): Failur
   return method === 'CONNECT' ? new Failure('method_not_allowed', { allow: ['GET', 'HEAD'] }) : undefined;
 }
 
-/**
- * The value of a header. `undefined` when the header is absent, or when it occurs several times and Node has made a
- * list.
- */
 function headerOf(request: IncomingMessage, name: string): string | undefined {
   const value = request.headers[name];
   return typeof value === 'string' ? value : undefined;

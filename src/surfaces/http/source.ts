@@ -20,19 +20,20 @@ const PASSED_ON = [
 const isLoopback = proxyAddr.compile('loopback');
 
 /**
- * True when the Host header has a loopback name. After DNS rebinding to 127.0.0.1, Host is the name of the foreign web
- * page (check MC-04). When a local proxy forwards Host, it is the gateway's public name.
+ * True when the Host header has a loopback name. Any other name shows that the request does not come from this machine.
+ * After DNS rebinding to 127.0.0.1, Host is the name of the foreign web page (check MC-04). When a local proxy forwards
+ * Host, Host is the gateway's public name.
  *
- * With its default settings, nginx sends the address of the gateway as Host. Such a request can look like a request
- * from this machine.
+ * The check can miss a request through nginx. With its default settings, nginx sets Host to the address that it
+ * connects to, which can be a loopback address.
  */
 export const calledLoopback = ({ headers: { host = '' } }: IncomingMessage): boolean =>
   /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i.test(host);
 
 /**
- * Returns a check of where a request comes from. The check accepts this machine, if Host is a loopback name. It also
- * accepts the `allowed` addresses, ranges or names. For a forwarded request, a trusted proxy must name the source. A
- * request from an untrusted proxy is refused.
+ * Returns a function that checks where a request comes from. It accepts this machine, if Host is a loopback name. It
+ * also accepts the `allowed` addresses, ranges and names. For a forwarded request, a trusted proxy must name the
+ * source. A request from an untrusted proxy is refused.
  */
 export function openAllowed(
   allowed: readonly string[],
@@ -48,14 +49,17 @@ export function openAllowed(
     // source.
     if (passedOn && (request.headers['x-forwarded-for'] === undefined || !trust(peer, 0))) return false;
     const source = proxyAddr(request, trust);
-    // When a proxy on another machine names a loopback address, it means its own machine or repeats a claim of its
-    // client.
+    // When a proxy on another machine reports a loopback address, the proxy means its own machine or repeats a claim of
+    // its client.
     if (isLoopback(source, 0)) return isLoopback(peer, 0) && calledLoopback(request);
     return permits(source, 0);
   };
 }
 
-/** Returns a check whether the direct peer is a trusted proxy. The traceparent of a trusted proxy is trusted too. */
+/**
+ * Returns a function that is true when the direct peer is a trusted proxy. The traceparent of a trusted proxy is
+ * trusted too.
+ */
 export function openTrust(trusted: readonly string[]): (request: Pick<IncomingMessage, 'socket'>) => boolean {
   const trust = proxyAddr.compile([...trusted]);
   return ({ socket: { remoteAddress } }) => remoteAddress !== undefined && trust(remoteAddress, 0);

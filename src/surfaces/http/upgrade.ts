@@ -6,14 +6,13 @@ import { replyRaw } from './raw-reply.ts';
 import { endedCall, newRequestId, noteRefusal, type RequestRecord, since } from './records.ts';
 import { problem, UPGRADE_REQUIRED } from './reply.ts';
 
-/** The only path that accepts an upgrade. The pattern captures the session id, and the query if there is one. */
 export const SOCKET = /^\/api\/v1\/realtime\/sessions\/([^/?]+)\/socket(\?.*)?$/;
 
 /**
  * A request that accepts `Upgrade` only on the path of the realtime socket. On other paths, Node serves the request
  * normally, because a server may ignore `Upgrade` (RFC 9110, section 7.8).
  *
- * Node reads the property `upgrade` after the header fields. If the property is true, Node's HTTP server gives away the
+ * Node reads the property `upgrade` after the header fields. If the property is true, Node's HTTP server hands over the
  * connection. Node 20 does not have the option `shouldUpgradeCallback`, which would do the same.
  */
 export class Request extends IncomingMessage {
@@ -37,8 +36,8 @@ interface UpgradeContext {
   readonly from: string;
   readonly refuse: (failure: Failure) => void;
   /**
-   * Call this function after the handshake, and call the function that it returns when the socket closes. Both write a
-   * log line.
+   * Call this function after the handshake, and call the function that it returns when the socket closes. Each of the
+   * two calls writes a log line.
    */
   readonly accepted: () => (end: { readonly code: number; readonly cause: string }) => void;
 }
@@ -88,7 +87,7 @@ export function upgrades(
       return (end: { readonly code: number; readonly cause: string }): void =>
         tell(
           { ...entry(101), closed: end.code, reason: end.cause },
-          // A stream that ends because its caller has lost the authority for it is logged as a refusal.
+          // When a caller loses the authority for a stream, the stream ends. Log this end as a refusal.
           end.cause === 'authority' ? { ...record, code: 'not_permitted' } : record,
           from,
           'socket closed',

@@ -12,7 +12,6 @@ import { errorsText, promptsText, resourcesText, scopesText, skillsText } from '
 export interface LlmsOptions {
   readonly registry: Registry;
   readonly guides: ReadonlyMap<GuideName, string>;
-  /** The gateway's public base URL, without a trailing slash. */
   readonly baseUrl: string;
   readonly resources: readonly Resource[];
   readonly prompts: readonly Prompt[];
@@ -29,7 +28,10 @@ export interface LlmsTexts {
 /** Guides that few agents need. They appear under the heading that llmstxt.org calls "Optional". */
 const OPTIONAL: ReadonlySet<GuideName> = new Set(['agent_tasks', 'event_recovery']);
 
-/** Makes /llms.txt and /llms-full.txt from llms/preamble.md and from the declarations in the code. */
+/**
+ * Makes /llms.txt and /llms-full.txt from llms/preamble.md and from the declarations of tools, guides, resources,
+ * prompts and skills.
+ */
 export function llms({ registry, guides, baseUrl, resources, prompts, skills }: LlmsOptions): LlmsTexts {
   const preamble = readFileSync(new URL('llms/preamble.md', packageRoot), 'utf8').replace(/<!--.*?-->\n*/gs, '');
   const { nameOf, text: records } = recordsOf(registry);
@@ -49,7 +51,6 @@ export function llms({ registry, guides, baseUrl, resources, prompts, skills }: 
     if (!part) throw new Error(`llms/preamble.md asks for an unknown part: ${name}`);
     return part();
   });
-  // Both texts start with the part of the preamble before its first heading of level two.
   const opening = addressed(preamble, baseUrl).split(/^## /m, 1)[0] ?? '';
   return { index: `${opening.trim()}\n\n${links({ registry, guides, baseUrl }, full)}\n`, full: `${full.trim()}\n` };
 }
@@ -97,7 +98,6 @@ function aboutOf(guide: string): string {
   return /^.*?\.(?=\s|$)/s.exec(paragraph)?.[0].replaceAll('\n', ' ') ?? paragraph;
 }
 
-/** Makes every Markdown heading `levels` levels deeper, except in blocks of code. */
 function demoted(text: string, levels: number): string {
   let fenced = false;
   return text

@@ -94,7 +94,6 @@ function parameterText({ name, in: place, schema, required }: Parameter, nameOf:
   return `- ${code(name)} (${place}${required ? ', required' : ''}): ${typeText(node, nameOf)}${standard}.${aboutText(node)}`;
 }
 
-/** Describes the members of the answer. If the only member is `data`, describes the members of `data`. */
 function answerText(tool: Tool, nameOf: NameOf): string[] {
   const body = outputOf(tool);
   const { data, ...others } = body.properties ?? {};

@@ -2,8 +2,8 @@ import type { Registry } from '../../gateway/registry.ts';
 import { type NameOf, type Node, outline, outputOf } from './schema-text.ts';
 
 /**
- * How many members a shape must have to get a name. A smaller shape is written out in place, because a reference would
- * be longer.
+ * How many members an object shape must have to get a name. A smaller shape is written out in place, because a
+ * reference would be longer.
  */
 const MEMBERS_MIN = 4;
 
@@ -27,7 +27,7 @@ export function recordsOf(registry: Registry): Records {
   const nodes = new Map<string, Node>();
   for (const [key, { node, one, many, tools }] of found) {
     const name = capitalized(one[0] ?? (many[0] ?? '').replace(/s$/, ''));
-    // If another shape already has this name, this shape gets no name and is written out in place.
+    // If another object shape already has this name, this shape gets no name and is written out in place.
     if (tools.size < 2 || nodes.has(name)) continue;
     names.set(key, name);
     nodes.set(name, node);
@@ -36,7 +36,7 @@ export function recordsOf(registry: Registry): Records {
   const text = [...nodes]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, node]) => {
-      // Write out the shape itself, but refer to the shapes inside it by name.
+      // In the list of an object's members, name the objects inside the object, but not the object itself.
       const inside: NameOf = (other) => (other === node ? undefined : nameOf(other));
       return [`### ${name}`, '', ...outline(node, inside)].join('\n');
     })

@@ -28,8 +28,8 @@ export function mcpPrompts(prompts: readonly Prompt[], registry: Registry) {
       const authority = await mcpRequest.admit();
       const prompt = prompts.find((one) => one.name === name);
       if (!prompt || !usable(prompt, authority)) {
-        // Only the log gets this failure. The caller gets the same answer for an unknown prompt and for a forbidden
-        // prompt.
+        // The log gets this failure, but the caller does not. The caller gets the same answer for an unknown and for a
+        // forbidden prompt.
         if (prompt) mcpRequest.failed = new Failure('not_permitted');
         throw unusable('prompt');
       }

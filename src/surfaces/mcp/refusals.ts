@@ -18,7 +18,7 @@ export function invalidParams(failure: Failure): RpcError {
   });
 }
 
-/** REST headers, and the MCP tool arguments that carry their values. */
+/** For each REST header, the MCP tool argument that carries its value. */
 const ARGUMENTS: ReadonlyMap<string, string> = new Map([
   ['Idempotency-Key', 'idempotency_key'],
   ['If-Match', 'if_match'],

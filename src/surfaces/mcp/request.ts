@@ -23,7 +23,10 @@ export class McpRequest {
   called: string | undefined;
   writes = false;
   operation: OperationState | undefined;
-  /** The failure of the call, for the log. The log needs it, because a failed tool call has HTTP status 200. */
+  /**
+   * The failure of the call, for the log. The HTTP status of a failed tool call is 200, so it does not show the
+   * failure.
+   */
   failed: Failure | undefined;
   #bytes = 0;
 
@@ -36,8 +39,10 @@ export class McpRequest {
   ) {}
 
   /**
-   * Checks the bearer token and charges one unit of quota, but only once for each request. Call this method first
-   * before an answer that calls no operation. Throws a Failure to refuse the request.
+   * Checks the bearer token and charges one unit of quota, at most once for each request. Throws a Failure to refuse
+   * the request.
+   *
+   * A method that calls no operation must call `admit` before it answers.
    */
   async admit(): Promise<Authority> {
     if (this.authority) return this.authority;

@@ -30,7 +30,7 @@ export type Answer =
 interface Method {
   readonly params: z.ZodObject;
   answer(mcpRequest: McpRequest, params: Params): Promise<object>;
-  /** True when the method answers by calling an operation, because the call then checks the bearer token. */
+  /** True when the method answers by calling an operation. That call then checks the bearer token. */
   readonly proves: boolean;
 }
 

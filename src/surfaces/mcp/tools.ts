@@ -67,7 +67,6 @@ function argumentsOf(
   ];
 }
 
-/** Returns a text unchanged. Any other value becomes an empty text, which is later refused as a header value. */
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 function success(tool: Tool, body: unknown, text: string, operation: OperationState | undefined): ToolResult {

@@ -53,8 +53,8 @@ export class Visit {
 }
 
 /**
- * The policy must allow the origin of the callback, because Chromium applies `form-action` to the redirect after a form
- * too.
+ * The policy must allow the origin of the callback, because Chromium applies `form-action` even to the redirect that
+ * follows a form.
  */
 const pageHeaders = (callback: string | undefined): OutgoingHttpHeaders => ({
   'Content-Security-Policy': `default-src 'none'; style-src 'self'; form-action 'self'${
@@ -164,16 +164,13 @@ function audit({ record, wire }: Visit, context: OAuthContext): void {
   };
 }
 
-/**
- * Runs the work of a page. A refusal becomes the sign-in page, a redirect to the verified callback, or an error page.
- */
 async function guarded(visit: Visit, context: OAuthContext, run: () => Promise<void>): Promise<void> {
   try {
     await run();
     audit(visit, context);
   } catch (error) {
     if (error instanceof SignInNeeded) {
-      // To see the page without a session is normal on a first visit. To send a decision without a session is refused.
+      // A first visit has no session, which is normal. A decision without a session is refused.
       if (context.endpoint === 'consent') {
         visit.record.code = 'session_ended';
         audit(visit, context);

@@ -32,7 +32,8 @@ export const identityCookie = (baseUrl: string, kept: string, seconds: number): 
   `${identityName(baseUrl)}=${kept}${attributes(baseUrl, seconds)}`;
 
 /**
- * The value of a cookie. `undefined` if the cookie is absent, empty or sent twice. Of two cookies, one can be forged.
+ * The value of a cookie. `undefined` if the cookie is absent or empty. `undefined` too if it is sent twice, because one
+ * of two cookies can be forged.
  */
 export function readCookie(request: IncomingMessage, name: string): string | undefined {
   const [value = '', ...others] = (request.headers.cookie ?? '')

@@ -8,7 +8,6 @@ import { send } from '../http/reply.ts';
 import { queryOf } from '../http/request.ts';
 import { identityCookie, identityName, readCookie, sessionCookie } from './cookies.ts';
 
-/** Options for signing in at an identity provider. During the sign-in, a cookie keeps the authorization request. */
 export interface IdentityOptions {
   readonly baseUrl: string;
   readonly provider: IdentityProvider;
@@ -29,13 +28,13 @@ export interface Refusal {
 
 export interface IdentityHandlers {
   /**
-   * GET /oauth/identity?<query of the authorization request>. Throws `service_unavailable` when the identity provider
-   * does not answer.
+   * Answers GET /oauth/identity?<query of the authorization request>. Throws `service_unavailable` when the identity
+   * provider does not answer.
    */
   begin(request: IncomingMessage, response: ServerResponse): Promise<void>;
   /**
-   * GET /oauth/identity/callback, the redirect from the identity provider. Throws `service_unavailable` when the
-   * identity provider does not answer.
+   * Answers GET /oauth/identity/callback, the redirect from the identity provider. Throws `service_unavailable` when
+   * the identity provider does not answer.
    */
   finish(request: IncomingMessage, response: ServerResponse): Promise<void>;
 }

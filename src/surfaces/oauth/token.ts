@@ -65,8 +65,8 @@ export async function answerToken(
 }
 
 /**
- * Checks a token request. The cached client can lack scopes that were granted in the meantime. So the client is read
- * again from the store before a scope is refused.
+ * Checks a token request. The cached data of a client can lack scopes that were granted in the meantime. So the client
+ * is read again from the store before a scope is refused.
  */
 async function checkAnew(context: OAuthContext): Promise<void> {
   try {

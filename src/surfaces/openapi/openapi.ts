@@ -194,7 +194,6 @@ const DEFAULT = {
 
 const LEDGER: readonly FailureCode[] = ['invalid_idempotency_key', 'idempotency_conflict', 'outcome_unknown'];
 
-/** True when some credentials cannot call the operation, or cannot use all of its parameters. */
 const refusable = ({ required, restrictions, consent, when }: Tool): boolean =>
   required.scopes.length + required.dataAccess.length + when.length > 0 ||
   restrictions === 'refused' ||

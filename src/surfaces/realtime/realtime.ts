@@ -144,7 +144,7 @@ function serve(realtime: Realtime, found: Admitted, { opened, socket, closed }: 
         waiting.hold(share, bytes - counted);
       } catch (error) {
         if (!(error instanceof Failure)) throw error;
-        over = true; // `buffered` is then infinite, which ends the connection
+        over = true; // the connection ends when `buffered` is infinite
         return;
       }
     }

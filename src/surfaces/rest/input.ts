@@ -33,7 +33,6 @@ export function readInput(tool: Tool, path: Readonly<Record<string, string>>, qu
   return { input, problems };
 }
 
-/** Adds the members of a JSON body to the input. A member that the operation does not declare is a problem. */
 export function addBody(tool: Tool, input: Record<string, unknown>, body: unknown): ParameterError[] {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     return [{ pointer: '', code: 'invalid_request' }];

@@ -41,7 +41,7 @@ export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler
     };
     let quota: QuotaState | undefined;
     /**
-     * Before a problem of the body is reported, checks the bearer token and charges its app. Strangers must learn
+     * Checks the bearer token and charges its app before a problem of the body is reported, so that strangers learn
      * nothing. MCP does the same.
      */
     const proved = async (bearer: string, problem: unknown): Promise<never> => {

@@ -18,7 +18,7 @@ export interface ConsentView {
   readonly hours: number;
   /** Lifetime of an access token, in minutes. */
   readonly minutes: number;
-  /** The scopes that the app asks for, in the order of `SCOPES` in core. */
+  /** The scopes that the app asks for, in the order of the constant `SCOPES`. */
   readonly scopes: readonly Scope[];
   readonly dataAccess: readonly DataAccess[];
   /** True when the app's credential has channel, team or subsite restrictions. */

@@ -13,7 +13,7 @@ const HOST = 260;
  */
 const UNSEEN = /(?!\u200c|\u200d|\ufe0f)[\p{Cc}\p{Default_Ignorable_Code_Point}\p{Co}]/gu;
 const SPACE = /[\s\u2800]+/gu;
-/** More than four marks on one letter. No writing system needs more, and the marks would cover other lines. */
+/** Matches more than four marks on one letter. No writing system needs more, and the marks would cover other lines. */
 const PILE = /((?:\p{M}|\u200c|\u200d){4})(?:\p{M}|\u200c|\u200d)+/gu;
 
 /** Makes untrusted text safe to show on one line (check CP-05), and cuts the text to `length` characters. */

@@ -11,7 +11,6 @@ export interface SignInView {
   readonly redirectHost: string;
   /** The e-mail address of the last attempt. Empty on the first visit. */
   readonly email: string;
-  /** A sentence that says why the last attempt failed. Absent on the first visit. */
   readonly problem?: string;
   readonly identity?: { readonly action: string; readonly name: string };
 }
