@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
 
 /**
- * The folder with the package.json of this package, as a file: URL. It is the same for src/ (tests) and dist/src/ (npm
- * start).
+ * The folder with the package.json of this package, as a file: URL. The folder is the same when the code runs from src/
+ * (tests) and from dist/src/ (npm start).
  */
 export const packageRoot: URL = find(new URL('.', import.meta.url));
 

@@ -62,7 +62,8 @@ async function chosenPort(host: string): Promise<number> {
 }
 
 /**
- * These errors of the UDP check would occur for TCP too, so the check reports them. `listen` reports all other errors.
+ * Error codes that mean the same for the UDP socket of the check and for a TCP socket. Most other errors are left to
+ * `listen`.
  */
 const FOREIGN: readonly unknown[] = ['EADDRNOTAVAIL', 'EAFNOSUPPORT'];
 const PRIVILEGED = 1_024;

@@ -178,7 +178,7 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
     replica: store.replica?.current,
     quotaRefusals: () => corridor.quotaRefusals,
   });
-  // A worker keeps no answer itself (0 ms). The supervisor keeps the metrics of all workers for a second, so that every
+  // A worker itself reuses no answer. The supervisor keeps the metrics of all workers for a second, so that every
   // worker gives the same answer.
   const ofProcesses = isWorker() ? sharing(joinGroup(metrics, uncollected(log)), 0) : sharing(metrics.text);
   const ofStore = openStoreGauges(store.db);

@@ -29,7 +29,7 @@ export interface LlmsTexts {
 const OPTIONAL: ReadonlySet<GuideName> = new Set(['agent_tasks', 'event_recovery']);
 
 /**
- * Makes /llms.txt and /llms-full.txt from llms/preamble.md and from the declarations of tools, guides, resources,
+ * Makes /llms.txt and /llms-full.txt from llms/preamble.md, the guides, and the declarations of tools, resources,
  * prompts and skills.
  */
 export function llms({ registry, guides, baseUrl, resources, prompts, skills }: LlmsOptions): LlmsTexts {

@@ -36,7 +36,7 @@ export function recordsOf(registry: Registry): Records {
   const text = [...nodes]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, node]) => {
-      // In the list of an object's members, name the objects inside the object, but not the object itself.
+      // The description of an object must not refer to the object itself by name.
       const inside: NameOf = (other) => (other === node ? undefined : nameOf(other));
       return [`### ${name}`, '', ...outline(node, inside)].join('\n');
     })

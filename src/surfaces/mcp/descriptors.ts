@@ -25,7 +25,7 @@ export function describe(tool: Tool, version: Version): Descriptor {
     title: tool.title,
     description: tool.summary,
     inputSchema: inputSchema(tool),
-    // MCP version 2025-03-26 has no output schemas, and it knows the title of a tool only as an annotation.
+    // MCP version 2025-03-26 has no output schemas. In this version, the title of a tool is an annotation.
     ...(!first && { outputSchema: outputSchema(tool) }),
     annotations: first ? { title: tool.title, ...hints(tool) } : hints(tool),
   };
@@ -98,7 +98,7 @@ function without(schema: JsonSchema): JsonSchema {
     }),
     // Leave out the description of the items, because the description of the list already says what they are.
     ...(items && { items: without({ ...items, description: undefined }) }),
-    // Leave out the form of an id, because a model copies ids from answers.
+    // Leave out the form of an id. A model does not need the form, because it copies ids from answers.
     ...(description !== undefined && { description: description.replace(/: \w+_\{tenant\}.*$/, '.') }),
   };
 }

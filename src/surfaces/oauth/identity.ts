@@ -109,8 +109,8 @@ export function identityHandlers(options: IdentityOptions): IdentityHandlers {
       if (!kept) return refuse(request, response, LAPSED);
       const tenant = await tenantOf(clientOf(kept.query));
       if (tenant === undefined) return refuse(request, response, LAPSED);
-      // Build the URL from the base URL and not from the header Host, because the identity provider compares it with
-      // the redirect URI.
+      // Build the URL from the base URL and not from the header Host, because the identity provider compares this URL
+      // with the redirect URI.
       const identity = await provider
         .finish(new URL(`${redirectUri}?${queryOf(request)}`), kept)
         .catch((error: unknown) => {

@@ -89,8 +89,8 @@ export function realtimeSurface(realtime: Realtime): UpgradeHandler {
       if (query !== undefined) throw new Failure('unsupported_parameter');
       const found = await admitted(request, session, record, from);
       noteActor(record, found.authority);
-      // handleUpgrade drops the connection of a disconnected client without a callback. Refuse the upgrade here, so
-      // that the log has an entry.
+      // If the client has disconnected, handleUpgrade ends without a callback, so nothing would be logged. Refuse the
+      // upgrade here first.
       if (!socket.readable || !socket.writable) throw new Failure('invalid_request');
       server.handleUpgrade(request, socket, head, (opened) =>
         serve(realtime, found, { opened, socket, closed: accepted() }),
@@ -144,7 +144,7 @@ function serve(realtime: Realtime, found: Admitted, { opened, socket, closed }: 
         waiting.hold(share, bytes - counted);
       } catch (error) {
         if (!(error instanceof Failure)) throw error;
-        over = true; // the connection ends when `buffered` is infinite
+        over = true; // `buffered` becomes infinite, which ends the connection
         return;
       }
     }
