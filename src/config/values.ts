@@ -41,7 +41,7 @@ export function isDatabase(text: string): boolean {
 export function mayBeFolder(path: string): boolean {
   try {
     const there = statSync(path, { throwIfNoEntry: false });
-    // statSync of Node 24 returns undefined even for a path below a file, so check the parent folders too.
+    // statSync of Node 24 also returns undefined when a parent of the path is a file. So check the parent folders too.
     return there?.isDirectory() ?? mayBeFolder(dirname(resolve(path)));
   } catch {
     return false; // a part of the path is a file, or a folder that this user cannot read

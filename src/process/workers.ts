@@ -6,7 +6,7 @@ import { Refused } from '../cli/output.ts';
 
 /**
  * Milliseconds before a worker that ended unexpectedly is replaced. Without this pause, a worker that always fails
- * would be restarted without end and use up the machine.
+ * would be started again and again, and would take all processor time.
  */
 const BEFORE_ANOTHER = 1_000;
 

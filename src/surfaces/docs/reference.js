@@ -97,8 +97,8 @@ for (const kind of ['keydown', 'pointerdown', 'hashchange']) {
 }
 
 /**
- * Makes the next Tab key start at the top of the page. The renderer's scrolling has moved this start point, but not the
- * focus.
+ * Makes the next Tab key select the first link of the page. Without this function, the key would select a link further
+ * down, because the renderer has scrolled the page.
  */
 function beginAtTop() {
   if (document.activeElement !== document.body) return;

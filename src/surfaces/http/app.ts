@@ -92,7 +92,8 @@ export function publicApp({ baseUrl, openapi, llms, agentCard, docs, metrics, re
   });
   const refuse: ErrorRequestHandler = (error, request, response, _next) => {
     const { requestId, record } = contextOf(request);
-    // Express throws its own error with status 400 for a path with a broken escape. The gateway answers `not_found`.
+    // For a path with a broken escape, Express throws an error with status 400. The gateway answers `not_found`
+    // instead.
     const unreadable = !(error instanceof Failure) && statusOf(error) === 400;
     const failure = unreadable ? new Failure('not_found') : asFailure(error);
     // A status of 500 or more is a fault of the gateway. Its cause goes only to the log.
