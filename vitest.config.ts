@@ -9,8 +9,8 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     sequence: { sequencer: Order },
-    // The test machine has two cores, and PostgreSQL uses one of them. Tests wait often. With two workers, the cores
-    // were idle a third of the time.
+    // The test machine has two cores, and PostgreSQL uses one of them. Tests often wait, so two workers left the cores
+    // idle for a third of the time.
     maxWorkers: 3,
     env: { LOG_LEVEL: 'silent' },
   },

@@ -9,7 +9,8 @@ export default defineResource({
   description: `Counts, response times and results of AI conversations. The range is one of ${RANGES.join(', ')}.`,
   mimeType: 'application/json',
   tool: 'ai_conversation_summary',
-  // The range `date` needs start and end, but this URI cannot carry them. The tool refuses this range.
+  // This URI can carry the name of a range, but no start and no end. The range `date` needs both, so the tool refuses
+  // it.
   input: ({ website_id, range }) => ({ website_id, range }),
   list: ({ websites }) => websites.flatMap((website_id) => RANGES.map((range) => ({ website_id, range }))),
 });

@@ -9,6 +9,6 @@ export default defineResource({
   mimeType: 'text/markdown',
   tool: 'guide_read',
   input: ({ guide }) => ({ guide }),
-  text: (body) => (body as { content: string }).content, // the corridor has checked the body of guide_read
+  text: (body) => (body as { content: string }).content, // the gateway has checked this answer against its schema
   list: ({ guides }) => guides.map((guide) => ({ guide })),
 });

@@ -2,7 +2,7 @@
 import { Refused } from './cli/output.ts';
 import { run } from './cli/program.ts';
 
-// Import the surfaces only in the commands that need them. The surfaces and their packages take 0.6 s to load.
+// Load the surfaces only for commands that need them, because loading them takes 0.6 s.
 process.exitCode = await run(process.argv.slice(2), {
   serve: async (context, options) => (await import('./process/serve.ts')).serve(context, options),
   generate: async ({ out }, { check }) => {

@@ -1,7 +1,10 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 
-/** Shows the webhooks that it gets, one JSON line each; with WEBHOOK_SECRET it checks their signatures (Standard Webhooks). */
+/**
+ * Prints each received webhook as one JSON line. If WEBHOOK_SECRET is set, also checks its signature (Standard
+ * Webhooks).
+ */
 const secret = process.env.WEBHOOK_SECRET ?? '';
 const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
 

@@ -14,7 +14,7 @@ import {
   mayBeFolder,
 } from './values.ts';
 
-/** Only this folder reads the environment. This file and docs/configuration.md describe every setting. */
+/** Only this folder reads environment variables. This file and docs/configuration.md describe every setting. */
 const whole = (least: number, most: number) =>
   z
     .string()
@@ -78,7 +78,6 @@ const Environment = z
       if (all[path] !== undefined && all.DATABASE_URL === undefined) context.addIssue({ code: 'custom', path: [path] });
     for (const path of unusableTracing(all)) context.addIssue({ code: 'custom', path: [path] });
     const missing = IDENTITY.filter((name) => all[name] === undefined);
-    // The three OIDC settings belong together. Either all of them are given, or none.
     if (missing.length < IDENTITY.length)
       for (const path of missing) context.addIssue({ code: 'custom', path: [path] });
   });
@@ -93,8 +92,8 @@ const SAMPLERS = [
 ];
 
 /**
- * Returns the names of unusable tracing settings. OpenTelemetry's SDK silently replaces them by its defaults, so the
- * gateway refuses them. The settings are checked only when tracing is on.
+ * Returns the names of unusable tracing settings. The SDK of OpenTelemetry would silently use its defaults for them, so
+ * the gateway refuses them. The settings are checked only when tracing is on.
  */
 function unusableTracing(given: Parameters<typeof collectorOf>[0] & Readonly<Record<string, unknown>>): string[] {
   if (collectorOf(given) === undefined) return [];
@@ -113,7 +112,6 @@ function unusableTracing(given: Parameters<typeof collectorOf>[0] & Readonly<Rec
   ];
 }
 
-/** True when the list has the form of OpenTelemetry's resource SDK: `name=value` pairs, percent-encoded. */
 function areAttributes(list: string): boolean {
   try {
     return listOf(list).every((pair) => /^[^=]+=[^=]*$/.test(pair) && decodeURIComponent(pair).length <= 255);
@@ -123,7 +121,7 @@ function areAttributes(list: string): boolean {
   }
 }
 
-/** The expected value of every setting. The error about a wrong value shows it. */
+/** For each setting, the text that tells the operator which values are allowed. */
 export const EXPECTED: Readonly<Record<string, string>> = {
   PORT: 'a port number, 0 to 65535',
   HOST: 'an address or host name to listen on',
@@ -167,36 +165,31 @@ export interface Config {
   readonly host: string;
   readonly baseUrl: string;
   readonly databaseUrl: string | undefined;
-  /** The address of the PostgreSQL server itself. It is set when `databaseUrl` names a pooler in transaction mode. */
+  /** Set when `databaseUrl` names a pooler in transaction mode: the address of the PostgreSQL behind the pooler. */
   readonly directUrl: string | undefined;
-  /** The address of a streaming replica. The replica answers reads that can lag. */
+  /** The address of a streaming replica. Reads that can be slightly out of date go there. */
   readonly replicaUrl: string | undefined;
   readonly dataDir: string;
-  /**
-   * True when the operator has set `dataDir`. Otherwise `dataDir` is the default folder below the current directory.
-   */
+  /** True when the operator has chosen `dataDir`. False for the default folder below the current directory. */
   readonly dataDirGiven: boolean;
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   readonly dbConnections: number;
-  /** The operator's keys. If `undefined`, the gateway makes a key and keeps it in the data directory. */
+  /** The operator's keys. `undefined` means that the gateway makes a key and keeps it in the data directory. */
   readonly keys: readonly Key[] | undefined;
-  /** Proxies whose X-Forwarded-For header is trusted. */
   readonly trustedProxies: readonly string[];
-  /** Addresses other than this machine that may read the metrics. */
   readonly metricsAllowed: readonly string[];
-  /** The endpoint for traces and the name of the service. `undefined` means no tracing. */
+  /** Where traces are sent, and the name of the service in them. `undefined` turns tracing off. */
   readonly tracing: { readonly url: string; readonly service: string } | undefined;
   /**
-   * `allowed` contains origins of receivers that may use http or a private address. `schedule` contains the seconds
-   * before each attempt of a delivery.
+   * `allowed` lists the origins of webhook receivers that may use http or a private address. `schedule` has the seconds
+   * to wait before each attempt of a delivery.
    */
   readonly webhooks: { readonly allowed: ReadonlySet<string>; readonly schedule: readonly number[] };
-  /** The OpenID Connect provider where people sign in. If `undefined`, people sign in at the gateway. */
+  /** The OpenID Connect provider for sign-in. If `undefined`, people sign in at the gateway itself. */
   readonly identity: { readonly issuer: string; readonly clientId: string; readonly clientSecret: string } | undefined;
   readonly logLevel: string;
 }
 
-/** A setting has an unusable value. The message is for the operator. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
@@ -206,7 +199,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
   if (unknown[0] !== undefined) {
     throw new ConfigError(`${unknown[0]} is not a setting of the gateway. docs/configuration.md lists the settings.`);
   }
-  // An empty variable counts as unset, as in compose files and shells.
+  // An empty variable counts as not set, as in compose files and shells.
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
   const parsed = Environment.safeParse(given);
   if (!parsed.success) {
@@ -255,8 +248,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
 }
 
 /**
- * Returns the endpoint for traces, as OpenTelemetry's OTLP exporter defines it. It is
- * OTEL_EXPORTER_OTLP_TRACES_ENDPOINT unchanged, or OTEL_EXPORTER_OTLP_ENDPOINT with `/v1/traces` appended.
+ * Returns the URL for traces by the rules of OpenTelemetry's OTLP exporter. It is OTEL_EXPORTER_OTLP_TRACES_ENDPOINT
+ * unchanged, or OTEL_EXPORTER_OTLP_ENDPOINT with `/v1/traces` appended.
  */
 function collectorOf(given: {
   readonly OTEL_TRACES_EXPORTER: string;

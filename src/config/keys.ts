@@ -9,7 +9,7 @@ import { type Config, ConfigError } from './config.ts';
 const FILE = 'keys';
 
 /**
- * Opens the keys of GATEWAY_KEYS. Without this setting, the first start makes a key and keeps it in the data directory,
+ * Returns the keys in GATEWAY_KEYS. Without this setting, the first start creates a key file in the data directory,
  * with mode 0600. Replicas on several machines need the setting. With different keys, they would refuse each other's
  * cursors.
  */
@@ -24,17 +24,16 @@ export async function openKeys(
     throw new ConfigError(
       `The file ${FILE} in GATEWAY_DATA_DIR must hold kid:KEY, where KEY is 32 bytes in base64. Restore the file.`,
     );
-  // The embedded store closes its folder to other users itself.
+  // Without `databaseUrl`, the embedded store itself makes the folder unreadable for other users.
   if (told && databaseUrl !== undefined) closeToOthers(dataDir, told);
   return new Keyring(kept);
 }
 
 /**
- * Opens the keys for a command. A command seals values that the gateway has to open, so it must use the gateway's keys.
+ * Returns the keys for a command. A command seals values that the gateway must open, so both must use the same keys.
  *
- * With DATABASE_URL, a command never makes keys, because the processes that serve the store would not know them. The
- * command uses a key file only when GATEWAY_DATA_DIR is given. The default folder can contain the key file of another
- * gateway, for example of one that was tried in this checkout.
+ * With DATABASE_URL, a command creates no keys, because the gateway would not know them. A command uses a key file only
+ * when GATEWAY_DATA_DIR is given, because the key file in the default folder can belong to another gateway.
  */
 export async function openGivenKeys(
   config: Pick<Config, 'keys' | 'dataDir' | 'dataDirGiven' | 'databaseUrl'>,
@@ -49,7 +48,8 @@ export async function openGivenKeys(
 }
 
 /**
- * Writes the key file whole or not at all. When two processes start at once, both use the file of the first process.
+ * Creates the key file in one step, so that no process reads half a file. If two processes start at once, both use the
+ * file of the first process.
  */
 async function made(dataDir: string, path: string): Promise<string> {
   const draft = `${path}.${randomBytes(6).toString('hex')}`;

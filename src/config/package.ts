@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
 
 /**
- * The folder that contains this package's package.json, as a file: URL. The folder is the same from src/ (tests) and
- * from dist/src/ (npm start).
+ * The folder with the package.json of this package, as a file: URL. The folder is the same when the code runs from src/
+ * (tests) and from dist/src/ (npm start).
  */
 export const packageRoot: URL = find(new URL('.', import.meta.url));
 
@@ -12,7 +12,6 @@ export const packageVersion: string = z
   .parse(JSON.parse(readFileSync(new URL('package.json', packageRoot), 'utf8'))).version;
 
 function find(folder: URL): URL {
-  // dist/ holds no package.json, so the search continues in the parent folder.
   if (existsSync(new URL('package.json', folder))) return folder;
   return find(new URL('..', folder));
 }

@@ -6,8 +6,8 @@ import proxyAddr from 'proxy-addr';
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /**
- * True when the text can be the gateway's base URL, which is also the issuer of tokens (RFC 8414, section 2). The URL
- * uses https. On this machine, http is allowed.
+ * True when the text can be the gateway's base URL, which is also the issuer of its tokens (RFC 8414, section 2). It
+ * must use https. On this machine, http is allowed too.
  */
 export function isBaseUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
@@ -16,7 +16,6 @@ export function isBaseUrl(text: string): boolean {
   return safe && pathname === '/' && search === '' && hash === '' && username === '';
 }
 
-/** True when the text is an IP address or a host name (RFC 1123, section 2.1). */
 export function isHost(text: string): boolean {
   return (
     isIP(text) > 0 || (text.length <= 253 && /^([a-z\d]([a-z\d-]*[a-z\d])?\.)*[a-z\d]([a-z\d-]*[a-z\d])?$/i.test(text))
@@ -24,8 +23,8 @@ export function isHost(text: string): boolean {
 }
 
 /**
- * True when the driver can read the address of a database. The driver decodes every part, so the percent-encoding must
- * be valid. A bare `/`, `?` or `#` in a password would cut the address in two, so it is refused.
+ * True when the database driver can read this address. The driver decodes every part, so the percent-encoding must be
+ * valid. An unescaped `/`, `?` or `#` in the password is refused, because the driver would split the address there.
  */
 export function isDatabase(text: string): boolean {
   if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text)) return false;
@@ -39,18 +38,17 @@ export function isDatabase(text: string): boolean {
   }
 }
 
-/** True when the path is a folder, or when nothing exists at the path and a folder can be created there. */
 export function mayBeFolder(path: string): boolean {
   try {
     const there = statSync(path, { throwIfNoEntry: false });
-    // For a path below a file, statSync of Node 24 also returns undefined. So the parent folders are checked too.
+    // statSync of Node 24 also returns undefined when a parent of the path is a file. So check the parent folders too.
     return there?.isDirectory() ?? mayBeFolder(dirname(resolve(path)));
   } catch {
-    return false; // the path leads through a file, or this user may not read a folder on the path
+    return false; // a part of the path is a file, or a folder that this user cannot read
   }
 }
 
-/** True when the list contains only addresses, ranges in CIDR notation, or names that proxy-addr knows. */
+/** True for a list of IP addresses, CIDR ranges and names that proxy-addr knows. */
 export function areProxies(list: string): boolean {
   try {
     proxyAddr.compile(listOf(list));
@@ -63,13 +61,13 @@ export function areProxies(list: string): boolean {
 
 export const listOf = (text: string): string[] => text.split(',').flatMap((one) => one.trim() || []);
 
-/** True when the text is an origin in normalized form: scheme, host and port. Origins are compared as text. */
+/** True for an origin in its normal form: scheme, host and port. Origins are compared as text. */
 export const isOrigin = (text: string): boolean =>
   /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
 
 /**
- * True when the text can be an issuer (OpenID Connect Discovery, section 2). An issuer uses https and has no query or
- * fragment. On this machine, http is allowed.
+ * True when the text can be an issuer (OpenID Connect Discovery, section 2): an https URL without a query and without a
+ * fragment. On this machine, http is allowed too.
  */
 export function isIssuer(text: string): boolean {
   if (!URL.canParse(text)) return false;

@@ -5,16 +5,17 @@ import type { Metrics, Snapshot } from './metrics.ts';
 import { sharing } from './sharing.ts';
 
 /**
- * The metrics of `serve --workers`. A scrape can ask any worker. The worker asks the supervisor, and the supervisor
+ * The metrics of `serve --workers`. A scrape can reach any worker. This worker asks the supervisor, and the supervisor
  * asks all workers.
  *
- * Each series has the label `worker`, which is the worker's slot. A replacement takes over the slot. Series are not
- * summed. A sum of counters would fall when a worker is replaced, and its rate would show a spike.
+ * Each series has the label `worker` with the number of the worker's slot. A replacement takes over the slot. Series
+ * are not summed, because a sum of counters would fall when a worker is replaced. The rate of such a sum would show a
+ * spike.
  */
 
 /**
- * Milliseconds that a scrape waits. A worker that does not answer in time is left out of the scrape. If the supervisor
- * does not answer in time, the scrape gets 503.
+ * How long a scrape waits for an answer, in milliseconds. A worker that is too slow is left out of the scrape. If the
+ * supervisor is too slow, the scrape gets 503.
  */
 const WORKER_PATIENCE = 1_000;
 const SCRAPE_PATIENCE = 2_000;
@@ -25,18 +26,19 @@ type Message =
   | { readonly metrics: 'scraped'; readonly id: number; readonly text: string };
 
 /**
- * Returns the message if it belongs to the metrics. Messages of node:cluster itself have no `metrics`. Only the
- * supervisor and its workers write to the channel, so the message has this type.
+ * Returns the value if it is a message about metrics. Messages of node:cluster itself have no member `metrics`. Only
+ * the supervisor and its workers write to the channel, so no other message has this member.
  */
 const messageOf = (value: unknown): Message | undefined =>
   typeof value === 'object' && value !== null && 'metrics' in value ? (value as Message) : undefined;
 
-/** Requests to another process that wait for an answer, by number. */
 class Waiting<T> {
   readonly #resolve = new Map<number, (value: T | undefined) => void>();
   #last = 0;
 
-  /** Sends a request. Resolves with the answer, or with `undefined` after `patience` milliseconds. */
+  /**
+   * Sends a request. Resolves with the answer, or with `undefined` if no answer comes within `patience` milliseconds.
+   */
   ask(send: (id: number) => void, patience: number): Promise<T | undefined> {
     const id = ++this.#last;
     return new Promise((resolve) => {
@@ -55,16 +57,13 @@ class Waiting<T> {
   }
 }
 
-/** Called with the error of a failed collection. The error fails one scrape and ends no process. */
 type OnError = (error: unknown) => void;
 
-/**
- * Runs in a worker. Answers the supervisor's requests. Returns a function that reads the metrics of the whole group.
- */
+/** For a worker: answers the supervisor's requests, and returns a function that reads the metrics of all workers. */
 export function joinGroup(metrics: Metrics, onError: OnError): () => Promise<string> {
   const scrapes = new Waiting<string>();
   const send = (message: Message): void => {
-    // A worker without its supervisor is about to end, so it sends nothing.
+    // A worker that has lost its supervisor is about to end, so it sends nothing.
     if (process.connected) process.send?.(message, undefined, {}, () => undefined);
   };
   process.on('message', (value) => {
@@ -80,7 +79,6 @@ export function joinGroup(metrics: Metrics, onError: OnError): () => Promise<str
   };
 }
 
-/** Runs in the supervisor. Returns a function that adds a worker with its slot. */
 export function superviseGroup(onError: OnError): (worker: Worker, number: number) => void {
   const own = new Registry();
   collectDefaultMetrics({ register: own });
@@ -123,14 +121,13 @@ export function superviseGroup(onError: OnError): (worker: Worker, number: numbe
   };
 }
 
-/** Sends a message to a worker, unless the worker has ended. */
 const send = (worker: Worker, message: Message): void => {
   if (worker.isConnected()) worker.send(message, undefined, () => undefined);
 };
 
 /**
- * Adds the label `worker` to every series, and sums nothing. NaN and infinity would become null between processes and
- * break the scrape, so they are left out.
+ * Adds the label `worker` to every series. Leaves out NaN and infinity, because they become null when one process sends
+ * them to another. A null would break the scrape.
  */
 export const labelled = (metrics: Snapshot, worker: string): Snapshot =>
   metrics.map((metric) => ({

@@ -2,34 +2,31 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { EndedCall, Held } from '../core/calls.ts';
 import type { Pool } from '../store/driver/watched.ts';
 
-/** The values that a process reads from itself at each scrape. */
 export interface Sources {
   readonly version: string;
   readonly pools: readonly Pool[];
   readonly sockets: () => number;
   readonly held: () => Held;
-  /** Returns true when reports are read from the replica now. Absent without a replica. */
+  /** Returns true while reports are read from the replica. Absent when there is no replica. */
   readonly replica?: (() => boolean) | undefined;
-  /** The number of quota refusals since the start of the process. */
   readonly quotaRefusals: () => number;
 }
 
-/** All series of one process, in the form in which processes send them to each other. */
 export type Snapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
 
 /**
- * The metrics of one process. Label values come from the code. They contain no id, no path and no value of a client.
+ * The metrics of one process. The code defines all label values, so no label contains an id, a path or a value from a
+ * client.
  */
 export interface Metrics {
   ended(call: EndedCall): void;
-  /** Returns the series for the metrics of a group of processes. */
   json(): Promise<Snapshot>;
   text(): Promise<string>;
 }
 
 export const METRICS_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 
-/** Upper bounds of the buckets in seconds. A warm read takes 1 ms. A call waits up to 30 s for a task. */
+/** Upper bounds of the buckets in seconds. A read takes about 1 ms. A call that waits for a task takes up to 30 s. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 export function openMetrics({ version, pools, sockets, held, replica, quotaRefusals }: Sources): Metrics {
@@ -129,7 +126,7 @@ export function openMetrics({ version, pools, sockets, held, replica, quotaRefus
 
   return {
     ended({ surface, operation, outcome, seconds }) {
-      // An update of both metrics takes about 1 µs (measured on Node 20). A read of a contact takes 180 µs.
+      // Updating both metrics takes about 1 µs (measured on Node 20). A read of a contact takes 180 µs.
       requests.inc({ surface, operation, outcome });
       duration.observe({ surface, operation }, seconds);
     },

@@ -2,7 +2,10 @@ import type { Logger } from 'pino';
 import { auditLog, auditOf, doesOf } from '../gateway/audit.ts';
 import type { RunCall } from '../tasks/tasks.ts';
 
-/** Logs the calls of an A2A task. A task can outlive the request that sent it, so its calls are logged here (LG-02). */
+/**
+ * Logs the calls that an A2A task makes. They have their own log entries, because a task can outlive the request that
+ * started it (LG-02).
+ */
 export const tellRunCall = (log: Logger) => {
   const audits = auditLog(log);
   return ({ id, requestId, authority, tool, outcome }: RunCall): void => {

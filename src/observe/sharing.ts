@@ -1,9 +1,9 @@
-/** Milliseconds for which an answer is reused. */
 const KEPT = 1_000;
 
 /**
- * Lets callers share one answer. They share it when they call while `work` runs, or within `kept` milliseconds after
- * its answer. So many scrapes cost as much as one. A failure is not kept, so the next caller tries again.
+ * Lets callers share one answer. Callers get the same answer when they call while `work` runs, or within `kept`
+ * milliseconds after it has answered. Many scrapes therefore cost as much as one. A failure is not kept, so the next
+ * caller tries again.
  */
 export function sharing<T>(work: () => Promise<T>, kept = KEPT): () => Promise<T> {
   let last: { readonly answer: Promise<T>; until: number } | undefined;

@@ -3,8 +3,8 @@ import { type Gauges, readGauges } from '../store/doctor/gauges.ts';
 import type { Database } from '../store/driver/postgres.ts';
 
 /**
- * KEPT: milliseconds for which an answer of the store is reused. PATIENCE: milliseconds that a scrape waits for a new
- * answer.
+ * KEPT: milliseconds for which an answer of the store is used again. PATIENCE: milliseconds that a scrape waits for a
+ * new answer.
  */
 const KEPT = 5_000;
 const PATIENCE = 1_000;
@@ -33,8 +33,8 @@ const HELP: Readonly<Record<keyof Gauges, readonly [name: string, help: string]>
 };
 
 /**
- * Opens the gauges of the store. They are the same for all processes. The store is asked at most once in five seconds.
- * When the store is away or slow, the gauges are left out and `gateway_store_up` is 0.
+ * Opens the gauges whose values come from the store. The values are the same in all processes. The store is asked at
+ * most once in five seconds. If it does not answer in time, the gauges are left out and `gateway_store_up` is 0.
  */
 export function openStoreGauges(db: Database): () => Promise<string> {
   let last: { readonly at: number; readonly gauges: Gauges } | undefined;
@@ -49,7 +49,7 @@ export function openStoreGauges(db: Database): () => Promise<string> {
   return async () => {
     if (!fresh()) {
       asking ??= ask()
-        .catch(() => undefined) // `gateway_store_up` shows the failure
+        .catch(() => undefined) // no report is needed, because `gateway_store_up` shows the failure
         .finally(() => {
           asking = undefined;
         });
@@ -69,7 +69,7 @@ async function textOf(gauges: Gauges | undefined): Promise<string> {
     new Gauge({ name, help, registers: [registry] }).set(value);
   set('gateway_store_up', '1 if the store has answered within the last five seconds, else 0.', gauges ? 1 : 0);
   if (gauges)
-    // The type of Object.keys is string[], but its values are the keys of HELP.
+    // TypeScript types the result of Object.keys as string[], but every value is a key of HELP.
     for (const key of Object.keys(HELP) as (keyof Gauges)[]) set(...HELP[key], gauges[key]);
   return registry.metrics();
 }

@@ -17,14 +17,16 @@ import type { CallTrace } from '../core/calls.ts';
 import type { OnStatement } from '../store/driver/watched.ts';
 
 /**
- * OpenTelemetry traces. Each call gets a server span. Each read of the store within the call gets a client span. This
- * file loads the SDK, so it is imported only when an endpoint is configured. The SDK reads its other settings itself
- * (OTEL_EXPORTER_OTLP_HEADERS, OTEL_TRACES_SAMPLER, OTEL_BSP_…).
+ * OpenTelemetry traces. Each call gets a server span. Each read of the store during the call gets a client span inside
+ * it.
+ *
+ * This file loads the SDK, so import the file only when an endpoint is configured. The SDK itself reads its other
+ * settings (OTEL_EXPORTER_OTLP_HEADERS, OTEL_TRACES_SAMPLER, OTEL_BSP_…).
  */
 export interface Tracing {
   readonly trace: (traceparent: string | undefined) => CallTrace;
   readonly onStatement: OnStatement;
-  /** Sends the remaining spans, for at most a second. Resolves with false if an export is still running then. */
+  /** Sends the remaining spans. Resolves with false if this takes longer than a second. */
   stop(): Promise<boolean>;
 }
 
@@ -33,16 +35,16 @@ export interface TracingOptions {
   readonly service: string;
   readonly version: string;
   /**
-   * Called with the number of lost spans when an export has failed, at most once a minute. Spans wait in a bounded
-   * queue. Spans beyond its capacity are dropped.
+   * Called at most once a minute, with the number of spans that were lost because an export failed. Spans wait in a
+   * queue of limited size. When the queue is full, new spans are dropped.
    */
   readonly onError: (lost: number) => void;
   /**
-   * Called when the SDK logs a warning, at most once a minute. The text of the warning is not passed on, because it can
+   * Called at most once a minute, when the SDK logs a warning. The text of the warning is not passed on, because it can
    * contain values of settings.
    */
   readonly onComplaint: () => void;
-  /** The longest time of one export in milliseconds. Default: TIMEOUT. */
+  /** Milliseconds that one export may take. The default is the constant TIMEOUT. */
   readonly timeout?: number;
 }
 
@@ -72,7 +74,7 @@ export function startTracing(options: TracingOptions): Tracing {
     trace(traceparent) {
       const parent = contextOf(traceparent);
       const context = parent ? trace.setSpanContext(ROOT_CONTEXT, parent) : ROOT_CONTEXT;
-      // The operation is known only at the end, so `end` sets the name of the span.
+      // Which operation was called is known only at the end of the call. So `end` sets the name of the span.
       const span = tracer.startSpan('call', { kind: SpanKind.SERVER }, context);
       return {
         run: (work) => current.run(span, work),
@@ -108,7 +110,7 @@ export function startTracing(options: TracingOptions): Tracing {
       const late = new Promise<boolean>((resolve) => {
         timer = setTimeout(() => resolve(false), LAST);
       });
-      // A rejection needs no report, because a failed export was already reported. The SDK can still retry the export.
+      // Ignore the error of a failed export, because it was already reported.
       const sent = provider.shutdown().then(
         () => true,
         () => false,
@@ -118,11 +120,13 @@ export function startTracing(options: TracingOptions): Tracing {
   };
 }
 
-/** The header of W3C Trace Context, section 3.2, in any version except ff. A later version can append more fields. */
+/**
+ * The traceparent header in any version except ff (W3C Trace Context, section 3.2). A later version can append fields.
+ */
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
 /**
- * Returns the caller's span. Returns `undefined` for an absent or malformed header. The call then starts a new trace.
+ * Returns the caller's span. For an absent or malformed header, returns `undefined`, and the call starts a new trace.
  */
 export function contextOf(traceparent: string | undefined): SpanContext | undefined {
   const [, version, traceId = '', spanId = '', flags = '', more] = TRACEPARENT.exec(traceparent ?? '') ?? [];
@@ -141,7 +145,6 @@ function seldom(work: () => void): () => void {
   };
 }
 
-/** Returns an exporter that also reports its failures. */
 function telling(exporter: OTLPTraceExporter, onError: (lost: number) => void): SpanExporter {
   let lost = 0;
   const tell = seldom(() => {

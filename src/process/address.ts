@@ -8,12 +8,15 @@ import type { Config } from '../config/config.ts';
 
 type Address = Pick<Config, 'host' | 'port' | 'baseUrl'>;
 
-/** Milliseconds to wait until a listener on this port accepts a connection. `listen` finds a slower listener later. */
+/**
+ * Milliseconds that the check waits for a connection to the port. If a process accepts later than that, `listen` still
+ * finds that the port is taken.
+ */
 const TAKEN = 1_000;
 
 /**
- * Throws when this process cannot use the port. The check itself does not listen on the port. Otherwise a client could
- * connect during the restart of a replica, and the end of the check would reset its connection (F-18).
+ * Throws when this process cannot use the port. The check does not listen on the port itself. Otherwise a client could
+ * connect to the check while a replica restarts, and would be reset when the check ends (F-18).
  */
 export async function checkAddress({ host, port }: Address): Promise<void> {
   try {
@@ -29,8 +32,8 @@ export async function checkAddress({ host, port }: Address): Promise<void> {
 }
 
 /**
- * Returns the port to listen on and the address for clients. With PORT=0, the system chooses a free port, and the
- * address names that port.
+ * Returns the port to listen on and the base URL for clients. With PORT=0, the system chooses a free port, and the base
+ * URL contains this port.
  */
 export async function address({ host, port, baseUrl }: Address): Promise<{ port: number; baseUrl: string }> {
   if (port !== 0) return { port, baseUrl };
@@ -38,9 +41,6 @@ export async function address({ host, port, baseUrl }: Address): Promise<{ port:
   return { port: chosen, baseUrl: baseUrl.replace(/:0$/, `:${chosen}`) };
 }
 
-/**
- * Returns the error for the operator when the gateway cannot listen on a port. Returns `undefined` for any other error.
- */
 export function refusedPort(error: unknown, host: string, port: number): Refused | undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'EADDRINUSE') return new Refused(`Port ${port} on ${host} is in use. Choose another with PORT.`);
@@ -61,14 +61,16 @@ async function chosenPort(host: string): Promise<number> {
   return typeof free === 'object' && free ? free.port : 0;
 }
 
-/** The error codes that UDP and TCP sockets share. `listen` reports all other errors. */
+/**
+ * Error codes that mean the same for the UDP socket of the check and for a TCP socket. Most other errors are left to
+ * `listen`.
+ */
 const FOREIGN: readonly unknown[] = ['EADDRNOTAVAIL', 'EAFNOSUPPORT'];
-/** A process needs a privilege to listen on a port below this number. */
 const PRIVILEGED = 1_024;
 
 /**
- * Rejects when the address does not belong to this machine, or when this user may not use the port. The check uses a
- * UDP socket, because no TCP client can connect to it.
+ * Rejects when the address does not belong to this machine, or when this user may not use the port. The check opens a
+ * UDP socket, because no TCP client can connect to such a socket by mistake.
  */
 async function mayBind(host: string, family: number, port: number): Promise<void> {
   const probe = createSocket(family === 6 ? 'udp6' : 'udp4');
@@ -84,17 +86,18 @@ async function mayBind(host: string, family: number, port: number): Promise<void
 }
 
 /**
- * True when a process accepts connections on this port. For `0.0.0.0` and `::`, only the loopback address is checked.
+ * True when a process already accepts connections on this port. For `0.0.0.0` and `::`, only the loopback address is
+ * checked.
  */
 async function isTaken(host: string, port: number): Promise<boolean> {
   const probe = connect({ host, port });
   try {
     await Promise.race([once(probe, 'connect'), pause(TAKEN, undefined, { ref: false })]);
-    // A connection to a port in the range for outgoing connections can connect to itself. Such a connection is no
-    // listener.
+    // The system can give the checked port to this side of the connection. The connection then reaches itself, although
+    // no process listens on the port.
     return !probe.connecting && probe.localPort !== port;
   } catch {
-    return false; // the connection was refused, so the port is free
+    return false;
   } finally {
     probe.destroy();
   }

@@ -7,13 +7,13 @@ import { packageRoot } from '../config/package.ts';
 import { Rounds } from '../core/rounds.ts';
 
 /**
- * `npm run dev` compiles after each change and starts `gateway serve` again, with the demo data and a debugger port. It
- * does not use the compiler's own watch mode, which missed every change after the first one (22 November 2026). The
- * option `--inspect HOST:PORT` sets the debugger's address.
+ * `npm run dev`: after each change, compiles and restarts `gateway serve` with the demo data and a debugger port. The
+ * watch mode of the compiler is not used, because it missed every change after the first (22 November 2026). The option
+ * `--inspect HOST:PORT` sets the debugger's address.
  */
 
 const WATCHED = ['src', 'tools', 'skills', 'prompts', 'resources', 'llms'];
-/** Milliseconds between a change and the build. An editor can write several files in this time. */
+/** Milliseconds between a change and the build. The build waits, because an editor can write several files at once. */
 const QUIET = 150;
 const { values } = parseArgs({ options: { inspect: { type: 'string', default: '127.0.0.1:9229' } } });
 

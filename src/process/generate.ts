@@ -13,19 +13,16 @@ import { llms } from '../surfaces/llms/llms.ts';
 import { serverJson } from '../surfaces/mcp/server-json.ts';
 import { openapi } from '../surfaces/openapi/openapi.ts';
 
-/** The address of the gateway in generated documents. */
 const BASE_URL = 'http://127.0.0.1:8787';
 
-/** The file with the SHA-256 digest and the name of each migration. */
 const DIGESTS = 'test/golden/migrations.txt';
 
-// Load resources, prompts and skills once at import, so that `generated` stays a plain function of the registry.
+// Load the resources, prompts and skills once at import, so that `generated` needs only the registry and no `await`.
 const resources = await loadResources();
 const prompts = await loadPrompts();
 const skills = await loadSkills(await loadTools());
 const digests = await addDigests();
 
-/** Returns every generated file of the project: its path and its text. */
 export function generated(registry: Registry): Map<string, string> {
   const { index, full } = llms({ registry, guides: readGuides(), baseUrl: BASE_URL, resources, prompts, skills });
   return new Map([
@@ -39,7 +36,6 @@ export function generated(registry: Registry): Map<string, string> {
   ]);
 }
 
-/** Returns the public contract of a tool for its golden file. A change of this file is a change of the contract. */
 const golden = (tool: Tool): object => ({
   ...factsOf(tool),
   title: tool.title,
@@ -53,8 +49,7 @@ const golden = (tool: Tool): object => ({
 });
 
 /**
- * Adds a line for each new migration. Existing lines stay, so this command cannot hide a changed migration from the
- * test.
+ * Adds a line for each new migration. Existing lines are never changed, so the test still finds a changed migration.
  */
 async function addDigests(): Promise<string> {
   const before = await readFile(new URL(DIGESTS, packageRoot), 'utf8').catch(() => '');
@@ -66,7 +61,6 @@ async function addDigests(): Promise<string> {
 
 const json = (value: object): string => `${JSON.stringify(value, null, 2)}\n`;
 
-/** Writes the generated files. With `check`, writes nothing. Returns the paths of the files that differ. */
 export async function generate(registry: Registry, { check }: { check: boolean }): Promise<string[]> {
   const differing: string[] = [];
   for (const [path, text] of generated(registry)) {

@@ -1,9 +1,8 @@
 import pino, { type Logger, type LoggerOptions } from 'pino';
 
 /**
- * Opens a log that writes one JSON line for each event to standard output. Lines are buffered and written together.
- * When nobody reads the pipe, the buffer grows to 8 MiB and further lines are dropped. A blocked log never stops a
- * request.
+ * Opens a log that writes one JSON line for each event to standard output. Lines are buffered. If nobody reads the
+ * pipe, the buffer grows to 8 MiB and later lines are dropped. So a blocked log never stops a request.
  */
 export function openLog(level: string, fd = 1): { log: Logger; flush: () => void } {
   const destination = pino.destination({
@@ -30,7 +29,7 @@ export const logSettings = (level: string): LoggerOptions => ({
   base: null,
   timestamp: pino.stdTimeFunctions.isoTime,
   formatters: { level: (label) => ({ level: label }) },
-  // An error is logged by its name, code and stack frames. Its message is left out, because a message of PostgreSQL can
+  // Log the name, the code and the stack frames of an error. Leave out the message, because a message of PostgreSQL can
   // contain data.
   serializers: { err: (error: unknown) => describeError(error) },
 });
@@ -44,9 +43,8 @@ function describeError(error: unknown, depth = 0): object | undefined {
 }
 
 /**
- * Returns the frames of an error's stack. The stack starts with the message, and a line of the message can look like a
- * frame. So frames are taken only from the text after the message. If the stack does not contain the message, no frames
- * are logged.
+ * Returns the frames of an error's stack. The stack begins with the message, and a line of the message can look like a
+ * frame. So only the text after the message is read. If the stack does not contain the message, no frames are returned.
  */
 function framesOf({ message, stack = '' }: Error): string[] {
   const at = stack.indexOf(message);

@@ -47,27 +47,23 @@ import { openLog } from './log.ts';
 import { addresses, type DemoAccess, welcome } from './welcome.ts';
 import { aborted, isWorker, leave, stopSignal, superviseWorkers } from './workers.ts';
 
-/** In production, the gateway checks one answer in 256 against its schema. Tests check every answer. */
+/** The gateway checks one answer in 256 against its schema. Tests check every answer. */
 const CHECK_EVERY = 256;
 
 /**
- * V8's limit for the growth of the old generation between two collections, in per cent of the live heap. V8's default
- * is about twice as high and returns little memory. With the default, resident memory varies by 20 MB in two minutes of
- * load. With this limit, it varies by 6 MB.
+ * Limits how much the heap's old generation grows between two garbage collections, in per cent of the live heap. V8's
+ * default is about twice as high and returns little memory. In two minutes of load, resident memory varies by 20 MB
+ * with the default, and by 6 MB with this limit.
  */
 const HEAP_GROWTH = '--heap-growing-percent=30';
 
-/**
- * Runs `gateway serve`. It opens the store, loads the demo into an empty embedded store, and serves until SIGTERM or
- * SIGINT. With more than one worker, several processes share the port.
- */
 export async function serve(context: CommandContext, options: { demo: boolean; workers: number }): Promise<void> {
   if (!process.execArgv.some((flag) => flag.startsWith('--heap-growing-percent'))) setFlagsFromString(HEAP_GROWTH);
   const { config, out } = context;
   const worker = isWorker();
   const { log, flush } = openLog(config.logLevel);
   const supervises = options.workers > 1 && !worker;
-  // Refuse wrong settings before anything is opened.
+  // Refuse a wrong address before the store is opened.
   if (!worker) await checkAddress(config);
   const told = {
     log: (message: string): void => log.info(message),
@@ -100,7 +96,7 @@ export async function serve(context: CommandContext, options: { demo: boolean; w
     const [, sent] = await Promise.all([store.close(), tracing?.stop()]);
     flush();
     leave();
-    // The timers and the socket of an unfinished export would keep the process alive for several seconds.
+    // An unfinished export of traces has timers and a socket, which would keep the process alive for several seconds.
     if (sent === false) setImmediate(() => process.exit());
   }
 }
@@ -111,14 +107,13 @@ interface Serving {
   readonly store: Store;
   readonly log: Logger;
   readonly tracing: Tracing | undefined;
-  /** SIGTERM and SIGINT abort this signal. */
   readonly stop: AbortSignal;
   readonly ready: (baseUrl: string) => void;
 }
 
 /**
  * Serves with several workers. The supervisor chooses the port before the workers start. With PORT=0, each worker would
- * otherwise choose its own port.
+ * otherwise choose a different port.
  */
 async function serveByWorkers({ config, log, stop, ready }: Serving, count: number): Promise<void> {
   const { port, baseUrl } = await address(config);
@@ -137,7 +132,6 @@ const uncollected =
   (error: unknown): void =>
     log.error({ err: error }, 'metrics could not be collected');
 
-/** Starts tracing. The SDK is loaded only when tracing is on. */
 async function openTracing({ tracing }: Config, log: Logger): Promise<Tracing | undefined> {
   if (!tracing) return undefined;
   const { startTracing } = await import('../observe/tracing.ts');
@@ -184,8 +178,8 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
     replica: store.replica?.current,
     quotaRefusals: () => corridor.quotaRefusals,
   });
-  // The supervisor keeps the metrics of all workers for a second, so that every worker gives the same answer. Therefore
-  // the worker itself keeps no answer.
+  // A worker itself reuses no answer. The supervisor keeps the metrics of all workers for a second, so that every
+  // worker gives the same answer.
   const ofProcesses = isWorker() ? sharing(joinGroup(metrics, uncollected(log)), 0) : sharing(metrics.text);
   const ofStore = openStoreGauges(store.db);
   const provider = config.identity && openIdentityProvider(config.identity);
@@ -245,13 +239,16 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
   ready(baseUrl);
   await aborted(stop);
   await server.leave();
-  // Stop the server, tasks, sockets and webhooks together. Calls that wait for a task, and open sockets, keep the
-  // server open until they end.
+  // Stop the server, tasks, sockets and webhooks together. The server stays open while a call waits for a task, or
+  // while a socket is open.
   await Promise.all([server.close(), tasks.stop(), realtime.stop(), webhooks.stop()]);
   await Promise.all([rounds.stop(), journals.stop()]);
 }
 
-/** Tells whether the store answers. /readyz is public, so the store is asked at most four times a second. */
+/**
+ * Returns a function that checks whether the store answers. /readyz is public, so the store is asked at most four times
+ * a second.
+ */
 const answers = ({ db }: Store): (() => Promise<boolean>) =>
   sharing(
     () =>
@@ -264,19 +261,18 @@ const answers = ({ db }: Store): (() => Promise<boolean>) =>
 
 const tokenFile = (dataDir: string): string => join(dataDir, 'demo-token.json');
 
-/** Returns the path of the file with the demo's token, if an earlier start has written this file. */
 const keptToken = (dataDir: string): string | undefined =>
   existsSync(tokenFile(dataDir)) ? tokenFile(dataDir) : undefined;
 
 /**
- * Loads the demo into an empty store. The demo's token is kept beside the data, in a file that only its owner can read.
+ * Loads the demo into an empty store. Writes the demo's token beside the data, to a file that only its owner can read.
  */
 async function prepareDemo(store: Store, dataDir: string): Promise<DemoAccess | undefined> {
   const file = tokenFile(dataDir);
   if (!(await isEmpty(store.db))) return undefined;
   const demo = await loadDemo(store, {});
   const access = { token: demo.full.token, website: demo.website_ids[0] ?? '' };
-  // Always create a new file. An existing file can be readable by others, or can be a link.
+  // Delete an existing file first, because other users could read it, or it could be a link.
   await rm(file, { force: true });
   await writeFile(file, `${JSON.stringify(access)}\n`, { mode: 0o600, flag: 'wx' });
   return access;

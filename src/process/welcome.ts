@@ -1,17 +1,15 @@
-/** The token of the demo organization and its first website. The token is shown once. */
+/** The token of the demo organization, which is shown only once, and the organization's first website. */
 export interface DemoAccess {
   readonly token: string;
   readonly website: string;
 }
 
-/** Returns a configuration for MCP clients. /docs shows other forms. */
 export const clientConfiguration = (baseUrl: string, token: string): object => ({
   mcpServers: {
     'installation-gateway': { type: 'http', url: `${baseUrl}/mcp`, headers: { Authorization: `Bearer ${token}` } },
   },
 });
 
-/** The text for the first start: a call over REST, a configuration of an MCP client, and the address of /docs. */
 export const welcome = (baseUrl: string, { token, website }: DemoAccess): string => `
 A demo organization was loaded. Its test token is shown only now. The data folder keeps it in demo-token.json:
 
@@ -28,7 +26,10 @@ ${indented(JSON.stringify(clientConfiguration(baseUrl, token), null, 2))}
 Documentation: ${baseUrl}/docs
 `;
 
-/** The text for later starts. It does not show the token. If the demo's token file exists, the text names the file. */
+/**
+ * The text of every start except the first. It does not show the demo's token. It names the file that contains the
+ * token, if that file exists.
+ */
 export const addresses = (baseUrl: string, tokenFile: string | undefined): string => `
 Documentation: ${baseUrl}/docs
 For an MCP client: ${JSON.stringify(clientConfiguration(baseUrl, 'YOUR_TOKEN'))}

@@ -5,24 +5,24 @@ import type { Logger } from 'pino';
 import { Refused } from '../cli/output.ts';
 
 /**
- * Milliseconds until a worker that ended by itself is replaced. Without this pause, a worker that always fails would
- * use up the machine.
+ * Milliseconds before a worker that ended unexpectedly is replaced. Without this pause, a worker that always fails
+ * would be started again and again, and would take all processor time.
  */
 const BEFORE_ANOTHER = 1_000;
 
 export const isWorker = (): boolean => cluster.isWorker;
 
 /**
- * Returns a signal that SIGTERM and SIGINT abort. In a worker, the end of the supervisor aborts the signal too. A
- * second SIGTERM or SIGINT ends the process at once, but a worker ignores a second SIGTERM.
+ * Returns a signal that SIGTERM and SIGINT abort. In a worker, the loss of the supervisor aborts it too. When SIGTERM
+ * or SIGINT comes a second time, the process ends at once. Only a worker ignores a second SIGTERM.
  */
 export function stopSignal(): AbortSignal {
   const stop = new AbortController();
   const end = (): void => stop.abort();
   process.once('SIGINT', end);
   if (cluster.isWorker) {
-    // A worker receives SIGTERM twice. A service manager signals every process of the group, and the supervisor signals
-    // its workers.
+    // A worker receives SIGTERM twice: from the service manager, which signals every process of the group, and from the
+    // supervisor.
     process.on('SIGTERM', end);
     process.once('disconnect', end);
   } else process.once('SIGTERM', end);
@@ -33,29 +33,28 @@ export const aborted = async (signal: AbortSignal): Promise<void> => {
   if (!signal.aborted) await once(signal, 'abort');
 };
 
-/** Closes a worker's channel to its supervisor. The open channel would keep the process alive. */
+/** Closes the channel from the worker to its supervisor, because an open channel would keep the process alive. */
 export function leave(): void {
   if (cluster.isWorker && process.connected) process.disconnect();
 }
 
 export interface Supervision {
   readonly count: number;
-  /** Environment variables for all workers, in addition to the environment of this process. */
   readonly env: Readonly<Record<string, string>>;
   readonly stop: AbortSignal;
   readonly log: Logger;
-  /** Called when all workers listen on the port. */
   readonly onReady: () => void;
   /**
-   * Called for each new worker with its slot, a number from 1 to `count`. A replacement gets the slot of the ended
-   * worker.
+   * Called for each new worker with its slot number (1 to `count`). A replacement gets the slot of the worker that has
+   * ended.
    */
   readonly onWorker: (worker: Worker, place: number) => void;
 }
 
 /**
- * Runs this command line in `count` processes that share one listening port (node:cluster). Replaces a worker that ends
- * by itself. Resolves when all workers have ended after `stop`. Rejects when a worker ends before all workers listen.
+ * Runs this command line in `count` processes that share one port (node:cluster). Replaces a worker that ends
+ * unexpectedly. Resolves when all workers have ended after the signal `stop`. Rejects when a worker ends before all
+ * workers listen.
  */
 export async function superviseWorkers({ count, env, stop, log, onReady, onWorker }: Supervision): Promise<void> {
   const living = new Set<Worker>();

@@ -28,7 +28,7 @@ import { complete, faultOf, type RpcFault } from './refusals.ts';
 import { speaks } from './versions.ts';
 
 const JSON_TYPE = 'application/json';
-/** Milliseconds that a socket may stay idle while a call waits for its task. No wait for a task lasts longer. */
+/** Milliseconds for which a socket may be idle while a call waits for its task. No call waits longer for a task. */
 const IDLE_TIMEOUT = 45_000;
 
 export interface A2aOptions extends Services {
@@ -38,9 +38,9 @@ export interface A2aOptions extends Services {
 type Answer = { readonly result: unknown } | { readonly error: RpcFault };
 
 /**
- * The A2A endpoint: version 1.0, JSON-RPC over POST. This handler checks the message and the bearer token. The A2A SDK
- * then decodes the message and runs the method. The handler checks in this order: repeated headers, method, URL,
- * bearer, other headers, body, version, params.
+ * The A2A endpoint: version 1.0, JSON-RPC over POST. The handler checks the request and its bearer token. Then the A2A
+ * SDK decodes the message and runs the method. The checks run in this order: repeated headers, method, URL, bearer,
+ * other headers, body, version, params.
  */
 export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOptions): RequestHandler {
   const resource = metadataUri(baseUrl, 'a2a');
@@ -69,16 +69,15 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
       if (request.method !== 'POST') throw new Failure('method_not_allowed', { allow: ['POST'] });
       const version = versionOf(request, url);
       const bearer = bearerOf(request);
-      // A request without a well-formed gateway token is refused before its body is read.
       if (bearer === undefined || !isBearer(bearer)) throw new Failure('unauthenticated');
-      // Report a problem of the message only after the bearer token is checked. A bad token is reported first.
+      // If the message has a problem, do not report it yet. A bad bearer token must be reported first.
       const read = await readRequest(request, response).then(
         (message) => ({ message }),
         (problem: unknown) => ({ problem }),
       );
       const gone = new AbortController();
-      // Abort only if the client disconnects before the reply is complete. An abort creates an error object, which took
-      // 2 % of a task's time (measured).
+      // Abort only if the client disconnects before the reply is complete, not after every request. An abort creates an
+      // error object, which took 2 % of a task's time (measured).
       response.once('close', () => response.writableFinished || gone.abort());
       response.setTimeout(IDLE_TIMEOUT);
       const taskId = newTaskId();
@@ -98,7 +97,8 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
             if (!speaks(version)) throw new VersionNotSupportedError('Only A2A version 1.0 is served here.');
             const given = checkedParams(method, params);
             if (method === 'SendMessage' || method === 'CancelTask') record.effect = true;
-            // A task's calls write audit entries. A cancellation makes no call, so this request itself is audited.
+            // The calls of a task write audit entries of their own. A cancellation makes no call, so the request itself
+            // is audited.
             if (method === 'CancelTask') {
               record.operation = 'task_cancel';
               record.does = 'write';
@@ -117,7 +117,7 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
         paid();
         reply(result, idOf(read));
       } catch (error) {
-        // After a 401, skip the quota headers. The bearer token is not valid, so no app pays for the request.
+        // A 401 has no quota headers, because without a valid token no app pays for the request.
         if (!(error instanceof Failure && error.status === 401)) paid();
         if (!(error instanceof RpcError || error instanceof A2AError)) throw error;
         reply({ error: faultOf(error) }, idOf(read));
@@ -129,7 +129,10 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
   };
 }
 
-/** The A2A version that the client asks for, from a header or the only query parameter (A2A, section 3.6.1). */
+/**
+ * The A2A version that the client asks for, in a header or in the only query parameter that is allowed (A2A, section
+ * 3.6.1).
+ */
 function versionOf(request: IncomingMessage, url: string): string | undefined {
   const header = request.headers['a2a-version'];
   const sent = typeof header === 'string' ? header : undefined;
@@ -142,7 +145,6 @@ function versionOf(request: IncomingMessage, url: string): string | undefined {
   return sent ?? parameters[0]?.[1];
 }
 
-/** Checks the headers and the body of a request. Returns the JSON-RPC request in the body. */
 async function readRequest(
   request: IncomingMessage,
   response: ServerResponse,
@@ -156,7 +158,7 @@ async function readRequest(
     throw new RpcError(PARSE_ERROR, `The body is larger than ${BODY_LIMIT} bytes.`);
   });
   const message = readMessage(body);
-  // Refuse a notification, because it gets no answer. A task from a notification would still cost quota.
+  // Refuse a message without an id. It is a notification and gets no answer, but its task would still cost quota.
   if (message.kind !== 'request') throw new RpcError(INVALID_REQUEST, 'The message has no id.');
   return message;
 }

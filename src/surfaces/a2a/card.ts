@@ -11,14 +11,14 @@ export interface CardOptions {
 }
 
 const JSON_TYPE = 'application/json';
-/** URI of the extension for argument schemas of skills. It adds data to the agent card and changes no message. */
+/** URI of the agent card extension that publishes the argument schemas of skills. The extension changes no message. */
 const SCHEMAS = 'urn:installation-gateway:a2a:skill-input-schemas:v1';
 
-/** Returns the public agent card as JSON of the A2A protocol. Every caller gets the same card. */
 export function agentCard({ skills, baseUrl }: CardOptions): object {
   const token = `${baseUrl}/oauth/token`;
   const scopes = scopesOf(skills);
-  // Convert the agent card to JSON here. The SDK's handler sends an internal form that the SDK's client cannot read.
+  // Convert the card to JSON here, because the SDK's own handler sends an internal form that even the SDK's client
+  // cannot read.
   const card = AgentCard.toJSON({
     name: 'Installation Gateway',
     description:
@@ -102,11 +102,11 @@ export function agentCard({ skills, baseUrl }: CardOptions): object {
     })),
     signatures: [],
   });
-  // The SDK returns a plain object, but types the object as `unknown`.
+  // The SDK types its result as `unknown`, but the result is a plain object.
   return card as object;
 }
 
-/** A client can use any one of these security schemes. An installation token cannot ask for scopes. */
+/** The ways to authenticate. A client needs only one of them. Only the two OAuth ways have scopes. */
 const requirements = (scopes: readonly Scope[]): SecurityRequirement[] => [
   { schemes: { bearer: { list: [] } } },
   { schemes: { oauth2_client_credentials: { list: [...scopes] } } },
@@ -118,7 +118,6 @@ const needing = ({ required, unrestricted }: Pick<OfferedSkill, 'required' | 'un
   return `Needs the scopes ${required.scopes.join(', ')}.${flags}${unrestricted ? ' Needs an unrestricted credential.' : ''}`;
 };
 
-/** Maps each needed scope to a sentence with the names of the skills that need the scope. */
 function scopesOf({ all }: Skills): Record<string, string> {
   const named = SCOPES.map((scope) => {
     const users = all.flatMap(({ skill, required }) => (required.scopes.includes(scope) ? [skill.name] : []));

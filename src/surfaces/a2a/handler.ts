@@ -14,7 +14,7 @@ import { invalidArguments, invalidSkill, workOf } from './params.ts';
 import { invalidParams, messageIdConflict } from './refusals.ts';
 import { statesOf, wireTask } from './wire-task.ts';
 
-/** Default number of tasks on one page of `ListTasks` (A2A, section 3.1.4). */
+/** Number of tasks on a page of `ListTasks`, unless the client asks for another number (A2A, section 3.1.4). */
 const PAGE = 50;
 const TASK = /^task_[a-f0-9]{32}$/;
 
@@ -23,24 +23,25 @@ export interface Services {
   readonly skills: Skills;
 }
 
-/** One request to `/a2a` under one authority. The store has possibly not proved this authority yet. */
+/** One request to `/a2a` and the authority of its caller. Possibly the store has not confirmed this authority yet. */
 export interface A2aRequest {
   readonly bearer: string;
   readonly caller: Caller;
-  /** Id of the task that the request can start. The id stays the same when the gateway loads the authority again. */
+  /** Id for the task that the request can start. The id stays the same when the gateway loads the authority again. */
   readonly taskId: string;
   readonly requestId: string;
-  /** Number of seconds in which the app's quota grows by one unit. */
+  /** Seconds in which the app's quota grows by one unit. */
   readonly unit: number;
-  /** The signal that is aborted when the client disconnects before the reply is complete. */
+  /** This signal is aborted when the client disconnects before the reply is complete. */
   readonly signal: AbortSignal;
-  /** Name of the requested skill, for the log. */
   skill?: string;
-  /** Id of the task to cancel, for the log. Absent if the client's text does not have the form of a task id. */
+  /**
+   * Id of the task to cancel, for the log. Absent when the id that the client sent does not have the form of a task id.
+   */
   canceled?: string;
   /**
-   * An error that is not an A2A error. The SDK would answer -32603 and send the text of the error. The surface throws
-   * the error instead.
+   * An error that is not an A2A error. The surface throws this error itself, because the SDK would answer -32603 and
+   * send the error's text to the client.
    */
   failed?: unknown;
 }
@@ -53,9 +54,9 @@ const unsupported = (): never => {
 };
 
 /**
- * Implements the methods of the A2A protocol for one request. Tasks are in the task ledger in PostgreSQL. The SDK's own
- * handler keeps tasks in the memory of one process. With the SDK's handler, a result on another replica would overwrite
- * a cancellation. A repeated message would start a second task.
+ * Implements the A2A methods for one request, with tasks that are kept in PostgreSQL. The SDK's own handler keeps tasks
+ * in the memory of one process. With that handler, a result could overwrite a cancellation from another replica, and a
+ * repeated message would start a second task.
  */
 export function requestHandler({ tasks, skills }: Services, request: A2aRequest): A2ARequestHandler {
   const { caller, bearer, taskId, requestId, signal } = request;
@@ -79,7 +80,7 @@ export function requestHandler({ tasks, skills }: Services, request: A2aRequest)
       request.skill = work.skill;
       permit(offered, caller.authority);
       const input = given(() => argumentsOf(offered, work.arguments));
-      // A task accepts only one message. Only the owner of a task learns that the task exists.
+      // A task accepts no second message. Only the owner of a task learns that the task exists.
       if (message.taskId !== '') {
         throw (await tasks.get(caller, message.taskId))
           ? new UnsupportedOperationError('A task takes no further messages.')
@@ -148,19 +149,20 @@ export function requestHandler({ tasks, skills }: Services, request: A2aRequest)
   };
 }
 
-/** The delay before a retry must cover two quota units: one for admission and one for the task of the message. */
+/**
+ * A retry costs two quota units: one for admission and one for the task. The client must wait until both are available.
+ */
 function withAdmission(error: unknown, { unit }: A2aRequest): unknown {
   if (!(error instanceof Failure) || error.code !== 'quota_exceeded') return error;
   return new Failure('quota_exceeded', { retryAfter: (error.details.retryAfter ?? 0) + unit });
 }
 
-/** The end of the year 9999 in UTC, in milliseconds. A time with a UTC offset can lie after this moment. */
+/** The last millisecond of the year 9999 in UTC. A date in the year 9999 with a UTC offset can be later. */
 const LATEST = 253_402_300_799_999;
 
-/** A time from 1970 to 9999. PostgreSQL has no year 0, and no task is older than 1970. */
+/** Moves a time into the years 1970 to 9999. PostgreSQL has no year 0, and no task is older than 1970. */
 const moment = (text: string): Date => new Date(Math.min(LATEST, Math.max(0, Date.parse(text))));
 
-/** Runs `work`. A failure with status 400 becomes a protocol error about the arguments of the skill. */
 function given<T>(work: () => T): T {
   try {
     return work();

@@ -5,7 +5,7 @@ import { inputErrors, refusalOf } from '../../gateway/input-errors.ts';
 import { isObject, type Params } from '../jsonrpc/envelope.ts';
 import { invalidParams } from './refusals.ts';
 
-/** Form of the ids that clients choose for messages and contexts: 1 to 128 printable ASCII characters. */
+/** The form of message ids and context ids, which clients choose: 1 to 128 printable ASCII characters. */
 const NAME = /^[ -~]{1,128}$/;
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*(?:utf-8|"utf-8")[ \t]*)?$/i;
 const CONTENT = ['text', 'raw', 'url', 'data'] as const;
@@ -22,16 +22,19 @@ const STATES = [
   'TASK_STATE_AUTH_REQUIRED',
 ] as const;
 
-// In the JSON form of Protocol Buffers, null means that a member is absent. The zero value of a type means the same.
+// In the JSON form of Protocol Buffers, a member counts as absent when its value is null or the zero value of its type.
 const Name = z.string().regex(NAME);
 const MaybeName = Name.or(z.literal('')).nullish();
 const Strings = z.array(z.string()).nullish();
 const Struct = z.custom<Readonly<Record<string, unknown>>>(isObject).nullish();
 const Length = z.int().min(0).max(2_147_483_647).nullish();
-/** The agent card names no tenant, so a client cannot ask for a tenant. */
+/** Only an empty tenant is accepted, because the agent card names no tenant. */
 const Tenant = z.literal('').nullish();
 
-/** The gateway accepts only data parts. The schema also reads other parts, so that such parts get the right error. */
+/**
+ * The gateway accepts only data parts. This schema also allows other parts, because a later check refuses them with a
+ * more exact error.
+ */
 const Part = z.object({
   text: z.unknown().optional(),
   raw: z.unknown().optional(),
@@ -67,7 +70,6 @@ const Send = z.object({
   metadata: Struct,
 });
 
-/** Checks the params of each method. Unknown members, such as names in snake case, are dropped (A2A, section 5.7). */
 const METHODS: ReadonlyMap<string, (params: Params) => Params> = new Map([
   ['SendMessage', checking(Send, checkContent)],
   ['GetTask', checking(z.object({ ...TaskId, historyLength: Length }))],
@@ -90,8 +92,8 @@ const METHODS: ReadonlyMap<string, (params: Params) => Params> = new Map([
 ]);
 
 /**
- * Returns the checked params of a method for the SDK's codec. The codec alone would convert types and accept two names
- * for a member. Throws if the params do not match the schema. A method that is not served gets empty params.
+ * Checks the params of a method before the SDK's codec reads them, because the codec converts types and accepts two
+ * names for one member. Throws if the params do not match the schema. A method that is not served gets empty params.
  */
 export const checkedParams = (method: string, params: Params): Params => METHODS.get(method)?.(params) ?? {};
 
@@ -105,12 +107,17 @@ function checking<S extends z.ZodObject>(schema: S, check: (given: z.output<S>) 
   };
 }
 
-/** Describes every member as a member of a JSON body. An error then names the path of the wrong member. */
+/**
+ * Marks every member of the schema as a member of the JSON body, so that an error names the path of the wrong member.
+ */
 function placesOf(schema: z.ZodObject) {
   return { parameters: Object.keys(schema.shape).map((name) => ({ name, in: 'body' as const })) };
 }
 
-/** Throws unless the message has exactly one data part of application/json and asks for nothing unsupported. */
+/**
+ * Throws unless the message has exactly one part, which must be data of type application/json. Throws too if the
+ * message asks for something unsupported.
+ */
 function checkContent({ message: { parts }, configuration }: z.output<typeof Send>): void {
   for (const part of parts) {
     const { mediaType } = part;
@@ -131,18 +138,16 @@ function checkContent({ message: { parts }, configuration }: z.output<typeof Sen
     throw new ContentTypeNotSupportedError('Artifacts are of application/json.');
 }
 
-/** The content of the data part of a message. The gateway defines this content, so it refuses unknown members. */
+/** The content of the data part. The gateway defines this content, not A2A, so unknown members are refused. */
 const Work = z.strictObject({
   skill: z.string(),
   arguments: z.custom<Readonly<Record<string, unknown>>>(isObject),
 });
-/** The path of the data part in the params. Errors put this path before the name of a member. */
+/** Errors put this path before the name of a member of the data part. */
 const DATA = 'message.parts.0.data.';
 
-/** Returns the skill name and the arguments of a message that `checkedParams` has accepted. */
 export const workOf = (data: unknown): z.output<typeof Work> => Work.parse(data);
 
-/** Converts a failure about the arguments of a skill to a protocol error. */
 export const invalidArguments = (failure: Failure): Error => invalidParams(failure, `${DATA}arguments.`);
 
 export const invalidSkill = (): Error => invalidField(`${DATA}skill`);

@@ -8,7 +8,6 @@ export interface RpcFault {
   readonly data?: unknown;
 }
 
-/** One entry of the details of an error. The details are an array of google.rpc messages (A2A, section 9.5). */
 const info = (reason: string): object => ({
   '@type': ERROR_INFO_TYPE,
   reason,
@@ -16,7 +15,7 @@ const info = (reason: string): object => ({
   metadata: {},
 });
 
-/** The JSON-RPC error for wrong params. The error names fields and codes, but never a value from the client. */
+/** The JSON-RPC error for wrong params. It names fields and codes, but never contains a value from the client. */
 export function invalidParams(failure: Failure, prefix = ''): RpcError {
   const violations = (failure.details.errors ?? []).map(({ parameter, pointer = '', code }) => ({
     field: prefix + (parameter ?? pointer.slice(1).replaceAll('/', '.')),
@@ -38,7 +37,6 @@ export const messageIdConflict = (): RpcError =>
     [info('message_id_conflict')],
   );
 
-/** Converts an error to the JSON-RPC error object that the client gets. */
 export function faultOf(error: RpcError | A2AError): RpcFault {
   if (error instanceof RpcError) {
     const { code, message, data } = error;
@@ -47,7 +45,7 @@ export function faultOf(error: RpcError | A2AError): RpcFault {
   return complete(toJsonRpcError(error));
 }
 
-/** The codes that an A2A error can have: A2A 1.0 codes (section 5.4) and JSON-RPC codes for a bad request. */
+/** All codes that an error can have: the codes of A2A 1.0 (section 5.4), and the JSON-RPC codes for a wrong request. */
 const KNOWN: ReadonlySet<number> = new Set([
   ...Array.from({ length: 9 }, (_, i) => -32_001 - i),
   PARSE_ERROR,
@@ -57,8 +55,8 @@ const KNOWN: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * Adds empty metadata to the details of an SDK error, because the SDK omits empty metadata. Throws for an unknown code,
- * because such a code shows a defect of the gateway.
+ * Adds empty `metadata` to the details of an SDK error, because the SDK leaves out empty metadata. Throws for an
+ * unknown code, because only a defect of the gateway can cause it.
  */
 export function complete({ data, ...rest }: RpcFault): RpcFault {
   if (!KNOWN.has(rest.code)) throw new Error(`the SDK answered ${rest.code}`);

@@ -13,15 +13,18 @@ const STATES: Readonly<Record<TaskState, WireState>> = {
 };
 
 /**
- * Returns the task states that match the requested state. `undefined` means that every state matches. An empty list
- * means that no task of the gateway can have the requested state.
+ * Returns the gateway's task states that match a task state of A2A. `undefined` means all states. An empty list means
+ * that no task can have the requested state.
  */
 export function statesOf(asked: WireState): TaskState[] | undefined {
   if (asked === WireState.TASK_STATE_UNSPECIFIED) return undefined;
   return Object.entries(STATES).flatMap(([state, wire]) => (wire === asked ? [state as TaskState] : [])); // every key of STATES is a TaskState
 }
 
-/** A task in the form of the SDK's codec. The task has no history, because messages can contain customers' text. */
+/**
+ * Writes a task in the form that the SDK's codec expects. The message history is left out, because messages can contain
+ * customers' text.
+ */
 export function wireTask(task: Task): WireTask {
   const { id, contextId, skill, websiteId, state, stateAt, expiresAt, failure, artifact } = task;
   return {
@@ -57,7 +60,7 @@ const part = (value: unknown): WireTask['artifacts'][number]['parts'][number] =>
   mediaType: JSON_TYPE,
 });
 
-/** Titles of some failure codes of tasks. All other titles are in core/failures.ts. */
+/** Titles for those failure codes of tasks that core/failures.ts does not have. */
 const TITLES: Readonly<Record<string, string>> = {
   artifact_too_large:
     'The result is larger than 131,072 bytes. Ask for a smaller result, such as a page with a smaller limit.',
@@ -69,7 +72,7 @@ const TITLES: Readonly<Record<string, string>> = {
 
 const isFailureCode = (code: string): code is FailureCode => FAILURE_CODES.some((known) => known === code);
 
-/** Says why a task failed: a code and its fixed title. The text never comes from a caller or from the store. */
+/** Says why a task failed, with a code and a fixed title. The text never comes from a caller or from the store. */
 function explanation({ id, contextId }: Task, code: string): NonNullable<WireTask['status']>['message'] {
   const title = TITLES[code] ?? titleOf(isFailureCode(code) ? code : 'internal');
   return {

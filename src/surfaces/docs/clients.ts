@@ -1,15 +1,13 @@
 import { code, type Html, html } from '../http/html.ts';
 
 const NAME = 'installation-gateway';
-/** Formats a variable as MCP clients expect it in their configuration files, such as `${NAME}`. */
 const variable = (name: string): string => `\${${name}}`;
 const json = (value: object): string => JSON.stringify(value, null, 2);
 
-/** The setup of MCP clients. Each snippet follows the documentation of its client, because the formats differ. */
 export function mcpClients(baseUrl: string): Html {
   const url = `${baseUrl}/mcp`;
   const { protocol, hostname } = new URL(baseUrl);
-  // Without the option `--allow-http`, mcp-remote refuses plain HTTP to another machine.
+  // mcp-remote refuses plain HTTP to another machine, unless the option `--allow-http` is given.
   const plain = protocol === 'http:' && !['localhost', '127.0.0.1', '[::1]'].includes(hostname);
   return html`
 <h3 id="claude-code">Claude Code</h3>
@@ -81,7 +79,6 @@ ${code(
 )}`;
 }
 
-/** HTML that shows how to run a first A2A task, with curl and with the SDK. */
 export function a2aClients(baseUrl: string): Html {
   const data = { skill: 'support_insights', arguments: { website_id: 'WEBSITE_ID', range: 'last-7-days' } };
   const parts = [{ data, mediaType: 'application/json' }];

@@ -15,7 +15,6 @@ import { REFERENCE_CSP, referencePage, renderer } from './reference.ts';
 import { START_SECTIONS, startBody } from './start.ts';
 
 export interface DocsOptions {
-  /** The gateway's public base URL, without a trailing slash. */
   readonly baseUrl: string;
   readonly registry: Registry;
   readonly skills: Skills;
@@ -23,20 +22,18 @@ export interface DocsOptions {
   readonly version: string;
 }
 
-/** Answers requests for the developer pages. Calls `next` for any other path. */
 export type Docs = (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
 
 const HTML = 'text/html; charset=utf-8';
-/** Cache lifetimes of pages and assets, in seconds. */
+/** How long a page and an asset may be cached, in seconds. */
 const PAGE_AGE = 300;
 const ASSET_AGE = 3_600;
 
-/** The developer pages. They are rendered once at startup, because every reader gets the same pages. */
 export function docsPages(options: DocsOptions): Docs {
   const documents = documentsOf(options);
   const redirects = new Map(FAILURE_CODES.map((code) => [`/problems/${code}`, `/docs/errors#${code}`]));
   return (request, response, next) => {
-    // Compare the path exactly as the client sent it. A path with escaped characters is a different path.
+    // Compare the path exactly as the client sent it, because a path with escaped characters is a different path.
     const path = (request.url ?? '').split('?', 1)[0] ?? '';
     const known = documents.get(path);
     const target = redirects.get(path);

@@ -1,7 +1,6 @@
 import { FAILURE_CODES, type FailureCode, statusOf, titleOf } from '../../core/failures.ts';
 import { code, type Html, html } from '../http/html.ts';
 
-/** Further advice to the caller for each failure code. The type requires a text for every code. */
 const ADVICE: Readonly<Record<FailureCode, string>> = {
   invalid_request: 'Send no body with a read, one Host header, and known guide names. The same request fails again.',
   invalid_parameter:
@@ -69,7 +68,7 @@ Content-Type: application/problem+json
   "required": { "scopes": ["contact_read"], "data_access": [], "unrestricted": true }
 }`;
 
-/** A failure code as HTML. A line break can split the code only after an underscore. */
+/** A failure code as HTML. A line can break after an underscore, and only there. */
 const breakable = (code: string): Html[] =>
   code.split('_').map((word, i) => (i === 0 ? html`${word}` : html`_<wbr>${word}`));
 

@@ -6,7 +6,6 @@ import { escapeHtml, Html, slug } from '../http/html.ts';
 import type { Section } from './page.ts';
 import { addressOf } from './reference.ts';
 
-/** Renders a guide's Markdown as HTML with anchors. Names of guides, tools and failure codes become links. */
 export function guideBody(markdown: string, registry: Registry): { body: Html; sections: Section[] } {
   const sections: Section[] = [];
   const marked = new Marked({
@@ -22,7 +21,7 @@ export function guideBody(markdown: string, registry: Registry): { body: Html; s
         return `<h${depth} id="${id}"><a class="anchor" href="#${id}">${inner}</a></h${depth}>\n`;
       },
       code({ text }) {
-        // A block of code can scroll sideways, so keyboard users must be able to focus the block.
+        // A wide block of code scrolls sideways. It must accept focus, so that keyboard users can scroll it.
         return `<pre tabindex="0"><code>${escapeHtml(text)}</code></pre>\n`;
       },
     },
@@ -44,7 +43,10 @@ const withScrollingTables = (text: string): string =>
     .replaceAll('<table>', '<div class="table" role="region" aria-label="Table" tabindex="0"><table>')
     .replaceAll('</table>', '</table></div>');
 
-/** Links a word in code only after a word such as "tool" or "guide", because `visitor` is both a tool and a value. */
+/**
+ * Makes links of words in code format. A word becomes a link only after a noun such as "tool" or "guide", because
+ * `visitor` is both a tool and a value.
+ */
 function withLinks(text: string, registry: Registry): string {
   const guides: ReadonlySet<string> = new Set(GUIDE_NAMES);
   const codes: ReadonlySet<string> = new Set(FAILURE_CODES.filter((name) => name.includes('_') || name === 'internal'));

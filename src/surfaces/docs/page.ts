@@ -1,13 +1,16 @@
 import { GUIDE_NAMES, type GuideName } from '../../core/guides.ts';
 import { type Html, html } from '../http/html.ts';
 
-/** The content security policy of a page: no scripts, inline styles or foreign content. The icon is a `data:` URL. */
+/**
+ * The content security policy of a page. It allows no scripts, no inline styles and no foreign content. The icon is a
+ * `data:` URL.
+ */
 export const PAGE_CSP =
   "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 export interface Site {
   readonly version: string;
-  /** A hash of all assets. Asset URLs contain the hash, so that a page never loads styles of another build. */
+  /** A hash of all assets. Asset URLs contain the hash, so that a page never loads the styles of another build. */
   readonly build: string;
   readonly guides: ReadonlyMap<GuideName, string>;
 }
@@ -42,7 +45,6 @@ const DOCUMENTS: readonly (readonly [path: string, title: string])[] = [
   ['/api/v1/openapi.json', 'openapi.json'],
 ];
 
-/** Makes the title of a guide from the name of the guide. */
 export const titleOfGuide = (name: GuideName): string => {
   const words = name.replaceAll('_', ' ');
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
@@ -53,13 +55,11 @@ const link = (current: string, path: string, title: string): Html =>
     ? html`<li><a href="${path}" aria-current="page">${title}</a></li>`
     : html`<li><a href="${path}">${title}</a></li>`;
 
-/** A link in the page header. The link "Guides" leads to the first guide and is marked on every guide. */
 const mainLink = (current: string, [path, title]: readonly [string, string]): Html =>
   title === 'Guides' && path !== current && current.startsWith('/docs/guides/')
     ? html`<li><a href="${path}" aria-current="true">${title}</a></li>`
     : link(current, path, title);
 
-/** The HTML document around every page: head, skip link and header. The caller passes the rest of the body. */
 export const shell = (
   { build }: Site,
   page: { readonly path: string; readonly title: string; readonly description: string; readonly skip: string },
@@ -90,7 +90,6 @@ ${body}
 </html>
 `.text;
 
-/** A page of text. The page links to all other pages and to its own sections. */
 export function prosePage(site: Site, page: Page): string {
   const guides = GUIDE_NAMES.filter((name) => site.guides.has(name)).map((name) =>
     link(page.path, `/docs/guides/${name}`, titleOfGuide(name)),

@@ -1,14 +1,13 @@
 /**
- * Replaces the index of operations on the page with the renderer openapi-explorer. It also corrects three faults of the
- * renderer that no attribute of the renderer can correct:
- * - The renderer's narrow layout hides the meaning of parameters. It also opens operations only after a click. This
- * script therefore keeps the wide layout.
- * - The renderer scrolls its list of operations while the page loads. The next Tab key would then start after the skip
- * link.
+ * Replaces the list of operations on the page with the renderer openapi-explorer. It also corrects three faults of the
+ * renderer that none of the renderer's attributes can correct:
+ * - In a narrow window, the renderer hides the meaning of parameters and opens operations only after a click. So this
+ *   script keeps the wide layout.
+ * - The renderer scrolls its list of operations while the page loads, so the next Tab key would start after the skip link.
  * - The renderer shows nothing for a URL without a fragment.
  */
 
-/** Styles for those parts of the renderer that have a shadow root of their own. */
+/** Styles for the parts of the renderer that have their own shadow root. */
 const PARTS = `
 :host {
   --red: var(--ink-red);
@@ -21,7 +20,7 @@ const PARTS = `
 :focus-visible { outline: 2px solid var(--primary-color) !important; outline-offset: -2px; }
 `;
 
-/** Styles for the main shadow root of the renderer. This shadow root holds the operations and their parameters. */
+/** Styles for the renderer's main shadow root, which holds the operations and their parameters. */
 const ROOT = `
 #the-main-body {
   --red: var(--ink-red);
@@ -81,7 +80,10 @@ function style(name, rules) {
   customElements.get(name).elementStyles.push(sheet);
 }
 
-/** Adds the fragment of the first page to a URL without a fragment. The function replaces the history entry. */
+/**
+ * When the URL has no fragment, adds the fragment of the first page. The new URL replaces the old URL in the browser's
+ * history.
+ */
 function nameStart() {
   if (!location.hash.includes('route=')) history.replaceState(null, '', `#?route=${START}`);
 }
@@ -94,7 +96,10 @@ for (const kind of ['keydown', 'pointerdown', 'hashchange']) {
   addEventListener(kind, note, { capture: true, once: true });
 }
 
-/** Makes the next Tab key start at the top of the page. Scrolling has moved this start point, but not the focus. */
+/**
+ * Makes the next Tab key select the first link of the page. Without this function, the key would select a link further
+ * down, because the renderer has scrolled the page.
+ */
 function beginAtTop() {
   if (document.activeElement !== document.body) return;
   document.body.tabIndex = -1;
@@ -127,7 +132,7 @@ const overview = document.createElement('div');
 overview.slot = 'overview';
 overview.className = 'overview';
 overview.append(...main.childNodes);
-// An empty slot. Without the slot, the renderer would repeat the description of the document below the overview.
+// Add an empty slot. Without it, the renderer would repeat the description of the document below the overview.
 const description = document.createElement('span');
 description.slot = 'overview-api-description';
 reference.append(overview, description);
@@ -140,9 +145,8 @@ function readOn() {
   content.focus({ preventScroll: true });
 }
 
-// After a click on a link or a step back in the history, move the focus to the content.
 addEventListener('hashchange', readOn);
-// The fragment of the URL names the shown operation, so the skip link must not change the fragment.
+// The URL's fragment names the operation that is shown, so the skip link must not change the fragment.
 document.querySelector('.skip').addEventListener('click', (event) => {
   event.preventDefault();
   readOn();

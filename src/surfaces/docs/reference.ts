@@ -7,15 +7,15 @@ import { type Site, shell } from './page.ts';
 
 const require = createRequire(import.meta.url);
 
-/** Reads the code of the renderer from its package. The code is one browser module without imports. */
 export const renderer = (): Buffer =>
   readFileSync(require.resolve('openapi-explorer/dist/browser/openapi-explorer.min.js'));
 
 /**
- * The hash of the style element that the renderer adds to its shadow root. The text of the style depends only on the
- * version and the attributes of the renderer. The renderer also computes style attributes, and no list of hashes can
- * cover computed text. A style attribute can load nothing foreign, because the policy permits images and scripts from
- * the gateway's origin only.
+ * Allows the style element that the renderer adds to its shadow root. The text of the style depends only on the version
+ * and the attributes of the renderer, so its hash is fixed.
+ *
+ * The renderer also computes style attributes, and no list of hashes can cover computed text. A style attribute can
+ * load nothing foreign, because the policy allows images and scripts only from the gateway's origin.
  */
 const THEME = "'sha256-9aqQytT2ZQbdDJhFfTQabM6FIXrmKZIvlqr19fkzwl0='";
 
@@ -31,7 +31,6 @@ export const REFERENCE_CSP = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** The link to an operation in the reference. The anchor has the format of the renderer. */
 export const addressOf = (tool: Tool): string =>
   `/docs/reference#?route=${tool.method.toLowerCase()}-${tool.path.replace(/[\s#:?&={}-]+/g, '-')}`;
 
@@ -47,8 +46,7 @@ const group = (registry: Registry, tag: Tag): Html => html`
   )}</ul>`;
 
 /**
- * The reference page. The page itself contains the index of operations. The renderer shows the index first. A browser
- * without scripts shows only the index.
+ * The API reference. The page itself contains a list of all operations. A browser without scripts shows only this list.
  */
 export function referencePage(site: Site, registry: Registry): string {
   const tags = [...new Set(registry.operations.map((tool) => tool.tag))].sort();

@@ -4,7 +4,6 @@ import { code, type Html, html } from '../http/html.ts';
 import { a2aClients, mcpClients } from './clients.ts';
 import { type Section, titleOfGuide } from './page.ts';
 
-/** The topics of each guide, in words that a reader searches for. */
 const PURPOSE: Readonly<Record<GuideName, string>> = {
   overview: 'first calls, tokens, identifiers, masks, pages, quota',
   investigation: 'find conversations, read messages, fetch files',

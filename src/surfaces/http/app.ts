@@ -11,28 +11,24 @@ import { refuseAmbiguous, refuseBody } from './request.ts';
 export interface AppOptions {
   readonly baseUrl: string;
   readonly openapi: object;
-  /** Texts for language models (llmstxt.org): `index` is /llms.txt, and `full` is /llms-full.txt. */
+  /** The texts for language models (llmstxt.org): `index` for /llms.txt and `full` for /llms-full.txt. */
   readonly llms?: { readonly index: string; readonly full: string };
-  /** The public A2A agent card. Absent means that the gateway serves no agent card. */
   readonly agentCard?: object;
-  /** The handler of the developer pages. The handler calls `next` for any other path. */
   readonly docs?: RequestHandler;
-  /** The metrics page. Only a request that `permitted` accepts can read the metrics. */
   readonly metrics?: MetricsPage;
-  /** True when the gateway can serve requests: the store answers and no shutdown has started. */
+  /** True when the store answers and no shutdown has started. */
   ready(): Promise<boolean>;
 }
 
 export interface MetricsPage {
   readonly type: string;
   readonly permitted: (request: IncomingMessage) => boolean;
-  /** Returns the metrics as text. Throws `service_unavailable` when the metrics are not available. */
+  /** Throws `service_unavailable` when the metrics cannot be read. */
   text(): Promise<string>;
 }
 
 const REFUSED_METRICS: RequestRecord = { code: 'not_found', does: 'authorization' };
 
-/** Answers every path that is not an operation: public documents, developer pages, health checks and metrics. */
 export function publicApp({ baseUrl, openapi, llms, agentCard, docs, metrics, ready }: AppOptions): Express {
   const app = express();
   app.disable('x-powered-by');
@@ -40,7 +36,8 @@ export function publicApp({ baseUrl, openapi, llms, agentCard, docs, metrics, re
   app.set('query parser', false);
   app.set('case sensitive routing', true);
   app.set('strict routing', true);
-  // Send the llms texts as plain text, because browsers download Markdown. llmstxt.org names no media type.
+  // Send the llms texts as plain text. llmstxt.org names no media type, and browsers download Markdown instead of
+  // showing it.
   const text = 'text/plain; charset=utf-8';
   const published = (type: string, body: string | object): Document =>
     document(type, typeof body === 'string' ? body : JSON.stringify(body), { maxAge: 300 });
@@ -54,7 +51,7 @@ export function publicApp({ baseUrl, openapi, llms, agentCard, docs, metrics, re
 
   const documents = ['/livez', '/readyz', ...(metrics ? ['/metrics'] : []), ...texts.keys()];
   app.all('/metrics', (request, _response, next) => {
-    // A caller without permission must not learn that the metrics exist.
+    // Answer `not_found`, because a caller without permission must not learn that the metrics exist.
     const { record } = contextOf(request);
     if (metrics) record.operation = 'metrics';
     if (!metrics?.permitted(request)) {
@@ -83,7 +80,6 @@ export function publicApp({ baseUrl, openapi, llms, agentCard, docs, metrics, re
   app.all(documents, () => {
     throw new Failure('method_not_allowed', { allow: ['GET', 'HEAD'] });
   });
-  // A person who opens the root address of the gateway is sent to the documentation.
   app.get('/', (request, response) => {
     refuseAmbiguous(request);
     send(request, response, 302, 'text/plain; charset=utf-8', 'The documentation is at /docs.\n', {
@@ -96,10 +92,11 @@ export function publicApp({ baseUrl, openapi, llms, agentCard, docs, metrics, re
   });
   const refuse: ErrorRequestHandler = (error, request, response, _next) => {
     const { requestId, record } = contextOf(request);
-    // For a path with a broken escape, Express throws its own error with status 400. The gateway answers `not_found`.
+    // For a path with a broken escape, Express throws an error with status 400. The gateway answers `not_found`
+    // instead.
     const unreadable = !(error instanceof Failure) && statusOf(error) === 400;
     const failure = unreadable ? new Failure('not_found') : asFailure(error);
-    // A failure with a 5xx status is a fault of the gateway. The cause of the failure goes only to the log.
+    // A status of 500 or more is a fault of the gateway. Its cause goes only to the log.
     if (failure.status >= 500) noteRefusal(record, failure);
     sendProblem(request, response, failure, { baseUrl, requestId, resource: '', tokenSent: false });
   };

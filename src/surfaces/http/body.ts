@@ -4,15 +4,15 @@ import { exchangeOf } from './exchange.ts';
 import { parseJson } from './json.ts';
 
 /**
- * Reads the raw body of a request, at most `limit` bytes. Throws `body_too_large` before it keeps more bytes than the
- * limit. Throws `service_unavailable` when the caller's network sends too many body bytes at the same time.
+ * Reads the raw body of a request. Throws `body_too_large` before it keeps more than `limit` bytes. Throws
+ * `service_unavailable` when one network sends too many body bytes at the same time.
  */
 export function readBody(request: IncomingMessage, response: ServerResponse, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = [];
     let length = 0;
     const giveUp = (error: unknown): void => {
-      // Refuse the request without waiting for the rest of the body. The connection cannot be reused after the refusal.
+      // Refuse the request at once. The rest of its body can still arrive, so the connection cannot be used again.
       if (!response.headersSent) response.setHeader('Connection', 'close');
       request.removeAllListeners('data').resume();
       reject(error);
@@ -34,8 +34,8 @@ export function readBody(request: IncomingMessage, response: ServerResponse, lim
       }
     });
     request.on('end', () => resolve(parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts)));
-    // When the client disconnects, the promise must settle here. A request that was destroyed earlier emits no more
-    // events. After a complete body, this rejection does nothing, because the promise is already resolved.
+    // If the client disconnects, the promise must settle here, because a destroyed request emits no more events. After
+    // a complete body the promise is already settled, so this rejection has no effect.
     const gone = (): void => reject(new Failure('invalid_request'));
     request.on('error', gone);
     request.on('close', gone);
@@ -43,10 +43,9 @@ export function readBody(request: IncomingMessage, response: ServerResponse, lim
   });
 }
 
-/** Largest JSON body in bytes. REST, MCP and A2A have the same limit. */
+/** Largest JSON body of REST, MCP and A2A, in bytes. */
 export const BODY_LIMIT = 65_536;
 
-/** Reads the JSON body of a request. Throws `unsupported_media_type`, `body_too_large` or `invalid_json`. */
 export async function readJson(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
   requireJson(request);
   const parsed = parseJson(await readBody(request, response, BODY_LIMIT));

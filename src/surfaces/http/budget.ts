@@ -3,8 +3,8 @@ import { Failure, type FailureCode } from '../../core/failures.ts';
 const MIB = 1024 * 1024;
 
 /**
- * Limits of the bytes that callers hold. `inAll` is for all callers together, and `share` is for one caller. The
- * largest reply is a page over MCP of about 7 MiB. A body has at most 64 KiB.
+ * How many bytes callers may hold: `inAll` for all callers together, `share` for each caller. The largest reply is an
+ * MCP page of about 7 MiB. A body has at most 64 KiB.
  */
 export const BUDGETS = {
   unread: { inAll: 64 * MIB, share: 16 * MIB },
@@ -14,15 +14,14 @@ export const BUDGETS = {
 
 export interface BudgetOptions {
   readonly limits: { readonly inAll: number; readonly share: number };
-  /** The failure that a caller gets when its share is used up. */
   readonly code: FailureCode;
-  /** Frees bytes of `share`, the caller that holds the most bytes. Returns false if there is nothing to free. */
+  /** Frees bytes of `share`, which is the caller with the most bytes. Returns false if nothing can be freed. */
   readonly makeRoom?: (share: string) => boolean;
 }
 
 /**
- * Counts the bytes that callers hold in this process. Each caller has a limit of its own, so that no caller can starve
- * the others.
+ * Counts the bytes that callers hold in this process. Each caller has its own limit, so that one caller cannot use up
+ * everything.
  */
 export class Budget {
   readonly #options: BudgetOptions;
@@ -37,16 +36,17 @@ export class Budget {
     return this.#inAll;
   }
 
-  /** Throws when the caller has used up its share. */
   room(share: string): void {
     if ((this.#shares.get(share) ?? 0) >= this.#options.limits.share) throw this.#refusal();
   }
 
-  /** Counts bytes of a caller. Throws and counts nothing if they exceed the caller's limit or the total limit. */
+  /**
+   * Counts bytes for a caller. If the caller's limit or the total limit would be exceeded, throws and counts nothing.
+   */
   hold(share: string, bytes: number): void {
     const { limits, makeRoom } = this.#options;
     const own = this.#shares.get(share) ?? 0;
-    // A caller that holds nothing can hold one item of any size.
+    // A caller that holds nothing yet may hold one item of any size.
     if (own > 0 && own + bytes > limits.share) throw this.#refusal();
     while (this.#inAll > 0 && this.#inAll + bytes > limits.inAll) {
       if (makeRoom?.(this.#largest()) !== true) throw new Failure('service_unavailable', { retryAfter: 1 });
@@ -54,7 +54,7 @@ export class Budget {
     this.count(share, bytes);
   }
 
-  /** Counts bytes without a limit, because these bytes can no longer be refused. */
+  /** Counts bytes even beyond the limits. Used for bytes that the gateway can no longer refuse. */
   count(share: string, bytes: number): void {
     this.#shares.set(share, (this.#shares.get(share) ?? 0) + bytes);
     this.#inAll += bytes;

@@ -2,14 +2,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { Exchange, type Serving } from './exchange.ts';
 
-/** Largest number of requests that wait behind the running request. A client that pipelines more is disconnected. */
+/**
+ * How many requests may wait on a connection while another request runs. A client that pipelines more is disconnected.
+ */
 const PIPELINED = 8;
 
 /**
- * One connection and all its requests. The connection serves one request at a time. Node alone would start all
- * pipelined requests at once. When a socket closes, Node 20 and 24 emit no `close` for responses that wait behind
- * another response. An exchange therefore ends with its reply or with the socket, whichever comes first. A request that
- * still waits when the socket closes never starts.
+ * One client connection. It runs its requests one at a time, because Node alone would start all pipelined requests at
+ * once.
+ *
+ * The exchange of a request ends when its reply or the socket ends. The end of the socket must be checked too, because
+ * Node 20 and 24 emit no `close` for a response that waits behind another response. A request that still waits when the
+ * socket closes never starts.
  */
 export class Connection {
   readonly #socket: Duplex;
@@ -27,14 +31,14 @@ export class Connection {
     });
   }
 
-  /** The running exchange. `undefined` means that no request runs and no request waits. */
+  /** The running exchange. `undefined` when no request runs or waits. */
   get current(): Exchange | undefined {
     return this.#current;
   }
 
   /**
-   * True when the last exchange ended before the whole body of its request had arrived. Unreadable bytes then belong to
-   * that body.
+   * True when the last request was answered before its whole body had arrived. Bytes that are not valid HTTP then
+   * belong to that body.
    */
   get answered(): boolean {
     return this.#current === undefined && this.#last?.complete === false;
@@ -52,7 +56,7 @@ export class Connection {
     else this.cut('too many requests pipelined');
   }
 
-  /** Disconnects the client at once and releases everything that the connection holds. `reason` is for the log. */
+  /** Disconnects the client at once and frees everything that the connection holds. `reason` is for the log. */
   cut(reason?: string): void {
     if (this.#current) this.#current.reason = reason;
     this.#socket.destroy();
@@ -60,7 +64,10 @@ export class Connection {
     if (this.#current) this.#ended(this.#current);
   }
 
-  /** Disconnects a client whose reply was complete before `since` and is still unread. Times are in milliseconds. */
+  /**
+   * Disconnects the client if its reply was complete before `since` and is still unread. `since` and `now` are in
+   * milliseconds.
+   */
   check(since: number, now: number): void {
     const current = this.#current;
     if (!current?.response.writableEnded) return;
@@ -80,7 +87,7 @@ export class Connection {
     if (this.#current !== exchange) return;
     this.#current = undefined;
     exchange.end();
-    // After a reply with `Connection: close`, the socket has ended and can send no further reply.
+    // After a reply with `Connection: close`, the socket can send no further reply.
     const next = this.#socket.writable ? this.#waiting.shift() : undefined;
     if (next) this.#begin(...next);
   }

@@ -4,11 +4,10 @@ import { gzipSync } from 'node:zlib';
 import accepts from 'accepts';
 import { send, sendNothing } from './reply.ts';
 
-/** A document that is the same for every caller. Its bytes and headers are prepared in advance. */
 export interface Document {
   readonly type: string;
   readonly headers: OutgoingHttpHeaders;
-  /** The body for each content coding. Each content coding has an entity tag of its own (RFC 9110, section 8.8.3.3). */
+  /** The body in each content coding, with its own entity tag (RFC 9110, section 8.8.3.3). */
   readonly codings: Readonly<Record<'identity' | 'gzip', { readonly body: Buffer; readonly etag: string }>>;
 }
 

@@ -1,9 +1,11 @@
 import { networkOf } from '../../auth/network.ts';
 
-/** Largest number of open connections: in total, and from one network. For a trusted proxy, only the total counts. */
+/**
+ * How many connections may be open at the same time: `inAll` in total, `perNetwork` from one client network. For a
+ * trusted proxy, only `inAll` applies.
+ */
 export const CONNECTIONS = { inAll: 16_384, perNetwork: 4_096 };
 
-/** Limits how many connections or upgrades each client network has open at the same time. */
 export class Door {
   readonly #perNetwork: number;
   readonly #open = new Map<string, number>();
@@ -13,7 +15,8 @@ export class Door {
   }
 
   /**
-   * Counts a new connection or upgrade. Returns a function for its end, or `undefined` if the network is at its limit.
+   * Counts a new connection or upgrade. Returns a function to call when it ends, or `undefined` if its network is at
+   * its limit.
    */
   enter(address: string): (() => void) | undefined {
     const network = networkOf(address);

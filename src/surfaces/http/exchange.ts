@@ -5,17 +5,15 @@ import type { Source } from '../../gateway/call.ts';
 import type { Budget } from './budget.ts';
 import { endedCall, newRequestId, type RequestContext, type RequestRecord, since, type teller } from './records.ts';
 
-/** Services that all requests of a server share. */
 export interface Serving {
   readonly tell: ReturnType<typeof teller>;
   readonly observer: Observer | undefined;
-  /** Counts the bytes of replies that clients have not read yet, over all surfaces. */
+  /** Counts the reply bytes that clients have not read yet, on all surfaces. */
   readonly unread: Budget;
-  /** Counts the received body bytes of all requests that have not ended. */
+  /** Counts the body bytes that have arrived for requests that have not ended. */
   readonly bodies: Budget;
-  /** Headers that every reply has. */
   readonly headers: OutgoingHttpHeaders;
-  /** Returns a function that returns the client's address. The function works even after the socket has closed. */
+  /** Returns a function that tells the client's address, even after the socket has closed. */
   readonly from: (request: IncomingMessage) => () => string;
   readonly trace: (request: IncomingMessage) => CallTrace | undefined;
   readonly answer: (
@@ -25,7 +23,6 @@ export interface Serving {
   ) => boolean | Promise<void>;
 }
 
-/** A reply that the server wrote directly to the socket, without the response object. */
 interface Cut {
   readonly status: number;
   readonly code: string;
@@ -34,22 +31,20 @@ interface Cut {
 
 /**
  * A reply of at most this many bytes is not counted as unread. A connection sends one reply at a time, and the kernel
- * buffers this many bytes at once.
+ * can buffer this much.
  */
 const SMALL = 16 * 1024;
 
 const exchanges = new WeakMap<IncomingMessage, Exchange>();
 
-/** The exchange of a request. `undefined` means that the request did not come through the class `Connection`. */
 export const exchangeOf = (request: IncomingMessage): Exchange | undefined => exchanges.get(request);
 
-/** The request id and the log record of a request. Both are empty when the request has no exchange. */
 export const contextOf = (request: IncomingMessage): RequestContext =>
   exchanges.get(request) ?? { requestId: '', record: {} };
 
 /**
- * One request and its reply. The connection starts the exchange once and ends it once. `end` releases everything that
- * the request holds. `end` also writes one entry to the log, one to the metrics and one to the trace.
+ * One request and its reply. When the exchange ends, it frees everything that it holds. It also writes one entry each
+ * to the log, the metrics and the trace.
  */
 export class Exchange implements RequestContext, Source {
   readonly requestId = newRequestId();
@@ -58,11 +53,11 @@ export class Exchange implements RequestContext, Source {
   readonly response: ServerResponse;
   /** The reply to a request that was refused before its body was complete. `undefined` for any other request. */
   cut: Cut | undefined;
-  /** Why the server disconnected the client before the client had read its reply. This text is for the log. */
+  /** For the log: why the server disconnected a client that had not read its whole reply. */
   reason: string | undefined;
-  /** The time when a check first found that the whole reply was handed to the socket (performance.now()). */
+  /** The time when a check first found that the socket had taken the whole reply (performance.now()). */
   repliedAt: number | undefined;
-  /** The count of unread reply bytes. `share` names the caller. `since` is the start time (performance.now()). */
+  /** The bytes that count as unread for the caller `share` since the time `since` (performance.now()). */
   held: { readonly share: string; bytes: number; readonly since: number } | undefined;
   #body = 0;
   readonly #serving: Serving;
@@ -97,20 +92,23 @@ export class Exchange implements RequestContext, Source {
   }
 
   /**
-   * True when the client has disconnected or has its answer. Node does not report a disconnect for every response (see
+   * True when the client has its answer or has disconnected. Node does not report a disconnect for every response (see
    * connection.ts).
    */
   get done(): boolean {
     return this.#over || this.cut !== undefined || this.response.headersSent || this.response.destroyed;
   }
 
-  /** Throws `answers_unread` if the app holds too many unread bytes. Runs before the call costs or changes anything. */
+  /**
+   * Throws `answers_unread` if the app has too many unread bytes. Call this before the request costs or changes
+   * anything.
+   */
   room(app: string): void {
     this.#serving.unread.room(app);
   }
 
   /**
-   * Counts a reply of `bytes` bytes as unread until the exchange ends. A second call counts only the difference. Throws
+   * Counts a reply of `bytes` bytes as unread until the exchange ends. A second call adds only the difference. Throws
    * `answers_unread` or `service_unavailable` if too many bytes are unread. Never throws for a request that may have
    * changed something.
    */
@@ -125,14 +123,14 @@ export class Exchange implements RequestContext, Source {
     else this.held = { share, bytes, since: performance.now() };
   }
 
-  /** Counts received body bytes. Throws `service_unavailable` if one network sends too many bytes at once. */
+  /** Counts received body bytes. Throws `service_unavailable` if the client's network sends too many at once. */
   receive(bytes: number): void {
     if (this.#over) return;
     this.#serving.bodies.hold(networkOf(this.from), bytes);
     this.#body += bytes;
   }
 
-  /** Ends the exchange after the client has read the reply or has disconnected. A second call does nothing. */
+  /** Call this when the client has read the reply or has disconnected. A second call does nothing. */
   end(): void {
     if (this.#over) return;
     this.#over = true;

@@ -1,11 +1,11 @@
-/** Trusted HTML text. Templates insert the text without escaping. */
+/** HTML text that is known to be safe. Templates insert it without escaping. */
 export class Html {
   constructor(readonly text: string) {}
 }
 
 type Value = string | number | Html | readonly Value[] | undefined;
 
-/** The tag function of HTML templates. It escapes every value except `Html`, joins lists and omits `undefined`. */
+/** The template tag for HTML. It escapes every value that is not `Html`, joins lists, and leaves out `undefined`. */
 export const html = (parts: TemplateStringsArray, ...values: readonly Value[]): Html =>
   new Html(parts.map((part, i) => part + render(values[i])).join(''));
 
@@ -26,14 +26,13 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (char) => ENTITIES[char] ?? char);
 
-/** Makes an anchor id from text: lower case, with hyphens between the words. */
 export const slug = (text: string): string =>
   text
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]+/gu, '-')
     .replace(/^-|-$/g, '');
 
-/** A labelled block of code. It can receive focus, so that a keyboard user can scroll it sideways. */
+/** A block of code with a label. It accepts focus, so that keyboard users can scroll it sideways. */
 export const code = (label: string, text: string): Html => html`
 <figure class="code">
   <figcaption>${label}</figcaption>

@@ -1,15 +1,15 @@
-/** Largest depth of a JSON body, and largest number of its members (check HT-11). */
+/** How deeply a JSON body may be nested, and how many members it may have in total (check HT-11). */
 const DEPTH = 32;
 const MEMBERS = 1_000;
 
-/** The option `ignoreBOM` keeps a byte order mark in the text, so that JSON.parse rejects the text. */
+/** `ignoreBOM` keeps a byte order mark in the text. JSON.parse then rejects the text. */
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Parses a body as I-JSON (RFC 7493). The body must be UTF-8 without a byte order mark. Duplicate members, numbers
- * beyond a double and unpaired surrogates are not valid. The limits are 32 levels and 1,000 members. Returns
- * `undefined` for any other body. JSON.parse alone accepts such numbers, surrogates and sizes. It keeps the last of two
- * duplicate members.
+ * Parses a body as I-JSON (RFC 7493) with at most 32 levels and 1,000 members. Returns `undefined` for any other body.
+ *
+ * I-JSON is UTF-8 without a byte order mark. It forbids duplicate members, numbers beyond a double, and lone
+ * surrogates. JSON.parse alone would accept all three, and keep the last of two duplicate members.
  */
 export function parseJson(bytes: Uint8Array): { readonly value: unknown } | undefined {
   try {
@@ -31,7 +31,6 @@ const BACKSLASH = 92;
 const OPENING = new Set([91, 123]);
 const CLOSING = new Set([93, 125]);
 
-/** Counts the members in JSON text. Returns `undefined` when the text is too deep or has too many members. */
 function membersOf(text: string): number | undefined {
   let depth = 0;
   let members = 0;
@@ -50,7 +49,10 @@ function membersOf(text: string): number | undefined {
   return members;
 }
 
-/** Counts the members of a value. Returns NaN, which equals no count, for a lone surrogate or an infinite number. */
+/**
+ * Counts the members of a value. Returns NaN for a lone surrogate or an infinite number, because NaN differs from every
+ * count.
+ */
 function keysOf(value: unknown): number {
   if (typeof value === 'string') return value.isWellFormed() ? 0 : Number.NaN;
   if (typeof value === 'number') return Number.isFinite(value) ? 0 : Number.NaN;

@@ -7,25 +7,20 @@ import type { Failure } from '../../core/failures.ts';
 import { type AuditKind, auditLog, auditOf, doesOf } from '../../gateway/audit.ts';
 import type { OperationState } from '../../gateway/outcomes.ts';
 
-/** The log record of a request. The record never contains a path, a query or a value from the client. */
+/** The log record of a request. It never contains a path, a query or a value from the client. */
 export interface RequestRecord {
-  /** The surface that answers the request. Absent means `public`. */
   surface?: Surface;
   operation?: string;
   code?: string;
-  /** Id of the app whose share of unread bytes the reply counts against. This member is not logged. */
+  /** Id of the app for which the bytes of the reply count as unread. Not logged. */
   app?: string;
-  /**
-   * True if the request may have changed something. Such a request always gets its answer. This member is not logged.
-   */
+  /** True if the request may have changed something. Such a request always gets its answer. Not logged. */
   effect?: boolean;
   credential?: string;
-  /** Id of the person's consent under which the caller acts. Absent when the caller acts without a consent. */
   consent?: string;
   cause?: unknown;
-  /** The kind of the request's audit entry if the request succeeds (check LG-02). */
+  /** The kind of audit entry that the request writes if it succeeds (check LG-02). */
   does?: AuditKind | undefined;
-  /** Further members of the audit entry, such as the id of the person or of the operation. */
   audit?: Readonly<Record<string, string | boolean>>;
 }
 
@@ -44,7 +39,6 @@ export type RequestHandler = (
   context: RequestContext,
 ) => boolean | Promise<void>;
 
-/** Adds the caller to the log record, and for a write the id of the operation. */
 export function noteCall(
   record: RequestRecord,
   {
@@ -66,7 +60,7 @@ export function noteRefusal(record: RequestRecord, failure: Failure): void {
   const { code, details } = failure;
   record.code = code;
   record.cause = details.cause;
-  // The refusal of an expired or revoked token still names the credential of the token.
+  // An expired or revoked token is refused, but the log still names the credential of the token.
   if (details.credential !== undefined) record.credential ??= details.credential;
   record.does = doesOf(failure, record.does);
 }
@@ -75,8 +69,10 @@ type Entry = Readonly<Record<string, unknown>> & { readonly status: number };
 
 /**
  * Returns a function that writes one log line for each request, each opened socket and each closed socket. A failed MCP
- * call has status 200, so the failure code also decides the log level. `from` returns the caller's address. The address
- * is logged for every audited authentication. It is also logged for an audited refusal without a known credential.
+ * call has status 200, so the log level depends on the failure code too.
+ *
+ * `from` returns the caller's address. The address is logged for every audited authentication, and for an audited
+ * refusal without a known credential.
  */
 export const teller = (log: Logger) => {
   const audits = auditLog(log);
@@ -102,7 +98,6 @@ export const teller = (log: Logger) => {
   };
 };
 
-/** The entry of an ended request for metrics and traces. */
 export function endedCall(
   { request_id, status, ms }: { readonly request_id: string; readonly status: number; readonly ms: number },
   { surface = 'public', operation = 'none', code }: RequestRecord,

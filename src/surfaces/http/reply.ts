@@ -10,7 +10,10 @@ export const SECURITY_HEADERS: OutgoingHttpHeaders = {
   'Cache-Control': 'no-store',
   'Referrer-Policy': 'no-referrer',
 };
-/** Headers of a 426 reply (RFC 9110, section 15.5.22; RFC 6455, section 4.4). `Connection` must name `upgrade`. */
+/**
+ * Headers of a reply with status 426 (RFC 9110, section 15.5.22; RFC 6455, section 4.4). `Connection` must contain
+ * `upgrade`.
+ */
 export const UPGRADE_REQUIRED: OutgoingHttpHeaders = {
   Upgrade: 'websocket',
   'Sec-WebSocket-Version': '13',
@@ -28,7 +31,7 @@ export function rateLimit(quota: QuotaState | undefined): OutgoingHttpHeaders {
 
 /**
  * Sends a reply. Throws `answers_unread` or `service_unavailable` when too many bytes are unread. `shared` means that
- * all callers get the same buffer. The bytes of a shared buffer are not counted.
+ * all callers get the same buffer, so its bytes are not counted.
  */
 export function send(
   request: IncomingMessage,
@@ -48,7 +51,7 @@ export function send(
   response.end(bare ? undefined : body);
 }
 
-/** Sends a reply without a body. A reply with status 204 also has no Content-Length (RFC 9110, section 8.6). */
+/** Sends a reply without a body. A reply with status 204 has no Content-Length (RFC 9110, section 8.6). */
 export function sendNothing(
   request: IncomingMessage,
   response: ServerResponse,
@@ -58,7 +61,7 @@ export function sendNothing(
   if (!gone(request, response)) response.writeHead(status, headers).end();
 }
 
-/** True when nothing can be sent, because the client has disconnected or already has its answer. */
+/** True when nothing can be sent any more: the client has disconnected or already has its answer. */
 const gone = (request: IncomingMessage, response: ServerResponse): boolean =>
   exchangeOf(request)?.done ?? (response.headersSent || response.destroyed);
 
@@ -67,7 +70,6 @@ export interface ProblemContext {
   readonly requestId: string;
 }
 
-/** Converts a failure to problem details (RFC 9457). */
 export function problem(failure: Failure, { baseUrl, requestId }: ProblemContext): Record<string, unknown> {
   const { detail, errors, retryAfter, required } = failure.details;
   return {
@@ -104,8 +106,8 @@ export function sendProblem(
 }
 
 /**
- * The value of the header WWW-Authenticate. The value has no `error` if the request had no token (RFC 6750, section 3;
- * RFC 9728, section 5.1).
+ * The value of WWW-Authenticate. It has no `error` if the request had no token (RFC 6750, section 3; RFC 9728, section
+ * 5.1).
  */
 function challenge({ resource, tokenSent }: { resource: string; tokenSent: boolean }): string {
   return `Bearer ${tokenSent ? 'error="invalid_token", ' : ''}resource_metadata="${resource}"`;

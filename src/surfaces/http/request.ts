@@ -1,7 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Failure } from '../../core/failures.ts';
 
-/** Headers that may occur only once. Of two values, Node silently keeps the first or joins both (check HT-08). */
+/**
+ * Headers that may occur only once. If one of them occurs twice, Node silently keeps the first value or joins both
+ * (check HT-08).
+ */
 const SINGLETONS: ReadonlySet<string> = new Set([
   'authorization',
   'idempotency-key',
@@ -13,7 +16,10 @@ const SINGLETONS: ReadonlySet<string> = new Set([
   'range',
 ]);
 
-/** Throws for an ambiguous request: a single-valued header occurs twice, or Host is missing (RFC 9112, section 3.2). */
+/**
+ * Throws for an ambiguous request: Host is missing (RFC 9112, section 3.2), or a header that may occur only once occurs
+ * twice.
+ */
 export function refuseAmbiguous(request: IncomingMessage): void {
   if (request.headers.host === undefined && request.httpVersion === '1.1') throw new Failure('invalid_request');
   const seen = new Set<string>();
@@ -26,7 +32,6 @@ export function refuseAmbiguous(request: IncomingMessage): void {
   }
 }
 
-/** Throws when Origin occurs more than once. Only operations that check the origin call this function. */
 export function refuseOrigins(request: IncomingMessage): void {
   const sent = request.rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'origin');
   if (sent.length > 1)
@@ -52,7 +57,6 @@ export function bearerOf(request: IncomingMessage): string | undefined {
   return /^Bearer ([A-Za-z0-9._~+/-]+=*)$/i.exec(request.headers.authorization ?? '')?.[1];
 }
 
-/** The raw query of a request: the text after the first `?` of the URL. An empty string when the URL has no query. */
 export function queryOf(request: IncomingMessage): string {
   const url = request.url ?? '';
   const cut = url.indexOf('?');

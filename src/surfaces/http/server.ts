@@ -20,78 +20,79 @@ import { Request, type UpgradeHandler, upgrades } from './upgrade.ts';
 export interface ServerOptions {
   readonly host: string;
   readonly port: number;
-  /** The gateway's public base URL. The `type` of every problem starts with this URL. */
   readonly baseUrl: string;
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   readonly log: Logger;
-  /** The handlers in the order in which the server tries them. The first handler that knows the path answers. */
   readonly handlers: readonly RequestHandler[];
-  /** Answers every path that no handler knows. */
   readonly otherwise: (request: IncomingMessage, response: ServerResponse) => void;
-  /** Handles upgrades on the path of the realtime socket. On other paths the server ignores `Upgrade`. */
+  /** Handles upgrades to the realtime socket. On all other paths, the server ignores `Upgrade`. */
   readonly upgrade?: UpgradeHandler;
   readonly observer?: Observer;
-  /** Proxies whose headers X-Forwarded-For and traceparent are trusted. Absent means that no proxy is trusted. */
+  /** Proxies whose X-Forwarded-For and traceparent headers are trusted. Absent means that no proxy is trusted. */
   readonly trustedProxies?: readonly string[];
-  /** Timeouts in milliseconds. Tests set shorter timeouts. */
   readonly timeouts?: Timeouts;
-  /** Largest numbers of open connections. Tests set smaller numbers. */
   readonly connections?: typeof CONNECTIONS;
   readonly budgets?: typeof BUDGETS;
 }
 
 export type Timeouts = Readonly<Record<keyof typeof TIMEOUTS, number>>;
 
-/** Milliseconds after which the server disconnects a slow or idle client (check HT-05). */
+/** Timeouts for slow and idle clients, in milliseconds (check HT-05). */
 const TIMEOUTS = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
   keepAliveTimeout: 30_000,
   connectionsCheckingInterval: 2_000,
-  /** Milliseconds that a socket may have no traffic. The value is longer than the longest read operation. */
+  /** How long a socket may have no traffic. An operation that reads data always ends sooner. */
   timeout: 20_000,
-  /** Milliseconds that a client has to read its whole reply, even if the client reads steadily. */
+  /** How long a client may take to read its whole reply, even if it reads steadily. */
   reply: 30_000,
 };
 const TLS_HANDSHAKE = 10_000;
-/** Milliseconds that a reply must stay unread before the server may cut it to make room for another reply. */
+/** When a reply is unread for this many milliseconds, the server may cut it to make room for another reply. */
 const UNREAD = 1_000;
-/** Largest number of header fields in a request. Browsers behind two proxies send about 40 fields. */
+/** How many header fields a request may have. Browsers behind two proxies send about 40 fields. */
 const FIELDS = 100;
 /**
- * Milliseconds in which a client on an open connection can send one more request. The reply to this request says
- * `Connection: close`. If the server closed idle connections at once, a request that is already on its way would be
- * lost.
+ * During a shutdown, a client on an open connection has this many milliseconds to send one more request. The reply says
+ * `Connection: close`. If idle connections were closed at once, a request that is already on its way would be lost.
  */
 const LEAVE_TIMEOUT = 1_000;
-/** Milliseconds that a shutdown gives running requests. The process ends within 10 s of SIGTERM (check F-18). */
+/**
+ * Milliseconds that running requests have during a shutdown. The process must end within 10 s of SIGTERM (check F-18).
+ */
 const CLOSE_TIMEOUT = 7_000;
 
 export interface RunningServer {
   readonly port: number;
-  /** Returns what clients hold now, such as connections and unread bytes, for the metrics. */
   held(): Held;
-  /** Stops listening. Each later reply closes its connection. Resolves when no connection is open, or after 1 s. */
+  /**
+   * Stops listening. From then on, each reply closes its connection. Resolves when no connection is open, or after 1 s.
+   */
   leave(): Promise<void>;
-  /** Stops listening and gives running requests up to 7 s to finish. The server then ends all connections. */
+  /** Stops listening and waits up to 7 s for running requests. Then ends all connections. */
   close(): Promise<void>;
 }
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { log, tls, observer, baseUrl, trustedProxies = [], connections: limits = CONNECTIONS } = options;
   const timeouts = options.timeouts ?? TIMEOUTS;
-  // The gateway itself refuses a request without Host, because Node's reply has neither a request id nor a body.
+  // The gateway itself refuses a request without Host, because Node's own reply has neither a request id nor a body.
   const settings = { ...timeouts, requireHostHeader: false, IncomingMessage: Request };
   const server: Server = tls
     ? createTlsServer({ ...settings, ...tls, handshakeTimeout: TLS_HANDSHAKE })
     : createServer(settings);
   server.timeout = timeouts.timeout;
   server.maxConnections = limits.inAll;
-  // Node silently drops header fields beyond a maximum. The value 0 keeps all fields. The gateway refuses too many.
+  // With the value 0, Node keeps all header fields. With another value, Node would silently drop some fields. The
+  // gateway itself refuses a request with too many.
   server.maxHeadersCount = 0;
 
   const open = new Map<Duplex, Connection>();
-  /** Cuts the oldest unread reply of `share`, the caller with the most bytes. Other callers keep their replies. */
+  /**
+   * Cuts the oldest unread reply of `share`, which is the caller with the most unread bytes. Other callers keep their
+   * replies.
+   */
   const makeRoom = (share: string): boolean => {
     const since = ({ current }: Connection): number =>
       current?.held?.share === share ? current.held.since : Number.POSITIVE_INFINITY;
@@ -115,14 +116,16 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     bodies,
     headers: { ...SECURITY_HEADERS, ...(tls && HSTS) },
     from: (request) => {
-      // Read the address now, because Node caches it. After the socket has closed, Node cannot find the address.
+      // Read the address once now, so that Node remembers it. After the socket has closed, Node cannot find the
+      // address.
       void request.socket.remoteAddress;
       return () => sourceOf(request);
     },
-    // Ignore an untrusted client's traceparent. This header decides whether a call is sampled, and in which trace.
+    // Accept traceparent only from a trusted proxy. The header decides whether a call is sampled, and in which trace.
     trace: (request) => observer?.trace?.(trusts(request) ? headerOf(request, 'traceparent') : undefined),
     answer: (request, response, context) => {
-      // Node's parser drops bytes that arrive together with an `Upgrade` request, so the connection cannot be reused.
+      // Node's parser drops bytes that arrive together with an `Upgrade` request, so such a connection cannot be used
+      // again.
       if (closing || request.headers.upgrade !== undefined) response.setHeader('Connection', 'close');
       const refusal = refusalOf(request);
       if (refusal) {
@@ -167,13 +170,15 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const serve = (request: IncomingMessage, response: ServerResponse): void =>
     open.get(request.socket)?.add(request, response);
   server.on('request', serve);
-  // Without these handlers, Node itself answers Expect headers: `100 Continue` before any check, or an empty 417.
+  // The server handles the header Expect itself. Node would answer it with `100 Continue` before any check, or with an
+  // empty 417.
   server.on('checkContinue', serve);
   server.on('checkExpectation', serve);
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const connection = open.get(socket);
     const current = connection?.current;
-    // A client would misread a 400 in the middle of a reply, or in place of the reply to an earlier complete request.
+    // Do not send a 400 in the middle of a reply, or before the reply to an earlier complete request. The client would
+    // mistake the 400 for that reply.
     const answering =
       connection?.answered || (current !== undefined && (current.response.headersSent || current.request.complete));
     if (error.code === 'ECONNRESET' || !socket.writable || answering) {
@@ -183,7 +188,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const reason = error.code ?? '';
     const status = STATUS_OF_BAD_HTTP[reason] ?? 400;
     const code = 'invalid_request';
-    // A request with an incomplete body is logged when the request ends. Bytes that are not a request are logged here.
+    // If the unreadable bytes belong to a request, the request is logged when it ends. Otherwise log the bytes here.
     if (current) current.cut = { status, code, reason };
     const requestId = current?.requestId ?? newRequestId();
     if (!current) {
@@ -197,7 +202,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   if (options.upgrade) {
     const take = upgrades(options.upgrade, serving, baseUrl, () => closing);
     server.on('upgrade', (request, socket, head) => {
-      // The upgrade would be answered before the running request in front of it, so the server cuts the socket.
+      // Cut the socket, because the reply to the upgrade would arrive before the reply to the running request.
       if (open.get(socket)?.current) socket.destroy();
       else take(request, socket, head, refusalOf(request));
     });
@@ -218,7 +223,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => {
     closing = true;
-    // Without this header, the connection would stay open after its running reply until the idle timeout.
+    // Without `Connection: close`, the connection would stay open after the running reply, until the idle timeout.
     for (const { current } of open.values())
       if (current && !current.response.headersSent) current.response.setHeader('Connection', 'close');
     stopped ??= stopListening(server);
@@ -241,12 +246,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       await all;
       clearTimeout(cut);
       clearInterval(checking);
-      server.close(() => undefined); // stops Node's timer that checks for slow connections
+      server.close(() => undefined); // stops Node's timer that looks for slow connections
     },
   };
 }
 
-/** The refusal of a request for reasons other than its path. `undefined` means that there is no refusal. */
+/** The reason to refuse a request on any path. `undefined` when there is no reason. */
 function refusalOf({ httpVersion, method, rawHeaders }: IncomingMessage): Failure | undefined {
   if (httpVersion !== '1.1' && httpVersion !== '1.0')
     return new Failure('invalid_request', { detail: 'Send the request as HTTP/1.1.' });
@@ -255,7 +260,6 @@ function refusalOf({ httpVersion, method, rawHeaders }: IncomingMessage): Failur
   return method === 'CONNECT' ? new Failure('method_not_allowed', { allow: ['GET', 'HEAD'] }) : undefined;
 }
 
-/** The value of a header. `undefined` when the header is absent or when Node has made a list of several values. */
 function headerOf(request: IncomingMessage, name: string): string | undefined {
   const value = request.headers[name];
   return typeof value === 'string' ? value : undefined;

@@ -6,17 +6,18 @@ import { replyRaw } from './raw-reply.ts';
 import { endedCall, newRequestId, noteRefusal, type RequestRecord, since } from './records.ts';
 import { problem, UPGRADE_REQUIRED } from './reply.ts';
 
-/** The only path that accepts an upgrade. The pattern captures the session id and an optional query. */
 export const SOCKET = /^\/api\/v1\/realtime\/sessions\/([^/?]+)\/socket(\?.*)?$/;
 
 /**
- * A request that accepts `Upgrade` only on the path of the realtime socket. On other paths Node serves the request
- * normally, because a server may ignore `Upgrade` (RFC 9110, section 7.8). Node reads the property `upgrade` after the
- * header fields. If the property is true, Node's HTTP server gives up the connection. Node 20 lacks the option
- * `shouldUpgradeCallback`, which exists for this purpose.
+ * A request that accepts `Upgrade` only on the path of the realtime socket. On other paths, Node serves the request
+ * normally, because a server may ignore `Upgrade` (RFC 9110, section 7.8).
+ *
+ * Node reads the property `upgrade` after the header fields. If the property is true, Node's HTTP server hands over the
+ * connection. Node 20 does not have the option `shouldUpgradeCallback`, which would do the same.
  */
 export class Request extends IncomingMessage {
-  // `declare` creates no class field. A field would overwrite the value that the IncomingMessage constructor assigns.
+  // `declare` creates no class field. A field would overwrite the value that the constructor of IncomingMessage has
+  // set.
   declare taken?: boolean;
 
   get upgrade(): boolean {
@@ -28,19 +29,19 @@ export class Request extends IncomingMessage {
   }
 }
 
-/** Takes over the connection for a WebSocket, or refuses the upgrade with an HTTP reply. */
 export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer, context: UpgradeContext) => void;
 
 interface UpgradeContext {
   readonly record: RequestRecord;
-  /** The address of the client. */
   readonly from: string;
   readonly refuse: (failure: Failure) => void;
-  /** Call this after the handshake. Call the returned function when the socket closes. Both write a log line. */
+  /**
+   * Call this function after the handshake, and call the function that it returns when the socket closes. Each of the
+   * two calls writes a log line.
+   */
   readonly accepted: () => (end: { readonly code: number; readonly cause: string }) => void;
 }
 
-/** Returns the listener for upgrades. It records each upgrade once in the log, the metrics and the trace. */
 export function upgrades(
   handler: UpgradeHandler,
   { tell, observer, headers, from: fromOf, trace: traceOf }: Serving,
@@ -86,7 +87,7 @@ export function upgrades(
       return (end: { readonly code: number; readonly cause: string }): void =>
         tell(
           { ...entry(101), closed: end.code, reason: end.cause },
-          // When a stream ended because its authority ended, log the end as a refusal.
+          // When a caller loses the authority for a stream, the stream ends. Log this end as a refusal.
           end.cause === 'authority' ? { ...record, code: 'not_permitted' } : record,
           from,
           'socket closed',

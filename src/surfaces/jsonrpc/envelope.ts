@@ -4,18 +4,18 @@ export type RequestId = string | number;
 
 export type Message =
   | { readonly kind: 'request'; readonly id: RequestId; readonly method: string; readonly params: Params }
-  /** A notification, or a response to a request that the gateway never sent. Neither needs an answer. */
+  /** A message that needs no answer: a notification, or a response although the gateway has sent no request. */
   | { readonly kind: 'notification' };
 
 export type Params = Readonly<Record<string, unknown>>;
 
-/** Error codes of JSON-RPC 2.0 (section 5.1) that MCP and A2A use. */
+/** Error codes of JSON-RPC 2.0 (section 5.1), for MCP and A2A. */
 export const PARSE_ERROR = -32700;
 export const INVALID_REQUEST = -32600;
 export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 
-/** A JSON-RPC error exactly as the client gets it. The SDK's class McpError would put the code before the message. */
+/** A JSON-RPC error exactly as the client gets it. The SDK's class McpError would add the code to the message text. */
 export class RpcError extends Error {
   override readonly name = 'RpcError';
 
@@ -23,7 +23,6 @@ export class RpcError extends Error {
     readonly code: number,
     message: string,
     readonly data?: unknown,
-    /** Id of the JSON-RPC request. Absent when the gateway could not read the id. */
     readonly id?: RequestId,
   ) {
     super(message);
@@ -32,7 +31,7 @@ export class RpcError extends Error {
 
 const MEMBERS: ReadonlySet<string> = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error']);
 
-/** Reads one JSON-RPC 2.0 message from the bytes of a body. Throws an RpcError if the body is not one message. */
+/** Reads one JSON-RPC 2.0 message from a body. Throws an RpcError if the body is not exactly one message. */
 export function readMessage(bytes: Uint8Array): Message {
   const parsed = parseJson(bytes);
   if (!parsed) throw new RpcError(PARSE_ERROR, 'The body is not valid JSON in UTF-8.');

@@ -1,10 +1,9 @@
 import type { IdKind } from '../../core/ids.ts';
 import type { Parameter, Tool } from '../../core/tool.ts';
 
-/** The numbers in the ids of examples, by id prefix. The guides use the same numbers. */
+/** For each id prefix, the number that the ids of examples contain. The guides use the same numbers. */
 const NUMBERS: Readonly<Record<string, number>> = { cnv: 11, msg: 64, fil: 6, vis: 96, ctc: 89, aif: 5 };
 
-/** Plausible example values of parameters that are not record ids. */
 const VALUES: Readonly<Record<string, unknown>> = {
   website_id: 'web_1_1',
   guide: 'overview',
@@ -13,7 +12,6 @@ const VALUES: Readonly<Record<string, unknown>> = {
   query: 'translat',
   session_id: `rts_${'0a1b2c3d'.repeat(4)}`,
   subscription_id: `sub_${'0a1b2c3d'.repeat(4)}`,
-  // This example of a cursor is shortened. A real cursor is longer.
   after: 'eyJ2IjoxfQ.c2lnbmF0dXJl',
 };
 
@@ -25,7 +23,6 @@ const SUBSCRIPTION = {
   start: 'beginning',
 };
 
-/** Example values for one tool: the members of its body, and values that differ from `VALUES`. */
 const OF_TOOL: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   visitor_note_add: { text: 'Asked for a refund on order 1042.' },
   conversation_disposition_set: { disposition: 'resolved' },
@@ -38,18 +35,14 @@ const OF_TOOL: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   subscription_replace: { ...SUBSCRIPTION, start: 'retained' },
 };
 
-/** The example revision for writes that need a revision. */
 const REVISION = 1;
 
-/** The idempotency key of an example write. */
 const keyOf = (tool: Tool): string => `${tool.name.replaceAll('_', '-')}-1042`;
 
-/** Optional parameters that the examples show, because most calls use these parameters. */
 const SHOWN: Readonly<Record<string, unknown>> = { limit: 10, status: 'unassigned,pending', range: 'last-7-days' };
 
 const idExample = ({ prefix }: IdKind): string => `${prefix}_1_1_${NUMBERS[prefix] ?? 3}`;
 
-/** Arguments of a plausible example call: all required parameters and the usual optional parameters. */
 export function exampleArguments(tool: Tool): Record<string, unknown> {
   const given = tool.parameters.flatMap((parameter): [string, unknown][] => {
     if (parameter.required) return [[parameter.name, requiredValue(tool, parameter)]];
@@ -58,7 +51,6 @@ export function exampleArguments(tool: Tool): Record<string, unknown> {
   return Object.fromEntries(given);
 }
 
-/** The example call as arguments of the MCP tool, with revision and idempotency key if the tool needs them. */
 export const exampleToolArguments = (tool: Tool): Record<string, unknown> => ({
   ...exampleArguments(tool),
   ...(tool.ifMatch && { if_match: REVISION }),
@@ -71,7 +63,6 @@ function requiredValue(tool: Tool, { name, id }: Parameter): unknown {
   return value;
 }
 
-/** The example call as a REST request on one line. A write also has its headers and its body. */
 export function exampleRequest(tool: Tool, baseUrl: string): string {
   const example = exampleArguments(tool);
   const path = tool.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(example[name])));

@@ -12,7 +12,6 @@ import { errorsText, promptsText, resourcesText, scopesText, skillsText } from '
 export interface LlmsOptions {
   readonly registry: Registry;
   readonly guides: ReadonlyMap<GuideName, string>;
-  /** The gateway's public base URL, without a trailing slash. */
   readonly baseUrl: string;
   readonly resources: readonly Resource[];
   readonly prompts: readonly Prompt[];
@@ -22,16 +21,18 @@ export interface LlmsOptions {
 export interface LlmsTexts {
   /** The text of /llms.txt, in the format of llmstxt.org. */
   readonly index: string;
-  /** The text of /llms-full.txt, which contains everything. */
+  /** The text of /llms-full.txt, the longer of the two texts. */
   readonly full: string;
 }
 
-/** Guides that few agents need. They are under the heading that llmstxt.org calls "Optional". */
+/** Guides that few agents need. They appear under the heading that llmstxt.org calls "Optional". */
 const OPTIONAL: ReadonlySet<GuideName> = new Set(['agent_tasks', 'event_recovery']);
 
-/** Makes both texts for agents from llms/preamble.md and the declarations. */
+/**
+ * Makes /llms.txt and /llms-full.txt from llms/preamble.md, the guides, and the declarations of tools, resources,
+ * prompts and skills.
+ */
 export function llms({ registry, guides, baseUrl, resources, prompts, skills }: LlmsOptions): LlmsTexts {
-  // Remove the comments of the preamble, because they are only for its editors.
   const preamble = readFileSync(new URL('llms/preamble.md', packageRoot), 'utf8').replace(/<!--.*?-->\n*/gs, '');
   const { nameOf, text: records } = recordsOf(registry);
   const parts: Readonly<Record<string, () => string>> = {
@@ -50,7 +51,6 @@ export function llms({ registry, guides, baseUrl, resources, prompts, skills }: 
     if (!part) throw new Error(`llms/preamble.md asks for an unknown part: ${name}`);
     return part();
   });
-  // llms.txt and llms-full.txt start with the text before the first heading of level two in the preamble.
   const opening = addressed(preamble, baseUrl).split(/^## /m, 1)[0] ?? '';
   return { index: `${opening.trim()}\n\n${links({ registry, guides, baseUrl }, full)}\n`, full: `${full.trim()}\n` };
 }
@@ -97,13 +97,11 @@ function links(
 
 const titleOf = (guide: string): string => /^# (.+)$/m.exec(guide)?.[1] ?? '';
 
-/** The first sentence of a guide after its heading. */
 function aboutOf(guide: string): string {
   const paragraph = guide.split(/\n{2,}/).find((block) => !/^[#>]/.test(block)) ?? '';
   return /^.*?\.(?=\s|$)/s.exec(paragraph)?.[0].replaceAll('\n', ' ') ?? paragraph;
 }
 
-/** Makes the headings of Markdown `levels` levels deeper. Lines in code blocks stay the same. */
 function demoted(text: string, levels: number): string {
   let fenced = false;
   return text

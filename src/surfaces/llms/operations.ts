@@ -16,7 +16,6 @@ const KEY = {
   optional: '- Optional idempotency key of your own: header `Idempotency-Key`, argument `idempotency_key`.',
 };
 
-/** Describes every operation. Groups have headings of level three, and operations have headings of level four. */
 export function operationsText(registry: Registry, nameOf: NameOf, baseUrl: string): string {
   return Object.entries(TAGS)
     .map(([tag, description]) => {
@@ -71,7 +70,6 @@ function operation(tool: Tool, nameOf: NameOf, baseUrl: string): string {
   ].join('\n');
 }
 
-/** Names the headers of a success, or says that a success has no body. */
 const besideOf = ({ status, location, revision }: Tool): string =>
   status === 204 ? ', without a body' : location && revision ? ', with `Location` and `ETag`' : '';
 
@@ -96,7 +94,6 @@ function parameterText({ name, in: place, schema, required }: Parameter, nameOf:
   return `- ${code(name)} (${place}${required ? ', required' : ''}): ${typeText(node, nameOf)}${standard}.${aboutText(node)}`;
 }
 
-/** Describes the members of the answer. When `data` is the only member, the text describes `data` instead. */
 function answerText(tool: Tool, nameOf: NameOf): string[] {
   const body = outputOf(tool);
   const { data, ...others } = body.properties ?? {};

@@ -1,12 +1,14 @@
 import type { Registry } from '../../gateway/registry.ts';
 import { type NameOf, type Node, outline, outputOf } from './schema-text.ts';
 
-/** Smallest number of members of a named shape. Smaller shapes are spelled out, because a reference is longer. */
+/**
+ * How many members an object shape must have to get a name. A smaller shape is written out in place, because a
+ * reference would be longer.
+ */
 const MEMBERS_MIN = 4;
 
 interface Found {
   readonly node: Node;
-  /** Names of the members that hold this shape. `one` is for a single object, and `many` is for a list. */
   readonly one: string[];
   readonly many: string[];
   readonly tools: Set<string>;
@@ -14,11 +16,10 @@ interface Found {
 
 export interface Records {
   readonly nameOf: NameOf;
-  /** The members of every named shape, under a heading of level three for each shape. */
   readonly text: string;
 }
 
-/** Gives a name to each object shape that several operations return, so that each shape is described once. */
+/** Gives a name to each object shape that several operations return, so that each shape is described only once. */
 export function recordsOf(registry: Registry): Records {
   const found = new Map<string, Found>();
   for (const tool of registry.operations) collect(outputOf(tool), tool.name, [], found);
@@ -26,7 +27,7 @@ export function recordsOf(registry: Registry): Records {
   const nodes = new Map<string, Node>();
   for (const [key, { node, one, many, tools }] of found) {
     const name = capitalized(one[0] ?? (many[0] ?? '').replace(/s$/, ''));
-    // If another shape already has this name, the shape gets no name and is spelled out.
+    // If another object shape already has this name, this shape gets no name and is written out in place.
     if (tools.size < 2 || nodes.has(name)) continue;
     names.set(key, name);
     nodes.set(name, node);
@@ -35,7 +36,7 @@ export function recordsOf(registry: Registry): Records {
   const text = [...nodes]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, node]) => {
-      // Spell out the shape itself. Shapes inside it can appear by name.
+      // The description of an object must not refer to the object itself by name.
       const inside: NameOf = (other) => (other === node ? undefined : nameOf(other));
       return [`### ${name}`, '', ...outline(node, inside)].join('\n');
     })
@@ -58,7 +59,7 @@ function collect(node: Node, tool: string, path: readonly string[], found: Map<s
   if (node.items && member !== undefined) collect(node.items, tool, ['*', member], found);
 }
 
-/** Identifies a shape without its description, because members with the same shape have different descriptions. */
+/** Members with the same shape can have different descriptions, so the key leaves out the description. */
 const keyOf = ({ description: _, ...shape }: Node): string => JSON.stringify(shape);
 
 const capitalized = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);

@@ -1,7 +1,6 @@
 import { type JsonSchema, jsonSchema } from '../../core/json-schema.ts';
 import type { Tool } from '../../core/tool.ts';
 
-/** The members of JSON Schema that the declarations of tools produce. */
 export interface Node {
   readonly type?: string | readonly string[];
   readonly description?: string;
@@ -23,18 +22,18 @@ export interface Node {
   readonly oneOf?: readonly Node[];
 }
 
-/** Returns the name of an object shape that several operations return. `undefined` means that it has no name. */
+/** Returns the name of an object shape. `undefined` means that the shape has no name. */
 export type NameOf = (node: Node) => string | undefined;
 
 /**
- * Longest pattern that the text shows, in characters. The text omits a longer pattern, because the description is
- * clearer. The OpenAPI document has all patterns.
+ * Longest pattern that the text shows, in characters. A longer pattern is left out, because the description is easier
+ * to read. The OpenAPI document has all patterns.
  */
 const PATTERN_MAX = 60;
 
 export const outputOf = (tool: Tool): Node => nodeOf(jsonSchema(tool.output, 'output'));
 
-// The cast is correct, because `Node` is the part of JSON Schema that this module reads.
+// The cast is correct, because `Node` names only the part of JSON Schema that this module reads.
 export const nodeOf = (schema: JsonSchema): Node => schema as Node;
 
 /** The type of a value in words, such as `string of at most 240 characters or null`. */
@@ -56,7 +55,10 @@ export function typeText(node: Node, nameOf: NameOf): string {
   return node.type ?? 'any JSON value';
 }
 
-/** Joins types with "or". Null precedes an array type, because "array of strings or null" could mean null items. */
+/**
+ * Joins types with "or". Null comes before an array type, because "array of strings or null" could mean that the items
+ * are null.
+ */
 function either(types: readonly string[]): string {
   const [different, others] = [[...new Set(types)], types.filter((type) => type !== 'null')];
   if (others.length < types.length && others.some((type) => type.startsWith('array'))) {
@@ -66,7 +68,6 @@ function either(types: readonly string[]): string {
 }
 
 function arrayText({ items, prefixItems, maxItems }: Node, nameOf: NameOf): string {
-  // For a tuple, show only the types of its items, not their limits.
   if (prefixItems) return `[${prefixItems.map(({ type }) => type ?? 'any').join(', ')}]`;
   const size = maxItems === undefined ? '' : ` (at most ${maxItems})`;
   return `array${size} of ${items ? typeText(items, nameOf) : 'any values'}`;
@@ -75,7 +76,7 @@ function arrayText({ items, prefixItems, maxItems }: Node, nameOf: NameOf): stri
 function stringText({ format, pattern = '', description = '', minLength, maxLength }: Node): string {
   if (format !== undefined) return `${format} string`;
   const [, prefix] = /^\^([a-z]+)_\[0-9\]/.exec(pattern) ?? [];
-  // The description of an id often shows the prefix of the id. Do not show the prefix twice.
+  // The description of an id often contains the prefix already. Then do not show the prefix twice.
   if (prefix !== undefined) return description.includes(`${prefix}_`) ? 'string' : `string ${code(`${prefix}_…`)}`;
   const length = range(minLength, maxLength);
   const size = length === '' ? '' : ` of${length} characters`;
@@ -90,7 +91,6 @@ function range(minimum?: number, maximum?: number): string {
 
 const grouped = (value: number): string => value.toLocaleString('en-US');
 
-/** Formats a value as Markdown code. Strings have no quotes. */
 export const code = (value: unknown): string => `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
 
 export const codes = (values: readonly string[]): string => values.map(code).join(', ');
@@ -114,12 +114,11 @@ function membersOf({ properties = {}, required = [] }: Node, nameOf: NameOf, ind
 
 /**
  * The description of a value, after a space. Forms of ids such as `cnv_{tenant}_{site}` become code, because Markdown
- * reads their underscores as emphasis.
+ * would read their underscores as emphasis.
  */
 export const aboutText = ({ description }: Node): string =>
   description === undefined ? '' : ` ${description.replace(/\w+_\{\w+\}(_\{\w+\})*/g, code)}`;
 
-/** The objects of a value: the value itself, its alternatives and its items. Objects inside objects are left out. */
 function objectsIn(node: Node, nameOf: NameOf): Node[] {
   if (nameOf(node) !== undefined) return [];
   if (node.properties) return [node];

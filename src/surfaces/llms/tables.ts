@@ -8,7 +8,6 @@ import type { Registry } from '../../gateway/registry.ts';
 import type { Skills } from '../../gateway/skills.ts';
 import { aboutText, code, codes, type NameOf, nodeOf, typeText } from './schema-text.ts';
 
-/** A Markdown table of every failure code with its status and title. */
 export const errorsText = (): string =>
   [
     '| Code | Status | Meaning |',
@@ -16,7 +15,6 @@ export const errorsText = (): string =>
     ...FAILURE_CODES.map((failure) => `| ${code(failure)} | ${statusOf(failure)} | ${titleOf(failure)} |`),
   ].join('\n');
 
-/** Lists the operations that need each scope and each data-access flag. */
 export const scopesText = (registry: Registry): string =>
   [
     'Scopes:',
@@ -49,7 +47,6 @@ function opened(
 
 const orCodes = (conditions: Tool['when']): string => conditions.map(({ given }) => code(given)).join(' or ');
 
-/** Lists the MCP resources whose operation is in the registry. Each resource reads one operation. */
 export const resourcesText = (resources: readonly Resource[], registry: Registry): string =>
   resources
     .filter(({ tool }) => registry.get(tool))
@@ -59,7 +56,6 @@ export const resourcesText = (resources: readonly Resource[], registry: Registry
     )
     .join('\n');
 
-/** Lists the MCP prompts whose operations are all in the registry. Each prompt uses several operations. */
 export const promptsText = (prompts: readonly Prompt[], registry: Registry): string =>
   prompts
     .filter(({ tools }) => tools.every((tool) => registry.get(tool)))
@@ -69,7 +65,6 @@ export const promptsText = (prompts: readonly Prompt[], registry: Registry): str
     })
     .join('\n');
 
-/** Lists the A2A skills with their arguments. A skill needs the scopes and flags of the operations that it runs. */
 export const skillsText = ({ all }: Skills, nameOf: NameOf): string =>
   all
     .map(({ skill, required, unrestricted }) => {

@@ -14,9 +14,9 @@ export interface Descriptor {
 }
 
 /**
- * The entry of a tool in `tools/list`. A model reads the whole list before its first call, so every token counts. Input
- * schemas therefore have no patterns, and output schemas have only the names of members. The complete output schemas of
- * 35 tools would take 21,500 tokens (measured with the o200k tokenizer).
+ * The entry of a tool in `tools/list`. A model reads the whole list before its first call, so the list must be short.
+ * Input schemas therefore have no patterns, and output schemas only name the members. Complete output schemas of 35
+ * tools would take 21,500 tokens (measured with the o200k tokenizer).
  */
 export function describe(tool: Tool, version: Version): Descriptor {
   const first = version === '2025-03-26';
@@ -25,7 +25,7 @@ export function describe(tool: Tool, version: Version): Descriptor {
     title: tool.title,
     description: tool.summary,
     inputSchema: inputSchema(tool),
-    // MCP version 2025-03-26 has no output schemas. It has the title of a tool only in the annotations.
+    // MCP version 2025-03-26 has no output schemas. In this version, the title of a tool is an annotation.
     ...(!first && { outputSchema: outputSchema(tool) }),
     annotations: first ? { title: tool.title, ...hints(tool) } : hints(tool),
   };
@@ -34,14 +34,15 @@ export function describe(tool: Tool, version: Version): Descriptor {
 const hints = (tool: Tool): Readonly<Record<string, boolean>> => ({
   readOnlyHint: tool.effect === 'read',
   destructiveHint: tool.method === 'PATCH' || tool.method === 'DELETE',
-  // True if a repeated call has no second effect: reads, writes with a required key, and writes to one revision.
+  // True if a repeated call changes nothing more. This holds for reads, for writes with a required idempotency key, and
+  // for writes to one revision.
   idempotentHint: tool.idempotency !== 'optional' || tool.ifMatch,
   openWorldHint: false,
 });
 
 const ERROR = { properties: { code: {}, status: {}, request_id: {}, retry_after: {} } };
 
-/** This schema accepts a result and a failure, because the SDK's client also validates answers of failed calls. */
+/** A schema for results and for failures, because the SDK's client validates the answers of failed calls too. */
 const outputSchema = (tool: Tool): ObjectSchema => ({
   type: 'object',
   properties: {
@@ -57,7 +58,10 @@ const KEY = {
   description: 'Your own key, up to 128 characters, for retries.',
 };
 
-/** The argument `if_match`. Answers give a revision as a number. The gateway also accepts the header's text form. */
+/**
+ * The argument `if_match`. Answers give the revision as a number, so the schema says integer. The gateway also accepts
+ * the text form of the HTTP header.
+ */
 const REVISION = { type: 'integer', description: 'Current revision.' };
 
 function inputSchema(tool: Tool): ObjectSchema {
@@ -80,7 +84,7 @@ const VERBOSE: ReadonlySet<string> = new Set([
   ...['pattern', 'minLength', 'maxLength', 'minimum', 'minItems', 'uniqueItems', 'minProperties'],
 ]);
 
-/** Removes the rules of a schema that a model does not use. The gateway still enforces these rules. */
+/** Removes the rules that a model does not need from a schema. The gateway still enforces them. */
 function without(schema: JsonSchema): JsonSchema {
   const { properties, items, description, ...rules } = schema as ObjectNode; // `jsonSchema` returns an ObjectNode for arguments
   return {
@@ -92,21 +96,19 @@ function without(schema: JsonSchema): JsonSchema {
     ...(properties && {
       properties: Object.fromEntries(Object.entries(properties).map(([name, property]) => [name, without(property)])),
     }),
-    // Omit the description of the items, because the description of the list already says what the items are.
+    // Leave out the description of the items, because the description of the list already says what they are.
     ...(items && { items: without({ ...items, description: undefined }) }),
-    // Keep only the first sentence, without the form of an id. A model copies ids. The API reference has the whole text.
+    // Keep only the first sentence, without the form of an id. A model copies ids from answers. OpenAPI has the whole text.
     ...(description !== undefined && { description: description.replace(/(?:, in the form|\.) .*$/, '.') }),
   };
 }
 
-/** The members that `without` reads in a schema of arguments. */
 interface ObjectNode extends JsonSchema {
   readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly items?: JsonSchema;
   readonly description?: string;
 }
 
-/** Largest signed integer of four bytes. */
 const INT_MAX = 2_147_483_647;
 
 interface Node {

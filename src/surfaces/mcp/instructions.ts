@@ -1,4 +1,6 @@
-/** Instructions for the model in the answer to `initialize`. At most 2 KB, because every model reads them. */
+/**
+ * Instructions for the model, in the answer to `initialize`. They have at most 2 KB, because every model reads them.
+ */
 export const INSTRUCTIONS = `\
 Stored customer-support data (conversations, messages, visitors, contacts, files, catalogues, reports, AI feature \
 metadata) of one app installation, and a few reviewed writes. Nothing here is live state.

@@ -23,9 +23,10 @@ const BOTH = `${JSON_TYPE}, ${STREAM_TYPE}`;
 export type McpOptions = Omit<RpcOptions, 'registry'>;
 
 /**
- * The MCP endpoint: Streamable HTTP with POST only, plain JSON and no session. This handler checks the message. Only a
- * valid message reaches the method. The handler checks in this order: origin, method, query, bearer, headers, body. The
- * store verifies the bearer token before the handler reports a problem of the headers or the body.
+ * The MCP endpoint: Streamable HTTP with POST only, plain JSON and no session. Only a valid request reaches its method.
+ * The checks run in this order: origin, method, query, bearer, headers, body.
+ *
+ * A problem of the headers or the body is reported only after the store has verified the bearer token.
  */
 export function mcpSurface(corridor: Corridor, options: McpOptions): RequestHandler {
   const dispatch = openRpc({ ...options, registry: corridor.registry });
@@ -65,11 +66,10 @@ export function mcpSurface(corridor: Corridor, options: McpOptions): RequestHand
       if (url !== '/mcp') throw new Failure('unsupported_parameter');
       const version = versionOf(request.headers['mcp-protocol-version'] ?? ASSUMED);
       const bearer = bearerOf(request);
-      // A request without a well-formed gateway token is refused before its body is read.
       if (bearer === undefined || !isBearer(bearer)) throw new Failure('unauthenticated');
       mcpRequest = new McpRequest(corridor, bearer, requestId, version ?? ASSUMED, source);
       const current = mcpRequest;
-      /** Checks the bearer token before a problem of the message is reported. */
+      /** If `work` finds a problem in the message, checks the bearer token before the problem is reported. */
       const proved = async <T>(work: () => T | Promise<T>): Promise<T> => {
         try {
           return await work();
@@ -122,8 +122,8 @@ export function mcpSurface(corridor: Corridor, options: McpOptions): RequestHand
 const tooLarge = (): RpcError => new RpcError(PARSE_ERROR, `The body is larger than ${BODY_LIMIT} bytes.`);
 
 /**
- * Refuses requests from foreign web pages. Browsers send Origin, and only the gateway's own origin may call (check
- * MC-03). On loopback, Host must be a loopback name or the gateway's own host. This rule stops DNS rebinding to
+ * Refuses requests from foreign web pages. A browser sends Origin, and it must be the gateway's own origin (check
+ * MC-03). On loopback, Host must be a loopback name or the gateway's own host, as a protection from DNS rebinding to
  * 127.0.0.1 (check MC-04).
  */
 function refuseForeign(request: IncomingMessage, own: URL): void {
@@ -134,7 +134,8 @@ function refuseForeign(request: IncomingMessage, own: URL): void {
 }
 
 function negotiate(request: IncomingMessage, version: Version | undefined): void {
-  // `accepts` treats an absent or empty Accept like `*/*`, but MCP requires that a client names both types.
+  // MCP requires that the Accept header names both JSON and event streams. `accepts` would also allow an absent or
+  // empty header, as if it were `*/*`.
   const accept = request.headers.accept?.trim() ?? '';
   const wanted = accept === BOTH ? undefined : accepts(request);
   const named = accept !== '' && [JSON_TYPE, STREAM_TYPE].every((type) => wanted?.type([type]) !== false);

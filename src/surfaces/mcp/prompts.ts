@@ -7,7 +7,7 @@ import { mayCall, type Registry } from '../../gateway/registry.ts';
 import { invalidParams, unusable } from './refusals.ts';
 import type { McpRequest } from './request.ts';
 
-/** The MCP prompts. A credential sees a prompt if it can call every operation that the prompt names. */
+/** The MCP prompts. A credential sees a prompt only if it can call every operation that the prompt names. */
 export function mcpPrompts(prompts: readonly Prompt[], registry: Registry) {
   const usable = (prompt: Prompt, authority: Authority): boolean =>
     prompt.tools.every((name) => {
@@ -28,7 +28,8 @@ export function mcpPrompts(prompts: readonly Prompt[], registry: Registry) {
       const authority = await mcpRequest.admit();
       const prompt = prompts.find((one) => one.name === name);
       if (!prompt || !usable(prompt, authority)) {
-        // This failure is for the log only. The caller gets the same answer for an unknown and a forbidden prompt.
+        // The log gets this failure, but the caller does not. The caller gets the same answer for an unknown and for a
+        // forbidden prompt.
         if (prompt) mcpRequest.failed = new Failure('not_permitted');
         throw unusable('prompt');
       }
@@ -40,7 +41,6 @@ export function mcpPrompts(prompts: readonly Prompt[], registry: Registry) {
       }
       for (const [argument, value] of Object.entries(values)) {
         if (argument !== 'website_id' && !argument.endsWith('_id')) continue;
-        // The input schema of the prompt has already checked that the value is an id.
         const website = argument === 'website_id' ? String(value) : (parseId(String(value))?.website ?? '');
         if (authority.websites.has(website)) continue;
         mcpRequest.failed = new Failure('not_found', { outside: true });

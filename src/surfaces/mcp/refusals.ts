@@ -1,7 +1,7 @@
 import { type Failure, titleOf } from '../../core/failures.ts';
 import { INVALID_PARAMS, RpcError } from '../jsonrpc/envelope.ts';
 
-/** The JSON-RPC error for wrong params. The error names parameters and codes, but never a value from the client. */
+/** The JSON-RPC error for wrong params. It names parameters and codes, but never contains a value from the client. */
 export function invalidParams(failure: Failure): RpcError {
   const { required } = failure.details;
   const errors = failure.details.errors?.map(({ parameter, pointer = '', code }) => ({
@@ -18,14 +18,13 @@ export function invalidParams(failure: Failure): RpcError {
   });
 }
 
-/** REST headers and the MCP tool arguments that replace them. */
+/** For each REST header, the MCP tool argument that carries its value. */
 const ARGUMENTS: ReadonlyMap<string, string> = new Map([
   ['Idempotency-Key', 'idempotency_key'],
   ['If-Match', 'if_match'],
 ]);
 const argumentOf = (name: string): string => ARGUMENTS.get(name) ?? name;
 
-/** The error for a tool or prompt that does not exist, or that this credential cannot use. */
 export const unusable = (noun: 'tool' | 'prompt'): RpcError =>
   new RpcError(INVALID_PARAMS, `This credential can use no ${noun} with that name.`, {
     code: 'not_permitted',

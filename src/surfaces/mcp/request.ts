@@ -5,30 +5,28 @@ import type { OperationState } from '../../gateway/outcomes.ts';
 import type { QuotaState } from '../../gateway/quota.ts';
 import type { Version } from './versions.ts';
 
-/** The outcome of a call. A failure with status 401 is thrown and is not part of the outcome. */
+/** The outcome of a call. A failure with status 401 is not an outcome, because it is thrown. */
 export type Called = { readonly operation: OperationState | undefined } & (
   | { readonly body: unknown }
   | { readonly failure: Failure }
 );
 
-/** Input values that REST reads from headers. */
+/** Values that REST reads from headers, and MCP from arguments. */
 export interface Headers {
   readonly idempotencyKey?: string;
   readonly ifMatch?: string;
 }
 
-/** One HTTP request to `/mcp`. */
 export class McpRequest {
-  /** The state of the app's quota, for the RateLimit headers of the reply. */
   quota: QuotaState | undefined;
-  /** The authority of the caller. `undefined` until the bearer token is checked. */
   authority: Authority | undefined;
-  /** The name of the called tool, for the log. */
   called: string | undefined;
   writes = false;
-  /** The entry of a write in the ledger of writes. `undefined` for a read. */
   operation: OperationState | undefined;
-  /** The failure of the call, for the log. The HTTP reply of a failed tool call has status 200. */
+  /**
+   * The failure of the call, for the log. The HTTP status of a failed tool call is 200, so it does not show the
+   * failure.
+   */
   failed: Failure | undefined;
   #bytes = 0;
 
@@ -41,8 +39,10 @@ export class McpRequest {
   ) {}
 
   /**
-   * Checks the bearer token and charges one quota unit, once for each request. Code that answers without a call through
-   * the corridor must call this method first. Throws a Failure to refuse the request.
+   * Checks the bearer token and charges one unit of quota, at most once for each request. Throws a Failure to refuse
+   * the request.
+   *
+   * A method that calls no operation must call `admit` before it answers.
    */
   async admit(): Promise<Authority> {
     if (this.authority) return this.authority;
@@ -52,7 +52,6 @@ export class McpRequest {
     return authority;
   }
 
-  /** Converts the body of an answer to JSON text, and counts the bytes of the text for `pay`. */
   text(body: unknown): string {
     const text = JSON.stringify(body);
     this.#bytes += Buffer.byteLength(text);
@@ -66,7 +65,7 @@ export class McpRequest {
     this.quota = this.corridor.quotaOf(this.authority);
   }
 
-  /** Calls an operation. Throws a failure with status 401, so that the HTTP reply has that status. */
+  /** Calls an operation. Throws a failure with status 401, so that the HTTP reply has this status too. */
   async call(name: string, input: Readonly<Record<string, unknown>>, headers: Headers = {}): Promise<Called> {
     const tool = this.corridor.registry.get(name);
     if (!tool) throw new Error(`the registry has no tool ${name}`);

@@ -4,7 +4,7 @@ import { mayCall, type Registry } from '../../gateway/registry.ts';
 import { invalidParams } from './refusals.ts';
 import type { McpRequest } from './request.ts';
 
-/** Largest number of websites in `resources/list`. Clients use URI templates for the other websites. */
+/** How many websites `resources/list` shows. Clients reach all other websites with URI templates. */
 const LISTED_WEBSITES = 50;
 
 interface Description {
@@ -14,7 +14,6 @@ interface Description {
   readonly mimeType: string;
 }
 
-/** The MCP resources. Each URI reads one operation under the caller's authority. */
 export function mcpResources(resources: readonly Resource[], registry: Registry) {
   const matchers = resources.map((resource) => ({ resource, match: matcher(resource.uri) }));
   const readable = async (mcpRequest: McpRequest): Promise<Resource[]> => {
@@ -72,7 +71,8 @@ export function mcpResources(resources: readonly Resource[], registry: Registry)
           const text = resource.text?.(outcome.body) ?? json;
           return { contents: [{ uri, mimeType: resource.mimeType, text }] };
         }
-        // A failure that the URI or the caller causes is a parameter error. Any other failure is an HTTP status.
+        // The URI or the caller causes a failure with a status below 429, so it becomes a parameter error. Any other
+        // failure sets the HTTP status.
         if (outcome.failure.status < 429) throw invalidParams(outcome.failure);
         throw outcome.failure;
       }
@@ -84,7 +84,6 @@ export function mcpResources(resources: readonly Resource[], registry: Registry)
 
 const VARIABLE = /\{(\w+)\}/g;
 
-/** Expands a URI template of level 1 (RFC 6570). The values are ids and names, which need no escape. */
 const expand = (template: string, variables: Readonly<Record<string, string>>): string =>
   template.replace(VARIABLE, (_, name: string) => variables[name] ?? '');
 

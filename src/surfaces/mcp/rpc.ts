@@ -27,11 +27,10 @@ export type Answer =
   | { readonly result: object }
   | { readonly error: { readonly code: number; readonly message: string; readonly data?: unknown } };
 
-/** One MCP method: the schema of its params and the function that answers. Members outside the schema are dropped. */
 interface Method {
   readonly params: z.ZodObject;
   answer(mcpRequest: McpRequest, params: Params): Promise<object>;
-  /** True when the answer comes from a call through the corridor. The corridor then checks the bearer token. */
+  /** True when the method answers by calling an operation. That call then checks the bearer token. */
   readonly proves: boolean;
 }
 
@@ -44,12 +43,17 @@ function method<S extends z.ZodObject>(
   return { params, answer: answer as Method['answer'], proves };
 }
 
-/** The params of a method that lists something. Each list has one page, so every cursor is invalid. */
+/** The params of a method that lists something. Every list fits on one page, so no cursor is valid. */
 const Page = z.object({ cursor: z.undefined().optional() });
-/** The raw arguments. A zod record would drop `__proto__`, but the operation's own schema must see and refuse it. */
+/**
+ * The arguments of a tool, not checked. A zod record would drop `__proto__`, but the operation's own schema must see
+ * and refuse it.
+ */
 const Arguments = z.custom<Readonly<Record<string, unknown>>>(isObject).default({});
 
-/** Schemas of params for methods that the SDK answers itself. The SDK's own check would send a dump of the error. */
+/**
+ * Schemas of params for the methods that the SDK itself answers. The SDK's own check would send a dump of the error.
+ */
 const LIFECYCLE: Readonly<Record<string, z.ZodObject>> = {
   initialize: z.object({
     protocolVersion: z.string(),
@@ -60,11 +64,12 @@ const LIFECYCLE: Readonly<Record<string, z.ZodObject>> = {
 };
 
 /**
- * Dispatches all requests through one shared SDK server. The SDK's documentation creates a new server and transport for
- * every request without a session. A new server for every request serves about a quarter of the calls (measured).
+ * Answers all requests with one shared SDK server. For a gateway without sessions, the SDK's documentation creates a
+ * new server and transport for every request. That serves only about a quarter of the calls (measured).
+ *
  * Sharing is safe, because every request gets an id from the gateway. Notifications, `_meta` and `task` never reach the
- * SDK, and the server sends nothing on its own. The gateway's methods use the SDK's fallback handler, because other SDK
- * handlers check params and results a second time.
+ * SDK, and the server sends nothing on its own. The gateway's methods run in the SDK's fallback handler, because the
+ * SDK's other handlers check params and results a second time.
  */
 export function openRpc(
   options: RpcOptions,
@@ -129,7 +134,8 @@ export function openRpc(
       throw invalidParams(refusalOf(inputErrors(undefined, parsed.error, params)));
     }
     const given = parsed?.data ?? {};
-    // Calls bypass the SDK, which would add 12 µs to each call (a twelfth of contact_get, measured) and no benefit.
+    // Calls do not go through the SDK. It would add 12 µs to each call, which is a twelfth of the time of contact_get
+    // (measured), without any benefit.
     if (known?.proves) return { result: await known.answer(mcpRequest, given) };
     const id = ++last;
     let failed: unknown;

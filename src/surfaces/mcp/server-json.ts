@@ -1,10 +1,12 @@
-/** The URL of the MCP registry's schema for the document server.json. */
 const SCHEMA = 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json';
 
 /**
  * The document server.json for the MCP registry. It has the URL of the MCP endpoint and the header that a client must
- * send. Each operator runs a separate gateway, so the host is a variable. The schema requires a literal scheme. The
- * registry refuses a URL template that another entry has, so the variable has a long name.
+ * send.
+ *
+ * Every operator runs a gateway on a different host, so the host in the URL is a variable. The scheme cannot be a
+ * variable in the registry's schema. The registry refuses a URL template that another entry already has, so the
+ * variable has a long, unusual name.
  */
 export const serverJson = (version: string): object => ({
   $schema: SCHEMA,

@@ -36,7 +36,8 @@ export function mcpTools(registry: Registry) {
       const outcome = await mcpRequest.call(name, ...argumentsOf(tool, input));
       if ('body' in outcome) return success(tool, outcome.body, mcpRequest.text(outcome.body), outcome.operation);
       const { failure, operation } = outcome;
-      // Invalid input is a protocol error. A call of a tool outside the credential's list is a protocol error too.
+      // Invalid input is a protocol error. A call of a tool that is not in the credential's list is a protocol error
+      // too.
       if (failure.status === 400) throw invalidParams(failure);
       if (failure.code === 'not_permitted' && !mayCall(tool, await mcpRequest.admit())) throw invalidParams(failure);
       return refused(failure, mcpRequest.requestId, operation);
@@ -44,7 +45,9 @@ export function mcpTools(registry: Registry) {
   };
 }
 
-/** Separates the operation's input from two values that REST reads from headers: idempotency key and revision. */
+/**
+ * Separates the input of the operation from the two values that REST reads from headers: idempotency key and revision.
+ */
 function argumentsOf(
   tool: Tool,
   values: Readonly<Record<string, unknown>>,
@@ -64,7 +67,6 @@ function argumentsOf(
   ];
 }
 
-/** Returns a text unchanged. Any other value becomes an empty text, which the corridor refuses as a header value. */
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 function success(tool: Tool, body: unknown, text: string, operation: OperationState | undefined): ToolResult {
@@ -76,7 +78,7 @@ function success(tool: Tool, body: unknown, text: string, operation: OperationSt
   };
 }
 
-/** The result of a valid call that failed. The first text is for programs, and the second text is for the model. */
+/** The result of a valid call that failed. It has two texts: the first for programs, the second for the model. */
 function refused(failure: Failure, requestId: string, operation: OperationState | undefined): ToolResult {
   const { retryAfter, required, detail } = failure.details;
   const error = {

@@ -15,13 +15,11 @@ import { clearedSession, sessionCookie } from './cookies.ts';
 import { consentPage, errorPage, signInPage } from './pages/views.ts';
 import { asOAuthError, readForm } from './token.ts';
 
-/** The services that the sign-in and consent pages need. */
 export interface PageServices extends Services {
-  /** Display name of the organization's identity provider. `undefined` means that no provider is configured. */
+  /** Display name of the organization's identity provider. `undefined` when no provider is configured. */
   readonly identity: string | undefined;
 }
 
-/** One browser request to a page of the authorization server. */
 export class Visit {
   constructor(
     readonly request: IncomingMessage,
@@ -32,7 +30,7 @@ export class Visit {
     readonly record: RequestRecord,
   ) {}
 
-  /** The query of the authorization request. The URL of every page contains this query. */
+  /** The query of the authorization request. The URL of every page contains it. */
   get query(): string {
     return queryOf(this.request);
   }
@@ -44,7 +42,7 @@ export class Visit {
     });
   }
 
-  /** Redirects with 303, so that the browser does not pass on the form data (RFC 9700, section 4.12). */
+  /** Redirects with 303, so that the browser does not send the form data again (RFC 9700, section 4.12). */
   redirect(location: string, headers: OutgoingHttpHeaders = {}): void {
     send(this.request, this.response, 303, 'text/plain; charset=utf-8', '', { ...headers, Location: location });
   }
@@ -54,7 +52,10 @@ export class Visit {
   }
 }
 
-/** Chromium also applies `form-action` to the redirect after a form, so the policy names the callback's origin. */
+/**
+ * The policy must allow the origin of the callback, because Chromium applies `form-action` even to the redirect that
+ * follows a form.
+ */
 const pageHeaders = (callback: string | undefined): OutgoingHttpHeaders => ({
   'Content-Security-Policy': `default-src 'none'; style-src 'self'; form-action 'self'${
     callback === undefined ? '' : ` ${new URL(callback).origin}`
@@ -63,7 +64,6 @@ const pageHeaders = (callback: string | undefined): OutgoingHttpHeaders => ({
   'Cross-Origin-Opener-Policy': 'same-origin',
 });
 
-/** GET /oauth/authorize: shows the sign-in page or the consent page. */
 export async function showAuthorize(visit: Visit): Promise<void> {
   const context = contextOf(visit, 'authorize');
   await guarded(visit, context, async () => {
@@ -72,7 +72,6 @@ export async function showAuthorize(visit: Visit): Promise<void> {
   });
 }
 
-/** POST /oauth/sign-in: checks the e-mail address and the password, then redirects to the consent page. */
 export async function receiveSignIn(visit: Visit): Promise<void> {
   visit.record.does = 'authentication';
   const form = await visit.form();
@@ -105,7 +104,6 @@ export async function receiveSignIn(visit: Visit): Promise<void> {
   });
 }
 
-/** POST /oauth/consent: stores the person's choice, then redirects to the app with a code or with an error. */
 export async function receiveConsent(visit: Visit): Promise<void> {
   visit.record.does = 'consent';
   const form = await visit.form();
@@ -123,7 +121,6 @@ export async function receiveConsent(visit: Visit): Promise<void> {
   });
 }
 
-/** GET /oauth/identity: checks the authorization request, then redirects to the identity provider. */
 export async function leaveForIdentity(visit: Visit, begin: () => Promise<void>): Promise<void> {
   const context = contextOf(visit, 'identity');
   await guarded(visit, context, async () => {
@@ -132,7 +129,6 @@ export async function leaveForIdentity(visit: Visit, begin: () => Promise<void>)
   });
 }
 
-/** POST /oauth/sign-out: ends the session, then redirects to the sign-in page. */
 export async function receiveSignOut(visit: Visit): Promise<void> {
   visit.record.does = 'revocation';
   const context = contextOf(visit, 'sign_out', await visit.form());
@@ -152,7 +148,7 @@ function contextOf(visit: Visit, endpoint: OAuthContext['endpoint'], form?: OAut
 }
 
 /**
- * Adds the person and the consent to the audit entry. For a refusal, also adds the caller's address. The audit entry
+ * Adds the person and the consent to the audit entry. For a refusal, adds the caller's address too. The audit entry
  * never contains a value that the caller sent.
  */
 function audit({ record, wire }: Visit, context: OAuthContext): void {
@@ -168,14 +164,13 @@ function audit({ record, wire }: Visit, context: OAuthContext): void {
   };
 }
 
-/** Runs a page's work. A refusal gets the sign-in page, a redirect to the verified callback, or an error page. */
 async function guarded(visit: Visit, context: OAuthContext, run: () => Promise<void>): Promise<void> {
   try {
     await run();
     audit(visit, context);
   } catch (error) {
     if (error instanceof SignInNeeded) {
-      // A first visit without a session is normal. A decision without a session is a refusal.
+      // A first visit has no session, which is normal. A decision without a session is refused.
       if (context.endpoint === 'consent') {
         visit.record.code = 'session_ended';
         audit(visit, context);
@@ -195,12 +190,12 @@ async function guarded(visit: Visit, context: OAuthContext, run: () => Promise<v
     const refusal = asOAuthError(error);
     visit.record.code = refusal.code;
     visit.record.cause = refusal.details.cause;
-    // An unknown client or redirect URI is audited on pages as well as on forms.
+    // An unknown client or redirect URI is audited for pages and for forms.
     if (context.known('redirectUri') === undefined && refusal.code === 'invalid_request')
       visit.record.does ??= 'authorization';
     audit(visit, context);
-    // A forged or changed form is not reported to the client. A 5xx during sign-in is not reported to the client
-    // either, because a redirect would interrupt the sign-in.
+    // Do not tell the client about a forged or changed form. Do not tell the client about a 5xx during sign-in, because
+    // the redirect to the client would interrupt the sign-in.
     const ours = refusal.details.about === 'form';
     const here = ours || (refusal.status >= 500 && context.endpoint !== 'consent' && context.endpoint !== 'authorize');
     if (context.known('redirectUri') !== undefined && !here) {
@@ -222,13 +217,13 @@ export function showError(visit: Visit, refusal: OAuthError, form = false): void
   });
 }
 
-/** The callback URL with the parameters of the answer. `iss` names this authorization server (RFC 9207). */
+/** The URL of the callback with the parameters of the answer. `iss` names this authorization server (RFC 9207). */
 function callback(context: OAuthContext, told: Readonly<Record<string, string>>): string {
   const uri = context.the('redirectUri');
   const state = context.known('state');
   const { baseUrl } = context.services;
   const added = new URLSearchParams({ ...told, ...(state !== undefined && { state }), iss: baseUrl });
-  // Keep the redirect URI exactly as it was registered. A URL parser could change its text.
+  // Keep the redirect URI exactly as it was registered, because a URL parser could change its text.
   return `${uri}${uri.includes('?') ? '&' : '?'}${added}`;
 }
 

@@ -1,27 +1,29 @@
 import type { IncomingMessage } from 'node:http';
 
-/** True on HTTPS. On plain HTTP, which is only for loopback, browsers reject a cookie with the prefix `__Host-`. */
+/** True for HTTPS. Plain HTTP is only for loopback, and browsers reject a cookie with the prefix `__Host-` there. */
 const secure = (baseUrl: string): boolean => baseUrl.startsWith('https:');
 
 /**
- * Adds the prefix `__Host-` to the name of a cookie. Another host of the domain can then neither set nor read the
- * cookie (RFC 6265bis, section 4.1.3.2).
+ * Adds the prefix `__Host-` to the name of a cookie, so that no other host of the domain can set or read the cookie
+ * (RFC 6265bis, section 4.1.3.2).
  */
 const named = (baseUrl: string, name: string): string => (secure(baseUrl) ? `__Host-${name}` : name);
 export const sessionName = (baseUrl: string): string => named(baseUrl, 'igw_session');
 export const identityName = (baseUrl: string): string => named(baseUrl, 'igw_identity');
 
-/** Scripts cannot read the cookie. Links and redirects from other sites send it, but forms from other sites do not. */
+/**
+ * Attributes of a cookie that scripts cannot read. Links and redirects from other sites send the cookie, but forms from
+ * other sites do not.
+ */
 const attributes = (baseUrl: string, seconds: number): string =>
   `; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure(baseUrl) ? '; Secure' : ''}`;
 
-/** The Set-Cookie header for a new session. */
 export const sessionCookie = (baseUrl: string, secret: string, seconds: number): string =>
   `${sessionName(baseUrl)}=${secret}${attributes(baseUrl, seconds)}`;
 
 export const clearedSession = (baseUrl: string): string => sessionCookie(baseUrl, '', 0);
 
-/** The secret of the session. `undefined` unless the request has exactly one session cookie. */
+/** The secret in the session cookie. `undefined` unless the request has exactly one such cookie. */
 export const sessionOf = (request: IncomingMessage, baseUrl: string): string | undefined =>
   readCookie(request, sessionName(baseUrl));
 
@@ -29,7 +31,10 @@ export const sessionOf = (request: IncomingMessage, baseUrl: string): string | u
 export const identityCookie = (baseUrl: string, kept: string, seconds: number): string =>
   `${identityName(baseUrl)}=${kept}${attributes(baseUrl, seconds)}`;
 
-/** The value of a cookie. `undefined` if it is absent, empty or sent twice, because one of two can be forged. */
+/**
+ * The value of a cookie. `undefined` if the cookie is absent or empty. `undefined` too if it is sent twice, because one
+ * of two cookies can be forged.
+ */
 export function readCookie(request: IncomingMessage, name: string): string | undefined {
   const [value = '', ...others] = (request.headers.cookie ?? '')
     .split(';')

@@ -8,20 +8,18 @@ import { send } from '../http/reply.ts';
 import { queryOf } from '../http/request.ts';
 import { identityCookie, identityName, readCookie, sessionCookie } from './cookies.ts';
 
-/** Options for signing in at an identity provider. During this time, a cookie keeps the authorization request. */
 export interface IdentityOptions {
   readonly baseUrl: string;
   readonly provider: IdentityProvider;
   /** The tenant of a client. `undefined` means that the client is unknown. */
   tenantOf(clientId: string): Promise<string | undefined>;
   signInWith(identity: Identity & { tenant: string }): Promise<{ session: string } | { refused: 'credentials' }>;
-  /** Answers with an error page. The `cause` of the refusal goes only to the log. */
+  /** Answers with an error page. The cause of the refusal goes only to the log. */
   refuse(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void;
 }
 
 export interface Refusal {
   readonly status: 400 | 403;
-  /** The code of the refusal, for the log. */
   readonly code: string;
   readonly title: string;
   readonly sentence: string;
@@ -43,12 +41,17 @@ export interface IdentityHandlers {
 
 /** Seconds that a person has to sign in at the identity provider. */
 const KEPT_SECONDS = 600;
-/** Longest Set-Cookie value. Browsers silently drop a cookie of more than 4,096 bytes, including its attributes. */
+/**
+ * Longest Set-Cookie value, in bytes. Browsers silently drop a cookie of more than 4,096 bytes, including its
+ * attributes.
+ */
 const COOKIE_MAX = 3_900;
-/** Largest unpacked state of a sign-in in bytes. A state holds a query, and a request line has at most 16 KiB. */
+/**
+ * Largest state of a sign-in in bytes, after decompression. A state holds a query, and a request line has at most 16
+ * KiB.
+ */
 const KEPT_MAX = 16_384;
 
-/** The characters that a URL can contain without an escape. */
 const QUERY = /^[\x21-\x7e]*$/;
 const Kept = z.strictObject({
   state: z.string(),
@@ -102,13 +105,13 @@ export function identityHandlers(options: IdentityOptions): IdentityHandlers {
     },
     async finish(request, response) {
       const kept = unpack(readCookie(request, identityName(baseUrl)));
-      // The state of a sign-in is valid for one attempt. Delete the cookie even if the attempt fails.
+      // The state of a sign-in is valid for one attempt. So delete the cookie even if the attempt fails.
       response.setHeader('Set-Cookie', forget);
       if (!kept) return refuse(request, response, LAPSED);
       const tenant = await tenantOf(clientOf(kept.query));
       if (tenant === undefined) return refuse(request, response, LAPSED);
-      // Build the URL from the base URL, not from the header Host. The identity provider compares the result with the
-      // redirect URI of the authorization request.
+      // Build the URL from the base URL and not from the header Host, because the identity provider compares this URL
+      // with the redirect URI.
       const identity = await provider
         .finish(new URL(`${redirectUri}?${queryOf(request)}`), kept)
         .catch((error: unknown) => {
@@ -124,7 +127,9 @@ export function identityHandlers(options: IdentityOptions): IdentityHandlers {
   };
 }
 
-/** The client id in a query. If there is not exactly one id, the result is an empty string. No client has this id. */
+/**
+ * The client id in a query. Empty if the query does not have exactly one client id, because no client has an empty id.
+ */
 function clientOf(query: string): string {
   const [id = '', ...others] = new URLSearchParams(query).getAll('client_id');
   return others.length === 0 ? id : '';
@@ -138,7 +143,7 @@ function unpack(cookie: string | undefined): Kept | undefined {
     const bytes = inflateRawSync(Buffer.from(cookie, 'base64url'), { maxOutputLength: KEPT_MAX });
     return Kept.parse(JSON.parse(bytes.toString()));
   } catch (error) {
-    // These errors mean that the gateway did not make the cookie. The cookie does not unpack, is not JSON, or has other
+    // These errors mean that the gateway did not make the cookie: it cannot be decompressed, is not JSON, or has other
     // members. Any other error is a defect.
     if (error instanceof SyntaxError || error instanceof z.ZodError || (error instanceof Error && 'code' in error)) {
       return undefined;

@@ -38,11 +38,9 @@ interface Route {
   readonly method: 'GET' | 'POST';
   readonly operation: string;
   readonly answer: Answer;
-  /** The form of a refusal: JSON for a client, or a page for a person. */
   readonly kind: 'json' | 'page';
 }
 
-/** The handler of the authorization server: metadata, token endpoint, revocation endpoint, sign-in and consent. */
 export function oauthSurface(services: Services, source: Source, provider?: IdentityProvider): RequestHandler {
   const { baseUrl } = services;
   const pages: PageServices = { ...services, identity: provider?.name };
@@ -66,7 +64,6 @@ export function oauthSurface(services: Services, source: Source, provider?: Iden
     async (request, response) =>
       send(request, response, 200, type, body, { 'Cache-Control': 'public, max-age=300' });
 
-  /** A route of the sign-in at the identity provider. `leg` is the way to the provider or the way back. */
   const identity = (known: IdentityProvider, leg: keyof IdentityHandlers): Route => ({
     method: 'GET',
     operation: 'oauth_identity',
@@ -150,7 +147,6 @@ const wireOf = (request: IncomingMessage, from: string, baseUrl: string): Wire =
   };
 };
 
-/** Answers a request that was refused before its endpoint ran. */
 function refusal(
   error: unknown,
   { operation, kind }: Route,

@@ -11,14 +11,13 @@ import { readBody } from '../http/body.ts';
 import type { RequestRecord } from '../http/records.ts';
 import { send } from '../http/reply.ts';
 
-/** Largest form in bytes. A consent or a token request can list about 700 website ids in such a form. */
+/** Largest form in bytes. This is enough for about 700 website ids in a consent or in a token request. */
 export const FORM_LIMIT = 16_384;
 const FORM_TYPE = /^application\/x-www-form-urlencoded[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i;
 
 type GrantType = keyof typeof GRANTS;
 const isGrant = (value: string | undefined): value is GrantType => value !== undefined && Object.hasOwn(GRANTS, value);
 
-/** Reads the body of a form. Throws `unsupported_media_type` or `body_too_large`. */
 export async function readForm(request: IncomingMessage, response: ServerResponse): Promise<string> {
   const { 'content-type': type = '', 'content-encoding': encoding } = request.headers;
   if (!FORM_TYPE.test(type) || encoding !== undefined) throw new Failure('unsupported_media_type');
@@ -54,7 +53,7 @@ export async function answerToken(
   } catch (error) {
     const refusal = asOAuthError(error);
     const { ended } = refusal.details;
-    // The misuse of a code or refresh token is refused and also ends the consent. One audit entry records both.
+    // A misused code or refresh token is refused, and the consent ends too. One audit entry records both facts.
     if (ended) record.consent = ended.consent;
     record.audit = {
       ...record.audit,
@@ -66,8 +65,8 @@ export async function answerToken(
 }
 
 /**
- * Checks a token request. A cached client can lack scopes that were granted later. The gateway therefore reads the
- * client from the store again before it refuses a scope.
+ * Checks a token request. The cached data of a client can lack scopes that were granted in the meantime. So the client
+ * is read again from the store before a scope is refused.
  */
 async function checkAnew(context: OAuthContext): Promise<void> {
   try {
@@ -107,7 +106,6 @@ export function refuse(
   );
 }
 
-/** Converts any error to an OAuth error. */
 export function asOAuthError(error: unknown): OAuthError {
   if (error instanceof OAuthError) return error;
   const failure = asFailure(error);

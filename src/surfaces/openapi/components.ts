@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { FAILURE_CODES } from '../../core/failures.ts';
 import { type JsonSchema, jsonSchema } from '../../core/json-schema.ts';
 
-/** Headers that several responses share. */
 export const HEADERS = {
   'X-Request-Id': {
     description: 'Id of this request. Quote the id when you report a problem. The log of the gateway has the same id.',
@@ -40,7 +39,6 @@ export const HEADERS = {
   },
 };
 
-/** The schema of every failure. */
 export const PROBLEM: JsonSchema = jsonSchema(
   z
     .strictObject({

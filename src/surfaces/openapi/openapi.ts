@@ -7,7 +7,6 @@ import { type Parameter, TAGS, type Tool } from '../../core/tool.ts';
 import type { Registry } from '../../gateway/registry.ts';
 import { HEADERS, PROBLEM } from './components.ts';
 
-/** Failure codes that every operation can return. Each tool adds its own failure codes. */
 const COMMON: readonly FailureCode[] = [
   'unauthenticated',
   'token_expired',
@@ -19,7 +18,6 @@ const COMMON: readonly FailureCode[] = [
   'authority_unavailable',
 ];
 
-/** The OpenAPI 3.1 document of the REST surface. The document is derived from the registry. */
 export function openapi(registry: Registry, serverUrl: string): object {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const tool of registry.operations) {
@@ -30,7 +28,7 @@ export function openapi(registry: Registry, serverUrl: string): object {
     openapi: '3.1.1',
     info: {
       title: 'Installation Gateway',
-      version: '1.0.0', // of the REST interface; the package has a version of its own
+      version: '1.0.0', // the version of the REST interface; the package has a version of its own
       summary: 'Stored customer-support data for installed applications and agents.',
       description:
         'Most operations read stored data: conversations, visitors, contacts, catalogues, reports and AI feature ' +
@@ -193,17 +191,15 @@ function responses(tool: Tool): object {
   ]);
 }
 
-/** The default response of an operation without a 2xx. Some OpenAPI tools expect a 2xx or a default response. */
+/** The default response of an operation that has no 2xx response. Some OpenAPI tools expect at least one of the two. */
 const DEFAULT = {
   description: 'Any other refusal of the WebSocket handshake.',
   headers: { 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' } },
   content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
 };
 
-/** Failure codes of the ledger of writes. */
 const LEDGER: readonly FailureCode[] = ['invalid_idempotency_key', 'idempotency_conflict', 'outcome_unknown'];
 
-/** True when some credentials cannot call the operation, or cannot use all of its parameters. */
 const refusable = ({ required, restrictions, consent, when }: Tool): boolean =>
   required.scopes.length + required.dataAccess.length + when.length > 0 ||
   restrictions === 'refused' ||

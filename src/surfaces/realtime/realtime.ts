@@ -15,13 +15,16 @@ import { refuseAmbiguous, refuseOrigins } from '../http/request.ts';
 import { SOCKET, type UpgradeHandler } from '../http/upgrade.ts';
 
 const SESSION = /^rts_[a-f0-9]{32}$/;
-/** A ticket is 32 bytes in base64url. The unused bits at its end must be 0, so that it has only one spelling. */
+/**
+ * A ticket is 32 bytes in base64url. The unused bits in the last character must be 0, so that each ticket has only one
+ * spelling.
+ */
 const TICKET = /^ticket\.([A-Za-z0-9_-]{42}[AEIMQUYcgkosw048])$/;
 const KEY = /^[+/0-9A-Za-z]{22}==$/;
 
 /**
- * Limits for one client (check WS-04). `maxPayload` is in bytes. `closeTimeout` is the time in milliseconds that a
- * client has to answer a close frame.
+ * Limits for one client (check WS-04). `maxPayload` is the largest message in bytes. `closeTimeout` is the time in
+ * milliseconds that a client has to answer a close frame.
  */
 const LIMITS = {
   maxPayload: 16 * 1024,
@@ -30,15 +33,18 @@ const LIMITS = {
   maxPendingAutoPongs: 128,
   closeTimeout: 2_000,
 };
-/** Largest number of simultaneous upgrade checks: in total, and per network. A check takes up to three statements. */
+/**
+ * How many upgrade checks may run at the same time: in total, and for each network. One check takes up to three SQL
+ * statements.
+ */
 const UPGRADES = { inAll: 64, perNetwork: 32 };
 
-/** Largest number of sockets in a process. Each socket takes a file descriptor and about 50 KB. */
+/** How many sockets a process may have. Each socket takes a file descriptor and about 50 KB. */
 const SOCKETS = 10_000;
 
 /**
- * Handles the WebSockets of realtime sessions. All checks run before the handshake, and a refusal is an HTTP reply. A
- * refusal does not use up the ticket.
+ * Opens WebSockets for realtime sessions. All checks run before the handshake, so a refusal is an HTTP reply. A refusal
+ * does not use up the ticket.
  */
 export function realtimeSurface(realtime: Realtime): UpgradeHandler {
   const server = new WebSocketServer({
@@ -65,7 +71,7 @@ export function realtimeSurface(realtime: Realtime): UpgradeHandler {
     try {
       const digest = createHash('sha256').update(ticket).digest();
       const found = SESSION.test(session) ? await realtime.admit({ session, origin, ticket: digest }) : undefined;
-      // A wrong session, ticket or origin gets the same answer, so that a caller does not learn which of them exists.
+      // Give the same answer for a wrong session, ticket or origin. The caller must not learn which of them is right.
       if (!found) {
         record.does = 'authentication';
         throw new Failure('not_found');
@@ -83,8 +89,8 @@ export function realtimeSurface(realtime: Realtime): UpgradeHandler {
       if (query !== undefined) throw new Failure('unsupported_parameter');
       const found = await admitted(request, session, record, from);
       noteActor(record, found.authority);
-      // If the client has disconnected, handleUpgrade drops the connection without a callback. Refuse the upgrade here,
-      // so that the log has an entry.
+      // If the client has disconnected, handleUpgrade ends without a callback, so nothing would be logged. Refuse the
+      // upgrade here first.
       if (!socket.readable || !socket.writable) throw new Failure('invalid_request');
       server.handleUpgrade(request, socket, head, (opened) =>
         serve(realtime, found, { opened, socket, closed: accepted() }),
@@ -121,13 +127,10 @@ function readHandshake(request: IncomingMessage, record: RequestRecord): { origi
 
 interface Opened {
   readonly opened: WebSocket;
-  /** The connection below the WebSocket. */
   readonly socket: Duplex;
-  /** Called once, when the WebSocket has closed. */
   readonly closed: (end: { code: number; cause: string }) => void;
 }
 
-/** Counts the unsent bytes of each app, over all its sockets. */
 const waiting = new Budget({ limits: BUDGETS.sockets, code: 'answers_unread' });
 
 function serve(realtime: Realtime, found: Admitted, { opened, socket, closed }: Opened): void {
@@ -141,7 +144,7 @@ function serve(realtime: Realtime, found: Admitted, { opened, socket, closed }: 
         waiting.hold(share, bytes - counted);
       } catch (error) {
         if (!(error instanceof Failure)) throw error;
-        over = true; // the connection then reads an infinite `buffered` and ends
+        over = true; // `buffered` becomes infinite, which ends the connection
         return;
       }
     }
@@ -174,13 +177,13 @@ function serve(realtime: Realtime, found: Admitted, { opened, socket, closed }: 
     connection.end('client');
     closed({ code, cause: connection.ended ?? '' });
   });
-  // The client has closed its half of the connection. The package ws sends the remaining data before it closes the
-  // other half. The package waits without limit for a client that does not read. Cut the connection after
+  // The client has closed its half of the connection. Before the package ws closes the other half, it sends the
+  // remaining data. It would wait without limit for a client that does not read, so cut the connection after
   // `closeTimeout`.
   socket.once('end', () => {
     connection.end('client');
     setTimeout(wire.cut, LIMITS.closeTimeout).unref();
   });
-  // A frame from the client breaks the protocol. The package ws answers with the close code of RFC 6455.
+  // A frame from the client breaks the protocol. The package ws itself answers with the close code of RFC 6455.
   opened.on('error', () => connection.end('protocol'));
 }

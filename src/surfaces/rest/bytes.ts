@@ -7,7 +7,8 @@ import type { BytesRequest } from '../../core/tool.ts';
 
 /**
  * Reads the headers Range and If-Match of a request for file content (RFC 9110, sections 13 and 14). For JSON, If-Match
- * means the same as `version`, and Range is ignored. For raw bytes, a request may have Range or `chunk`, but not both.
+ * means the same as the parameter `version`, and Range is ignored. For raw bytes, a request may have Range or the
+ * parameter `chunk`, but not both.
  */
 export function readConditions(
   request: IncomingMessage,
@@ -17,7 +18,7 @@ export function readConditions(
   const { 'if-match': matchHeader } = request.headers;
   const rangeHeader = wantsBytes ? request.headers.range : undefined;
   const range = rangeHeader === undefined ? undefined : readRange(rangeHeader);
-  // Accept only one strong entity tag. Weak tags, lists and `*` do not identify exact bytes.
+  // Accept only one strong entity tag, because weak tags, lists and `*` do not identify exact bytes.
   const ifMatch = /^"([a-f0-9]{16,64})"$/.exec(matchHeader ?? '')?.[1];
   if (!wantsBytes && ifMatch !== undefined) input['version'] ??= ifMatch;
   return {

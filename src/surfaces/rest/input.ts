@@ -8,8 +8,8 @@ export interface RawInput {
 }
 
 /**
- * Converts the raw query string to JSON types. A repeated, unknown, unnamed or badly encoded parameter is a problem, so
- * the gateway never guesses. The parser of Express would make arrays and objects of such parameters.
+ * Converts the raw query string to JSON types. A repeated, unknown, unnamed or badly encoded parameter is a problem,
+ * because the gateway does not guess. The parser of Express would make arrays and objects of such parameters.
  */
 export function readInput(tool: Tool, path: Readonly<Record<string, string>>, query: string): RawInput {
   const input: Record<string, unknown> = { ...path };
@@ -33,7 +33,6 @@ export function readInput(tool: Tool, path: Readonly<Record<string, string>>, qu
   return { input, problems };
 }
 
-/** Adds the members of a JSON body to the input. A member that the operation does not declare is a problem. */
 export function addBody(tool: Tool, input: Record<string, unknown>, body: unknown): ParameterError[] {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     return [{ pointer: '', code: 'invalid_request' }];

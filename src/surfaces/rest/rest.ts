@@ -20,8 +20,8 @@ const JSON_TYPE = 'application/json';
 const BYTES_TYPE = 'application/octet-stream';
 
 /**
- * The REST surface. It serves every tool of the registry on the path of the tool. The handler returns false for any
- * other path, so that the next handler answers.
+ * The REST surface. It serves every tool of the registry on the path of the tool. For any other path it returns false,
+ * so that the next handler answers.
  */
 export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler {
   const find = routesOf(corridor.registry);
@@ -41,8 +41,8 @@ export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler
     };
     let quota: QuotaState | undefined;
     /**
-     * Checks the bearer token and charges its app before a problem of the body is reported, because strangers must
-     * learn nothing. MCP does the same.
+     * Checks the bearer token and charges its app before a problem of the body is reported, so that strangers learn
+     * nothing. MCP does the same.
      */
     const proved = async (bearer: string, problem: unknown): Promise<never> => {
       const admission = await corridor.admit(bearer, 'rest', source);
@@ -119,7 +119,6 @@ const described = ({ revision, location }: Tool, body: unknown): OutgoingHttpHea
   ...(location && { Location: location(body) }),
 });
 
-/** The value of a header. A request with two values for the header was refused earlier. */
 function header(request: IncomingMessage, name: string): string | undefined {
   const value = request.headers[name];
   return typeof value === 'string' ? value : undefined;
@@ -128,7 +127,10 @@ function header(request: IncomingMessage, name: string): string | undefined {
 const allowed = (methods: ReadonlyMap<string, Tool>): string[] =>
   [...methods.keys()].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
 
-/** True if the caller prefers raw bytes to JSON, the default. Throws `not_acceptable` if no offered type fits. */
+/**
+ * True if the caller prefers raw bytes to JSON. The default is JSON. Throws `not_acceptable` if the caller accepts
+ * neither.
+ */
 function negotiate(request: IncomingMessage, tool: Tool): boolean {
   const { accept } = request.headers;
   if (accept === undefined || accept === JSON_TYPE || accept === '*/*') return false;

@@ -2,7 +2,6 @@ import type { Tool } from '../../core/tool.ts';
 import type { Registry } from '../../gateway/registry.ts';
 
 export interface Match {
-  /** The tools of the path, by HTTP method. */
   readonly methods: ReadonlyMap<string, Tool>;
   readonly path: Readonly<Record<string, string>>;
 }
@@ -16,9 +15,9 @@ interface Node {
 const node = (): Node => ({ fixed: new Map(), variable: undefined, methods: new Map() });
 
 /**
- * Returns a function that finds the tools of a path, segment by segment. The function compares the raw text of the
- * request line and decodes nothing. A path with an escape, other letter case, an empty segment or a trailing slash
- * therefore matches no resource (check HT-03).
+ * Returns a function that finds the tools of a path. The function compares the raw text segment by segment and decodes
+ * nothing. So a path with an escape, other letter case, an empty segment or a trailing slash matches nothing (check
+ * HT-03).
  */
 export function routesOf(registry: Registry): (path: string) => Match | undefined {
   const root = node();
@@ -41,7 +40,8 @@ export function routesOf(registry: Registry): (path: string) => Match | undefine
     at.methods.set(tool.method, tool);
   }
   return (path) => {
-    // Node also accepts a request target without a leading slash, such as `GET *api/v1/…` and `GET http://host/…`.
+    // Node also accepts a request target that does not start with a slash, such as `GET *api/v1/…` and `GET
+    // http://host/…`.
     if (!path.startsWith('/')) return undefined;
     const values: Record<string, string> = {};
     let at: Node | undefined = root;

@@ -14,24 +14,22 @@ export interface ConsentView {
   /** E-mail address of the signed-in person. */
   readonly person: string;
   readonly resource: 'rest' | 'mcp' | 'a2a';
-  /** Longest lifetime of a renewable consent, in hours. */
+  /** Longest lifetime of a consent that the app may renew, in hours. */
   readonly hours: number;
   /** Lifetime of an access token, in minutes. */
   readonly minutes: number;
-  /** The scopes that the app asks for, in the order of `SCOPES` in core. */
+  /** The scopes that the app asks for, in the order of the constant `SCOPES`. */
   readonly scopes: readonly Scope[];
-  /** The data-access flags of the app's credential. */
   readonly dataAccess: readonly DataAccess[];
   /** True when the app's credential has channel, team or subsite restrictions. */
   readonly restricted: boolean;
   readonly websites: readonly { readonly id: string; readonly name: string; readonly timeZone: string }[];
-  /** The person's choice in the form that was sent. The page ticks the same checkboxes again. */
+  /** The person's choice in a form that was already sent. The page ticks the same checkboxes again. */
   readonly chosen?: {
     readonly scopes: readonly string[];
     readonly websites: readonly string[];
     readonly renewal: boolean;
   };
-  /** A sentence that says why nothing was approved. Absent when the page shows no problem. */
   readonly problem?: string;
 }
 
@@ -41,7 +39,6 @@ const INTERFACES: Readonly<Record<ConsentView['resource'], string>> = {
   a2a: 'A2A',
 };
 
-/** The page on which a person decides what an app may do. */
 export function consentPage(view: ConsentView): string {
   const groups = GROUPS.map((group) => ({ ...group, scopes: group.scopes.filter((one) => view.scopes.includes(one)) }));
   const body = html`
@@ -71,7 +68,7 @@ ${jumps(view)}
 
 /**
  * The Enter key on a checkbox presses the first enabled button of the form (Chromium 147). This hidden button comes
- * first, so that nobody approves by accident. The form method `dialog` does nothing outside a dialog.
+ * first and does nothing, so that nobody approves by accident. `dialog` has an effect only inside a dialog.
  */
 const NO_DEFAULT = html`<button type="submit" formmethod="dialog" hidden></button>`;
 
@@ -105,7 +102,6 @@ const facts = (view: ConsentView): Html => html`
   }</dd></div>
 </dl>`;
 
-/** Links to the parts of the page, because the page can be long. */
 const jumps = ({ scopes, websites: sites }: ConsentView): Html => html`
 <nav aria-label="On this page">
   <ul>
@@ -142,7 +138,7 @@ function scopeCard(scope: Scope, view: ConsentView): Html {
     </div>`;
 }
 
-/** Labels for personal data, texts and writes. The labels are words, because colour alone is not accessible. */
+/** Labels for personal data, texts and writes. The labels are words, because some people cannot distinguish colours. */
 function marks({ reveals, acts }: ScopeText): Html | undefined {
   const words = [
     ...(acts === 'writes' ? [html`<li class="writes">Writes</li>`] : []),

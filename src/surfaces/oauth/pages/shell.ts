@@ -2,40 +2,40 @@ import { type Html, html } from '../../http/html.ts';
 
 /** Longest name that a page shows, in Unicode characters. */
 const NAME = 120;
-/** Longest e-mail address in Unicode characters: 64 before the @ and 255 after the @ (RFC 5321, section 4.5.3.1). */
+/** Longest e-mail address, in Unicode characters: 64 before the @ and 255 after the @ (RFC 5321, section 4.5.3.1). */
 export const EMAIL = 320;
 /** Longest host that a page shows, in characters. A DNS name with a port is shorter. */
 const HOST = 260;
 
 /**
- * Invisible and private-use characters. They can reverse, hide or fake the text around them. Joiners and variation
- * selector 16 are not included, because words and emoji need these characters.
+ * Invisible and private-use characters, which can reverse, hide or fake the text around them. Joiners and variation
+ * selector 16 stay allowed, because words and emoji need them.
  */
 const UNSEEN = /(?!\u200c|\u200d|\ufe0f)[\p{Cc}\p{Default_Ignorable_Code_Point}\p{Co}]/gu;
 const SPACE = /[\s\u2800]+/gu;
-/** More than four marks on one letter. No writing system needs more, and the marks would cover other lines. */
+/** Matches more than four marks on one letter. No writing system needs more, and the marks would cover other lines. */
 const PILE = /((?:\p{M}|\u200c|\u200d){4})(?:\p{M}|\u200c|\u200d)+/gu;
 
-/** Makes untrusted text safe to show on one line (check CP-05). The result has at most `length` characters. */
+/** Makes untrusted text safe to show on one line (check CP-05), and cuts the text to `length` characters. */
 export function plain(text: string, length = Number.POSITIVE_INFINITY): string {
   const line = text.toWellFormed().replace(SPACE, ' ').replace(UNSEEN, '').replace(PILE, '$1').trim();
   const characters = [...line];
   return characters.length > length ? `${characters.slice(0, length - 1).join('')}…` : line;
 }
 
-/** Shows an untrusted name. The text direction of the name is isolated from the text around it. */
+/** Shows an untrusted name. The name is isolated, so that its text direction does not change the text around it. */
 export function named(text: string, length = NAME): Html {
   const name = plain(text, length);
   return html`<bdi>${/[\p{L}\p{N}\p{P}\p{S}]/u.test(name) ? name : '(no name)'}</bdi>`;
 }
 
-/** Shows a host. A host that is too long loses its start, because the end of a host shows who owns the host. */
+/** Shows a host. A long host loses its start, because the end of a host shows who owns it. */
 export function hostOf(host: string): Html {
   const text = plain(host);
   return html`<bdi class="host">${text.length > HOST ? `…${text.slice(1 - HOST)}` : text}</bdi>`;
 }
 
-/** An HTML document without scripts, inline styles or foreign content. The document loads only its stylesheet. */
+/** An HTML document without scripts, inline styles or foreign content. It loads only its stylesheet. */
 export const shell = ({ title, kind, body }: { title: string; kind: 'narrow' | 'wide'; body: Html }): string =>
   html`<!doctype html>
 <html lang="en">

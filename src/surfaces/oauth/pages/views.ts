@@ -3,17 +3,15 @@ import { EMAIL, hostOf, named, plain, shell } from './shell.ts';
 
 export { consentPage } from './consent.ts';
 
-/** The pages trust no text: they escape, isolate and cut every text. Each form action is a path with its query. */
+/** The pages trust no text. They escape, isolate and cut every text. Each form action is a path with its query. */
 export interface SignInView {
   readonly action: string;
   readonly organization: string;
   readonly app: string;
   readonly redirectHost: string;
-  /** The e-mail address of the last attempt, or an empty string on the first visit. */
+  /** The e-mail address of the last attempt. Empty on the first visit. */
   readonly email: string;
-  /** A sentence that says why the last attempt failed. Absent on the first visit. */
   readonly problem?: string;
-  /** The identity provider, if one is configured. `action` is the link that starts the sign-in there. */
   readonly identity?: { readonly action: string; readonly name: string };
 }
 
@@ -23,7 +21,6 @@ export interface ErrorView {
   readonly requestId: string;
 }
 
-/** The sign-in page. It says which app asks for access and who may decide. */
 export function signInPage(view: SignInView): string {
   const { problem, identity } = view;
   const described = problem === undefined ? undefined : html` aria-describedby="problem"`;
