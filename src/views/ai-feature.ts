@@ -23,7 +23,7 @@ export const AI_TYPES = [
   'unsupported',
 ] as const;
 
-/** The only feature type that the gateway runs itself. This type needs only the supplied text and no AI provider. */
+/** The only type of AI feature that the gateway executes. It needs only the text in the request and no AI provider. */
 const EXECUTABLE = 'language_detection';
 
 const metadata = {
@@ -31,7 +31,7 @@ const metadata = {
   alias: 'a',
   id: AiFeatureId,
   order: 'asc',
-  // The metadata describes the active version of a feature. Therefore a feature without an active version is hidden.
+  // The metadata describes the active version. So a feature without an active version is hidden.
   visible: raw('a.active_version IS NOT NULL'),
 } as const;
 
@@ -41,10 +41,9 @@ const Version = z.int().min(1).describe('Number of the active version; pass it a
 /** The feature version that the caller has read. A write fails if another version is active now. */
 export const ExpectedVersion = z.int().min(1).max(2_147_483_647).describe('Version that you read.');
 
-/** Language code of ISO 639-1. */
+/** A language code of ISO 639-1. */
 export const LanguageCode = z.string().regex(/^[a-z]{2}$/);
 
-/** Input of language detection. */
 export const DetectionContext = z
   .strictObject({
     type: z.literal('text').describe('Kind of input.'),
@@ -53,7 +52,7 @@ export const DetectionContext = z
   })
   .describe('Input of the feature.');
 
-/** Metadata of an AI feature. The database stores no instructions, provider credentials or settings of the feature. */
+/** The metadata of an AI feature. Instructions, provider credentials and settings are not in the database. */
 export const AiFeatureView = f.defineView({
   ...metadata,
   name: 'AiFeature',
@@ -66,7 +65,6 @@ export const AiFeatureView = f.defineView({
   },
 });
 
-/** An entry in the list of AI features. The entry says whether this credential can execute the feature. */
 export const AiFeatureListView = f.defineView({
   ...metadata,
   name: 'AiFeatureEntry',

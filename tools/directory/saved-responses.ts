@@ -21,7 +21,7 @@ export default defineTool({
   page: { cursor: PlainId, limit: 25 },
   input: { query: { ...inWebsite, language: Language.default('en').describe('BCP 47 tag, matched exactly.') } },
   output: data({
-    // A canonical language tag can be longer than the requested tag. For example, sh becomes sr-Latn.
+    // The canonical form of a language tag can be longer than the tag in the request. For example, sh becomes sr-Latn.
     language: ServiceText.max(64).describe('Requested language in its canonical form.'),
     scope: z
       .literal('website_global')
