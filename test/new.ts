@@ -2,14 +2,11 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { packageRoot } from '../src/config/package.ts';
 
-/** The file that lists the reads of the contract. Each new operation gets a row in this file. */
 const LIST = 'test/support/authority/expected.ts';
 const USAGE = 'Say which operation: npm run new -- tool FOLDER/NAME, for example contacts/contact-conversations.';
 
-/** An error in the command line. The developer must correct the command. */
 export class Wrong extends Error {}
 
-/** Writes the skeleton of a read operation below `root`. Returns the paths of the written files. */
 export function newTool(argument: string, root: URL): string[] {
   const [, folder, kebab] = /^([a-z]+)\/([a-z][a-z0-9]*(?:-[a-z0-9]+)*)$/.exec(argument) ?? [];
   if (folder === undefined || kebab === undefined) {
@@ -36,7 +33,7 @@ export function newTool(argument: string, root: URL): string[] {
   return [tool, test, LIST];
 }
 
-/** Returns the documentation group of the first operation in the folder, for the new operation. */
+/** The new operation gets the documentation group of the first operation in its folder. */
 function tagOf(folder: string, root: URL): string {
   const [neighbour = ''] = readdirSync(new URL(`tools/${folder}/`, root)).sort();
   return /tag: '(.*)'/.exec(readFileSync(new URL(`tools/${folder}/${neighbour}`, root), 'utf8'))?.[1] ?? 'Discovery';
@@ -103,7 +100,6 @@ Next:
   3. npx vitest run ${files[1]} test/laws
 `;
 
-/** Runs the command `npm run new -- tool FOLDER/NAME`. */
 function main([kind, argument, ...more]: readonly string[]): number {
   try {
     if (kind !== 'tool' || argument === undefined || more.length > 0) throw new Wrong(USAGE);

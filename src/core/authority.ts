@@ -5,14 +5,14 @@ import type { DataAccess, Grants, Restriction, Scope } from './scopes.ts';
 export const RESOURCES = ['rest', 'mcp', 'a2a'] as const;
 export type Resource = (typeof RESOURCES)[number];
 
-/** Rights of a bearer token, as the store held them at one moment. Each guarded statement proves the rights again. */
+/** The rights of a bearer token at one moment. Every SQL statement of a call checks that the rights are unchanged. */
 export interface Authority extends Grants {
   readonly digest: Uint8Array;
   readonly credentialId: string;
   readonly revision: number;
   /** The interface that the OAuth token is bound to. `null` means that the token is an installation token. */
   readonly audience: Resource | null;
-  /** Id of the consent that a person gave for the token. `null` means that the token needed no consent. */
+  /** Id of the consent under which the token was issued. `null` means that the token needed no consent. */
   readonly consentId: string | null;
   readonly environment: 'live' | 'test';
   readonly organizationId: string;
@@ -22,11 +22,10 @@ export interface Authority extends Grants {
   readonly dataAccess: ReadonlySet<DataAccess>;
   readonly websites: ReadonlyMap<string, WebsiteKey>;
   /**
-   * Public ids that the credential may see, by dimension. Without a list, a dimension has no limit. An empty list
-   * permits nothing.
+   * Public ids that the credential may see. Without a list, a dimension has no limit. An empty list permits nothing.
    */
   readonly restrictions: Readonly<Partial<Record<Restriction, readonly string[]>>>;
-  /** The time when the authority expires, in Unix seconds. */
+  /** The time when the authority ends, in Unix seconds. */
   readonly expiresAt: number;
 }
 

@@ -1,11 +1,9 @@
 import type { GuideName } from './guides.ts';
 
-/** The facts that the gateway knows about itself. A few operations return these facts. */
 export interface GatewayFacts {
-  /** Returns the operations that this authority may call. */
   operations(): OperationFacts[];
   guides(): GuideName[];
-  /** Returns the text of a guide. `null` means that the guide does not exist or that the authority may not read it. */
+  /** Returns null if the guide does not exist or if the caller may not read the guide. */
   guide(name: string): string | null;
 }
 

@@ -1,9 +1,8 @@
 import type { Requirement } from './scopes.ts';
 
 /**
- * The closed table of failures. Each code has one row with an HTTP status and a title. The title says what was wrong
- * and what to do. The title is public, so it never names a value, a table or a library. Each surface renders a failure
- * in its own format.
+ * The complete table of failures, with the HTTP status and the title of each code. The title says what was wrong and
+ * what to do. The title is public, so it must not name a value, a table or a library.
  */
 const TABLE = {
   invalid_request: [
@@ -150,8 +149,8 @@ export const titleOf = (code: FailureCode): string => TABLE[code][1];
 
 export interface ParameterError {
   /**
-   * Name of the wrong query parameter, path parameter, header or tool argument. Errors in a JSON body have `pointer`
-   * instead.
+   * Name of the wrong query parameter, path parameter, header or tool argument. For an error in a JSON body, `pointer`
+   * is set instead.
    */
   readonly parameter?: string;
   /** JSON Pointer (RFC 6901) to the wrong member of the JSON body. */
@@ -160,16 +159,16 @@ export interface ParameterError {
 }
 
 export interface FailureDetails {
-  /** A sentence that explains the failure to the caller. The sentence contains no value that was sent or stored. */
+  /** A sentence for the caller. The sentence must not contain a value from the request or the store. */
   readonly detail?: string;
   readonly errors?: readonly ParameterError[];
-  /** Seconds after which a retry of the call can succeed. */
+  /** Seconds to wait before a retry of the call can succeed. */
   readonly retryAfter?: number;
   readonly required?: Requirement & { readonly unrestricted: boolean };
   readonly allow?: readonly string[];
-  /** Length of the whole file in bytes. The Content-Range header of a 416 response shows this length. */
+  /** Length of the whole file in bytes. A 416 response shows this length in the Content-Range header. */
   readonly size?: number;
-  /** The error that caused the failure. Only the log shows this error. */
+  /** The underlying error. Only the log shows this error. */
   readonly cause?: unknown;
   /** Id of the credential whose token was refused. Only the log shows this id. */
   readonly credential?: string;
@@ -177,7 +176,10 @@ export interface FailureDetails {
   readonly outside?: true;
 }
 
-/** A refusal with a code of the failure table. Handlers and the store throw a Failure. A surface gets it as a value. */
+/**
+ * A refusal with a code of the failure table. Handlers and the store throw a Failure. The corridor catches the Failure
+ * and gives the surface a value.
+ */
 export class Failure extends Error {
   override readonly name = 'Failure';
 

@@ -1,4 +1,3 @@
-/** Names of the guides. src/gateway/guides.ts decides which credential may read which guide. */
 export const GUIDE_NAMES = [
   'overview',
   'investigation',

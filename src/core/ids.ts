@@ -1,6 +1,9 @@
 import { z } from 'zod';
 
-/** A kind of public id: `<prefix>_{tenant}_{site}_{native id}`. An id names the website of its record. */
+/**
+ * A kind of public id, such as `ctc` for contacts. A public id has the form `<prefix>_{tenant}_{site}_{native id}`, so
+ * every id names the website of its record.
+ */
 export interface IdKind {
   readonly noun: string;
   readonly prefix: string;
@@ -8,7 +11,7 @@ export interface IdKind {
   format(website: WebsiteKey, native: string | number): string;
 }
 
-/** A website inside the gateway: its public id, and the key (tenant, site) that each row of the website has. */
+/** A website: its public id, and the numbers (tenant, site) that are in every database row of the website. */
 export interface WebsiteKey {
   readonly id: string;
   readonly tenant: string;
@@ -39,12 +42,12 @@ export function defineId(noun: string, prefix: string, maximum = 64): IdKind {
   return kind;
 }
 
-/** Returns the kind of id that a schema accepts. The schema can be optional. `undefined`: the schema accepts no id. */
+/** Returns the kind of id that a schema accepts. Returns undefined if the schema is not for ids. */
 export function idKind(schema: z.ZodType): IdKind | undefined {
-  return kinds.get(schema instanceof z.ZodOptional ? (schema.unwrap() as z.ZodType) : schema); // a core type of zod
+  return kinds.get(schema instanceof z.ZodOptional ? (schema.unwrap() as z.ZodType) : schema); // zod returns core types
 }
 
-/** Splits an id that its schema has accepted. `null` means that the number is above 2^63-1, so no row has this id. */
+/** Splits an id that matches its schema. Returns null if the native id is above 2^63-1, because no row can have it. */
 export function parseId(id: string): ParsedId | null {
   const [, tenant = '', site = '', native = ''] = id.split('_');
   return fitsBigint(native) ? { website: `web_${tenant}_${site}`, native } : null;
@@ -87,5 +90,5 @@ export const OfferId = defineId('offer', 'ofr');
 export const DispositionId = defineId('disposition', 'dsp');
 export const AiFeatureId = defineId('AI feature', 'aif');
 
-/** Returns the number inside an id. The corridor has already checked the id's website and the size of the number. */
+/** Returns the native id at the end of a public id. The corridor has already checked the public id. */
 export const native = (id: string): string => id.slice(id.lastIndexOf('_') + 1);

@@ -3,28 +3,28 @@ import { Line } from './line.ts';
 
 export interface LanesOptions<Item, Result> {
   /**
-   * Runs items of one lane in a slot. No other run uses the slot at the same time. Returns results in the order of the
-   * items. An Error in the results fails only its own item.
+   * Runs a batch of items from one lane. No two batches run in the same slot at the same time. Returns one result for
+   * each item, in the same order. If a result is an Error, only its item fails.
    */
   readonly run: (items: readonly Item[], slot: number) => Promise<readonly (Result | Error)[]>;
-  /** Number of slots. Each slot runs at most one batch at a time. */
+  /** The largest number of batches that run at the same time. */
   readonly slots: number;
-  /** Largest number of items in one run. Default: BATCH. */
+  /** The largest number of items in a batch. The default is BATCH. */
   readonly batch?: number;
-  /** Largest number of items of one app that can wait in one lane. Default: LENGTH. */
+  /** The largest number of items of one app that can wait in one lane. The default is LENGTH. */
   readonly length?: number;
   /**
-   * Milliseconds that an item waits in a lane without progress. An item waits up to three times as long in a lane with
-   * progress.
+   * Milliseconds that an item waits. If batches of the lane end meanwhile, the item waits up to three times as long.
    */
   readonly patience: number;
-  /** The result of an item that waited too long. If `late` is absent, such an item fails with 503. */
+  /** The result of an item that has waited too long. Without `late`, such an item fails with 503. */
   readonly late?: Result;
 }
 
 /**
- * Says in which queue an item waits. A lane runs one batch at a time. A group of lanes uses at most half of the slots.
- * An app uses at most all slots except one. Apps take turns, so an app that fills more lanes gets no extra turns.
+ * The place where an item waits. A lane is a queue that runs one batch at a time. All lanes of a group together use at
+ * most half of the slots. All lanes of an app together leave at least one slot free, if there are several slots. Apps
+ * take turns, so an app with many lanes gets no extra turns.
  */
 export interface LaneKey {
   readonly lane: string;
@@ -34,14 +34,14 @@ export interface LaneKey {
 
 export const BATCH = 8;
 export const LENGTH = 256;
-/** The waiting items of one app can fill at most this many lanes. */
+/** If the waiting items of an app fill this many lanes, the app's next item is refused. */
 const FULL_LANES = 4;
-/** The waiting time of an item can end this many times while its lane makes progress. Then the item leaves the lane. */
+/** The largest number of waiting times for one item. A new one starts only if the lane has made progress. */
 const LOOKS = 3;
 /**
- * A new run has the store to itself for this many milliseconds. The next run then gathers more items and finds a warm
- * connection. After this time, the first run is perhaps waiting for rows or a slow disk, so the next run starts. The
- * gain is not measured.
+ * After a batch starts, no other batch starts for this many milliseconds, or until the first batch ends. Meanwhile more
+ * items join the next batch. A batch that takes longer is perhaps waiting for rows or a slow disk, so the next batch
+ * starts. The benefit was not measured.
  */
 const PROMPT = 3;
 
@@ -50,17 +50,16 @@ interface Waiting<Item, Result> {
   readonly app: App;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: Error) => void;
-  /** Number of ended runs of the lane when the lane last checked this item. `looks` counts these checks. */
+  /** The lane's value of `turns` at the item's last check for progress. `looks` counts these checks. */
   seen: number;
   looks: number;
   timer: NodeJS.Timeout | undefined;
 }
 
-/** An app with waiting or running items. */
 interface App {
   readonly name: string;
   waiting: number;
-  /** Number of running batches that started in a turn of this app. */
+  /** Number of running batches that were started for this app. */
   running: number;
 }
 
@@ -69,25 +68,24 @@ interface Lane<Item, Result> {
   readonly group: string;
   readonly waiting: Line<Waiting<Item, Result>>;
   busy: boolean;
-  /** Number of ended runs of this lane. */
+  /** Number of batches of this lane that have ended. */
   turns: number;
 }
 
 /**
- * Group commit: items that arrive while a batch of their lane runs wait for the next batch and run together. A lane
- * with a waiting item never waits for more items. Every item gets its answer after its run. Queue length, waiting time
- * and the number of concurrent runs are limited. A rejected item was never started.
+ * Runs items in batches (group commit). While a batch of a lane runs, new items of the lane wait and form the next
+ * batch. If nothing of the lane runs, an item does not wait for more items. Queue length, waiting time and the number
+ * of concurrent batches have limits. A refused item was never started.
  */
 export class Lanes<Item, Result> {
   readonly #options: LanesOptions<Item, Result>;
-  /** Lanes with work, in the order of their turns. A lane moves to the end of the order when its turn starts. */
+  /** Lanes with work, in the order of their turns. A lane moves to the end when its batch starts. */
   readonly #lanes = new Map<string, Lane<Item, Result>>();
-  /** Apps with waiting or running items, in the order of their turns. */
   readonly #apps: App[] = [];
   readonly #groups = new Map<string, number>();
-  /** Free slots, lowest number first. Low slots are used most, so their connections have most statements prepared. */
+  /** Free slots, lowest number first. The connections of low slots have the most prepared statements. */
   readonly #free: number[];
-  /** Timer of the latest run. While the timer is set, no other run starts. */
+  /** While this timer is set, no batch starts. The timer belongs to the batch that started last. */
   #prompt: NodeJS.Timeout | undefined;
 
   constructor(options: LanesOptions<Item, Result>) {
@@ -96,8 +94,8 @@ export class Lanes<Item, Result> {
   }
 
   /**
-   * Resolves with the result of the item. Rejects if the run returned an Error for the item. An item that waited too
-   * long resolves with `late`, or rejects with 503 without `late`.
+   * Resolves with the result of the item, or rejects with the item's Error. If the item waits too long, the promise
+   * resolves with `late`. Without `late`, the promise then rejects with 503.
    */
   add({ lane: name, group, app: appName }: LaneKey, item: Item): Promise<Result> {
     const length = this.#options.length ?? LENGTH;
@@ -117,8 +115,8 @@ export class Lanes<Item, Result> {
       };
       const look = (): void => {
         waiting.looks++;
-        // If the lane has ended a run since the last look, the lane or this process is only busy, so wait again.
-        // Otherwise the lane is perhaps waiting for a lock, so give up.
+        // If a batch of the lane has ended since the last check, the lane is only busy, so wait again. Otherwise the
+        // lane is probably waiting for a lock, so give up.
         if (waiting.seen !== lane.turns && waiting.looks < LOOKS) {
           waiting.seen = lane.turns;
           wait();
@@ -130,7 +128,8 @@ export class Lanes<Item, Result> {
         if (this.#options.late === undefined) reject(turnedAway());
         else resolve(this.#options.late);
       };
-      // setImmediate lets a busy process first read an answer that is already in the socket.
+      // When the timer fires late, an answer from the database can already be in the socket. setImmediate lets the
+      // process read this answer first.
       const wait = (): void => {
         waiting.timer = setTimeout(() => setImmediate(() => waiting.timer && look()), this.#options.patience);
       };
@@ -158,10 +157,8 @@ export class Lanes<Item, Result> {
     }
   }
 
-  /** Returns the next app, and one lane of this app that can run. */
   #turn(): { readonly app: App; readonly lane: Lane<Item, Result> } | undefined {
-    // Limit apps and groups. One app must not take every connection. One website with locked rows must not take every
-    // connection either.
+    // Neither one app nor one website with locked rows may take every connection.
     const { slots } = this.#options;
     for (const app of this.#apps) {
       if (app.waiting === 0 || app.running >= Math.max(1, slots - 1)) continue;
@@ -205,13 +202,13 @@ export class Lanes<Item, Result> {
     });
   }
 
-  /** Allows the next run to start, when the latest run has ended or PROMPT milliseconds have passed. */
+  /** Lets the next batch start. This method runs when the last batch has ended or PROMPT milliseconds have passed. */
   #over(prompt: NodeJS.Timeout): void {
     if (this.#prompt === prompt) this.#prompt = undefined;
     this.#next();
   }
 
-  /** Runs one batch and settles the promise of each item. This function never rejects. */
+  /** This function never rejects. */
   async #run(batch: readonly Waiting<Item, Result>[], slot: number): Promise<void> {
     let results: readonly (Result | Error)[] = [];
     let failed = new Error('a run returned fewer results than items: it must return one for each');
@@ -232,7 +229,7 @@ export class Lanes<Item, Result> {
 
   #forget(lane: Lane<Item, Result>, app: App): void {
     if (!lane.busy && lane.waiting.empty) this.#lanes.delete(lane.name);
-    const at = this.#apps.indexOf(app); // -1: the app was removed earlier; its item ran in another app's batch
+    const at = this.#apps.indexOf(app); // -1: the app is already removed; another app's batch ran its item
     if (at >= 0 && app.waiting === 0 && app.running === 0) this.#apps.splice(at, 1);
   }
 }

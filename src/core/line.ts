@@ -4,13 +4,12 @@ interface Queue<Item> {
 }
 
 /**
- * A fair queue. Each item belongs to a group. Groups take turns, so a group with more items gets no extra turns. Within
- * a group, the first item in is the first item out. An array holds the groups. In a Map that gains and loses keys on
- * each call, deleted values reach the old generation of V8's heap. Measured with sixteen clients for ten seconds: 52 MB
- * reached the old generation with a Map, and 7 MB with an array.
+ * A fair queue. Every item belongs to a group, and groups take turns. A group with many items gets no extra turns.
+ * Within a group, items leave in the order in which they arrived. An array holds the groups, because a Map that gains
+ * and loses keys on each call fills the old generation of V8's heap. Measured with 16 clients for 10 s: 52 MB reached
+ * the old generation with a Map, and 7 MB with an array.
  */
 export class Line<Item> {
-  /** The groups in the order of their turns. Each group in the list has at least one item. */
   readonly #queues: Queue<Item>[] = [];
 
   add(group: string, item: Item): void {
@@ -19,7 +18,7 @@ export class Line<Item> {
     else this.#queues.push({ group, items: [item] });
   }
 
-  /** Removes an item before its turn. Returns false if the queue does not hold the item any more. */
+  /** Removes an item before its turn. Returns false if the item is no longer in the queue. */
   remove(group: string, item: Item): boolean {
     const queue = this.#queues.find((one) => one.group === group);
     const at = queue?.items.indexOf(item) ?? -1;
@@ -29,7 +28,7 @@ export class Line<Item> {
     return true;
   }
 
-  /** Takes the first item of the next group. A group that `may` rejects is skipped and keeps its turn. */
+  /** Takes one item of the first group that `may` accepts. The groups that `may` rejects keep their turns. */
   next(may: (group: string) => boolean = () => true): Item | undefined {
     const at = this.#queues.findIndex(({ group }) => may(group));
     const queue = this.#queues[at];
@@ -40,7 +39,7 @@ export class Line<Item> {
     return item;
   }
 
-  /** Takes up to `most` items. Groups take turns, and group `first` has the first turn. */
+  /** Takes up to `most` items, group after group in turn. If `first` is given, that group begins. */
   take(most: number, first?: string): Item[] {
     const taken: Item[] = [];
     while (taken.length < most) {
@@ -52,7 +51,6 @@ export class Line<Item> {
     return taken;
   }
 
-  /** Returns the number of items that wait in a group. */
   of(group: string): number {
     return this.#queues.find((one) => one.group === group)?.items.length ?? 0;
   }

@@ -7,19 +7,17 @@ export interface PromptDeclaration<S extends Shape> {
   readonly title: string;
   readonly description: string;
   /**
-   * Names of the operations that the prompt asks the model to call. The list of prompts shows this prompt only to
-   * credentials that may call all of these operations.
+   * Names of the operations that the prompt asks the model to call. A credential sees the prompt in the list only if it
+   * may call all these operations.
    */
   readonly tools: readonly string[];
-  /** Schemas of the prompt's arguments. MCP passes every argument as text. */
+  /** MCP passes every argument as text. */
   readonly arguments: S;
-  /** Returns the names of missing arguments that the given values require. The list is empty if nothing is missing. */
+  /** Returns the names of missing arguments. Some arguments are necessary only with certain values of others. */
   lacking?(values: z.output<z.ZodObject<S>>): readonly string[];
-  /** Returns the text of the prompt. The prompt is one user message. */
   render(values: z.output<z.ZodObject<S>>): string;
 }
 
-/** A prompt declaration without its type parameters. */
 export interface Prompt {
   readonly name: string;
   readonly title: string;
@@ -45,7 +43,7 @@ export function definePrompt<S extends Shape>(declaration: PromptDeclaration<S>)
       required: !schema.safeParse(undefined).success,
     })),
     input: z.strictObject({ ...declaration.arguments }),
-    // The casts are sound, because both functions receive only values that `input` has accepted.
+    // The casts are sound, because `lacking` and `render` receive only values that `input` has accepted.
     lacking: (declaration.lacking ?? (() => [])) as Prompt['lacking'],
     render: render as Prompt['render'],
   };

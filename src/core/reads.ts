@@ -2,18 +2,16 @@ import type { SubscriptionReads } from './events.ts';
 import type { Fragment } from './sql.ts';
 import type { Projection, View } from './view.ts';
 
-/** A parent record of the rows. The whole read fails with `not_found` if the caller cannot see this parent record. */
+/** The parent record whose rows are read. If the caller cannot see this record, the read fails with `not_found`. */
 export interface Within<Name extends string = string, Parent extends string = string> {
   readonly view: View<Name, Parent>;
-  /** Public id of the parent record. */
   readonly id: string;
   readonly where?: readonly Fragment[];
 }
 
 /**
- * The chain of parent records, which ends with the parent of the rows. If this parent belongs to another record, the
- * chain starts with that other record. The code compiles only if the view of the rows declares in `within` how its
- * records belong to the parent.
+ * The parent record of the rows, or a chain of two records: first the grandparent, then the parent. The types allow
+ * only parents that the view of the rows declares in `within`.
  */
 type Chain<Parent extends string, Grand extends string> =
   | readonly [Within<Parent>]
@@ -28,13 +26,13 @@ export interface PageRequest<Parent extends string = string, Grand extends strin
   extends Selection<Parent, Grand> {
   readonly cursor?: string | undefined;
   readonly limit: number;
-  /** Sort direction of the page. If `direction` is absent, the page uses the order of the view. */
+  /** Pages have the order of the view if `direction` is absent. */
   readonly direction?: 'asc' | 'desc' | undefined;
-  /** Sort key of the page. If `by` is absent, the sort key is the native id. */
+  /** Pages are sorted by native id if `by` is absent. */
   readonly by?: 'id' | 'updated_at';
   /**
-   * A search condition that no index supports. The store tests a limited number of rows, on the connections for slow
-   * reads. The page can then hold fewer rows than `limit`, or no rows, and still have a cursor.
+   * A search condition without an index. The store tests a limited number of rows, on the connections for slow reads. A
+   * page can then be short or even empty and still have a cursor.
    */
   readonly search?: Fragment | undefined;
 }
@@ -44,7 +42,6 @@ export interface Page<Name extends string> {
   readonly next_cursor: string | null;
 }
 
-/** Bytes of a stored file that start at `offset`, and the metadata of that file. */
 export interface FileBytes {
   readonly bytes: Uint8Array;
   readonly offset: number;
@@ -55,9 +52,9 @@ export interface FileBytes {
 }
 
 /**
- * The reads that a handler can request from the store. The call supplies the website, restrictions and grants, so a
- * handler cannot choose them. Every method is one guarded statement. If the statement finds that the authority no
- * longer holds, the corridor runs the call again.
+ * The reads that a handler can request from the store. Website, restrictions and grants come from the call, so a
+ * handler cannot choose them. Each method runs one SQL statement that also checks the caller's authority. If the
+ * authority has changed, the corridor runs the call again.
  */
 export interface Reads extends SubscriptionReads {
   one<Name extends string, Parent extends string, Grand extends string>(
@@ -69,9 +66,7 @@ export interface Reads extends SubscriptionReads {
     view: View<Name, Parent>,
     request: PageRequest<NoInfer<Parent>, Grand>,
   ): Promise<Page<Name>>;
-  /** Reads at most `length` bytes of a file, starting at `offset`. */
   fileBytes(file: string, options: { includeInternal: boolean; offset: number; length: number }): Promise<FileBytes>;
-  /** Returns the granted websites, sorted by id. */
   websites(): Promise<{ website_id: string; name: string; time_zone: string }[]>;
   operation(operationId: string): Promise<Receipt>;
   health(): Promise<HealthReading>;
@@ -84,11 +79,10 @@ export interface Receipt {
 }
 
 export interface HealthReading {
-  /** The time of the health check on the clock of the store, in Unix milliseconds. */
+  /** The time of the check in Unix milliseconds, by the clock of the store. */
   readonly checkedAt: number;
-  /** Time of the last receipt for each event family, in Unix milliseconds. */
+  /** For each event family, the time of the last event in Unix milliseconds. */
   readonly lastEventAt: ReadonlyMap<string, number>;
-  /** Event families whose receipts are held back. */
   readonly held: ReadonlySet<string>;
 }
 
@@ -99,5 +93,4 @@ export interface ReportRange {
   readonly timezone?: string | undefined;
 }
 
-/** The `data` member of an AI conversation summary. src/views/report.ts declares the shape. */
 export type ReportReading = Projection<'Report'>;

@@ -1,15 +1,15 @@
 export interface RoundsOptions {
   /** Does the work of one round. The signal `stop` is aborted when no more rounds will run. */
   readonly round: (stop: AbortSignal) => Promise<unknown>;
-  /** Milliseconds between two ticks of the timer. If `every` is absent, a round runs only after a call of `wake`. */
+  /** Milliseconds between two rounds. Without `every`, only `wake` starts a round. */
   readonly every?: number;
-  /** Receives the error that a round throws. Later rounds still run. */
   readonly onError: (error: unknown) => void;
 }
 
 /**
- * Runs rounds of work, one at a time. The timer starts a round only while no round runs, so a hanging round builds no
- * queue. All calls of `wake` during a round share the next round. The timer does not keep the process alive.
+ * Runs rounds of work, one at a time. If a round is still running when the timer fires, the timer starts nothing. If
+ * `wake` is called during a round, one more round follows. Several calls of `wake` during a round also cause only one
+ * more round. The timer does not keep the process alive.
  */
 export class Rounds {
   readonly #options: RoundsOptions;
@@ -23,13 +23,13 @@ export class Rounds {
     this.resume();
   }
 
-  /** Starts a round now. If a round is running, the next round starts after it. */
+  /** Starts a round now, or immediately after the running round. */
   wake(): void {
     this.#due = true;
     this.#running ??= this.#run();
   }
 
-  /** Stops the timer. A running round continues, and `wake` still starts a round. */
+  /** Stops the timer. `wake` still starts rounds. */
   pause(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
@@ -41,7 +41,6 @@ export class Rounds {
     this.#timer ??= setInterval(() => this.#running ?? this.wake(), every).unref();
   }
 
-  /** Starts no more rounds. Waits for the running round to end. */
   async stop(): Promise<void> {
     this.pause();
     this.#stop.abort();

@@ -1,15 +1,13 @@
 import type { DataAccess, Scope } from './scopes.ts';
 
-/** The text that describes one scope to an administrator on the consent page. */
 export interface ScopeText {
   readonly title: string;
   readonly sentence: string;
-  /** Classes of data that the scope reveals. */
   readonly reveals: readonly DataAccess[];
   readonly acts?: 'writes' | 'runs';
-  /** Other scopes that the credential needs. The scope has no effect without all these other scopes. */
+  /** Scopes that must be granted together with this scope. If one of them is missing, this scope has no effect. */
   readonly together: readonly Scope[];
-  /** Data-access flags that the credential needs. Without a flag, the gateway masks the data or refuses the call. */
+  /** Data-access flags that this scope needs. Without a flag, the gateway masks the data or refuses the call. */
   readonly flags: readonly DataAccess[];
 }
 
@@ -19,7 +17,7 @@ export interface ScopeGroup {
   readonly scopes: readonly Scope[];
 }
 
-/** Groups of scopes on the consent page. The group that reveals the least sensitive data comes first. */
+/** Groups of scopes on the consent page. The group with the least sensitive data comes first. */
 export const GROUPS: readonly ScopeGroup[] = [
   {
     title: 'Service and settings',

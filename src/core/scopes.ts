@@ -1,4 +1,3 @@
-/** Every scope that a credential can hold. */
 export const SCOPES = [
   'website_read',
   'health_read',
@@ -22,7 +21,7 @@ export const SCOPES = [
 ] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** Scopes that only write operations require. The option `--scopes read` means every scope except these. */
+/** Scopes that only write operations require. The option `--scopes read` grants all scopes except these. */
 export const WRITE_SCOPES: readonly Scope[] = [
   'config_plan',
   'ai_execute',
@@ -36,7 +35,7 @@ export type DataAccess = (typeof DATA_ACCESS)[number];
 export const RESTRICTIONS = ['channel_ids', 'team_ids', 'subsite_ids'] as const;
 export type Restriction = (typeof RESTRICTIONS)[number];
 
-/** Scopes and data-access flags that a credential must hold. All scopes and flags are required. */
+/** What a credential must hold. All listed scopes and flags are required. */
 export interface Requirement {
   readonly scopes: readonly Scope[];
   readonly dataAccess: readonly DataAccess[];

@@ -1,7 +1,6 @@
 /**
- * SQL as data: pieces of text, and the values between the pieces. Views, tools and the store combine fragments. The
- * store turns a fragment into text with `$1 … $n` for the driver. A value always travels as a parameter, so text from a
- * caller never becomes SQL. A test can read every statement without a database.
+ * SQL as pieces of text and the values between them. The store joins the pieces and writes `$1 … $n` for the values. A
+ * value always travels as a parameter, so text from a caller never becomes SQL.
  */
 export type Value = string | number | boolean | null | Date | Uint8Array | readonly (string | number | null)[];
 
@@ -10,8 +9,8 @@ export class Fragment {
     readonly texts: readonly string[],
     readonly values: readonly Value[],
     /**
-     * Id of the app that the statement runs for. The driver shares connections fairly among apps. `undefined` means
-     * that the gateway runs the statement for itself.
+     * Id of the app that the statement runs for. The store uses the id to share connections fairly among apps.
+     * `undefined` means that the gateway runs the statement for itself.
      */
     readonly app?: string,
   ) {}
@@ -36,10 +35,10 @@ export function sql(strings: TemplateStringsArray, ...parts: readonly (Value | F
   return new Fragment(texts, values, app);
 }
 
-/** Returns the same SQL with a mark that names the app. A statement that contains this SQL has the mark too. */
+/** Marks SQL with the app that it runs for. If marked SQL is part of a statement, the statement has the mark. */
 export const runFor = (app: string, { texts, values }: Fragment): Fragment => new Fragment(texts, values, app);
 
-/** Inserts constant text of the gateway, such as the name of a column or table. Never pass text from a caller. */
+/** Turns a constant of the program into SQL, such as a column name. Never pass text from a caller. */
 export const raw = (text: string): Fragment => new Fragment([text], []);
 
 export const empty: Fragment = raw('');
@@ -53,5 +52,5 @@ export function compile(fragment: Fragment): { text: string; values: Value[] } {
   return { text, values: [...fragment.values] };
 }
 
-/** Escapes text for a LIKE pattern. The pattern then matches this exact text. */
+/** Escapes a text for LIKE, so that `%`, `_` and `\` have no special meaning. */
 export const likeLiteral = (text: string): string => text.replace(/[\\%_]/g, '\\$&');

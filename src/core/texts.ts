@@ -1,31 +1,29 @@
 import { z } from 'zod';
 
 /**
- * Says who writes a text. Visitors, contacts and operators are `outsiders`, so their text is data and never
- * instructions. `service` means that the service makes or normalizes the text, or that an administrator of the service
- * configures it.
+ * The writer of a text. `outsiders` are visitors, contacts and operators. The text of outsiders is data and must never
+ * be read as instructions. `service` means the software itself or its administrator.
  */
 export type Writer = 'outsiders' | 'service';
 
 const writers = z.registry<{ readonly writer: Writer }>();
 
-/** Marks a schema with the writer of its text. Schemas that are derived from the marked schema keep the mark. */
+/** Marks a schema with the writer of its text. A schema that is derived from a marked schema keeps the mark. */
 export function writtenBy<S extends z.ZodType>(writer: Writer, schema: S): S {
   writers.add(schema, { writer });
   return schema;
 }
 
-/** Schema of a text that the service makes. */
 export const ServiceText = writtenBy('service', z.string());
 
 export interface Text {
-  /** JSON pointer to the text in a body. `*` stands for any array index. */
+  /** JSON pointer to the text, with `*` for any array index. */
   readonly pointer: string;
-  /** The writer of the text. `undefined` means that the declaration names no writer. A test finds such texts. */
+  /** `undefined` means that the schema does not name the writer. A test finds such texts. */
   readonly writer: Writer | undefined;
 }
 
-/** Lists every text in a body of this schema. The texts of an object come before the texts of its nested objects. */
+/** Lists every text in a body of this schema. The texts of an object come before those of its nested objects. */
 export function textsOf(schema: z.ZodType, pointer = ''): Text[] {
   const writer = writers.get(schema)?.writer;
   if (writer !== undefined) return [{ pointer, writer }];
@@ -38,10 +36,10 @@ export function textsOf(schema: z.ZodType, pointer = ''): Text[] {
 
 type Part = readonly [step: string, schema: z.ZodType];
 
-/** Kinds of values that have a closed form. Such a value holds no free text. */
+/** Schemas whose values cannot hold free text. */
 const CLOSED = [z.ZodEnum, z.ZodLiteral, z.ZodBoolean, z.ZodNumber, z.ZodNull, z.ZodISODateTime, z.ZodISODate];
 
-// The casts are needed, because zod gives inner schemas only the type of its core interface.
+// The casts are needed, because zod types the inner schemas only with its core interface.
 function partsOf(schema: z.ZodType): readonly Part[] | 'text' {
   if (schema instanceof z.ZodObject)
     return Object.entries(schema.shape).map(([name, part]) => [`/${name}`, part as z.ZodType]);
@@ -49,7 +47,7 @@ function partsOf(schema: z.ZodType): readonly Part[] | 'text' {
   if (schema instanceof z.ZodTuple) return schema.def.items.map((part, i) => [`/${i}`, part as z.ZodType]);
   if (schema instanceof z.ZodUnion) return schema.options.map((part) => ['', part as z.ZodType]);
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return [['', schema.unwrap() as z.ZodType]];
-  // A pattern makes the form of a string closed, as for an id, a digest or a path.
+  // A string with a pattern, such as an id or a digest, holds no free text.
   const pattern = schema instanceof z.ZodString && schema.format === 'regex';
   return pattern || CLOSED.some((kind) => schema instanceof kind) ? [] : 'text';
 }

@@ -15,7 +15,6 @@ type Input<S extends Shape> = z.output<z.ZodObject<S>>;
 type Cursor = IdKind | z.ZodString;
 type PageInput<P> = P extends undefined ? unknown : { limit: number; cursor?: string | undefined };
 
-/** Groups of operations in the documentation, and the description of each group. */
 export const TAGS = {
   Discovery: 'Who the credential is, and what the credential may do.',
   Conversations: 'Stored conversations and their messages.',
@@ -32,8 +31,8 @@ export const TAGS = {
 export type Tag = keyof typeof TAGS;
 
 /**
- * Extra authority that a call needs when it sends the parameter `given`. If `is` is set, only this value of the
- * parameter needs the authority.
+ * An extra requirement for calls that send the parameter `given`. If `is` is set, the requirement holds only for this
+ * value of the parameter.
  */
 export interface Condition extends Requirement {
   readonly given: string;
@@ -54,57 +53,56 @@ export interface WriteContext<I, W> {
   readonly perform: Perform<W>;
 }
 
-/** The context of every handler. For a read, `write` is `undefined`. Without `performs`, `perform` is `undefined`. */
+/** What a handler receives. Reads get no `write`. Operations without `performs` get no `perform`. */
 export interface CallContext<I> extends ReadContext<I> {
   readonly write: Writes | undefined;
   readonly perform: Perform<Write> | undefined;
 }
 
-/** A request for raw bytes. `range` has both inclusive numbers of a Range header, or is absent for the first chunk. */
+/** `range` gives the positions of the first and the last byte. Without `range`, the caller gets the first chunk. */
 export interface BytesRequest {
   readonly range?: { readonly first: number; readonly last: number | undefined } | { readonly suffix: number };
   readonly ifMatch?: string;
 }
 
 interface Declaration<P extends Shape, Q extends Shape> {
-  /** Public name of the operation. The file has the same name in kebab case. */
+  /** Public name of the operation. The file has this name in kebab case. */
   readonly name: string;
   readonly title: string;
-  /** Summary of the operation in one or two sentences, for an agent that chooses between tools. */
   readonly summary: string;
   readonly tag: Tag;
   readonly scopes: readonly Scope[];
   readonly dataAccess?: readonly DataAccess[];
   /**
-   * `refused`: restricted credentials cannot call the operation. `applied`: the operation hides rows outside the
-   * restrictions. `none`: restrictions have no effect on the operation.
+   * What happens when the credential is restricted. `refused`: the call fails. `applied`: the operation hides rows
+   * outside the restrictions. `none`: the restrictions have no effect.
    */
   readonly restrictions: 'refused' | 'applied' | 'none';
   /** `refused` means that a token from a person's consent cannot call the operation. */
   readonly consent?: 'refused';
-  /** `false` means that the operation is not an MCP tool and that the list of capabilities does not show it. */
+  /** `false` means that the operation is neither an MCP tool nor in the list of capabilities. */
   readonly mcp?: false;
-  /** `required` means that the request needs an Origin header. The origin must be registered on the credential. */
+  /** `required` means that the request needs an Origin header with an origin that is registered on the credential. */
   readonly origin?: 'required';
   readonly when?: readonly Condition[];
-  /** Quota units that one call costs. Default: 1. */
+  /** Quota units that one call costs. The default is 1. */
   readonly cost?: number;
   readonly input: { readonly path?: P; readonly query?: Q };
   /**
-   * Failure codes of this operation only. Every operation also has codes with status 400, 401, 404, 429, 500 or 503.
+   * Additional failure codes of this operation. Codes with status 400, 401, 404, 429, 500 or 503 apply to every
+   * operation and are not listed.
    */
   readonly errors?: readonly FailureCode[];
 }
 
-/** Functions that derive response headers from the body of a REST response. */
 interface Described<B> {
-  /** Returns the revision of the resource in the body. The revision becomes the entity tag that If-Match accepts. */
+  /** Returns the revision of the resource. The entity tag shows this revision, and If-Match accepts the tag. */
   readonly revision?: (body: B) => number;
 }
 
 /**
- * One read operation, declared once. The gateway derives the REST route, validation, OpenAPI, MCP tool, capabilities
- * and documentation from this declaration. `handle` contains only domain logic. The corridor checks authority, website
+ * A read operation. The gateway derives the REST route, validation, OpenAPI, the MCP tool, capabilities and
+ * documentation from this declaration. `handle` has only domain logic, because the corridor checks authority, website
  * and quota.
  */
 export interface ReadDeclaration<P extends Shape, Q extends Shape, C extends PageRule | undefined, B>
@@ -113,38 +111,36 @@ export interface ReadDeclaration<P extends Shape, Q extends Shape, C extends Pag
   readonly effect: 'read';
   readonly rest: `GET /api/v1/${string}`;
   readonly page?: C;
-  /** The realtime surface answers an upgrade request with status 101. `handle` does not run for such a request. */
+  /** The realtime surface answers a WebSocket upgrade with status 101. `handle` runs only for other requests. */
   readonly upgrade?: 'websocket';
   readonly output: z.ZodType<unknown, B>;
   handle(context: ReadContext<Input<P> & Input<Q> & PageInput<C>>): Promise<B>;
-  /** Answers `Accept: application/octet-stream`, over REST only. Without `bytes`, the operation returns only JSON. */
+  /** Answers REST requests for `application/octet-stream`. Without `bytes`, the operation returns only JSON. */
   readonly bytes?: (context: ReadContext<Input<P> & Input<Q>>, request: BytesRequest) => Promise<FileBytes>;
 }
 
 /**
- * A reviewed write. The effect of the write happens once for each Idempotency-Key. `handle` gives one command to
- * `perform` or `write` and builds the body from the result. `handle` runs again for each replay, and each replay must
- * build the same body.
+ * A write operation. The write happens once for each Idempotency-Key. `handle` gives one command to `perform` or
+ * `write` and makes the body from the result. When a caller repeats a request, `handle` runs again and must make an
+ * equal body.
  */
 export interface WriteDeclaration<P extends Shape, Q extends Shape, D extends Shape, B, W>
   extends Declaration<P, Q>,
     Described<B> {
   readonly effect: 'write';
-  /** The write that `perform` runs. Without `performs`, the operation changes the gateway's records through `write`. */
+  /** The write that `perform` runs. Without `performs`, `write` changes the gateway's own records. */
   readonly performs?: W;
   readonly rest: `${'POST' | 'PATCH' | 'DELETE'} /api/v1/${string}`;
   readonly input: { readonly path?: P; readonly query?: Q; readonly body?: D };
-  /** `required` means that the credential needs a mapped native author. The write happens in that author's name. */
+  /** `required` means that the write happens in the name of an operator. The credential must name this operator. */
   readonly author: 'required' | 'none';
   /** `optional`: every call without an Idempotency-Key is a separate command. `none`: the operation accepts no key. */
   readonly idempotency: 'required' | 'optional' | 'none';
-  /** The caller must name the revision that it changes: in header If-Match, or in argument if_match over MCP. */
+  /** The caller must name the revision to change: in the header If-Match, or over MCP in the argument if_match. */
   readonly ifMatch?: 'required';
-  /** REST status of a success. Default: 200. A response with status 204 never has a body. */
+  /** REST status of a successful call. The default is 200. A response with status 204 has no body. */
   readonly status?: 201 | 204;
-  /** Returns the path of the created resource. */
   readonly location?: (body: B) => string;
-  /** Event types that the change records in the journal. */
   readonly emits: readonly string[];
   readonly output: z.ZodType<unknown, B>;
   handle(context: WriteContext<Input<P> & Input<Q> & Input<D>, W>): Promise<B>;
@@ -155,7 +151,7 @@ export interface PageRule {
   readonly limit: number;
 }
 
-/** A tool declaration without its type parameters, with values that the gateway derives once, at load time. */
+/** A tool as the gateway uses it: the declaration, and values that the gateway computes once from the declaration. */
 export interface Tool {
   readonly name: string;
   readonly title: string;
@@ -178,12 +174,12 @@ export interface Tool {
   readonly ifMatch: boolean;
   readonly status: 101 | 200 | 201 | 204;
   readonly emits: readonly string[];
-  /** True when a request has a JSON body. The body can be an empty object. */
+  /** True when a request has a JSON body, even if the body is an empty object. */
   readonly body: boolean;
   readonly input: z.ZodObject;
   readonly output: z.ZodType;
   readonly errors: readonly FailureCode[];
-  /** JSON pointers to the texts that outsiders write, derived from `output`. `*` stands for any array index. */
+  /** JSON pointers to the texts in the output that people outside the service write. `*` stands for any array index. */
   readonly untrusted: readonly string[];
   readonly paged: PageRule | undefined;
   readonly revision: ((body: unknown) => number) | undefined;
@@ -197,7 +193,6 @@ export interface Parameter {
   readonly in: 'path' | 'query' | 'body';
   readonly schema: z.ZodType;
   readonly required: boolean;
-  /** Type of the value that the surface makes from the text in a URL. */
   readonly type: 'string' | 'integer' | 'boolean';
   readonly id: IdKind | undefined;
 }
@@ -260,10 +255,10 @@ export function defineTool<P extends Shape, Q extends Shape, D extends Shape, C 
     // The casts are sound, because both functions receive only a body that `handle` has returned.
     revision: declaration.revision as Tool['revision'],
     location: write?.location as Tool['location'],
-    // The cast is sound. The corridor passes only input that `input` has accepted, and the context that fits the
+    // The cast is sound, because the corridor passes only input that `input` has accepted and the context for this
     // effect.
     handle: declaration.handle as Tool['handle'],
-    bytes: read?.bytes as Tool['bytes'], // sound for the same reason as the cast of `handle`
+    bytes: read?.bytes as Tool['bytes'], // sound: the corridor passes only input that `input` has accepted
   };
 }
 
@@ -296,22 +291,21 @@ function parameter(name: string, place: Parameter['in'], schema: z.ZodType): Par
 }
 
 function unwrap(schema: z.ZodType): z.ZodType {
-  // The cast is needed, because zod gives the inner schema only the type of its core interface.
+  // The cast is needed, because zod types the inner schema only with its core interface.
   return schema instanceof z.ZodOptional || schema instanceof z.ZodDefault
     ? unwrap(schema.unwrap() as z.ZodType)
     : schema;
 }
 
-/** The `website_id` parameter of an operation that lists records or a catalogue. */
+/** For an operation that lists records: the caller must name the website. */
 export const inWebsite = { website_id: WebsiteId };
-/** The optional `website_id` parameter of an operation that names a resource by its id. */
+/** For an operation that names a record by its id: the id already names the website, so `website_id` is optional. */
 export const ofWebsite = {
   website_id: WebsiteId.optional().describe(
     'Website of the record. Absent: the website that the id of the record names. Any other website fails with not_found.',
   ),
 };
 
-/** Wraps the shape of a REST body in `{ data: … }`. */
 export const data = <S extends Shape>(shape: S) =>
   z.strictObject({ data: z.strictObject(shape).describe('Object that holds the members of the answer.') });
 
@@ -322,5 +316,4 @@ export const NextCursor = ServiceText.nullable().describe(
 export const coverage = <T extends string>(value: T) =>
   z.literal(value).describe('Name of the data that this operation reads. The operation always returns this value.');
 
-/** Schema of the rows of one page. */
 export const listOf = <S extends z.ZodType>(schema: S) => z.array(schema).max(100);

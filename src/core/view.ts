@@ -6,37 +6,35 @@ import { type Fragment, raw } from './sql.ts';
 import { type Writer, writtenBy } from './texts.ts';
 
 /**
- * One member of a view: its schema, the SQL that reads it, and the authority that may see it. A view is the public
- * shape of one kind of record. The store builds the column list from the view and the grants of the caller. Therefore
- * the store never selects a column that the caller may not see.
+ * One member of a view: its schema, the SQL that reads it, and the authority that a reader needs. A view is the public
+ * form of one kind of record. The store selects only columns that the caller may see.
  */
 export interface Field {
   readonly schema: z.ZodType;
-  /** The authority that a reader of the field needs. Without `needs`, every reader of the view may see the field. */
+  /** A field without `needs` is visible to every reader of the view. */
   readonly needs?: Requirement;
-  /** How the field hides its value from a reader without `needs`: the member is left out, or the member is null. */
+  /** What a reader without the authority in `needs` gets: no member (`omit`), or null. */
   readonly denied: 'omit' | 'null';
   readonly select: readonly Expression[];
   build(values: readonly unknown[], row: RowContext): unknown;
 }
 
-/** The caller, for the SQL expressions of a view. An expression leaves out the data that this caller may not see. */
+/** The caller of a read. The SQL expressions of a view use `Caller` to leave out data that this caller may not see. */
 export interface Caller {
   readonly grants: Grants;
   /**
-   * Returns an SQL condition for the caller's restrictions on rows of platform.conversation. `alias` is the alias of
-   * this table.
+   * Returns an SQL condition for the conversations that the caller's restrictions permit. `alias` is the alias of
+   * platform.conversation.
    */
   allowed(alias: string): Fragment;
-  /** Returns the native ids that a restriction permits on this website. `undefined` means that all are permitted. */
+  /** Returns the native ids that a restriction permits on this website. `undefined`: all ids are permitted. */
   permitted(dimension: Restriction): readonly string[] | undefined;
-  /** Returns an SQL condition. The condition is true when the restriction permits the id in the column. */
+  /** Returns an SQL condition. The condition is true for an id in `column` that the restriction permits. */
   permits(dimension: Restriction, column: string): Fragment;
-  /** Length of the longest text to read, in stored bytes. `undefined` means no limit. */
+  /** Longest text to read, in stored bytes. `undefined` means no limit. */
   readonly longest?: number | undefined;
 }
 
-/** An SQL expression for one value. */
 export type Expression = Fragment | ((caller: Caller) => Fragment);
 
 export interface RowContext {
@@ -44,7 +42,7 @@ export interface RowContext {
   readonly grants: Grants;
 }
 
-/** A record as one caller may see it. `~view` exists only in types, where it keeps the records of two views apart. */
+/** A record as one caller may see it. `~view` exists only in types, to make records of two views incompatible. */
 export interface Projection<Name extends string = string> {
   readonly [member: string]: unknown;
   readonly '~view'?: Name;
@@ -54,24 +52,24 @@ export interface ViewDeclaration<Name extends string, Parent extends string = st
   readonly name: Name;
   readonly table: `platform.${string}`;
   readonly alias: string;
-  /** Public form of the record's id and of list cursors. `plain` means a bare number. */
+  /** Form of the record's public id and of cursors in lists. `plain` means a bare number. */
   readonly id: IdKind | 'plain';
   readonly order?: 'asc' | 'desc';
-  /** Condition for the rows that the API shows. If `visible` is absent, the API shows all rows. */
+  /** SQL condition for the rows that the API shows. If `visible` is absent, the API shows all rows. */
   readonly visible?: Fragment;
-  /** SQL condition for rows that a restricted credential may see, by the row's conversation, channel or team. */
+  /** SQL condition for the rows that a restricted credential may see, by the row's conversation, channel or team. */
   readonly reachable?: (caller: Caller) => Fragment;
   /**
-   * SQL conditions for rows that belong to a parent record. The key is the name of the parent's view. `id` is the
-   * native id of the parent.
+   * SQL conditions for the rows of a parent record. The key is the name of the parent's view. `id` is the native id of
+   * the parent.
    */
   readonly within?: Readonly<Record<Parent, (id: string, website: WebsiteKey) => Fragment>>;
-  /** The column of a long text. The bytes of this text also limit a page. Select the column only with `weighedText`. */
+  /** The column of a long text, whose bytes limit the rows of a page. Select it only with `weighedText`. */
   readonly weight?: string;
   readonly fields: Readonly<Record<string, Field>>;
 }
 
-/** A view of stored records. `Parent` has the names of the views that can be parents of these records. */
+/** A view of stored records. `Parent` lists the names of views whose records can be parents. */
 export interface View<Name extends string = string, Parent extends string = string>
   extends ViewDeclaration<Name, Parent> {
   readonly schema: z.ZodType<Projection<Name>, Projection<Name>>;
@@ -87,7 +85,7 @@ export function defineView<Name extends string, Parent extends string = never>(
       shape[name] = described(field.schema.optional(), field.schema, ' Absent if this data is not granted.');
     else shape[name] = described(field.schema.nullable(), field.schema, ' Null if this data is not granted.');
   }
-  // The cast is sound, because a strict object with exactly the declared members is the Projection of this view.
+  // The cast is sound, because a strict object with exactly the declared members is a Projection of this view.
   const schema = z.strictObject(shape) as unknown as View<Name>['schema'];
   return { ...declaration, schema };
 }
@@ -95,7 +93,7 @@ export function defineView<Name extends string, Parent extends string = never>(
 const described = (schema: z.ZodType, from: z.ZodType, denied: string): z.ZodType =>
   from.description === undefined ? schema : schema.describe(`${from.description}${denied}`);
 
-/** Returns the names and fields of `view` that a caller with `grants` may see. */
+/** Returns the fields of `view` that a caller with `grants` may see, with their names. */
 export const seen = (view: ViewDeclaration<string>, grants: Grants): [string, Field][] =>
   Object.entries(view.fields).filter(([, field]) => !field.needs || holds(grants, field.needs));
 
@@ -119,14 +117,14 @@ function field(
   };
 }
 
-/** A field that is built from several SQL expressions. */
+/** A field whose value is computed from several SQL expressions. */
 export const derived = field;
 
-/** A field whose value PostgreSQL already delivers in the public form. */
+/** A field whose value comes from PostgreSQL already in the public form. */
 export const column = (expression: string | Expression, schema: z.ZodType, options?: Options): Field =>
   field(schema, [expression], ([value]) => value, options);
 
-/** A field for count(*) or for another expression of type int8. The driver delivers int8 as a string. */
+/** A field for count(*) or another int8 value. The driver returns int8 as a string, so the field converts it. */
 export const count = (expression: string | Expression, description: string, options?: Options): Field =>
   field(z.int().min(0).describe(description), [expression], ([value]) => Number(value), options);
 
@@ -134,7 +132,7 @@ interface TextOptions extends Options {
   readonly writer: Writer;
 }
 
-/** A text field of at most `max` UTF-16 code units. Longer text is cut, but never inside a surrogate pair. */
+/** A text field of at most `max` UTF-16 code units. A longer text is cut, but never inside a surrogate pair. */
 export const text = (expression: string | Expression, max: number, description: string, options: TextOptions): Field =>
   field(
     writtenBy(options.writer, z.string().max(max)).describe(description),
@@ -156,10 +154,10 @@ export const nullableText = (
     options,
   );
 
-/** SQL that cuts a long text to `max` + 1 characters. The extra character shows that the text was cut. */
+/** SQL that reads one character more than `max`. The extra character shows that the text must be cut. */
 export const longText = (expression: string, max: number): string => `left(${expression}, ${max + 1})`;
 
-/** SQL like `longText`, for the `weight` column of a view. A text longer than the caller's `longest` becomes null. */
+/** SQL like `longText`, for the column in `weight`. A text longer than the caller's `longest` becomes null. */
 export const weighedText =
   (column: string, max: number, when = 'true'): Expression =>
   ({ longest }) => {
@@ -193,7 +191,6 @@ export const nullableTime = (expression: string, description: string, options?: 
     options,
   );
 
-/** A field with the id of another record of the same website, or null. */
 export const reference = (
   expression: string | Expression,
   kind: IdKind,
@@ -207,17 +204,15 @@ export const reference = (
     options,
   );
 
-/** A field with the id of the parent record. */
 export const owner = (expression: string, kind: IdKind): Field =>
   field(kind.schema, [expression], ([value], { website }) => kind.format(website, String(value)));
 
-/** A field with the id of the record itself. */
 export const ownId = (alias: string, kind: IdKind): Field =>
   field(kind.schema, [`${alias}.id`], ([value], { website }) => kind.format(website, String(value)));
 
 export const websiteId = (schema: z.ZodType): Field => field(schema, [], (_, { website }) => website.id);
 
-/** A field that says which classes of data the caller sees in the record. The field explains missing members. */
+/** A field that says which classes of data the caller may see. The field explains why members are missing. */
 export function access(classes: Readonly<Record<string, Requirement>>): Field {
   const shape = Object.fromEntries(
     Object.entries(CLASSES)
@@ -244,8 +239,8 @@ export function clip(value: unknown, max: number): string {
 }
 
 /**
- * Converts a timestamptz in UTC from PostgreSQL's text (`2026-11-21 11:48:25.87+00`) to RFC 3339 with milliseconds. The
- * function does not use Date. A conversion through Date took a tenth of the time of a page of conversations (measured).
+ * Converts a UTC timestamp from PostgreSQL's text (`2026-11-21 11:48:25.87+00`) to RFC 3339 with milliseconds. The
+ * function does not use Date, because Date took a tenth of the time of a page of conversations (measured).
  */
 export function rfc3339(text: string): string {
   if (text[10] !== ' ' || !text.endsWith('+00')) throw new TypeError('a time column is not in UTC, ISO style');

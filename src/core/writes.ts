@@ -7,20 +7,17 @@ import type { View } from './view.ts';
 type Members = Readonly<Record<string, unknown>>;
 
 /**
- * A write to the records of a website. A module of src/writes declares each write once. The effect, the journal entry
- * and the receipt of a write are one atomic unit under the Idempotency-Key of the call. Author, website and
- * restrictions come from the call, so a command cannot name them.
+ * A write to the records of a website. Each module in src/writes declares one write. The effect, the journal entry and
+ * the stored outcome commit together, once for each Idempotency-Key. Author, website and restrictions come from the
+ * call, so a command cannot choose them.
  */
 export interface Write<C extends Members = Members, R = unknown> {
-  /** Name of the write. The tool, the operation in receipts and the case in gateway.write_batch have the same name. */
   readonly name: string;
-  /** The member that holds the public id of the command's record. The caller must be able to see this record. */
+  /** The command's member with the id of the record, and the view of this record. The caller must see the record. */
   readonly about: readonly [member: string, view: View];
-  /** Schema of the command that a handler gives to `perform`. */
   readonly command: z.ZodType<C>;
-  /** Schema of the writer's answer. A handler gets the output of this schema. */
   readonly result: z.ZodType<R>;
-  /** Name of the SQL function that performs the write. gateway.write_batch calls this function. */
+  /** Name of the SQL function that makes the change. gateway.write_batch calls this function. */
   readonly writer: `platform.${string}`;
 }
 
@@ -28,20 +25,20 @@ export const defineWrite = <C extends Members, R>(
   write: Write<C, R> & { readonly about: readonly [member: keyof C & string, view: View] },
 ): Write<C, R> => write;
 
-/** Performs the command of a call once. A repeated call gets the first result. Throws a Failure after a refusal. */
+/** Performs a command once. A repeated call gets the first result. A refused command throws a Failure. */
 export type Perform<W> = W extends Write<infer C, infer R> ? (command: C) => Promise<R> : never;
 
-/** Writes to the gateway's own records. */
 export interface Writes extends SubscriptionWrites, RealtimeWrites {}
 
-/** A command in the form that a writer receives. The id of the command's record is a native id. */
+/** A command for a writer. The record is named by its native id. */
 export interface Command extends Members {
   readonly operation: string;
 }
 
 /**
- * Says how a command ended. `rejected`: the native data does not allow the command. The store keeps this outcome and
- * replays it. `refused`: the command could not begin. The store keeps nothing, and the Idempotency-Key is free again.
+ * How a command ended. `rejected`: the data does not allow the command. The gateway stores this outcome, and a repeated
+ * call gets the same outcome. `refused`: the command did not begin. Nothing is stored, so the Idempotency-Key can be
+ * used again.
  */
 export type Ending =
   | { readonly done: Readonly<Record<string, unknown>> }
@@ -49,12 +46,11 @@ export type Ending =
   | { readonly refused: FailureCode };
 
 /**
- * A writer in another system, such as a helpdesk with its own API. The effect in that system and the receipt of the
- * gateway cannot commit together. The platform's own writer runs inside the ledger's statement, so it does not use this
- * interface.
+ * A writer that changes data in another system, such as a helpdesk with an API. The other system and the gateway cannot
+ * commit together. The gateway's default writer is an SQL function, which does not implement this interface.
  */
 export interface RemoteWriter {
-  /** Performs the command once under its operation id. Throws if a timeout or a lost reply hides the outcome. */
+  /** Performs the command once for its operation id. Throws if the outcome is unknown, for example after a timeout. */
   perform(command: RemoteCommand, signal: AbortSignal): Promise<Ending>;
   /** Asks the other system how the command ended. `undefined` means that the other system does not know. */
   find(operationId: string, website: string): Promise<Ending | undefined>;

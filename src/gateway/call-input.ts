@@ -5,7 +5,6 @@ import type { Tool } from '../core/tool.ts';
 import type { Call } from './contract.ts';
 import { inputErrors, refusalOf, unstorable } from './input-errors.ts';
 
-/** Parses the input of a call. Throws one Failure that lists every wrong parameter. */
 export function parseInput(call: Call): Record<string, unknown> {
   const parsed = call.tool.input.safeParse(call.input);
   const errors = [
@@ -19,8 +18,8 @@ export function parseInput(call: Call): Record<string, unknown> {
 const NO_WEBSITE: WebsiteKey = { id: '', tenant: '0', site: '0' };
 
 /**
- * Returns the website of a call. A call names a website in `website_id` or by the id of a resource. All ids of the
- * input must name the same website, and the credential must hold this website. Otherwise the call fails with
+ * Returns the website of a call. The call names the website in `website_id` or through the id of a record. All ids of
+ * the input must belong to this website, and the credential must be granted the website. Otherwise the call fails with
  * `not_found` before any query.
  */
 export function websiteOf(tool: Tool, input: Record<string, unknown>, authority: Authority): WebsiteKey {

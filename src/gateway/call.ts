@@ -31,9 +31,8 @@ export interface Admission {
 
 export interface CorridorOptions {
   readonly db: Database;
-  /** Connections for reports and searches. A fast read uses other connections, so it never waits behind a slow read. */
+  /** Connections for slow reads (reports and searches). A fast read never waits for a slow read. */
   readonly slow: Database;
-  /** A replica for reads of data that can be a little old. If `replica` is absent, there is no replica. */
   readonly replica?: Pick<Replica, 'read'> | undefined;
   readonly registry: Registry;
   readonly authorities: Authorities;
@@ -42,18 +41,18 @@ export interface CorridorOptions {
   readonly ledger: Ledger;
   readonly subscriptions: Subscriptions;
   readonly realtime: RealtimeSessions;
-  /** The corridor checks every n-th answer against the output schema of the tool. Tests use 1. */
+  /** Every n-th answer is checked against the output schema of its tool. In tests, n is 1. */
   readonly checkEvery: number;
   readonly onDefect: (tool: Tool, error: unknown) => void;
 }
 
-/** Bytes of an answer's body that the normal cost of a call includes. */
+/** Bytes of an answer that cost nothing extra. Larger answers cost more than the price of the operation. */
 export const PLAIN_BYTES = 131_072;
 
-/** Largest number of attempts for one call. The corridor repeats a call when its authority changes during the call. */
+/** Largest number of attempts for one call. The corridor tries again if the caller's authority has changed. */
 const ATTEMPTS = 4;
 
-/** The corridor: the only way from any surface to a handler. */
+/** The corridor. Every call from every surface goes through this class to its handler. */
 export class Corridor {
   readonly #options: CorridorOptions;
   #answers = 0;
@@ -66,7 +65,6 @@ export class Corridor {
     return this.#options.registry;
   }
 
-  /** Returns the facts about the gateway that this authority may see. */
   facts(authority: Authority): GatewayFacts {
     const { registry, guides } = this.#options;
     return {
@@ -76,16 +74,16 @@ export class Corridor {
     };
   }
 
-  /** For a request without an operation: proves the bearer token and charges one unit. Throws a Failure to refuse. */
+  /** For a request that calls no operation: checks the token and charges one unit. A refusal throws a Failure. */
   async admit(bearer: string | undefined, resource: Resource, source?: Source): Promise<Admission> {
     const authority = await this.run(bearer, resource, async (caller) => caller.authority, source);
     return { authority, quota: this.quotaOf(authority) };
   }
 
   /**
-   * For a request that calls no operation: charges one quota unit and runs `work`. The authority of this run can come
-   * from a cache without a proof. If the cached authority turns out to be wrong, `work` runs again. Therefore `work`
-   * must change nothing before a proof.
+   * Charges one quota unit for a request that calls no operation, and runs `work`. The authority for `work` can come
+   * from a cache. If the cached authority turns out to be wrong, `work` runs again. So `work` must change nothing
+   * before an SQL statement has confirmed the authority.
    */
   run<T>(
     bearer: string | undefined,
@@ -99,12 +97,12 @@ export class Corridor {
     });
   }
 
-  /** Reads the authority from the store and charges nothing. The corridor has already charged for this work. */
+  /** Reads the authority from the store. Charges nothing, because the request has already paid. */
   async prove(bearer: string, resource: Resource): Promise<Authority> {
     return (await this.#options.authorities.fresh(bearer, resource)).authority;
   }
 
-  /** Charges the extra units of a request that has already paid one unit. Returns the charged units, for `refund`. */
+  /** Charges `units` after the request has paid `before` units. Returns the charged units, for `refund`. */
   charge(authority: Authority, units: number, before = 1): Promise<number> {
     return this.#options.quota.charge(authority.appId, units, before);
   }
@@ -114,21 +112,19 @@ export class Corridor {
   }
 
   /**
-   * Charges the bytes of an answer's body. The cost of the call includes the first PLAIN_BYTES bytes. Each further
-   * block of PLAIN_BYTES costs one unit, even if the block is not full. The answer already exists, so this method never
-   * refuses. The app owes the units that it lacks.
+   * Charges for a long answer. The first PLAIN_BYTES bytes cost nothing extra. Each further block of PLAIN_BYTES, even
+   * a partial block, costs one unit. The answer already exists, so this method never refuses. If the app has too few
+   * units, the app owes the rest.
    */
   async payFor(authority: Authority, bytes: number): Promise<void> {
     const units = Math.ceil(bytes / PLAIN_BYTES) - 1;
     if (units > 0) await this.#options.quota.owe(authority.appId, units);
   }
 
-  /** Returns the current state of the app's quota bucket, for the headers of a reply. */
   quotaOf(authority: Authority): QuotaState | undefined {
     return this.#options.quota.state(authority.appId);
   }
 
-  /** Number of charges that this process has refused. */
   get quotaRefusals(): number {
     return this.#options.quota.refusals;
   }
@@ -150,9 +146,9 @@ export class Corridor {
   }
 
   /**
-   * Only this code decides whether the corridor trusts an authority. A result or an error of `work` counts only with a
-   * proof of the authority that `work` used. The caller already holds this proof, or a fresh look-up gives the proof.
-   * If the authority has changed, `work` runs again with the new authority. A 401 refunds the charge.
+   * The only place that decides whether an authority can be trusted. The result of `work` counts only if the authority
+   * is proved: by a statement of `work`, or by a fresh look-up afterwards. If the authority has changed, `work` runs
+   * again with the new authority. A refusal with 401 gives the charged units back.
    */
   async #proved<T>(
     {
@@ -176,11 +172,11 @@ export class Corridor {
         };
         const [ran] = await Promise.allSettled([work(caller, charge)]);
         const stale = ran.status === 'rejected' && ran.reason instanceof StaleAuthority;
-        // This error reveals no data, so it needs no proof. A proof would wait again for the store, which is
-        // unavailable.
+        // The store is unavailable, so a proof of the authority would only wait again. The error reveals no data, so no
+        // proof is needed.
         if (ran.status === 'rejected' && isStoreUnavailable(ran.reason)) throw ran.reason;
         if (stale || !caller.proved) {
-          // No statement has proved the cached authority, or a statement has refused it.
+          // Either no statement has proved the cached authority, or a statement has found it wrong.
           const fresh = await authorities.fresh(bearer ?? '', resource);
           known = fresh;
           if (stale || !fresh.proof.proves(caller.authority)) continue;
@@ -195,15 +191,14 @@ export class Corridor {
     }
   }
 
-  /** Runs the call once with one authority. Throws only StaleAuthority, when a statement has refused the authority. */
+  /** Runs the call once. Throws only StaleAuthority. All other errors become a failure in the result. */
   async #attempt(call: Call, caller: Caller, charge: () => Promise<void>): Promise<RunResult> {
     const { tool } = call;
     const { performs } = tool;
     const { authority } = caller;
     let operation: OperationState | undefined;
     try {
-      // Charge before any check. A refused request with a valid token costs units too, so nobody can repeat refused
-      // requests without limit.
+      // Charge before any check. Otherwise a caller with a valid token could repeat refused requests without limit.
       await charge();
       if (!mayCall(tool, authority)) throw notPermitted(tool, authority, tool.required);
       const input = parseInput(call);
@@ -219,8 +214,8 @@ export class Corridor {
         operation = entered;
       };
       const { ledger, subscriptions, realtime } = this.#options;
-      // Object.assign takes 0.5 µs here, and an object spread takes 8 µs (measured). A spread of objects with closures
-      // also leaves hidden classes and tables in the old generation of V8's heap.
+      // Object.assign takes 0.5 µs here, and an object spread takes 8 µs (measured). The spread also leaves garbage in
+      // the old generation of V8's heap.
       const context: CallContext<unknown> = {
         input,
         authority,

@@ -4,7 +4,7 @@ import type { Authority } from '../core/authority.ts';
 import { GUIDE_NAMES, type GuideName } from '../core/guides.ts';
 import { holds, type Requirement, type Scope } from '../core/scopes.ts';
 
-/** Scopes that give access to a guide. One of these scopes is enough. An empty list gives every credential access. */
+/** The scopes that give access to a guide. One scope is enough. An empty list gives every credential access. */
 const GIVEN_BY: Readonly<Record<GuideName, readonly Scope[]>> = {
   overview: [],
   investigation: ['conversation_read'],
@@ -23,18 +23,14 @@ function gives(name: GuideName, authority: Authority, skills: readonly Requireme
 
 export interface Guides {
   given(authority: Authority): GuideName[];
-  /** Returns the text of a guide. `null` means that the guide does not exist or that the authority may not read it. */
   text(name: string, authority: Authority): string | null;
 }
 
-/** Reads all guides. Public documents show every guide, because guides hold no customer data. */
+/** Reads all guides. Guides hold no customer data, so the public documentation shows all guides. */
 export const readGuides = (): ReadonlyMap<GuideName, string> =>
   new Map(GUIDE_NAMES.map((name) => [name, readFileSync(new URL(`resources/guides/${name}.md`, packageRoot), 'utf8')]));
 
-/**
- * Reads the guides once. `skills` has the requirements of the A2A skills. One permitted skill gives access to
- * `agent_tasks`.
- */
+/** `skills` has the requirements of the A2A skills. One permitted skill gives access to the guide `agent_tasks`. */
 export function openGuides(skills: readonly Requirement[]): Guides {
   const all = readGuides();
   return {

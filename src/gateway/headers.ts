@@ -1,10 +1,9 @@
 import { Failure } from '../core/failures.ts';
 import type { Call } from './contract.ts';
 
-/** Values that a call sends beside its input: as headers over REST, and as arguments over MCP. */
 type Sent = Pick<Call, 'tool' | 'idempotencyKey' | 'ifMatch' | 'origin'>;
 
-/** Returns the Idempotency-Key. `undefined`: the operation accepts no key, or the caller left out an optional key. */
+/** Returns the Idempotency-Key. Returns undefined if the operation accepts no key or if the caller sent no key. */
 export function keyOf({ tool, idempotencyKey: key }: Sent): string | undefined {
   if (tool.idempotency === 'none') return undefined;
   const parameter = 'Idempotency-Key';
@@ -14,7 +13,7 @@ export function keyOf({ tool, idempotencyKey: key }: Sent): string | undefined {
   throw new Failure('invalid_idempotency_key', { errors: [{ parameter, code: 'invalid_idempotency_key' }] });
 }
 
-/** Returns the revision that If-Match names. If-Match holds an entity tag or a bare number (HT-10). */
+/** Returns the revision in If-Match. If-Match can hold an entity tag or a bare number (HT-10). */
 export function ifMatchOf({ tool, ifMatch }: Sent): number | undefined {
   if (!tool.ifMatch) return undefined;
   const parameter = 'If-Match';
@@ -27,7 +26,7 @@ export function ifMatchOf({ tool, ifMatch }: Sent): number | undefined {
   return Number(revision);
 }
 
-/** Returns the Origin header of a call. The store checks that the origin is registered on the credential. */
+/** Returns the Origin header of a call. The store later checks that the origin is registered on the credential. */
 export function originOf({ tool, origin }: Sent): string | undefined {
   if (!tool.origin) return undefined;
   if (origin === undefined)

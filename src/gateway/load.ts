@@ -8,17 +8,13 @@ import { Skills } from './skills.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 
-/** Loads every tool declaration under tools/. To add an operation, add a file there. */
 export const loadTools = async (folder = new URL('tools/', ROOT)): Promise<Registry> =>
   new Registry(await declarations<Tool>(folder));
 
-/** Loads the MCP resources under resources/, in the order of their file names. */
 export const loadResources = (): Promise<Resource[]> => declarations<Resource>(new URL('resources/', ROOT));
 
-/** Loads the MCP prompts under prompts/, in the order of their file names. */
 export const loadPrompts = (): Promise<Prompt[]> => declarations<Prompt>(new URL('prompts/', ROOT));
 
-/** Loads the A2A skills under skills/. The registry holds the tools that the skills call. */
 export const loadSkills = async (registry: Registry): Promise<Skills> =>
   new Skills(await declarations<Skill>(new URL('skills/', ROOT)), registry);
 
@@ -28,8 +24,7 @@ async function declarations<T>(folder: URL): Promise<T[]> {
   );
   return Promise.all(
     names.sort().map(async (name) => {
-      // The cast is sound, because tests check that every file of these folders has one declaration as its default
-      // export.
+      // The cast is sound, because tests check that every loaded file has a declaration as its default export.
       const module = (await import(new URL(name.replaceAll('\\', '/'), folder).href)) as { default: T };
       return module.default;
     }),

@@ -13,20 +13,17 @@ import { Subscriptions } from './subscriptions.ts';
 import { Ledger } from './writes.ts';
 
 export interface GatewayOptions {
-  /** The connections to the store. Without `writers`, at most two writes run at the same time, on `db`. */
+  /** The store. If `writers` is absent, at most two writes run at the same time, on `db`. */
   readonly store: Pick<Store, 'db' | 'slow'> & Partial<Pick<Store, 'writers' | 'replica'>>;
-  /** The keys of the operator. The gateway signs cursors with these keys. */
   readonly keys: CursorKeys;
-  /** Public base URL of the gateway, for URLs in answers. Default: the URL of a development checkout. */
+  /** Public base URL of the gateway, for URLs in answers. The default is the URL of a development checkout. */
   readonly baseUrl?: string;
-  /** The corridor checks every n-th answer against the output schema of the tool. Tests use 1. */
   readonly checkEvery: number;
   readonly onDefect: (tool: Tool, error: unknown) => void;
-  /** A writer in another system for conversations and visitors. Without `remote`, the platform's own writer runs. */
+  /** A writer that changes conversations and visitors in another system. Without `remote`, all writes go to `store`. */
   readonly remote?: RemoteWriter;
 }
 
-/** Loads the tools and builds the corridor that every surface calls. */
 export async function openGateway({
   store,
   keys,

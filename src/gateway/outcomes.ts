@@ -2,14 +2,13 @@ import { Failure } from '../core/failures.ts';
 import type { Ending } from '../core/writes.ts';
 import type { Entry } from '../store/calls/ledger.ts';
 
-/** The operation of a write, as a surface reports it. */
 export interface OperationState {
   readonly id: string;
-  /** True when the answer repeats the answer of an earlier call. */
+  /** True when an earlier call has performed the write and this answer repeats its result. */
   readonly replayed: boolean;
 }
 
-/** Failure codes by ledger state, for commands that the ledger holds without an outcome for this call. */
+/** The failure code for each ledger state in which this call gets no outcome. */
 const CODES = {
   pending: 'operation_in_progress',
   reserved: 'operation_in_progress',
@@ -19,9 +18,9 @@ const CODES = {
 } as const;
 
 /**
- * Returns the result of a ledger entry, or throws the Failure of the entry. `report` receives the operation first. The
- * ledger does not store a refused command, so a refused command has no operation to report. `operationId` is undefined
- * for a command without a key.
+ * Returns the result of a ledger entry, or throws the Failure of the entry. `report` is called first, so that a failed
+ * call can report its operation too. A refused command and a command without a key are not in the ledger. For these
+ * commands, `report` is not called.
  */
 export function resultOf(
   entry: Entry,

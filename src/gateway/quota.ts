@@ -3,11 +3,11 @@ import { type Grant, oweQuota, seeQuota, takeQuota, takesNoWrites } from '../sto
 import { isUnavailable, StoreUnreachable } from '../store/driver/errors.ts';
 import type { Database } from '../store/driver/postgres.ts';
 
-/** State of an app's quota bucket, for the RateLimit headers (draft-ietf-httpapi-ratelimit-headers-10). */
+/** State of an app's quota, for the RateLimit headers (draft-ietf-httpapi-ratelimit-headers-10). */
 export interface QuotaState {
   readonly perMinute: number;
   readonly remaining: number;
-  /** Seconds until one more unit is available. 0 means that the bucket is full. */
+  /** Seconds until one more unit is available. 0 means that no unit is missing. */
   readonly reset: number;
 }
 
@@ -15,10 +15,7 @@ interface Lease {
   held: number;
   unspent: number;
   readonly grantedIn: string;
-  /**
-   * End of the lease on the clock performance.now(), in milliseconds. This clock only measures the duration of the
-   * lease. Decisions about quota use the clock of PostgreSQL.
-   */
+  /** End of the lease in milliseconds of performance.now(). Decisions about quota use the clock of PostgreSQL. */
   readonly until: number;
   remaining: number;
   readonly perMinute: number;
@@ -27,27 +24,24 @@ interface Lease {
 
 const LEASE_SECONDS = 2;
 
-/**
- * Level of a quota bucket that this process counts while the store accepts no writes. `at` is the time by
- * performance.now().
- */
+/** A quota bucket in memory, for the time while the store accepts no writes. `at` is a time of performance.now(). */
 interface LocalBucket {
   readonly tokens: number;
   readonly at: number;
 }
 
 /**
- * The token bucket of each app is in PostgreSQL. All surfaces and replicas share the bucket. A replica leases a few
- * units at a time and spends them in memory. The reason is cost (measured): a bucket row in every statement takes 42 %
- * of the throughput of a read. Leases take one statement in about fifteen calls. Leased units are out of the bucket
- * until a replica spends or returns them. Therefore all replicas together never grant more than the quota.
+ * The quota of each app is a token bucket in PostgreSQL. All surfaces and replicas share the bucket. A replica takes
+ * several units at once (a lease) and spends the units from memory. Without leases, every call updates the bucket row,
+ * which costs 42 % of the throughput of reads (measured). With leases, about one call in fifteen needs a statement.
+ * Units under a lease are no longer in the bucket, so all replicas together never grant more than the quota.
  */
 export class Quota {
   readonly #db: Database;
   readonly #leases = new Map<string, Lease>();
   readonly #requests = new Map<string, Promise<Lease | null> | undefined>();
   readonly #localBuckets = new Map<string, LocalBucket>();
-  /** Units that an app owes and that are not yet subtracted from its bucket. */
+  /** Units by app that are used but not yet subtracted from the bucket. */
   readonly #owed = new Map<string, number>();
   #refusals = 0;
 
@@ -56,13 +50,12 @@ export class Quota {
   }
 
   /**
-   * Spends `cost` units of the app and returns the number of units that were spent. Throws `quota_exceeded`, or
-   * `service_unavailable` if the gateway cannot reach the bucket. `before` is the number of units that the same request
-   * has already spent.
+   * Spends `cost` units and returns the number of spent units. Throws `quota_exceeded`, or `service_unavailable` if the
+   * bucket cannot be reached. `before` is the number of units that the request has already spent.
    */
   async charge(app: string, cost: number, before = 0): Promise<number> {
     if (cost === 0) return 0;
-    // A request that costs more than the burst takes the whole burst, because the bucket can never hold more.
+    // The bucket never holds more than the burst. So a request that costs more takes the whole burst.
     const dueOf = (burst: number): number => Math.min(cost, Math.max(0, burst - before));
     for (;;) {
       const lease = this.#leases.get(app);
@@ -73,10 +66,10 @@ export class Quota {
       }
       const waiting = this.#requests.get(app) !== undefined;
       const fresh = await this.#lease(app, cost);
-      if (waiting) continue; // calls that waited share the lease that another call requested
+      if (waiting) continue; // the lease of another call has arrived: try again
       if (!fresh) throw new Failure('unauthenticated');
       const lacking = dueOf(fresh.burst) - fresh.unspent;
-      // If the bucket has enough units, other calls have taken the units of this lease. Request another lease.
+      // If the bucket still has enough units, other calls have used up this lease. Then request another lease.
       if (lacking > fresh.remaining) {
         this.#refusals++;
         throw new Failure('quota_exceeded', { retryAfter: seconds(lacking - fresh.remaining, fresh.perMinute) });
@@ -84,15 +77,15 @@ export class Quota {
     }
   }
 
-  /** Takes back the charge of a call that had no authority. */
+  /** Gives charged units back, for example after a call with an invalid token. */
   refund(app: string, cost: number): void {
     const lease = this.#leases.get(app);
     if (lease) lease.unspent = Math.min(lease.held, lease.unspent + cost);
   }
 
   /**
-   * Takes units for finished work, and never refuses. Leased units are taken first, then units of the bucket. The
-   * bucket can become negative. Every replica then refuses the next calls of the app until the bucket has refilled.
+   * Subtracts units for work that is already done, and never refuses. Uses the lease first and the bucket for the rest.
+   * The bucket can become negative. Then all replicas refuse the calls of the app until the bucket has refilled.
    */
   async owe(app: string, units: number): Promise<void> {
     const lease = this.#leases.get(app);
@@ -103,7 +96,7 @@ export class Quota {
     await this.#settle(app);
   }
 
-  /** Subtracts the owed units from the bucket. If the store is unavailable, the next lease request tries again. */
+  /** If the store is unavailable, the units stay owed until the next lease request. */
   async #settle(app: string): Promise<void> {
     const units = this.#owed.get(app) ?? 0;
     if (units === 0) return;
@@ -118,12 +111,11 @@ export class Quota {
     }
   }
 
-  /** Number of charges that this process has refused. */
   get refusals(): number {
     return this.#refusals;
   }
 
-  /** Returns the state of the app's bucket. `undefined` means that this process has not charged the app yet. */
+  /** Returns undefined if this process has not charged the app yet. */
   state(app: string): QuotaState | undefined {
     const lease = this.#leases.get(app);
     if (!lease) return undefined;
@@ -131,12 +123,12 @@ export class Quota {
     return { perMinute: lease.perMinute, remaining, reset: remaining >= lease.burst ? 0 : seconds(1, lease.perMinute) };
   }
 
-  /** Requests a lease, with one statement at a time for each app. Later calls of the app wait for the same lease. */
+  /** Only one statement at a time requests a lease for an app. Other calls of the app wait for this statement. */
   #lease(app: string, cost: number): Promise<Lease | null> {
     const before = this.#requests.get(app);
     if (before) return before;
-    // Set `undefined` and do not delete the key. A Map that gains and loses keys on each call keeps deleted values in
-    // the old generation of V8's heap (core/line.ts).
+    // Do not delete the key from the Map. A Map that gains and loses keys on each call fills the old generation of V8's
+    // heap (core/line.ts).
     const request = this.#requestLease(app, cost).finally(() => this.#requests.set(app, undefined));
     this.#requests.set(app, request);
     return request;
@@ -147,14 +139,14 @@ export class Quota {
     const began = performance.now();
     const last = this.#leases.get(app);
     const { held = 0, unspent = 0, grantedIn: heldIn = '0' } = last ?? {};
-    // The lease statement returns the unspent units to the bucket, so no call may spend these units meanwhile. If the
-    // statement fails, the units are either returned or lost.
+    // The statement returns the unspent units of the old lease to the bucket, so no call may spend these units now. If
+    // the statement fails, nobody knows whether the bucket got the units.
     if (last) {
       last.remaining += unspent;
       last.held = 0;
       last.unspent = 0;
     }
-    // Lease an eighth of the remaining units. A full bucket gives many units, and an almost empty bucket gives single
+    // A lease is an eighth of the bucket. So a full bucket gives large leases, and an almost empty bucket gives single
     // units.
     const want = Math.max(cost, Math.floor((last?.remaining ?? 0) / 8));
     const grant = await takeQuota(this.#db, app, {
@@ -189,9 +181,9 @@ export class Quota {
   }
 
   /**
-   * Grants units while the store is read-only, so that reads continue (F-19). The local bucket starts at the last
-   * stored level and refills at the rate of the app. Each replica has its own local bucket until the store accepts
-   * writes again.
+   * Grants units while the store is read-only, so that reads continue (F-19). The replica counts a bucket in memory,
+   * which starts at the stored level and refills at the usual rate. Each replica counts separately until the store
+   * accepts writes again.
    */
   async #grantLocally(app: string, need: number, want: number): Promise<Grant | null> {
     const bucket = await seeQuota(this.#db, app);
@@ -204,8 +196,7 @@ export class Quota {
     const granted = left >= Math.min(need, burst) ? Math.min(want, Math.floor(left)) : 0;
     const remaining = left - granted;
     this.#localBuckets.set(app, { tokens: remaining, at: now });
-    // '0' names no time window. When the store accepts writes again, units that are still unspent do not return to the
-    // bucket.
+    // The window '0' does not exist, so unspent units of this grant never return to the bucket in the store.
     return { granted, granted_in: '0', remaining, per_minute, burst };
   }
 }

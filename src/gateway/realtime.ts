@@ -7,7 +7,6 @@ import type { WriteCall } from './writes.ts';
 export class RealtimeSessions {
   readonly #base: string;
 
-  /** `baseUrl` is the public base URL of the gateway. */
   constructor(baseUrl: string) {
     this.#base = baseUrl.replace(/^http/, 'ws');
   }

@@ -3,10 +3,9 @@ import { isRestricted } from '../core/authority.ts';
 import { holds, type Requirement } from '../core/scopes.ts';
 import type { OperationFacts, Tool } from '../core/tool.ts';
 
-/** All operations, in the order of their names. */
 export class Registry {
   readonly operations: readonly Tool[];
-  /** The operations that are MCP tools too. The realtime operations are not MCP tools. */
+  /** All operations that are MCP tools, which means all except the realtime operations. */
   readonly tools: readonly Tool[];
   readonly #byName: ReadonlyMap<string, Tool>;
 
@@ -21,19 +20,18 @@ export class Registry {
     return this.#byName.get(name);
   }
 
-  /** Returns the tools that a credential may call. For this credential, other tools do not exist. */
+  /** Returns the tools that a credential may call. The credential does not see any other tool. */
   callableBy(authority: Authority): Tool[] {
     return this.tools.filter((tool) => mayCall(tool, authority));
   }
 }
 
-/** True when the authority holds everything that the operation always requires. Single parameters can require more. */
+/** True when the authority is enough for the operation. Some parameters of a call can still require more. */
 export const mayCall = (tool: Tool, authority: Authority): boolean =>
   holds(authority, tool.required) &&
   !(tool.restrictions === 'refused' && isRestricted(authority)) &&
   !(tool.consent === 'refused' && authority.consentId !== null);
 
-/** Returns the part of a requirement that the authority does not hold. */
 export const lacking = (authority: Authority, { scopes, dataAccess }: Requirement): Requirement => ({
   scopes: scopes.filter((scope) => !authority.scopes.has(scope)),
   dataAccess: dataAccess.filter((flag) => !authority.dataAccess.has(flag)),

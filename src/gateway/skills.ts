@@ -7,16 +7,14 @@ import type { Tool } from '../core/tool.ts';
 import { inputErrors, refusalOf, unstorable } from './input-errors.ts';
 import { lacking, mayCall, type Registry } from './registry.ts';
 
-/** A skill, and the values that the gateway derives from the skill's operations. */
 export interface OfferedSkill {
   readonly skill: Skill;
   readonly tools: readonly Tool[];
   readonly required: Requirement;
-  /** True when only an unrestricted credential may run the skill. */
+  /** True when a restricted credential cannot run the skill. */
   readonly unrestricted: boolean;
 }
 
-/** All skills, in the order of their names. */
 export class Skills {
   readonly all: readonly OfferedSkill[];
   readonly #byName: ReadonlyMap<string, OfferedSkill>;
@@ -27,7 +25,6 @@ export class Skills {
     if (this.#byName.size !== this.all.length) throw new Error('two skills have the same name: rename one of them');
   }
 
-  /** Scopes that at least one skill needs, in the order of SCOPES. */
   get scopes(): Scope[] {
     return SCOPES.filter((scope) => this.all.some(({ required }) => required.scopes.includes(scope)));
   }
@@ -51,7 +48,7 @@ function offered(skill: Skill, registry: Registry): OfferedSkill {
   };
 }
 
-/** Throws `not_permitted` with the missing requirements, unless the authority may call every tool of the skill. */
+/** Throws `not_permitted`, with the missing requirements, unless the caller may call every tool of the skill. */
 export function permit({ tools, required, unrestricted }: OfferedSkill, authority: Authority): void {
   if (tools.every((tool) => mayCall(tool, authority))) return;
   throw new Failure('not_permitted', {
@@ -64,7 +61,7 @@ export function argumentsOf(
   { skill }: OfferedSkill,
   given: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
-  // Treat each argument as a member of a JSON body. An error inside an argument then has a JSON pointer.
+  // Treat the arguments as a JSON body, so that each error has a JSON pointer.
   const places = { parameters: Object.keys(skill.input.shape).map((name) => ({ name, in: 'body' as const })) };
   const parsed = skill.input.safeParse(given);
   const errors = parsed.success ? unstorable(places, given) : inputErrors(places, parsed.error, given);

@@ -2,7 +2,7 @@ import type { Authority } from '../core/authority.ts';
 import type { Corridor } from './call.ts';
 import { mayCall } from './registry.ts';
 
-/** The functions that a realtime socket needs: check the authority, charge for a page, and refund a page. */
+/** What the realtime socket needs from the corridor: check the authority, charge for a page, give the charge back. */
 export function streaming(corridor: Corridor): {
   permitted(authority: Authority): boolean;
   charge(authority: Authority): Promise<number>;

@@ -25,13 +25,12 @@ import {
 import { type OperationState, resultOf } from './outcomes.ts';
 import { operationOf, type WriteCall } from './writes.ts';
 
-/** Reads and writes subscriptions, and pulls their events. */
 export class Subscriptions {
   readonly #writer: Database;
   readonly #keys: CursorKeys;
   readonly #secret: () => Promise<Uint8Array>;
 
-  /** `writer` has the connections for statements that wait for row locks. `secret` reads the store's own key. */
+  /** `writer` has the connections for statements that can wait for row locks. `secret` reads the store's own key. */
   constructor(writer: Database, keys: CursorKeys, secret: () => Promise<Uint8Array>) {
     this.#writer = writer;
     this.#keys = keys;
@@ -48,7 +47,6 @@ export class Subscriptions {
     };
   }
 
-  /** Returns the subscription writes of a call. `state` receives the ledger's answer for an Idempotency-Key. */
   writes(call: WriteCall, state: (operation: OperationState) => void): SubscriptionWrites {
     const { authority } = call.caller;
     const run = async (command: SubscriptionCommand): Promise<unknown> => this.#run(call, command, state);
@@ -88,7 +86,7 @@ export class Subscriptions {
     return resultOf(entry, operation?.operationId, state);
   }
 
-  /** Returns a subscription with its first cursor. A replay returns the same cursor, from positions in the ledger. */
+  /** Returns a subscription with its first cursor. A repeated request gets the same cursor from the ledger. */
   #subscribed(authority: Authority, done: unknown): Subscribed {
     const row = storedSubscription(done);
     if (row instanceof Failure) throw row;

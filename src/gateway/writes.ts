@@ -16,26 +16,23 @@ export interface WriteCall {
   readonly caller: Caller;
   readonly access: WebsiteAccess;
   readonly tool: Tool;
-  /** The Idempotency-Key. `undefined`: the operation accepts no key, or the caller left out an optional key. */
   readonly key: string | undefined;
-  /** The revision in If-Match. `undefined` means that the operation does not require If-Match. */
+  /** The revision from If-Match. Undefined means that the operation does not require If-Match. */
   readonly ifMatch: number | undefined;
-  /** The Origin header. `undefined` means that the operation does not require Origin. */
   readonly origin: string | undefined;
   readonly input: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Milliseconds that a command waits in a lane without progress. A request takes at most 3 s, and the rest is for the
- * statement (store/open/open.ts).
+ * Milliseconds that a command waits for its turn. A request takes at most 3 s, and the statement needs the rest
+ * (store/open/open.ts).
  */
 const PATIENCE = 1_000;
 
 /**
- * Enters commands into the ledger of writes, so that each command happens once for its Idempotency-Key. The platform's
- * own writer runs inside the ledger's statement. A remote writer runs between the reservation and the settlement of the
- * command. If the answer of a remote writer does not arrive, the outcome is unknown. The upkeep later asks the other
- * system for the outcome.
+ * Performs each command once for its Idempotency-Key, with the help of the ledger of writes. A write to the gateway's
+ * own database is part of the ledger's statement. For a remote writer, the ledger reserves the command first and stores
+ * the outcome afterwards. If the remote writer does not answer, the outcome is unknown, and upkeep.ts asks later.
  */
 export class Ledger {
   readonly #db: Database;
@@ -43,7 +40,7 @@ export class Ledger {
   readonly #lanes: Lanes<{ readonly kind: Kind; readonly keyed: Keyed }, Proved<Entry>>;
   readonly #secret: () => Promise<Uint8Array>;
 
-  /** `writers` has one Database for each concurrent write. `secret` returns the store's own key. */
+  /** `writers` has one Database for each write that can run at the same time. `secret` returns the store's own key. */
   constructor(writers: readonly [Database, ...Database[]], secret: () => Promise<Uint8Array>, remote?: RemoteWriter) {
     [this.#db] = writers;
     this.#secret = secret;
@@ -59,7 +56,6 @@ export class Ledger {
     });
   }
 
-  /** Performs the command of one call. `state` receives the operation as soon as the ledger has answered. */
   async perform<C extends Readonly<Record<string, unknown>>, R>(
     call: WriteCall,
     { name, about, command: schema, result }: Write<C, R>,
@@ -69,7 +65,7 @@ export class Ledger {
     const { caller, access, tool, key } = call;
     if (key === undefined) throw new Error(`${tool.name} writes to the ledger, so it must require an Idempotency-Key`);
     const { operationId, fingerprint } = operationOf(await this.#secret(), call, key);
-    // A command without an author only computes a result, so it never runs in another system.
+    // A command without an author only computes a result, so it never goes to another system.
     const remote = tool.author ? this.#remote : undefined;
     const { authority, website } = access;
     const [member, view] = about;
@@ -78,8 +74,8 @@ export class Ledger {
     const command = { ...members, operation: name, [member]: native(id) };
     const keyed = { by: access, operationId, attempt: randomUUID(), fingerprint, command, about: { view, id } };
     const kind = { operation: name, authored: tool.author, receipts: tool.emits, remote: remote !== undefined };
-    // One check covers the visible data of all callers in a batch. Therefore each restricted credential has a separate
-    // lane.
+    // All commands of a batch share one check of what their callers can see. So each restricted credential has a
+    // separate lane.
     const own = isRestricted(authority) ? ` ${authority.credentialId} ${authority.revision}` : '';
     const lane = `${website.id} ${name}${own}`;
     const queue = { lane, group: website.id, app: authority.appId };
@@ -92,28 +88,27 @@ export class Ledger {
     return result.parse(resultOf(entry, operationId, state));
   }
 
-  /** Performs a remote command and settles it under the epoch that this replica holds. */
+  /** Performs a command in another system and stores its outcome. `epoch` proves that this replica owns the command. */
   async #perform(
     remote: RemoteWriter,
     work: RemoteCommand,
     held: { readonly epoch: number; readonly attempt: string; readonly receipts: readonly string[] },
   ): Promise<Entry> {
-    // Keep the last two seconds of the lease for the settlement of the command.
+    // Keep two seconds of the lease to store the outcome.
     const signal = AbortSignal.timeout(LEASE - 2_000);
-    // Do not wait for a writer that ignores the signal.
+    // Do not wait for the remote writer, because a remote writer can ignore the signal.
     const late = new Promise<null>((resolve) => signal.addEventListener('abort', () => resolve(null), { once: true }));
     const performed = Promise.resolve()
       .then(() => remote.perform(work, signal))
       .catch(() => null);
     const outcome = await Promise.race([performed, late]);
     const settled = await settle(this.#db, { operationId: work.operationId, ...held }, outcome).catch(() => false);
-    // If the settlement is too late, another replica has taken over the command. The other replica then decides the
-    // outcome.
+    // If the outcome arrives too late, another replica has taken the command over and decides its outcome.
     return settled && outcome ? { state: 'new', outcome } : { state: 'unknown' };
   }
 }
 
-/** Returns the ledger key of a call. Two calls with the same id are one command if their fingerprints are equal. */
+/** Returns the id of a command and the fingerprint of its input. A repeated call has the same id and fingerprint. */
 export function operationOf(
   secret: Uint8Array,
   call: WriteCall,
@@ -122,9 +117,9 @@ export function operationOf(
   const { caller, tool, input } = call;
   const { credentialId, revision } = caller.authority;
   return {
-    // Credential id, tool name and key contain no space, so the joined text is unambiguous.
+    // Credential id, tool name and key contain no space, so different parts never give the same joined text.
     operationId: `op_${hmac(secret, `${credentialId} ${tool.name} ${key}`).toString('hex')}`,
-    // Canonical JSON (RFC 8785) makes the order of members irrelevant. Use HMAC, because an attacker could guess a
+    // Canonical JSON (RFC 8785) has one order of members. HMAC protects short texts, because an attacker could guess a
     // short text from a plain digest.
     fingerprint: hmac(secret, stringify({ input, revision, if_match: call.ifMatch }) ?? ''),
   };

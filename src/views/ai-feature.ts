@@ -23,7 +23,7 @@ export const AI_TYPES = [
   'unsupported',
 ] as const;
 
-/** The only feature type that the gateway runs itself. This type needs only the supplied text and no AI provider. */
+/** The only type of AI feature that the gateway executes. It needs only the text in the request and no AI provider. */
 const EXECUTABLE = 'language_detection';
 
 const metadata = {
@@ -31,7 +31,7 @@ const metadata = {
   alias: 'a',
   id: AiFeatureId,
   order: 'asc',
-  // The metadata describes the active version of a feature. Therefore a feature without an active version is hidden.
+  // The metadata describes the active version. So a feature without an active version is hidden.
   visible: raw('a.active_version IS NOT NULL'),
 } as const;
 
@@ -48,10 +48,9 @@ export const ExpectedVersion = z
   .max(2_147_483_647)
   .describe('Version that you read. The write fails if another version of the feature is active now.');
 
-/** Language code of ISO 639-1. */
+/** A language code of ISO 639-1. */
 export const LanguageCode = z.string().regex(/^[a-z]{2}$/);
 
-/** Input of language detection. */
 export const DetectionContext = z
   .strictObject({
     type: z.literal('text').describe('Kind of the input. The only kind is text.'),
@@ -66,7 +65,7 @@ export const DetectionContext = z
   })
   .describe('Input of the AI feature.');
 
-/** Metadata of an AI feature. The database stores no instructions, provider credentials or settings of the feature. */
+/** The metadata of an AI feature. Instructions, provider credentials and settings are not in the database. */
 export const AiFeatureView = f.defineView({
   ...metadata,
   name: 'AiFeature',
@@ -79,7 +78,6 @@ export const AiFeatureView = f.defineView({
   },
 });
 
-/** An entry in the list of AI features. The entry says whether this credential can execute the feature. */
 export const AiFeatureListView = f.defineView({
   ...metadata,
   name: 'AiFeatureEntry',

@@ -172,8 +172,8 @@ export const TeamView = f.defineView({
 });
 
 /**
- * Returns the canonical form of a language tag (RFC 5646). Returns the tag itself if the tag has no canonical form.
- * Saved responses are stored with the canonical tag.
+ * Returns the canonical form of a language tag (RFC 5646). A tag without a canonical form is returned unchanged. Saved
+ * responses are stored with the canonical tag.
  */
 export function canonicalLanguage(tag: string): string {
   try {

@@ -8,15 +8,15 @@ const pii = { needs: PII };
 const told = { needs: PII, writer: 'outsiders' } as const;
 const normal = { needs: PII, writer: 'service' } as const;
 
-/** A contact. Without access to personal data, a contact has exactly the members `id`, `blocked` and `access`. */
+/** A contact. A caller without access to personal data gets only the members `id`, `blocked` and `access`. */
 export const ContactView = f.defineView({
   name: 'Contact',
   table: 'platform.contact',
   alias: 'ct',
   id: ContactId,
   visible: raw('NOT ct.deleted'),
-  // A restricted caller can see a contact through a permitted conversation of the contact, or of one of the contact's
-  // visitors.
+  // A restricted caller can see a contact that has a permitted conversation. The conversation can also belong to a
+  // visitor of the contact.
   reachable: ({ allowed }) => sql`EXISTS (
     SELECT 1 FROM platform.conversation_contact rk JOIN platform.conversation rc
       ON rc.tenant = rk.tenant AND rc.site = rk.site AND rc.id = rk.conversation_id
@@ -111,8 +111,8 @@ export const ContactView = f.defineView({
 export const SEARCH_FIELDS = ['name', 'email', 'mobile', 'phone'] as const;
 
 /**
- * SQL condition for a search of contacts. The comparison uses the collation of the database and does not normalize
- * text. `%` and `_` have no special meaning in the search text.
+ * SQL condition for a search of contacts. The comparison follows the collation of the database. `%` and `_` have no
+ * special meaning in the search text.
  */
 export function searchContacts(
   query: string,

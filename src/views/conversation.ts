@@ -135,7 +135,7 @@ export const ConversationView = f.defineView({
   },
 });
 
-/** Filters of conversations_list, combined with AND. The ids are public ids on the website of the call. */
+/** Filters of conversations_list. A conversation must match all filters. The ids are public ids of the website. */
 export interface ConversationFilters {
   readonly contact_id?: string | undefined;
   /** One or more statuses of conversations, separated by commas. */
@@ -150,7 +150,7 @@ export interface ConversationFilters {
   readonly updated_since?: string | undefined;
 }
 
-/** SQL condition for text anywhere in the subject, in any letter case. No index supports this condition. */
+/** SQL condition: the subject contains the text, in any letter case. No index supports this condition. */
 export const bySubject = (part: string): Fragment => sql`c.subject ILIKE ${`%${likeLiteral(part)}%`}`;
 
 export function byConversation(by: ConversationFilters): Fragment[] {

@@ -22,7 +22,6 @@ const EventReceipt = z.strictObject({
   recorded_at: z.int().describe('Time at which the journal recorded the change, in Unix milliseconds.'),
 });
 
-/** The result of a pull of events. The realtime socket sends the same form of page. */
 export const EventPageView: z.ZodType<EventPage, EventPage> = z.strictObject({
   subscription_id: SubscriptionId,
   revision: z.int().min(1).describe('Revision of the subscription at the time of this pull.'),

@@ -3,13 +3,11 @@ import { ConversationId, FileId, MessageId, WebsiteId } from '../core/ids.ts';
 import { raw, sql } from '../core/sql.ts';
 import * as f from '../core/view.ts';
 
-/** Size of a file chunk in bytes. */
 export const CHUNK_SIZE = 65_536;
 
 const ofMessage = (column: string): string =>
   `(SELECT ${column} FROM platform.message fm WHERE fm.tenant = f.tenant AND fm.site = f.site AND fm.id = f.message_id)`;
 
-/** Condition that hides the files of internal messages. */
 export const publicFilesOnly = sql`${raw(ofMessage('fm.visibility'))} = 'public'`;
 
 const Dimension = z.int().min(1);

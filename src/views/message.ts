@@ -15,7 +15,6 @@ export const IncludeInternal = z
     'Include internal messages. The value true needs the scope internal_notes_read and the data access internal_notes.',
   );
 
-/** SQL condition that hides internal messages. */
 export const publicOnly = raw(`m.visibility = 'public'`);
 
 const visitorName = sql`CASE WHEN m.author_type = 'visitor' THEN (
@@ -23,16 +22,15 @@ const visitorName = sql`CASE WHEN m.author_type = 'visitor' THEN (
 const staffName = sql`WHEN m.author_type <> 'system' THEN (
   SELECT o.name FROM platform.operator o WHERE o.tenant = m.tenant AND o.site = m.site AND o.id = m.author_id)`;
 
-// A public reply must not reveal that an internal message exists. Therefore in_reply_to hides the ids of internal
-// messages.
+// A public reply must not reveal that an internal message exists. So in_reply_to hides the ids of internal messages.
 const answered: f.Expression = ({ grants }) =>
   holds(grants, INT)
     ? raw('m.in_reply_to')
     : sql`(SELECT r.id FROM platform.message r
         WHERE r.tenant = m.tenant AND r.site = m.site AND r.id = m.in_reply_to AND r.visibility = 'public')`;
 
-// The name and id of the operator or bot that wrote a message are directory data. A caller without directory_read does
-// not get this name or id.
+// The name and id of an operator or bot are directory data. A caller without directory_read gets neither the name nor
+// the id.
 const authorId = (grants: Grants) =>
   holds(grants, DIRECTORY) ? raw('m.author_id') : raw(`CASE WHEN m.author_type = 'visitor' THEN m.author_id END`);
 const authorName = (grants: Grants) =>
@@ -40,7 +38,7 @@ const authorName = (grants: Grants) =>
 
 const text = f.weighedText('m.text', TEXT, 'NOT m.redacted');
 
-/** No field of a message needs a grant. The operations that show messages require message content and personal data. */
+/** No field of a message needs a grant. The operations that show messages already require the grants. */
 export const MessageView = f.defineView({
   name: 'Message',
   table: 'platform.message',

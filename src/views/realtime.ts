@@ -11,10 +11,8 @@ const ticket = {
   socket_url: ServiceText.describe('URL of the WebSocket.'),
 };
 
-/** The result of the operation realtime_ticket_create. */
 export const RealtimeTicketView: z.ZodType<RealtimeTicket, RealtimeTicket> = z.strictObject(ticket);
 
-/** The result of the operation realtime_session_create. */
 export const RealtimeSessionView: z.ZodType<RealtimeSession, RealtimeSession> = z.strictObject({
   session_id: RealtimeSessionId,
   ...ticket,

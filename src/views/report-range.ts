@@ -21,8 +21,8 @@ const MOST_DAYS = 31;
 const DAY = 86_400_000;
 
 /**
- * Returns the period of a report. If only `start` and `end` are given, the range is `date`. If nothing is given, the
- * range is `last-7-days`.
+ * Returns the period of a report. If `range` is absent, `start` and `end` give the period. If all three are absent, the
+ * period is the last seven days.
  */
 export function periodOf({ range, start, end }: ReportRange): Period {
   const bounds = Object.entries({ start, end });
@@ -42,20 +42,20 @@ export function periodOf({ range, start, end }: ReportRange): Period {
   return { range: 'date', start, end };
 }
 
-/** True for a day of the calendar in the form `YYYY-MM-DD`. Year 0 is refused, because PostgreSQL has no year 0. */
+/** True for a date of the calendar in the form `YYYY-MM-DD`. Year 0 is refused, because PostgreSQL has no year 0. */
 function isDay(text: string): boolean {
   const date = new Date(`${text}T00:00:00Z`);
   return !Number.isNaN(date.getTime()) && date.toISOString().slice(0, 10) === text && text >= '0001';
 }
 
-/** IANA time zones without an area. JavaScript engines also accept other ICU codes, such as AST for Anchorage. */
+/** IANA time zones without a slash. JavaScript engines also accept other names, such as AST for Anchorage. */
 const PLAIN = new Set(
   `CET CST6CDT CUBA EET EGYPT EIRE EST EST5EDT GB GB-EIRE GMT GMT+0 GMT-0 GMT0 GREENWICH HONGKONG HST ICELAND IRAN
    ISRAEL JAMAICA JAPAN KWAJALEIN LIBYA MET MST MST7MDT NAVAJO NZ NZ-CHAT POLAND PORTUGAL PRC PST8PDT ROC ROK SINGAPORE
    TURKEY UCT UNIVERSAL UTC W-SU WET ZULU`.split(/\s+/),
 );
 
-/** Returns the name of an IANA time zone that this JavaScript engine knows, with the letter case of IANA. */
+/** Returns the name of an IANA time zone with the usual letter case of IANA. */
 export function zoneOf(name: string): string {
   const iana = name.includes('/') ? /^[A-Z]/i.test(name) && !/^SystemV/i.test(name) : PLAIN.has(name.toUpperCase());
   try {

@@ -4,9 +4,9 @@ import { ServiceText, type Writer, writtenBy } from '../core/texts.ts';
 import { type Projection, Time } from '../core/view.ts';
 
 export const RANGES = ['today', 'last-7-days', 'last-month', 'date'] as const;
-/** Length of the longest label in a report. The stored records have the same limit. */
+/** The longest label in a report, in characters. The stored records have the same limit. */
 export const LABEL = 120;
-/** Largest number of labels in one series of a report. */
+/** The largest number of labels in one series of a report. */
 export const LABELS = 100;
 
 const count = (description: string) => z.int().min(0).describe(description);
@@ -169,5 +169,5 @@ const report = z.strictObject({
 
 export type Report = z.output<typeof report>;
 
-/** The `data` member of an AI conversation summary. The guide `reporting` defines each measure. */
+/** The `data` member of an AI conversation summary. The guide `reporting` explains each number. */
 export const ReportSchema: z.ZodType<Projection<'Report'>, Projection<'Report'>> = report;

@@ -3,7 +3,6 @@ import { Failure } from '../core/failures.ts';
 import { type Fragment, likeLiteral, sql } from '../core/sql.ts';
 import { AI_TYPES } from './ai-feature.ts';
 
-/** The only configuration area: metadata of AI features. */
 export const AREA = '/ai/features';
 
 export const SettingsPath = z
@@ -12,7 +11,7 @@ export const SettingsPath = z
   .regex(/^\/ai\/features(\/aif_[0-9]{1,20}_[1-9][0-9]{0,18}_[1-9][0-9]{0,18})?$/)
   .describe('Settings path: /ai/features, or /ai/features/{feature_id} for one item.');
 
-/** Returns the feature id in a settings path. `undefined` means the whole area. Other websites are `not_found`. */
+/** Returns the feature id in a settings path. `undefined` means the whole area. Other websites are not found. */
 export function itemOf(path: string, websiteId: string): string | undefined {
   if (path === AREA) return undefined;
   const id = path.slice(AREA.length + 1);
@@ -24,17 +23,16 @@ const words = (type: string): string => type.replaceAll('_', ' ');
 const label = (type: string): string =>
   type === 'ask_ai' ? 'Ask AI' : words(type).replace(/^./, (c) => c.toUpperCase());
 
-/** Labels of the AI feature types. The settings search also looks in these labels. */
+/** The settings search also searches in the labels of the feature types. */
 export const TYPE_LABELS: ReadonlyMap<string, string> = new Map(AI_TYPES.map((type) => [type, label(type)]));
 
-/** SQL condition: a feature's name or type label contains the text. Case is ignored. `%` and `_` are plain text. */
+/** SQL condition: the name or the type label of a feature contains the text, in any letter case. */
 export function matching(text: string): Fragment {
   const needle = text.toLowerCase();
   const types = [...TYPE_LABELS].flatMap(([type, name]) => (name.toLowerCase().includes(needle) ? [type] : []));
   return sql`(a.name ILIKE ${`%${likeLiteral(text)}%`} OR a.type = ANY(${types}::text[]))`;
 }
 
-/** Names of the platform numbers in saved responses. */
 export const PLATFORM_NUMBERS = [
   { id: -1, name: 'all' },
   { id: 0, name: 'unknown' },

@@ -11,7 +11,7 @@ const unique = <S extends z.ZodType<string>>(members: S, max: number) =>
     .refine((all) => new Set(all).size === all.length)
     .meta({ uniqueItems: true });
 
-/** The whole definition of a subscription. The create and replace operations take this definition as their body. */
+/** A whole subscription definition, as the body of the create and replace operations. */
 export const Definition = {
   website_ids: unique(WebsiteId, 50).describe('Ids of 1 to 50 granted websites.'),
   event_types: unique(z.string().regex(EVENT_TYPE), 35).describe(
@@ -30,7 +30,7 @@ export const Definition = {
     ),
 };
 
-/** Returns the members of a definition whose values can vary. The other members always have the same value. */
+/** Returns the members of a definition that clients can choose. All other members have a fixed value. */
 export const definitionOf = ({ website_ids, event_types, start }: SubscriptionDefinition): SubscriptionDefinition => ({
   website_ids,
   event_types,
@@ -59,7 +59,6 @@ export const SubscriptionView: z.ZodType<Subscription, Subscription> = z
 
 export const EventCursor = ServiceText.max(12_000).describe('Cursor of a pull. Send the cursor unchanged.');
 
-/** The result of the operations that create or replace a subscription. */
 export const subscribed = z.strictObject({
   subscription: SubscriptionView,
   cursor: EventCursor.describe('Cursor for the first pull. Send this cursor as after.'),

@@ -4,7 +4,7 @@ import { both, needs, PII } from '../core/scopes.ts';
 import { sql } from '../core/sql.ts';
 import * as f from '../core/view.ts';
 
-/** The stored identity of a visitor. The database has no enrichment data, no tracking data and no live state. */
+/** The stored identity of a visitor. The database has no enrichment data, tracking data or live state. */
 export const VisitorView = f.defineView({
   name: 'Visitor',
   table: 'platform.visitor',

@@ -2,13 +2,12 @@ import { z } from 'zod';
 
 const EDGES = /^\p{White_Space}+|\p{White_Space}+$/gu;
 
-/** Removes characters of Unicode White_Space from both ends of a text. */
 export const trimmed = (text: string): string => text.replace(EDGES, '');
 
-/** Schema of a text to write: not blank, and at most `max` UTF-16 code units, counted before trimming. */
+/** Schema of a text to write: not blank, at most `max` UTF-16 code units before spaces at the ends are removed. */
 export const writtenText = (max: number): z.ZodString =>
-  // JSON Schema counts characters. A text never has more characters than UTF-16 code units, so `max` never refuses a
-  // text within the limit.
+  // JSON Schema counts characters. A text never has more characters than UTF-16 code units, so the JSON Schema never
+  // refuses a text that this schema accepts.
   z
     .string()
     .min(1)

@@ -3,7 +3,7 @@ import { AiFeatureId } from '../core/ids.ts';
 import { defineWrite } from '../core/writes.ts';
 import { AiFeatureView, ExpectedVersion, LanguageCode } from '../views/ai-feature.ts';
 
-/** Records a run of a language-detection feature. The record does not contain the text. */
+/** Records a run of a language detection. The record does not contain the text. */
 export const RunDetection = defineWrite({
   name: 'ai_feature_execute',
   about: ['feature', AiFeatureView],
@@ -18,7 +18,8 @@ export const RunDetection = defineWrite({
 
 /** Returns the language of a text as an ISO 639-1 code. `null` means that the language is unknown. */
 export async function languageOf(text: string): Promise<string | null> {
-  // Load the language model at the first call. Loading takes 0.4 s (measured), and most processes never need the model.
+  // Load the language model only when a text arrives. Loading takes 0.4 s (measured), and most processes never need the
+  // model.
   const { detectLanguage } = await import('../native/language.ts');
   return detectLanguage(text);
 }

@@ -6,7 +6,7 @@ import { PlanChanges } from '../views/settings.ts';
 
 const Value = z.union([z.string(), z.boolean()]);
 
-/** Previews a change of an AI feature. The preview changes nothing except the ledger of writes. */
+/** Previews a change of an AI feature. Only the ledger of writes changes. */
 export const PlanChange = defineWrite({
   name: 'config_plan',
   about: ['feature', AiFeatureView],

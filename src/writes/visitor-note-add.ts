@@ -4,7 +4,6 @@ import { rfc3339 } from '../core/view.ts';
 import { defineWrite } from '../core/writes.ts';
 import { VisitorView } from '../views/visitor.ts';
 
-/** Adds a note to a visitor in the name of the mapped author. */
 export const AddNote = defineWrite({
   name: 'visitor_note_add',
   about: ['visitor', VisitorView],

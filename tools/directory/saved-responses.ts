@@ -28,7 +28,7 @@ export default defineTool({
     },
   },
   output: data({
-    // A canonical language tag can be longer than the requested tag. For example, sh becomes sr-Latn.
+    // The canonical form of a language tag can be longer than the tag in the request. For example, sh becomes sr-Latn.
     language: ServiceText.max(64).describe('Requested language, as a BCP 47 tag in canonical form.'),
     scope: z
       .literal('website_global')

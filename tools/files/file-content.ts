@@ -78,8 +78,8 @@ export default defineTool({
       },
     };
   },
-  // The REST surface parses Range and If-Match. This handler checks both headers, because only the handler knows the
-  // size and version of the file.
+  // The REST surface parses Range and If-Match. Only this handler knows the size and version of the file, so the
+  // handler checks both headers.
   async bytes({ input, read }, { range, ifMatch }) {
     const window = { includeInternal: input.include_internal };
     const wanted = range ?? { first: input.chunk * CHUNK_SIZE, last: (input.chunk + 1) * CHUNK_SIZE - 1 };

@@ -20,7 +20,7 @@ export default defineTool({
   errors: ['upgrade_required'],
   input: { path: { session_id: RealtimeSessionId } },
   output: z.strictObject({}),
-  // Only a request that does not ask for an upgrade reaches this handler.
+  // A request to upgrade to WebSocket never reaches this handler.
   async handle() {
     throw new Failure('upgrade_required');
   },

@@ -1,9 +1,9 @@
--- The tables of schema platform hold the data of the support platform. The gateway reads these tables. The key of every
--- table begins with (tenant, site): the organization and its website. The pair (tenant, site) is the isolation
--- boundary. On a sharded PostgreSQL, tenant is the distribution column.
+-- The tables of schema platform hold the data of the support platform, and the gateway reads these tables. The key of
+-- every table begins with (tenant, site): the numbers of an organization and of one website. Data of different pairs is
+-- isolated. On a sharded PostgreSQL, tenant is the distribution column.
 --
--- A public id has the form <prefix>_{tenant}_{site}_{id}. Each pair (tenant, site) counts its own native ids. So no id,
--- order or cursor depends on the data of another organization.
+-- A public id has the form <prefix>_{tenant}_{site}_{id}. The last part is counted separately for each website. So no
+-- id, order or cursor depends on the data of another organization.
 CREATE SCHEMA platform;
 
 CREATE TABLE platform.organization (
@@ -24,7 +24,7 @@ CREATE TABLE platform.website (
   UNIQUE (tenant, external_id)
 );
 
--- The last native id of each kind of record on a website. Site 0 stands for the organization itself.
+-- The last native id of each kind of record on a website. Records of the whole organization have site 0.
 CREATE TABLE platform.native_id (
   tenant bigint NOT NULL,
   site   bigint NOT NULL,
@@ -33,9 +33,8 @@ CREATE TABLE platform.native_id (
   PRIMARY KEY (tenant, site, kind)
 );
 
--- Reserves n consecutive native ids. Returns the last id before the reserved ids. The reserved ids are result + 1 to
--- result + n. The function is in PL/pgSQL because PL/pgSQL keeps the plan. PostgreSQL plans a function in SQL again at
--- each call.
+-- Reserves n consecutive native ids: result + 1 to result + n. The function is in PL/pgSQL, because PostgreSQL plans an
+-- SQL function again at each call.
 CREATE FUNCTION platform.reserve_ids(p_tenant bigint, p_site bigint, p_kind text, n bigint) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -76,8 +75,8 @@ CREATE TABLE platform.team (
   FOREIGN KEY (tenant, site) REFERENCES platform.website ON DELETE CASCADE
 );
 
--- An operator has one row for each website that the operator works on. The organization (site 0) counts the native ids
--- of operators. So the public ids of one person (opr_…) end in the same number on every website.
+-- An operator has one row for each website that the operator works on. The ids of operators are counted for the whole
+-- organization. So the public ids of one person (opr_…) end in the same number on every website.
 CREATE TABLE platform.operator (
   tenant bigint NOT NULL, site bigint NOT NULL, id bigint NOT NULL,
   external_id text NOT NULL,
@@ -107,8 +106,7 @@ CREATE TABLE platform.contact (
   UNIQUE (tenant, external_id),
   FOREIGN KEY (tenant, site) REFERENCES platform.website ON DELETE CASCADE
 );
--- A search by prefix is LIKE 'prefix%'. An index with text_pattern_ops serves LIKE under every collation of the
--- database.
+-- The indexes serve LIKE 'prefix%'. With text_pattern_ops, the indexes work under every collation of the database.
 CREATE INDEX contact_name   ON platform.contact (tenant, site, name   text_pattern_ops) WHERE NOT deleted;
 CREATE INDEX contact_email  ON platform.contact (tenant, site, email  text_pattern_ops) WHERE NOT deleted;
 CREATE INDEX contact_mobile ON platform.contact (tenant, site, mobile text_pattern_ops) WHERE NOT deleted;
@@ -126,7 +124,7 @@ CREATE TABLE platform.visitor (
   FOREIGN KEY (tenant, site) REFERENCES platform.website ON DELETE CASCADE
 );
 
--- The table holds only active links between visitors and contacts. When a link ends, its row is deleted.
+-- The table has only active links between visitors and contacts. When a link ends, its row is deleted.
 CREATE TABLE platform.visitor_contact (
   tenant bigint NOT NULL, site bigint NOT NULL,
   visitor_id bigint NOT NULL, contact_id bigint NOT NULL,
@@ -150,24 +148,24 @@ CREATE TABLE platform.conversation (
   updated_at timestamptz NOT NULL,
   first_response_at timestamptz,
   closed_at timestamptz,
-  -- platform.refresh_totals computes the columns from here on. The totals come from the messages and AI results of the
-  -- conversation. Nobody writes these columns by hand.
+  -- platform.refresh_totals computes all columns from here to the end of the table. The totals come from the messages
+  -- and AI results of the conversation.
   message_count integer NOT NULL DEFAULT 0,            -- number of public messages of all authors
   visitor_messages integer NOT NULL DEFAULT 0,         -- number of public messages of visitors
   bot_messages integer NOT NULL DEFAULT 0,
   operator_messages integer NOT NULL DEFAULT 0,
   last_message_at timestamptz,                         -- time of the last public message
   first_visitor_at timestamptz,                        -- time of the first public message of a visitor
-  -- The time of the first public reply after first_visitor_at. Any author except a visitor counts.
+  -- The time of the first public reply after first_visitor_at. The reply can come from any author who is not a visitor.
   first_reply_at timestamptz,
   -- The time of the first public reply of an operator after first_visitor_at.
   first_operator_reply_at timestamptz,
-  -- The sum of all waiting times in seconds. A waiting time runs from a visitor's message to the next reply.
+  -- The sum of all waiting times in seconds. A waiting time lasts from a visitor's message to the next reply.
   response_seconds double precision NOT NULL DEFAULT 0,
   response_count integer NOT NULL DEFAULT 0,
-  -- True if the conversation has a message with ai_generated or a row in platform.ai_result.
+  -- True if the conversation has an AI message or a row in platform.ai_result.
   ai_involved boolean NOT NULL DEFAULT false,
-  -- True if the conversation has a public message with ai_generated.
+  -- True if the conversation has a public AI message.
   ai_customer_facing boolean NOT NULL DEFAULT false,
   -- True if an operator wrote a public message after the AI took part.
   ai_escalated boolean NOT NULL DEFAULT false,
@@ -206,7 +204,7 @@ CREATE TABLE platform.ai_feature (
   type text NOT NULL,
   enabled boolean NOT NULL DEFAULT true,
   versions integer[] NOT NULL,
-  -- The latest active version. Null means that the feature has no active version and is not listed.
+  -- Null means that the feature has no active version. Such a feature is not listed.
   active_version integer CHECK (active_version >= 1),
   PRIMARY KEY (tenant, site, id),
   UNIQUE (tenant, external_id),
@@ -218,7 +216,7 @@ CREATE TABLE platform.message (
   external_id text NOT NULL,
   conversation_id bigint NOT NULL,
   author_type text NOT NULL CHECK (author_type IN ('visitor', 'operator', 'bot', 'system')),
-  -- The native id of the author. The author is a visitor if author_type is visitor, otherwise an operator.
+  -- Native id of a visitor if author_type is visitor. Otherwise native id of an operator.
   author_id bigint,
   visibility text NOT NULL CHECK (visibility IN ('public', 'internal')),
   kind text NOT NULL,
@@ -259,7 +257,7 @@ CREATE TABLE platform.file (
 CREATE INDEX file_message ON platform.file (tenant, site, message_id, id);
 CREATE INDEX file_conversation ON platform.file (tenant, site, conversation_id);
 
--- The content of a file in pieces of 65,536 bytes. The last piece can be shorter. One row is one chunk in the API.
+-- The content of a file in pieces of 65,536 bytes. Only the last piece can be shorter.
 CREATE TABLE platform.file_chunk (
   tenant bigint NOT NULL, site bigint NOT NULL,
   file_id bigint NOT NULL, chunk integer NOT NULL,
@@ -267,7 +265,7 @@ CREATE TABLE platform.file_chunk (
   PRIMARY KEY (tenant, site, file_id, chunk),
   FOREIGN KEY (tenant, site, file_id) REFERENCES platform.file ON DELETE CASCADE
 );
--- This ALTER TABLE is needed because CREATE TABLE of PostgreSQL 15 does not accept STORAGE.
+-- This is a separate statement, because CREATE TABLE of PostgreSQL 15 does not accept STORAGE.
 ALTER TABLE platform.file_chunk ALTER COLUMN bytes SET STORAGE EXTERNAL;
 
 CREATE TABLE platform.note (

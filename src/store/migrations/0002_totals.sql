@@ -1,19 +1,19 @@
--- The totals of a conversation and of a message are derived data. Triggers compute the totals again in the transaction
--- that changes the data. So the totals are right after an import, a connector's change, a reviewed write or plain SQL.
+-- Conversations and messages have totals that are computed from other rows. Triggers compute the totals again in every
+-- transaction that changes these rows. So the totals are always right, no matter which program made the change.
 
--- Computes the totals of a set of conversations again. The three arrays have the same length and name the conversations
--- by tenant, site and id.
+-- Computes the totals of several conversations again. The three arrays have equal length and name the conversations by
+-- tenant, site and id.
 CREATE FUNCTION platform.refresh_totals(tenants bigint[], sites bigint[], conversations bigint[]) RETURNS void
 LANGUAGE sql AS $$
-  -- Two writers of the same conversation take turns. All writers lock conversations in the same order, so that no
-  -- deadlock occurs. The second writer also counts the messages of the first writer.
+  -- Locks the conversations in a fixed order, so that no deadlock occurs. The second of two writers of a conversation
+  -- waits here and then counts the messages of the first writer too.
   SELECT FROM platform.conversation c
     JOIN (SELECT DISTINCT * FROM unnest(tenants, sites, conversations) AS t (tenant, site, id)) t
       ON c.tenant = t.tenant AND c.site = t.site AND c.id = t.id
    ORDER BY c.tenant, c.site, c.id FOR NO KEY UPDATE OF c;
 
-  -- The query makes one pass and does not join derived sets. The planner does not know the size of a derived set and
-  -- would use nested loops.
+  -- The query makes one pass without joins of subqueries. The planner cannot estimate the size of a subquery and would
+  -- choose nested loops.
   WITH touched AS (
     SELECT DISTINCT * FROM unnest(tenants, sites, conversations) AS t (tenant, site, id)
   ), ordered AS (
@@ -55,7 +55,7 @@ LANGUAGE sql AS $$
     response_seconds = n.response_seconds, response_count = n.response_count,
     ai_customer_facing = n.ai_public,
     ai_involved = n.ai_message OR s.recorded,
-    -- If a conversation has an AI result but no AI message, the AI evidence counts from the start of the conversation.
+    -- If a conversation has an AI result but no AI message, the AI took part from the start of the conversation.
     ai_escalated = coalesce(n.last_operator_at > CASE WHEN n.ai_message THEN n.first_ai_at WHEN s.recorded THEN c.created_at END, false)
   FROM totals n
   CROSS JOIN LATERAL (
@@ -107,8 +107,7 @@ CREATE TRIGGER file_inserted AFTER INSERT ON platform.file REFERENCING NEW TABLE
 CREATE TRIGGER file_deleted AFTER DELETE ON platform.file REFERENCING OLD TABLE AS rows
   FOR EACH STATEMENT EXECUTE FUNCTION platform.files_changed();
 
--- An import can attach a file to another message. Then this function counts the attachments of the old message and of
--- the new message again.
+-- An import can attach a file to another message. Then the attachments of both messages are counted again.
 CREATE FUNCTION platform.files_moved() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE platform.message m SET attachment_count = (

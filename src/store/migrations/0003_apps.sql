@@ -1,5 +1,3 @@
--- The tables of apps, installations, credentials and tokens say who can call the gateway. The functions in this file
--- prove the authority of a caller.
 CREATE SCHEMA gateway;
 
 CREATE TABLE gateway.app (
@@ -17,8 +15,8 @@ CREATE TABLE gateway.installation (
   created_at timestamptz NOT NULL DEFAULT now()
 );
 
--- The restrictions channel_ids, team_ids and subsite_ids hold public ids. Null means that the credential is
--- unrestricted in that dimension. An empty array permits nothing.
+-- The restrictions channel_ids, team_ids and subsite_ids hold public ids. Null means no restriction. An empty array
+-- permits nothing.
 CREATE TABLE gateway.credential (
   id text PRIMARY KEY CHECK (id ~ '^crd_[a-f0-9]{32}$'),
   installation_id text NOT NULL REFERENCES gateway.installation ON DELETE CASCADE,
@@ -40,7 +38,7 @@ CREATE TABLE gateway.credential (
 );
 CREATE INDEX credential_installation ON gateway.credential (installation_id);
 
--- Each change of a credential raises its revision, no matter which statement makes the change.
+-- Every change of a credential raises its revision, no matter which program makes the change.
 CREATE FUNCTION gateway.credential_changed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   NEW.revision := OLD.revision + 1;
@@ -50,8 +48,8 @@ END $$;
 CREATE TRIGGER credential_changed BEFORE UPDATE ON gateway.credential FOR EACH ROW
   WHEN (OLD.* IS DISTINCT FROM NEW.*) EXECUTE FUNCTION gateway.credential_changed();
 
--- A deleted website is removed from all credentials. The change raises the revision of each credential. So a process
--- that remembers an old revision notices the change.
+-- Removes a deleted website from all credentials. Each change raises the revision of a credential, so that no process
+-- continues with an old copy of the authority.
 CREATE FUNCTION gateway.website_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE gateway.credential c SET sites = array_remove(c.sites, OLD.site)
@@ -62,9 +60,9 @@ END $$;
 CREATE TRIGGER website_deleted AFTER DELETE ON platform.website FOR EACH ROW
   EXECUTE FUNCTION gateway.website_deleted();
 
--- The table stores only SHA-256 digests of bearer tokens. An access token narrows its credential. The token can do only
--- things that both the token and the credential permit. credential_id is no foreign key, because a foreign key
--- share-locks the row of the credential at every new token.
+-- Bearer tokens are stored only as SHA-256 digests. An access token can narrow its credential and can never widen it.
+-- credential_id is no foreign key. A foreign key would lock the row of the credential (FOR KEY SHARE) at every new
+-- token.
 CREATE TABLE gateway.token (
   digest bytea PRIMARY KEY CHECK (length(digest) = 32),
   credential_id text NOT NULL,
@@ -84,12 +82,11 @@ CREATE TABLE gateway.token (
 CREATE INDEX token_credential ON gateway.token (credential_id);
 CREATE INDEX token_consent ON gateway.token (consent_id) WHERE consent_id IS NOT NULL;
 CREATE INDEX token_expiry ON gateway.token (expires_at) WHERE kind = 'access';
--- The index serves the limit of 60 access tokens a minute that a client gets without a consent
--- (src/store/sign-in/oauth.ts).
+-- A client without a consent gets at most 60 access tokens a minute (src/store/sign-in/oauth.ts). The index serves the
+-- count.
 CREATE INDEX token_minted ON gateway.token (credential_id, created_at) WHERE kind = 'access' AND consent_id IS NULL;
 
--- Deletes the tokens of a deleted credential. A foreign key with a cascade would also delete the tokens, but
--- credential_id is no foreign key.
+-- Deletes the tokens of a deleted credential. A trigger is necessary, because credential_id is no foreign key.
 CREATE FUNCTION gateway.credential_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   DELETE FROM gateway.token t WHERE t.credential_id = OLD.id;
@@ -107,8 +104,9 @@ CREATE TABLE gateway.native_author (
   FOREIGN KEY (tenant, site, operator_id) REFERENCES platform.operator ON DELETE CASCADE
 );
 
--- Returns true if the caller's authority is still valid at this moment, at the same revision. src/store/calls/guard.ts
--- makes the same check at the snapshot of the statement. The snapshot is old after the statement has waited for a lock.
+-- Returns true if the caller's authority still exists at the same revision. Every statement makes this check when the
+-- statement starts (src/store/calls/guard.ts). After a wait for a lock, this function repeats the check, because the
+-- snapshot of the statement is old.
 CREATE FUNCTION gateway.authority_holds(p_digest bytea, p_revision integer) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
   RETURN EXISTS (
@@ -117,15 +115,14 @@ BEGIN
        AND c.revision = p_revision AND c.revoked_at IS NULL AND c.expires_at > clock_timestamp());
 END $$;
 
--- Returns the reason why the caller no longer has the authority under which a task was accepted. Null means that the
--- authority is unchanged. The function locks the rows of the token and the credential until the commit. So no change of
--- the authority can commit between this proof and the work that follows.
+-- Returns the reason why the authority of a task's sender has ended, or null if the authority is unchanged. Locks the
+-- rows of the token and the credential until the commit. So the authority cannot end between this check and the commit.
 CREATE FUNCTION gateway.authority_lost(p_digest bytea, p_revision integer) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   t gateway.token;
   c gateway.credential;
 BEGIN
-  -- This function locks the credential first and the token second. Statements that end a credential use the same order.
+  -- Locks the credential before the token. All statements that end a credential use this order.
   SELECT k.* INTO c FROM gateway.credential k
    WHERE k.id = (SELECT o.credential_id FROM gateway.token o WHERE o.digest = p_digest) FOR SHARE;
   SELECT o.* INTO t FROM gateway.token o WHERE o.digest = p_digest FOR SHARE;
@@ -135,10 +132,10 @@ BEGIN
     WHEN c.revision <> p_revision THEN 'authority_changed' END;
 END $$;
 
--- The token bucket of each app. `tokens` is the number of units in the bucket at the time `at`. Replicas hold leased
--- units in memory. `leased` counts the units that were leased in the time window lease_window. `leased_before` counts
--- the units that were leased in the window before. The sum of tokens, leased and leased_before never exceeds the burst.
--- So no number of replicas overspends.
+-- The quota of each app, as a token bucket. `tokens` is the number of units in the bucket at the time `at`. Replicas
+-- take units in advance (a lease) and keep the units in memory. Time is divided into windows. `leased` counts the units
+-- that were leased in window lease_window. `leased_before` counts the units that were leased in the window before. The
+-- sum of tokens, leased and leased_before never exceeds the burst. So the replicas together never exceed the quota.
 CREATE TABLE gateway.quota (
   app_id text PRIMARY KEY REFERENCES gateway.app ON DELETE CASCADE,
   tokens double precision NOT NULL,
@@ -148,13 +145,12 @@ CREATE TABLE gateway.quota (
   lease_window bigint NOT NULL DEFAULT 0
 );
 
--- Takes up to `want` units from the bucket of an app. Takes no unit if the bucket has fewer than `need` units. If the
--- burst is less than `need`, the burst counts instead.
+-- Leases up to `want` units of an app's quota. Leases nothing if the bucket has fewer than `need` units, or fewer than
+-- the burst if `need` is larger.
 --
--- Before that, the function gives back `unspent` units of an earlier lease. That lease had `held` units and was taken
--- in window `held_in`. A lease lasts one to two windows. An expired lease gives nothing back. Each lease expires
--- separately. If leases expired only together in a pause of the app, steady traffic would keep the units of a killed
--- replica for ever.
+-- First the function takes back `unspent` units of an earlier lease, which had `held` units and was taken in window
+-- `held_in`. A lease expires after one to two windows, and an expired lease returns nothing. Each lease expires
+-- separately. Otherwise the units of a killed replica would stay lost while the app has steady traffic.
 --
 -- Returns the granted units, their window, the units left in the bucket, the rate and the burst. Returns no row for an
 -- unknown app.
@@ -173,8 +169,7 @@ BEGIN
     INSERT INTO gateway.quota (app_id, tokens, at) VALUES (p_app, a.burst, clock_timestamp()) ON CONFLICT DO NOTHING;
     SELECT * INTO q FROM gateway.quota WHERE app_id = p_app FOR UPDATE;
   END IF;
-  -- The time is read after the lock. A caller that has waited for the lock must not use a time before the previous
-  -- caller's time.
+  -- The clock is read after the lock. Otherwise a caller that waited could use an older time than the previous caller.
   moment := greatest(clock_timestamp(), q.at);
   granted_in := floor(extract(epoch FROM moment) / extract(epoch FROM width));
   IF q.lease_window < granted_in THEN
@@ -194,7 +189,7 @@ BEGIN
   granted := CASE WHEN q.tokens >= least(need, a.burst) THEN least(want, floor(q.tokens))::integer ELSE 0 END;
   q.tokens := q.tokens - granted;
   q.leased := q.leased + granted;
-  -- A refusal writes nothing, because the stored tokens and the stored time still describe the bucket.
+  -- A refusal writes nothing, because the stored tokens and their time are still correct.
   IF granted > 0 OR held > 0 OR unspent > 0 THEN
     UPDATE gateway.quota SET tokens = q.tokens, leased = q.leased, leased_before = q.leased_before,
                              lease_window = q.lease_window, at = moment

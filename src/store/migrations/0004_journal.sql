@@ -1,19 +1,18 @@
--- The journal of changes holds receipts. A receipt says that something changed and has no content. Subscriptions,
--- webhooks and realtime sockets read the journal.
+-- The journal is the list of all changes. An entry is a receipt, which says that something changed and has no content.
+-- Subscriptions, webhooks and realtime sockets read the journal.
 
 -- Each website has one counter row. So the positions of its journal have no gaps and follow the order of commits.
 CREATE TABLE gateway.journal_head (
   tenant bigint NOT NULL, site bigint NOT NULL, position bigint NOT NULL,
-  -- A JSON object that maps each event family to the time of its last receipt in Unix milliseconds.
+  -- A JSON object with the time of the last receipt for each event family, in Unix milliseconds.
   last_at jsonb NOT NULL DEFAULT '{}',
-  -- The last position that retention has removed from the journal.
+  -- All receipts up to this position have been removed because of their age.
   trimmed bigint NOT NULL DEFAULT 0 CHECK (trimmed BETWEEN 0 AND position),
   notified_at timestamptz NOT NULL DEFAULT '-infinity', -- the time of the last notification to listeners
   notified bigint NOT NULL DEFAULT 0,                   -- the position at the time of the last notification
   PRIMARY KEY (tenant, site)
 );
 
--- There are seven event families with five types each. No reader asks for another type.
 CREATE TABLE gateway.journal (
   tenant bigint NOT NULL, site bigint NOT NULL, position bigint NOT NULL,
   event_type text NOT NULL CHECK (event_type ~
@@ -23,8 +22,8 @@ CREATE TABLE gateway.journal (
   PRIMARY KEY (tenant, site, position)
 );
 
--- A row holds back an event family on a website. The receipts of a held family are recorded, but no reader gets them
--- while the family is held.
+-- A row stops the delivery of an event family on a website. Receipts of this family are still recorded, but no reader
+-- gets them until the row is deleted.
 CREATE TABLE gateway.family_hold (
   tenant bigint NOT NULL, site bigint NOT NULL,
   family text NOT NULL CHECK (family IN ('conversation', 'visitor', 'operator', 'queue', 'website', 'privacy', 'capture')),
@@ -36,12 +35,12 @@ CREATE TABLE gateway.family_hold (
 -- Appends receipts to the journal of a website. The counter row of the website stays locked until the commit. So
 -- positions have no gaps and follow the order of commits.
 --
--- The function notifies listeners on `gateway_journal` with '<tenant> <site>' at most once in 25 ms. NOTIFY takes a
--- lock of the whole server at the commit, so more notifications would cost too much. A listener also looks by itself
--- after that time. So nothing depends on a notification.
+-- Listeners on `gateway_journal` get '<tenant> <site>' at most once in 25 ms. NOTIFY takes a lock of the whole server
+-- at the commit, so more notifications would cost too much. Listeners also look into the journal at intervals, so they
+-- miss nothing.
 --
--- The function is in PL/pgSQL because PL/pgSQL keeps its plans. PostgreSQL plans a function in SQL again at each call
--- (26 µs against 52 µs, 21 November 2026).
+-- The function is in PL/pgSQL, because PostgreSQL plans an SQL function again at each call (26 µs against 52 µs, 21
+-- November 2026).
 CREATE FUNCTION gateway.append_receipts(p_tenant bigint, p_site bigint, event_types text[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -52,15 +51,15 @@ DECLARE
   last bigint;
   tell boolean;
 BEGIN
-  -- A crash must not lose a receipt that a reader has seen. After such a loss, another receipt would get the same
-  -- position.
+  -- The commit must wait for the disk. If a crash lost a receipt that a reader has seen, another receipt would get the
+  -- same position.
   IF current_setting('synchronous_commit') = 'off' THEN PERFORM set_config('synchronous_commit', 'on', true); END IF;
   FOR i IN 1..n LOOP
     moments := moments || jsonb_build_object(split_part(event_types[i], '.', 1), at);
   END LOOP;
   LOOP
-    -- notified_at can be later than `moment`, because this transaction may have waited for the row. If notified_at is
-    -- more than a minute later, the clock was set back. Then listeners are notified now.
+    -- notified_at can be a little later than `moment`, if this transaction has waited for the row. If notified_at is
+    -- more than a minute later, the clock was set back. Then notify at once.
     UPDATE gateway.journal_head h SET
       position = h.position + n,
       last_at = h.last_at || moments,
@@ -73,7 +72,7 @@ BEGIN
     EXIT WHEN FOUND;
     INSERT INTO gateway.journal_head (tenant, site, position) VALUES (p_tenant, p_site, 0) ON CONFLICT DO NOTHING;
   END LOOP;
-  -- Usually there is only one receipt. The plan for one receipt is cheaper than the plan for many.
+  -- Usually there is one receipt. The plan for one receipt is cheaper than the plan for many receipts.
   IF n = 1 THEN
     INSERT INTO gateway.journal (tenant, site, position, event_type, occurred_at)
     VALUES (p_tenant, p_site, last, event_types[1], now());
@@ -84,8 +83,8 @@ BEGIN
   IF tell THEN PERFORM pg_notify('gateway_journal', p_tenant || ' ' || p_site); END IF;
 END $$;
 
--- Retention of the journal. Removes receipts that are older than p_age from the start of each journal. Removes at most
--- n receipts and returns their number. Only one call runs at a time. A call on another replica returns 0 meanwhile.
+-- Removes receipts that are older than p_age from the start of each journal. Removes at most n receipts and returns the
+-- number of removed receipts. Only one call works at a time. Any other call returns 0.
 CREATE FUNCTION gateway.trim_journals(p_age interval, n integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   h record;
@@ -98,11 +97,11 @@ BEGIN
             WHERE EXISTS (SELECT FROM gateway.journal j WHERE j.tenant = x.tenant AND j.site = x.site
                              AND j.position = x.trimmed + 1 AND j.recorded_at < now() - p_age)
             ORDER BY x.tenant, x.site LOOP
-    -- The loop skips locked counter rows. If the loop waited for one row, its locks on other rows would block writers.
+    -- Skip locked rows. If the loop waited for one row, its locks on other rows would block writers.
     PERFORM FROM gateway.journal_head x WHERE x.tenant = h.tenant AND x.site = h.site FOR NO KEY UPDATE SKIP LOCKED;
     CONTINUE WHEN NOT FOUND;
-    -- The loop removes receipts up to the first receipt that is younger than p_age. After the clock was set back, older
-    -- receipts can follow a younger receipt.
+    -- Stop before the first receipt that is younger than p_age. After the clock was set back, older receipts can follow
+    -- a younger one.
     SELECT coalesce(min(j.position) FILTER (WHERE j.recorded_at >= now() - p_age) - 1, max(j.position)) INTO last
       FROM (SELECT e.position, e.recorded_at FROM gateway.journal e
              WHERE e.tenant = h.tenant AND e.site = h.site AND e.position > h.trimmed
@@ -117,9 +116,9 @@ BEGIN
   RETURN total;
 END $$;
 
--- Appends a heartbeat for each event family that had no receipt during p_silence. The family must have a reader and
--- must not be held. The function handles at most n websites and returns their number. A last receipt from the future
--- means that the clock was set back. Then the family counts as silent. Only one call runs at a time.
+-- Appends a heartbeat for each event family without a receipt during p_silence. The family must have a reader and no
+-- row in gateway.family_hold. Handles at most n websites and returns the number of websites. If the last receipt is in
+-- the future, the clock was set back, and the family counts as silent. Only one call works at a time.
 CREATE FUNCTION gateway.beat_families(p_silence interval, n integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   moment numeric := floor(extract(epoch FROM now()) * 1000);
@@ -135,8 +134,8 @@ BEGIN
             WHERE coalesce((h.last_at ->> f.family)::numeric NOT BETWEEN moment - silence AND moment + silence, true)
               AND NOT EXISTS (SELECT FROM gateway.family_hold o WHERE o.tenant = f.tenant AND o.site = f.site AND o.family = f.family)
             GROUP BY f.tenant, f.site ORDER BY f.tenant, f.site LIMIT n LOOP
-    -- The loop skips a locked counter row, as gateway.trim_journals does. The holder of the lock probably appends a
-    -- receipt. If not, the next call handles the website.
+    -- Skip a locked row. The holder of the lock is probably appending a receipt. If not, the next call handles the
+    -- website.
     PERFORM FROM gateway.journal_head h WHERE h.tenant = w.tenant AND h.site = w.site FOR NO KEY UPDATE SKIP LOCKED;
     CONTINUE WHEN NOT FOUND AND EXISTS (SELECT FROM gateway.journal_head h WHERE h.tenant = w.tenant AND h.site = w.site);
     PERFORM gateway.append_receipts(w.tenant, w.site, w.event_types);
@@ -145,12 +144,12 @@ BEGIN
   RETURN total;
 END $$;
 
--- The functions from here on serve the command `gateway restored`. A backup does not contain the ids that were given
--- out after the backup. A restored store must not give out these ids again. Receivers identify a receipt by an id made
--- of website and position. Callers identify a record by its number.
+-- The functions from here to the end serve the command `gateway restored`. A backup lacks the ids that were given out
+-- after the backup. After a restore, these ids must not be given out again, because receivers and callers already know
+-- them.
 
--- Moves the counter of organization numbers forward by p_leap. The function waits for each transaction that adds an
--- organization. The next new organization gets a number after the leap.
+-- Moves the counter of organization numbers forward by p_leap. Waits for each transaction that adds an organization.
+-- The next new organization gets a number after the leap.
 CREATE FUNCTION gateway.leap_tenants(p_leap bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   numbers text := pg_get_serial_sequence('platform.organization', 'tenant');
@@ -160,8 +159,8 @@ BEGIN
 END $$;
 
 -- Moves the native ids and the journals of an organization forward by p_leap. Each website then gets one receipt of
--- each type in p_types. Returns the number of websites of the organization. Each step is a separate statement. So each
--- step sees the changes that committed while the previous step waited.
+-- each type in p_types. Returns the number of websites. Each step is a separate statement. So each step sees all
+-- changes that committed while the step before waited.
 CREATE FUNCTION gateway.leap_organization(p_tenant bigint, p_leap bigint, p_kinds text[], p_types text[]) RETURNS integer
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -169,7 +168,7 @@ DECLARE
   last bigint;
   websites integer := 0;
 BEGIN
-  -- The numbers of the organization move first. A website that is added from now on gets a number that no lost website
+  -- The numbers of the organization come first. So a website that is added meanwhile gets a number that no lost website
   -- had.
   INSERT INTO platform.native_id AS n (tenant, site, kind, last)
   SELECT p_tenant, 0, k, p_leap FROM unnest(ARRAY['operator', 'website']) AS k
@@ -183,8 +182,7 @@ BEGIN
     FROM gateway.journal_head x JOIN platform.website w ON w.tenant = x.tenant AND w.site = x.site CROSS JOIN unnest(p_kinds) AS k
    WHERE x.tenant = p_tenant
   ON CONFLICT (tenant, site, kind) DO UPDATE SET last = n.last + excluded.last;
-  -- The loop locks counter rows in the same order as every writer. A removed website leaves its counter row, and
-  -- possibly receipts.
+  -- Locks counter rows in the same order as every writer. Counter rows of removed websites move too.
   FOR h IN SELECT x.site, w.site IS NOT NULL AS stands
              FROM gateway.journal_head x LEFT JOIN platform.website w ON w.tenant = x.tenant AND w.site = x.site
             WHERE x.tenant = p_tenant ORDER BY x.site LOOP

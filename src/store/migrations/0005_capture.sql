@@ -1,17 +1,16 @@
--- Triggers on the platform's tables append receipts in the transaction that changes the data. So each change by a
--- connector, a reviewed write or SQL has its receipt. A rolled-back change has no receipt.
+-- Triggers on the platform's tables append receipts in the transaction that changes the data. So every change has a
+-- receipt, no matter which program made the change. A change that is rolled back has no receipt.
 --
--- A statement that changes rows only notes the receipts that the transaction owes. The commit appends these receipts,
--- one for each website and type. The commit locks the websites' journals in the same order as every writer. So a long
--- transaction locks journals only for a moment. Two transactions that change the same websites in different orders do
--- not deadlock.
+-- A statement only notes which receipts the transaction needs. The commit appends these receipts, one for each website
+-- and type. The commit locks the journals of the websites in the same order as every writer. So journals are locked
+-- only for a moment, and no deadlock occurs.
 --
--- The notes are settings of the transaction. So a rollback to a savepoint also restores the notes. The setting
+-- The notes are settings of the transaction, so a rollback to a savepoint restores the notes. The setting
 -- gateway.captured holds the text '<tenant>/<site>/<type> ' for each receipt. The setting gateway.appended says how
--- many characters of that text are already in the journal.
+-- many characters of this text are already in the journal.
 
--- The deferred trigger on this table appends receipts at the commit. Each backend has a separate row, so that no
--- backend waits for another backend. The table is not logged, because a row has no meaning after its transaction.
+-- A deferred trigger on this table appends the receipts at the commit. Each connection has its own row, so that
+-- connections do not wait for each other. The table is UNLOGGED, because a row has no meaning after its transaction.
 CREATE UNLOGGED TABLE gateway.capture_due (backend integer PRIMARY KEY, n bigint NOT NULL) WITH (fillfactor = 50);
 
 CREATE FUNCTION gateway.append_captured() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -20,7 +19,7 @@ DECLARE
   due text := rtrim(substr(noted, coalesce(nullif(current_setting('gateway.appended', true), '')::integer, 0) + 1));
   w record;
 BEGIN
-  IF strpos(due, ' ') = 0 THEN -- the usual case: the transaction owes one receipt
+  IF strpos(due, ' ') = 0 THEN
     PERFORM gateway.append_receipts(split_part(due, '/', 1)::bigint, split_part(due, '/', 2)::bigint, ARRAY[split_part(due, '/', 3)]);
   ELSE
     FOR w IN SELECT split_part(e, '/', 1)::bigint AS tenant, split_part(e, '/', 2)::bigint AS site,
@@ -35,8 +34,8 @@ END $$;
 CREATE CONSTRAINT TRIGGER append_captured AFTER INSERT OR UPDATE ON gateway.capture_due DEFERRABLE INITIALLY DEFERRED
   FOR EACH ROW EXECUTE FUNCTION gateway.append_captured();
 
--- Notes receipts that the transaction has not noted yet. p_fresh is null if there are no such receipts. An import
--- stores these receipts in gateway.import_owed until the import ends.
+-- Notes the receipts in p_fresh, which the transaction has not noted yet. Null means that there are no new receipts. An
+-- import collects its receipts in gateway.import_owed until the import ends.
 CREATE FUNCTION gateway.note_captured(p_noted text, p_fresh text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF p_fresh IS NULL THEN RETURN; END IF;
@@ -47,8 +46,8 @@ BEGIN
     EXCEPT SELECT tenant, site, event_type FROM gateway.import_owed;
     RETURN;
   END IF;
-  -- The note is written before the row. With immediate constraints, the trigger reads the note during the next
-  -- statement.
+  -- Write the note before the row of gateway.capture_due. With immediate constraints, the trigger of this table runs at
+  -- the next statement and reads the note.
   PERFORM set_config('gateway.captured', p_noted || p_fresh, true);
   IF length(p_noted) = coalesce(nullif(current_setting('gateway.appended', true), '')::integer, 0) THEN
     UPDATE gateway.capture_due d SET n = d.n + 1 WHERE d.backend = pg_backend_pid();
@@ -56,12 +55,12 @@ BEGIN
   END IF;
 END $$;
 
--- The trigger function for a table whose rows belong to websites. The first argument is the event family. For DELETE,
--- the second argument lists the event types of a removal.
+-- The trigger function for tables whose rows belong to websites. The first argument is the event family. The second
+-- argument lists the event types for a removed row.
 --
--- The setting gateway.capture applies to a transaction or to a part of a transaction. With 'off', this function notes
--- nothing. A reviewed write uses 'off', because it appends its receipts itself as its last step. With 'import', the
--- function notes snapshots instead of changes.
+-- The setting gateway.capture controls the function. With 'off', the function notes nothing. A reviewed write uses
+-- 'off', because the write appends its own receipts as its last step. With 'import', the function notes snapshots
+-- instead of changes.
 CREATE FUNCTION gateway.captured() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   mode text := coalesce(current_setting('gateway.capture', true), '');
@@ -81,7 +80,7 @@ BEGIN
       FROM (SELECT DISTINCT tenant, site FROM new_rows) w CROSS JOIN unnest(types) AS e
      CROSS JOIN LATERAL (SELECT w.tenant || '/' || w.site || '/' || e || ' ') AS k (key) WHERE strpos(noted, k.key) = 0;
   ELSE
-    -- An UPDATE can write a row without changing the row. Such a row needs no receipt.
+    -- An UPDATE can leave a row as it was. Such a row needs no receipt.
     SELECT string_agg(k.key, '') INTO fresh
       FROM (SELECT tenant, site FROM (TABLE new_rows EXCEPT TABLE old_rows) a
              UNION SELECT tenant, site FROM (TABLE old_rows EXCEPT TABLE new_rows) b) w CROSS JOIN unnest(types) AS e
@@ -91,7 +90,6 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- Notes a receipt of the event family `queue` when a conversation gets another operator or team.
 CREATE FUNCTION gateway.assignment_captured() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   mode text := coalesce(current_setting('gateway.capture', true), '');
@@ -114,8 +112,8 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- A contact with the mark `deleted` stays stored, but no reader sees the contact any more. So the mark counts as the
--- removal of the contact.
+-- A contact with the mark `deleted` stays stored, but no reader sees it. So the mark counts as the removal of the
+-- contact.
 CREATE FUNCTION gateway.withdrawal_captured() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   noted text := coalesce(current_setting('gateway.captured', true), '');
@@ -136,7 +134,8 @@ DECLARE
   fresh text;
 BEGIN
   SELECT string_agg(k.key, '') INTO fresh
-    -- If the TRUNCATE also removes the websites, the counter rows of the journals still name the websites.
+    -- The TRUNCATE can also remove the websites. The counter rows of the journals still have the numbers of these
+    -- websites.
     FROM (SELECT tenant, site FROM platform.website
            UNION ALL SELECT tenant, site FROM gateway.journal_head WHERE NOT EXISTS (SELECT FROM platform.website)) w
    CROSS JOIN unnest(ARRAY['capture', TG_ARGV[0]]) AS family

@@ -1,46 +1,43 @@
--- The import first stages lines, then resolves references set by set, and then writes rows in batches. Every statement
--- that writes also records the progress of the run in the same transaction. So a killed run can continue after its last
--- committed batch.
+-- An import stages all lines, resolves references, and writes rows in batches. Each statement also records the progress
+-- of the import in the same transaction. So a killed import can continue after the last committed batch.
 
--- The only row of this table is the current import and its lease. Every statement of a run locks the row FOR KEY SHARE
--- until the statement ends. Several statements can hold that lock at the same time.
+-- The only row of this table is the current import with its lease. Every statement of the import locks the row FOR KEY
+-- SHARE, so several statements can run at the same time.
 --
--- Another import can take over only when no statement holds the row. In addition, the lease must have expired or the
--- connection of the holder must be gone.
+-- Another process can take the import over only when no statement holds the row. In addition, the lease must have
+-- expired, or the connection of the importing process must be gone.
 CREATE TABLE gateway.import_run (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
-  -- The fencing number of the holder. Each take-over raises the number.
+  -- Each take-over of the import raises this number. After that, statements of the earlier process fail.
   epoch bigint NOT NULL DEFAULT 0,
   lease_until timestamptz NOT NULL DEFAULT '-infinity',
-  backend integer, backend_start timestamptz,          -- the backend of one connection of the holder
+  backend integer, backend_start timestamptz,          -- one connection of the importing process
   unfinished boolean NOT NULL DEFAULT false,
-  -- The sources that the run reads: name, size, time and a digest of the first bytes of each source.
+  -- The sources of the import: name, size, time and a digest of the first bytes of each source.
   sources jsonb,
-  -- The organization that the caller has named for look-ups of references. Null means that the caller has named none.
+  -- The organization in which references are looked up, if the caller has named an organization. Otherwise null.
   organization text,
-  staged boolean NOT NULL DEFAULT false,               -- true when every line is staged
-  -- The columns file, byte_offset, line and seq hold the position after the last staged line.
+  staged boolean NOT NULL DEFAULT false,
   file integer NOT NULL DEFAULT 0,
   byte_offset bigint NOT NULL DEFAULT 0,
   line bigint NOT NULL DEFAULT 0,
   seq bigint NOT NULL DEFAULT 0,
-  -- The organizations in which references are looked up, by their numbers.
+  -- Numbers of the organizations in which references are looked up.
   scope bigint[] NOT NULL DEFAULT '{}'
 );
 INSERT INTO gateway.import_run DEFAULT VALUES;
 
--- The progress of each step that follows the staging of lines.
 CREATE TABLE gateway.import_step (
   step text PRIMARY KEY,
   ord bigint NOT NULL,                                 -- planned rows up to this number are written
   finished boolean NOT NULL
 );
 
--- Each step has separate counts, so that parallel lanes do not wait for each other's counts. Such waits cost 0.5 s of
--- 3.1 s for 25,777 records (21 November 2026).
+-- Each step has its own counts, so that steps do not wait for each other's rows. Such waits cost 0.5 s of 3.1 s for
+-- 25,777 records (21 November 2026).
 CREATE TABLE gateway.import_tally (
-  type text NOT NULL,                                  -- '' for lines of an unknown type
-  step text NOT NULL,                                  -- '' for the count of the lines that were read
+  type text NOT NULL,                                  -- empty for lines of an unknown type
+  step text NOT NULL,                                  -- empty for the count of the lines that were read
   read bigint NOT NULL DEFAULT 0,
   written bigint NOT NULL DEFAULT 0,
   unchanged bigint NOT NULL DEFAULT 0,
@@ -49,29 +46,31 @@ CREATE TABLE gateway.import_tally (
   PRIMARY KEY (type, step)
 );
 
--- Receipts that committed data still owes to the journal. A statement writes these receipts together with the data. The
--- end of the run appends them to the journal. If a run never ends, the next run appends them first.
+-- Receipts for imported data that are not in the journal yet. A statement stores the receipts together with the data,
+-- and the end of the import appends them to the journal. If an import is lost, the next import appends these receipts
+-- first.
 --
--- The table has no unique key. With a unique key, a lane would wait for uncommitted rows of another lane. Each
--- statement inserts only receipts that it does not find in the table.
+-- The table has no unique key, because parallel statements would then wait for each other. Each statement inserts only
+-- receipts that are not in the table yet.
 CREATE TABLE gateway.import_owed (tenant bigint NOT NULL, site bigint NOT NULL, event_type text NOT NULL);
 
--- The staging tables are UNLOGGED. A crash of PostgreSQL empties them. Then the run starts again with its first line.
+-- A crash of PostgreSQL empties UNLOGGED tables. Then the import starts again with its first line.
 CREATE UNLOGGED TABLE gateway.import_stage (
   type text COLLATE "C" NOT NULL,
-  seq bigint NOT NULL,                                 -- the order of the lines over all files
+  seq bigint NOT NULL,
   file integer NOT NULL, line bigint NOT NULL,
   external_id text COLLATE "C" NOT NULL,
-  -- The external_id of the record that this record belongs to. For a deletion, the type of the deleted record.
+  -- The external_id of the record that this record belongs to. For a deletion, the column holds the type of the deleted
+  -- record.
   owner text COLLATE "C",
-  at timestamptz,                                      -- native ids follow the order of this time
+  at timestamptz,                                      -- native ids are given in the order of this time
   refs text[], links text[],
   -- The columns of the platform table as JSON. The type jsonb takes three times as long as json (21 November 2026).
   data json NOT NULL,
   PRIMARY KEY (type, seq)
 );
--- Plans depend only on the shares of types and owners. A sample of 3,000 rows shows these shares as well as a sample of
--- 30,000 rows. The larger sample takes 60 ms, the smaller one a tenth of that (21 November 2026).
+-- A sample of 3,000 rows is enough for good plans. A sample of 30,000 rows takes 60 ms, which is ten times as long (21
+-- November 2026).
 ALTER TABLE gateway.import_stage ALTER type SET STATISTICS 10, ALTER seq SET STATISTICS 10,
   ALTER external_id SET STATISTICS 10, ALTER owner SET STATISTICS 10;
 CREATE UNLOGGED TABLE gateway.import_chunk (
@@ -81,8 +80,8 @@ CREATE UNLOGGED TABLE gateway.import_chunk (
 ALTER TABLE gateway.import_chunk ALTER COLUMN bytes SET STORAGE EXTERNAL;
 CREATE UNLOGGED TABLE gateway.import_plan (
   type text COLLATE "C" NOT NULL,
-  lane integer NOT NULL,                               -- the importer writes several lanes at the same time
-  ord bigint NOT NULL,                                 -- the order in which the rows of a lane are written
+  lane integer NOT NULL,
+  ord bigint NOT NULL,
   seq bigint NOT NULL,
   tenant bigint NOT NULL, site bigint NOT NULL, id bigint NOT NULL,
   fresh boolean NOT NULL,
@@ -97,8 +96,8 @@ CREATE UNLOGGED TABLE gateway.import_reject (
   PRIMARY KEY (seq, place)
 );
 
--- Takes the lease of the import. Returns the new epoch, the fencing number of the holder. Returns null while another
--- import holds the lease.
+-- Takes the lease of the import and returns the new epoch (the number of the take-over). Returns null while another
+-- process holds the lease.
 CREATE FUNCTION gateway.import_take() RETURNS bigint LANGUAGE sql AS $$
   WITH free AS (
     SELECT r.one FROM gateway.import_run r
@@ -112,11 +111,11 @@ CREATE FUNCTION gateway.import_take() RETURNS bigint LANGUAGE sql AS $$
   RETURNING r.epoch
 $$;
 
--- Locks the run until the transaction ends. Every statement that writes calls this function first. An importer that has
--- lost its lease fails here and writes nothing.
+-- Every statement of the import that writes calls this function first. The function locks the import's row until the
+-- transaction ends. If another process has taken the import over, the function fails and nothing is written.
 --
--- Commits of a run do not wait for the disk. The last commit of the run waits for all earlier commits. The run only
--- notes its receipts. The end of the run appends one snapshot for each website and event family.
+-- Commits do not wait for the disk. The last commit of the import waits for all earlier commits. The receipts are
+-- collected, and the end of the import appends one snapshot for each website and event family.
 CREATE FUNCTION gateway.import_fence(p_epoch bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM 1 FROM gateway.import_run WHERE epoch = p_epoch FOR KEY SHARE;
@@ -151,7 +150,6 @@ BEGIN
      FROM jsonb_to_recordset(p_read) AS r (type text, read bigint, rejected bigint);
 END $$;
 
--- Every statement that works on staged lines ends with this function.
 CREATE FUNCTION gateway.import_progress(
   p_epoch bigint, p_step text, p_ord bigint, p_finished boolean,
   p_type text, p_written bigint, p_unchanged bigint, p_removed bigint, p_rejected bigint
@@ -165,14 +163,13 @@ BEGIN
   END IF;
 END $$;
 
--- Sets the organizations in which references are looked up.
 CREATE FUNCTION gateway.import_scope(p_epoch bigint, p_step text, p_scope bigint[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM gateway.import_progress(p_epoch, p_step, 0, true, NULL, 0, 0, 0, 0);
   UPDATE gateway.import_run SET scope = p_scope;
 END $$;
 
--- Appends all owed receipts with one call for each website. The calls lock the websites' journals in the same order as
+-- Appends all collected receipts, with one call for each website. The calls lock the journals in the same order as
 -- every writer.
 CREATE FUNCTION gateway.import_settle() RETURNS void LANGUAGE sql AS $$
   WITH due AS (
@@ -186,12 +183,13 @@ CREATE FUNCTION gateway.import_settle() RETURNS void LANGUAGE sql AS $$
   SELECT gateway.append_receipts(tenant, site, event_types) FROM websites
 $$;
 
--- Starts a run. Appends the receipts that an earlier run owes, and deletes the lines that the earlier run staged.
+-- Starts an import. Appends the receipts that a lost import has left, and deletes the staged lines of the lost import.
 CREATE FUNCTION gateway.import_begin(p_epoch bigint, p_sources jsonb, p_organization text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM gateway.import_fence(p_epoch);
   PERFORM gateway.import_settle();
-  -- After a finished run these tables are already empty. TRUNCATE of an empty table costs 10 ms (21 November 2026).
+  -- After a finished import the staging tables are already empty. TRUNCATE of an empty table still costs 10 ms (21
+  -- November 2026).
   IF EXISTS (SELECT 1 FROM gateway.import_run WHERE unfinished) THEN
     TRUNCATE gateway.import_stage, gateway.import_chunk, gateway.import_plan;
   END IF;
@@ -212,7 +210,7 @@ BEGIN
   PERFORM set_config('synchronous_commit', 'on', true);
 END $$;
 
--- Runs all steps of an import, returns their counts and rejects, and then rolls every change back. A dry run uses this
+-- Runs all steps of an import, returns their counts and rejects, and rolls all changes back. A dry run uses this
 -- function.
 CREATE FUNCTION gateway.import_rehearse(steps text[], reject_limit integer) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
@@ -234,8 +232,8 @@ EXCEPTION WHEN SQLSTATE 'GW002' THEN
   RETURN outcome;
 END $$;
 
--- Appends the owed receipts of an import that no process holds any more. The receipts are due, because readers can
--- already see the changes of the import. Returns the number of receipts.
+-- Appends the receipts that a lost import has left, because readers can already see its changes. Returns the number of
+-- receipts.
 CREATE FUNCTION gateway.settle_abandoned_import() RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   n integer;

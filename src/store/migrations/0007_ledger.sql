@@ -1,10 +1,9 @@
--- The ledger of reviewed writes. One row is one command. The id of a command is an HMAC of the credential, the
--- operation and the Idempotency-Key. The outcome of a command is kept for 24 hours. Then the fingerprint and the
--- outcome are erased. The row itself stays for ever as a tombstone without content. So a second call with the same key
--- can never cause a second effect.
+-- The ledger of reviewed writes. Each row is one command. The id of a command is an HMAC of the credential, the
+-- operation and the Idempotency-Key. After 24 hours the fingerprint of the input and the outcome are erased. The rest
+-- of the row stays for ever, so that a repeated call never has a second effect.
 
--- The migration makes the HMAC key. Nobody ever replaces the key. With another key, a retry would not find its first
--- attempt.
+-- The migration makes the HMAC key. The key must never change. With another key, a repeated call would not find its
+-- first attempt.
 CREATE TABLE gateway.ledger_key (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
   key bytea NOT NULL CHECK (length(key) = 32)
@@ -12,11 +11,11 @@ CREATE TABLE gateway.ledger_key (
 INSERT INTO gateway.ledger_key (key)
 VALUES (decode(replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''), 'hex'));
 
--- credential_id is no foreign key for two reasons. Tombstones stay when their credential is deleted. A foreign key
--- would also share-lock the row of the credential at every write.
+-- credential_id is no foreign key for two reasons. Rows stay when their credential is deleted. A foreign key would also
+-- lock the row of the credential (FOR KEY SHARE) at every write.
 --
--- A call can lose the reply to its statement and send the statement again. The column `attempt` tells the call that the
--- stored command is its own work.
+-- If the reply to a statement is lost, the caller sends the statement again. The column `attempt` then shows that the
+-- first statement has inserted the row.
 CREATE TABLE gateway.operation (
   operation_id text PRIMARY KEY CHECK (operation_id ~ '^op_[a-f0-9]{64}$'),
   credential_id text NOT NULL,
@@ -27,24 +26,23 @@ CREATE TABLE gateway.operation (
   created_at timestamptz NOT NULL DEFAULT now(),
   -- The SHA-256 of the input and the expected revisions. Null means that the fingerprint is erased.
   fingerprint bytea CHECK (length(fingerprint) = 32),
-  -- The outcome of the command. Null means that the command is pending, its outcome is unknown, or the outcome is
-  -- erased.
+  -- The outcome of the command. Null means that the command is running, or that the outcome is unknown or erased.
   outcome json,
-  -- The fencing number of the command. Each process that takes over an expired command raises the number.
+  -- Each process that takes the command over raises this number. After that, the outcome from an earlier process does
+  -- not count.
   epoch integer NOT NULL DEFAULT 1,
   lease_until timestamptz,                             -- null: no process works on the command
-  attempt uuid                                         -- the attempt that inserted the row
+  attempt uuid
 );
 CREATE INDEX operation_kept ON gateway.operation (created_at) WHERE fingerprint IS NOT NULL;
 CREATE INDEX operation_unsettled ON gateway.operation (lease_until) WHERE status <> 'acknowledged' AND fingerprint IS NOT NULL;
 
--- The functions that perform the platform's own writes. Each function returns {"done": …}, {"rejected": code} or
--- {"refused": code}. The functions run inside gateway.write_batch, so that effect, journal entry and outcome commit
--- together.
+-- The functions that make the changes of reviewed writes. Each returns {"done": …}, {"rejected": code} or {"refused":
+-- code}. gateway.write_batch calls these functions, so that effect, journal entry and outcome commit together.
 --
--- gateway.write_batch appends the receipts. So these functions switch the capture of changes off around their change.
--- They use set_config instead of the SET clause of CREATE FUNCTION. In that clause, PostgreSQL lets only superusers
--- name a setting that PostgreSQL does not know.
+-- gateway.write_batch also appends the receipts. So the functions switch the capture of changes off while they change
+-- data. The functions call set_config, because the SET clause of CREATE FUNCTION accepts an unknown setting only from a
+-- superuser.
 
 -- Writes the notes of the commands whose numbers are in p_todo. Returns the answers in the order of p_todo.
 CREATE FUNCTION platform.add_notes(
@@ -52,16 +50,16 @@ CREATE FUNCTION platform.add_notes(
 ) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
   moment timestamptz := date_trunc('milliseconds', now());
-  known boolean[];                                       -- true if the visitor has a conversation
-  -- The numbers of the commands whose visitor has a conversation and whose credential has an author.
+  known boolean[];
+  -- Numbers of the commands that can run: the visitor has a conversation, and the credential has an author.
   able integer[] := '{}';
   note_id bigint;
   answers text[] := '{}';
   i integer;
   capture text := coalesce(current_setting('gateway.capture', true), '');
 BEGIN
-  -- Each command has a separate look-up for its visitor. As a condition of the INSERT, the look-up became a join with
-  -- all conversations of the website.
+  -- Each command has a separate look-up. As a condition of the INSERT, the look-up became a join with all conversations
+  -- of the website.
   known := ARRAY(SELECT (SELECT true FROM platform.conversation c WHERE c.tenant = p_tenant AND c.site = p_site
                             AND c.visitor_id = (p_commands[t.i] ->> 'visitor')::bigint LIMIT 1)
                    FROM unnest(p_todo) WITH ORDINALITY AS t (i, n) ORDER BY t.n);
@@ -148,8 +146,8 @@ BEGIN
      WHERE changes ? f.field AND changes -> f.field <> f.before)));
 END $$;
 
--- Returns two lists for this moment, with one element for each command. `holds` says whether the caller still has the
--- authority for which the statement was built. `authors` holds the operator in whose name the credential writes.
+-- Returns two lists with one element for each command. `holds` says whether the caller's authority still exists at this
+-- moment. `authors` holds the operator in whose name the credential writes.
 CREATE FUNCTION gateway.standing_of(
   p_tenant bigint, p_site bigint, p_credentials text[], p_digests bytea[], p_revisions integer[], p_authored boolean,
   OUT holds boolean[], OUT authors platform.operator[]
@@ -168,29 +166,25 @@ BEGIN
     FROM unnest(p_credentials, p_digests, p_revisions) WITH ORDINALITY AS k (credential, digest, revision, n);
 END $$;
 
--- Performs several commands of one operation on one website. Each command runs once and has a separate outcome. All
--- commands share one statement, one transaction, one flush of the WAL and one lock of the website's journal (group
--- commit).
+-- Performs several commands of one operation on one website (group commit). Each command runs once and has a separate
+-- outcome. The batch has one statement, one transaction, one flush of the WAL and one lock of the journal.
 --
--- Without p_lease, effects, journal entries and outcomes commit in one transaction. A crash leaves either all of them
--- or none, so no outcome is ever unknown. With p_lease, the effect happens in another system. Then the function only
--- reserves the commands, and the caller must settle each command.
+-- If p_lease is null, effects, journal entries and outcomes commit together. A crash leaves all of them or none. If
+-- p_lease is given, another system performs the commands. Then the function only reserves the commands, and the caller
+-- must store each outcome later.
 --
--- An element of p_seen is true if the caller may see the subject of the command. The element is null if the authority
--- was gone. Returns a list of {"state": …} in the order of the commands. The states are:
---
--- - new: the command has run now. The answer has its outcome.
--- - settled: an earlier call has run the command. The answer has its outcome.
--- - reserved: the caller must perform the command and settle it. The answer has epoch and author.
+-- p_seen says for each command whether the caller may see the record of the command. Null means that the caller's
+-- authority was gone. Returns a list of {"state": …} in the order of the commands:
+-- - new: the command has run now. The answer has the outcome.
+-- - settled: an earlier call has run the command. The answer has the outcome.
+-- - reserved: the caller must perform the command. The answer has epoch and author.
 -- - pending: another call works on the command.
 -- - unknown: nobody knows whether the command had an effect.
 -- - conflict: the key was used with another input or another revision.
 -- - forgotten: the outcome is erased.
--- - stale: the caller no longer has its authority.
+-- - stale: the caller's authority is gone.
 -- - again: an earlier command of the batch has the same key.
---
--- Raises GW401 if an authority ended while the batch waited for the journal. Then PostgreSQL rolls the whole batch
--- back.
+-- Raises GW401 if an authority ended while the batch waited for the journal. Then the whole batch is rolled back.
 CREATE FUNCTION gateway.write_batch(
   p_tenant bigint, p_site bigint, p_operation text, p_authored boolean, p_receipts text[], p_lease interval,
   p_ids text[], p_attempts uuid[], p_credentials text[], p_digests bytea[], p_revisions integer[],
@@ -200,28 +194,28 @@ DECLARE
   entries text[];
   standing record;
   later record;
-  answers text[] := '{}';                                -- the answers to the commands in todo
+  answers text[] := '{}';
   todo integer[];
   made integer[] := '{}';
   receipts text[] := '{}';
   i integer;
   n integer;
 BEGIN
-  -- Only one batch at a time can work under a key. A second batch waits here and then finds the outcome of the first.
-  -- All batches take their locks in the same order, so that no deadlock occurs. Effects and journal entries follow
-  -- after all of these locks.
+  -- Only one batch at a time works on a key. A second batch with this key waits here and then finds the outcome. All
+  -- batches take their locks in the same order, so that no deadlock occurs. Effects and journal entries come after all
+  -- locks.
   PERFORM pg_advisory_xact_lock(k.lock)
     FROM (SELECT hashtextextended(id, 0) AS lock FROM unnest(p_ids) AS id ORDER BY 1) k;
   standing := gateway.standing_of(p_tenant, p_site, p_credentials, p_digests, p_revisions, p_authored);
   SELECT array_agg(CASE
       WHEN k.seen IS NULL THEN '{"state": "stale"}'
-      -- The check of p_seen comes before the look-up of the key. A caller gets no stored outcome of a command whose
-      -- subject the caller may no longer see.
+      -- p_seen is checked before the key is looked up. A caller who may no longer see the record must not get the
+      -- stored outcome.
       WHEN NOT k.seen THEN '{"state": "new", "outcome": {"refused": "not_found"}}'
       WHEN NOT standing.holds[k.n] THEN '{"state": "stale"}'
-      -- When two commands of the batch have the same key, the second command must find the outcome of the first.
+      -- If two commands of the batch have the same key, the second must find the outcome of the first.
       WHEN (k.o).operation_id IS NULL THEN CASE WHEN array_position(p_ids, k.id) < k.n THEN '{"state": "again"}' END
-      -- A repeated call also needs an author. A caller that may not write now must not learn the earlier outcome.
+      -- A repeated call needs an author too. A caller who may not write now must not learn the earlier outcome.
       WHEN p_authored AND (standing.authors[k.n]).id IS NULL THEN '{"state": "new", "outcome": {"refused": "enrollment_unavailable"}}'
       WHEN (k.o).fingerprint IS NULL OR (k.o).created_at <= now() - interval '24 hours' THEN '{"state": "forgotten"}'
       WHEN (k.o).fingerprint <> k.fingerprint THEN '{"state": "conflict"}'
@@ -279,10 +273,11 @@ BEGIN
     SELECT p_ids[todo[m.n]], p_credentials[todo[m.n]], p_revisions[todo[m.n]], p_tenant, p_site, p_operation, 'acknowledged',
            p_fingerprints[todo[m.n]], answers[m.n]::json, p_attempts[todo[m.n]]
       FROM unnest(made) AS m (n);
-    -- The receipts come last. The next write on the website waits for the locked row of the journal until this commit.
+    -- The receipts come last. From then on the journal is locked, and the next write on the website waits until the
+    -- commit.
     IF cardinality(receipts) > 0 THEN PERFORM gateway.append_receipts(p_tenant, p_site, receipts); END IF;
-    -- The batch may have waited for the journal's row, so the authorities are checked again. Only the time between this
-    -- check and the commit remains unchecked.
+    -- The batch may have waited for the journal, so check the authorities again. Only the time from here to the commit
+    -- is unchecked.
     later := gateway.standing_of(p_tenant, p_site, p_credentials, p_digests, p_revisions, p_authored);
     FOREACH n IN ARRAY made LOOP
       IF NOT later.holds[todo[n]] OR (later.authors[todo[n]]).id IS DISTINCT FROM (standing.authors[todo[n]]).id THEN
@@ -293,12 +288,11 @@ BEGIN
   RETURN ('[' || array_to_string(entries, ',') || ']')::json;
 END $$;
 
--- Stores the outcome of a command that the caller holds under the epoch p_epoch. Returns false if another process has
--- taken over the command or has ended it. A repeated call has no second effect and gets the same answer as the first
--- call.
+-- Stores the outcome of a command. p_epoch identifies the process that performed the command. Returns false if another
+-- process has taken the command over or ended the command. The function can be repeated with the same result.
 --
--- A refusal frees the Idempotency-Key, but not after a take-over. After a take-over, the process that lost the command
--- may still perform it. p_attempt is the attempt that reserved the command.
+-- A refusal frees the Idempotency-Key, unless the command was taken over. After a take-over, the earlier process may
+-- still perform the command. p_attempt is the attempt that reserved the command.
 CREATE FUNCTION gateway.settle_operation(
   p_id text, p_epoch integer, p_attempt uuid, p_outcome json, p_receipts text[]
 ) RETURNS boolean LANGUAGE plpgsql AS $$
@@ -309,8 +303,8 @@ BEGIN
     IF p_epoch = 1 THEN
       DELETE FROM gateway.operation
        WHERE operation_id = p_id AND epoch = p_epoch AND attempt = p_attempt AND status = 'pending';
-      -- Only the attempt that made a row deletes the row. If the row is gone or belongs to another attempt, an earlier
-      -- call has deleted it.
+      -- Only the attempt that inserted a row deletes the row. If the row of this attempt is gone, an earlier call has
+      -- deleted the row.
       RETURN FOUND OR NOT EXISTS (
         SELECT 1 FROM gateway.operation WHERE operation_id = p_id AND coalesce(attempt, p_attempt) = p_attempt);
     END IF;
@@ -318,16 +312,16 @@ BEGIN
   END IF;
   UPDATE gateway.operation
      SET status = CASE WHEN p_outcome IS NULL THEN 'outcome_unknown' ELSE 'acknowledged' END,
-         -- A tombstone gets no content, even if the outcome becomes known later.
+         -- If the row is already erased, a later outcome is not stored.
          outcome = CASE WHEN fingerprint IS NOT NULL THEN p_outcome END,
-         -- The gateway's upkeep asks for an unknown outcome again at growing intervals.
+         -- If the outcome is unknown, the gateway asks the other system again, at growing intervals.
          lease_until = CASE WHEN p_outcome IS NULL AND fingerprint IS NOT NULL
                             THEN now() + least(epoch, 60) * interval '10 seconds' END
    WHERE operation_id = p_id AND epoch = p_epoch AND status <> 'acknowledged'
   RETURNING * INTO o;
   IF NOT FOUND THEN
-    -- Only the process that holds an epoch acknowledges a command under that epoch. So an acknowledged command with
-    -- this epoch is the caller's own work.
+    -- Only the caller settles a command under this epoch. So the command was settled by an earlier, equal call of the
+    -- caller.
     RETURN EXISTS (SELECT 1 FROM gateway.operation
                     WHERE operation_id = p_id AND epoch = p_epoch AND status = 'acknowledged');
   END IF;
@@ -337,8 +331,8 @@ BEGIN
   RETURN true;
 END $$;
 
--- Takes over commands of a remote writer. The lease of such a command has expired, or its outcome is unknown and due
--- for another question. After the take-over, only the new epoch can settle these commands.
+-- Takes over commands that another system performs, if the lease has expired or an unknown outcome is due for another
+-- question. After that, the earlier process can no longer store an outcome.
 CREATE FUNCTION gateway.take_lapsed(p_lease interval, n integer)
 RETURNS TABLE (operation_id text, epoch integer, tenant bigint, site bigint, operation text) LANGUAGE sql AS $$
   UPDATE gateway.operation o SET epoch = o.epoch + 1, lease_until = now() + p_lease

@@ -1,5 +1,5 @@
--- The people who can consent, their sessions and their sign-ins. Session secrets are stored as SHA-256 digests, and
--- passwords as scrypt hashes.
+-- The people who can give a consent, their sessions and their sign-ins. Session secrets are stored as SHA-256 digests,
+-- and passwords as scrypt hashes.
 CREATE TABLE gateway.person (
   id text PRIMARY KEY CHECK (id ~ '^prs_[a-f0-9]{32}$'),
   tenant bigint NOT NULL REFERENCES platform.organization ON DELETE CASCADE,
@@ -7,7 +7,7 @@ CREATE TABLE gateway.person (
   role text NOT NULL CHECK (role IN ('owner', 'admin', 'operator')),
   -- The hashed password as a PHC string. Null means that the person signs in only at the identity provider.
   password text,
-  -- The person's id at the identity provider. The column is null before the first sign-in at the identity provider.
+  -- The person's id at the identity provider. Null means that the person has never signed in at the identity provider.
   subject text,
   disabled_at timestamptz,
   created_at timestamptz NOT NULL DEFAULT now(),
@@ -24,7 +24,7 @@ CREATE TABLE gateway.session (
 CREATE INDEX session_person ON gateway.session (person_id);
 CREATE INDEX session_expiry ON gateway.session (expires_at);
 
--- A new password ends every session of the person. These sessions were opened with the old password.
+-- A new password ends every session of the person, because these sessions were opened with the old password.
 CREATE FUNCTION gateway.person_password() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   DELETE FROM gateway.session s WHERE s.person_id = NEW.id;
@@ -33,8 +33,7 @@ END $$;
 CREATE TRIGGER person_password AFTER UPDATE ON gateway.person FOR EACH ROW
   WHEN (NEW.password IS DISTINCT FROM OLD.password) EXECUTE FUNCTION gateway.person_password();
 
--- The failed sign-ins of the last minutes. Each row has the source and a digest of the account name that the attempt
--- used.
+-- Failed sign-ins of the last minutes, with their source and a digest of the account name.
 CREATE TABLE gateway.sign_in_failure (
   source text NOT NULL,
   account bytea NOT NULL CHECK (length(account) = 32),
@@ -44,8 +43,8 @@ CREATE INDEX sign_in_failure_source ON gateway.sign_in_failure (source, at);
 CREATE INDEX sign_in_failure_at ON gateway.sign_in_failure (at);
 CREATE INDEX sign_in_failure_account ON gateway.sign_in_failure (account, at);
 
--- The sources from which an account has signed in with its password. A row holds only a SHA-256 of the account's digest
--- and the source.
+-- Sources from which an account has signed in with its password. `place` is the SHA-256 of the account's digest and the
+-- source.
 CREATE TABLE gateway.sign_in_place (
   place bytea PRIMARY KEY CHECK (length(place) = 32),
   seen_at timestamptz NOT NULL DEFAULT now()
@@ -55,15 +54,16 @@ CREATE INDEX sign_in_place_seen ON gateway.sign_in_place (seen_at);
 CREATE FUNCTION gateway.sign_in_place(p_source text, p_account bytea) RETURNS bytea LANGUAGE sql IMMUTABLE
 RETURN sha256(p_account || convert_to(p_source, 'UTF8'));
 
--- Either admits an attempt to sign in, or returns the number of seconds to wait. An admitted attempt is recorded as
--- failed until the sign-in succeeds. The function counts attempts before the password is checked. So fifty attempts at
--- once get no more admissions than fifty attempts one after the other.
+-- Admits an attempt to sign in, or returns the number of seconds to wait. An admitted attempt counts as failed until
+-- the sign-in succeeds. So many attempts at the same moment get no more admissions than the same number of attempts in
+-- sequence.
 --
--- Three limits apply in the time window: the failures of the account at this source, all failures at this source, and
--- 50 failures of the account over all sources. The third limit does not apply at a source where the account has signed
--- in during the last 30 days. So nobody can lock a person out of their usual places.
+-- Three limits apply in the time window. The first counts failures of the account from this source. The second counts
+-- all failures from this source. The third is 50 failures of the account from all sources. The third limit does not
+-- apply to a source where the account has signed in during the last 30 days. So nobody can lock a person out at the
+-- person's usual places.
 --
--- The time `recorded` identifies the attempt among the attempts of its source. The time is unique there, because the
+-- The time `recorded` identifies the attempt among the attempts from its source. The time is unique there, because the
 -- lock of the source admits one attempt at a time.
 CREATE FUNCTION gateway.begin_sign_in(
   p_source text, p_account bytea, p_window interval, p_per_account integer, p_per_source integer,
@@ -75,15 +75,14 @@ DECLARE
   until timestamptz;
   known boolean;
 BEGIN
-  -- Every call takes both locks in this order: first the source, then the account. So a transaction that holds an
-  -- account's lock never waits for a source's lock.
+  -- Lock the source before the account, always in this order, so that no deadlock occurs.
   PERFORM pg_advisory_xact_lock(hashtextextended('sign-in ' || p_source, 0));
   PERFORM pg_advisory_xact_lock(hashtextextended('sign-in account ' || encode(p_account, 'hex'), 0));
   since := clock_timestamp() - p_window;
   known := EXISTS (SELECT FROM gateway.sign_in_place p
                     WHERE p.place = gateway.sign_in_place(p_source, p_account) AND p.seen_at > now() - interval '30 days');
-  -- The query finds one failure for each limit that is reached. The attempt must wait until the latest of these
-  -- failures leaves the time window.
+  -- Finds one failure for each limit that is reached. The attempt must wait until the latest of these failures leaves
+  -- the time window.
   SELECT max(at) INTO until FROM (
     (SELECT f.at FROM gateway.sign_in_failure f WHERE f.source = p_source AND f.account = p_account AND f.at > since
       ORDER BY f.at DESC OFFSET p_per_account - 1 LIMIT 1)
@@ -99,7 +98,7 @@ BEGIN
   END IF;
   recorded := clock_timestamp();
   INSERT INTO gateway.sign_in_failure (source, account, at) VALUES (p_source, p_account, recorded);
-  -- Each new failure deletes two failures that no longer count. So old failures do not stay for long.
+  -- Each attempt deletes up to two failures that are older than the time window.
   DELETE FROM gateway.sign_in_failure WHERE ctid IN (
     SELECT f.ctid FROM gateway.sign_in_failure f WHERE f.at <= since ORDER BY f.at LIMIT 2 FOR UPDATE SKIP LOCKED);
 END $$;

@@ -1,13 +1,13 @@
--- The OAuth tables hold the consents of people and the tokens of these consents. Each consent is bound to one
--- interface: REST, MCP or A2A. When a consent or its credential ends, triggers revoke the tokens in the same
--- transaction. So the guard of every call checks only the token and its credential.
+-- Consents of people, and the tokens that the consents allow. Each consent is for one interface: REST, MCP or A2A. When
+-- a consent or its credential ends, triggers revoke the tokens in the same transaction. So a call checks only the token
+-- and the credential.
 
 CREATE TABLE gateway.consent (
   id text PRIMARY KEY CHECK (id ~ '^cns_[a-f0-9]{32}$'),
   credential_id text NOT NULL REFERENCES gateway.credential ON DELETE CASCADE,
   person_id text NOT NULL REFERENCES gateway.person ON DELETE CASCADE,
-  -- The SHA-256 of the authorization request. The column is unique, so a request gets only one answer, even if several
-  -- browser tabs show it.
+  -- The SHA-256 of the authorization request. The column is unique, so a request gets only one answer, even from
+  -- several browser tabs.
   request bytea NOT NULL UNIQUE CHECK (length(request) = 32),
   audience text NOT NULL CHECK (audience IN ('rest', 'mcp', 'a2a')),
   scopes text[] NOT NULL,
@@ -23,11 +23,11 @@ CREATE TABLE gateway.consent (
   revoked_because text CHECK (revoked_because IN
     ('revoked', 'client', 'code_misused', 'refresh_reused', 'person', 'credential')),
   created_at timestamptz NOT NULL DEFAULT now(),
-  -- The data-access flags and the restrictions that the consent page has shown. A token can do only things that both
-  -- its consent and its credential permit (src/store/calls/authority.ts). So more rights of the credential later add
-  -- nothing to the consent.
+  -- The data-access flags and restrictions that the person saw on the consent page. A token gets only rights that both
+  -- the consent and the credential have (src/store/calls/authority.ts). If the credential gets more rights later, the
+  -- rights of the consent stay the same.
   data_access text[] NOT NULL,
-  channel_ids text[],                                   -- null: unrestricted, as in gateway.credential
+  channel_ids text[],
   team_ids text[],
   subsite_ids text[],
   CHECK ((revoked_at IS NULL) = (revoked_because IS NULL))
@@ -36,8 +36,8 @@ CREATE INDEX consent_credential ON gateway.consent (credential_id);
 CREATE INDEX consent_person ON gateway.consent (person_id);
 CREATE INDEX consent_expiry ON gateway.consent (expires_at);
 
--- A trigger copies the flags and restrictions, so that every consent has them, no matter which statement inserts the
--- consent. The statement locks the credential's row at the revision that the consent page has shown.
+-- Copies the flags and restrictions of the credential into a new consent. The statement that inserts the consent has
+-- locked the credential at the revision that the consent page showed.
 CREATE FUNCTION gateway.consent_given() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   SELECT k.data_access, k.channel_ids, k.team_ids, k.subsite_ids
@@ -51,15 +51,15 @@ CREATE TABLE gateway.refresh_token (
   digest bytea PRIMARY KEY CHECK (length(digest) = 32),
   consent_id text NOT NULL REFERENCES gateway.consent ON DELETE CASCADE,
   expires_at timestamptz NOT NULL,
-  -- The time of the rotation of the token. A second use of a rotated token ends the consent.
+  -- The time when a new token replaced this token. A further use of the old token ends the consent.
   used_at timestamptz,
   created_at timestamptz NOT NULL DEFAULT now()
 );
--- The index serves the limit of 60 refreshes a minute for each consent.
+-- A consent gets at most 60 refreshes a minute. The index serves the count.
 CREATE INDEX refresh_token_consent ON gateway.refresh_token (consent_id, created_at);
 
--- The triggers from here on handle the end of a consent: revoked, deleted, or ended together with its person or
--- credential.
+-- The triggers from here on handle the end of a consent. A consent ends when it is revoked or deleted, or when its
+-- person or credential ends.
 CREATE FUNCTION gateway.consent_ended() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE gateway.token t SET revoked_at = now() WHERE t.consent_id = NEW.id AND t.revoked_at IS NULL;
@@ -85,11 +85,11 @@ END $$;
 CREATE TRIGGER person_ended AFTER UPDATE ON gateway.person FOR EACH ROW
   WHEN (NEW.disabled_at IS NOT NULL OR NEW.role NOT IN ('owner', 'admin')) EXECUTE FUNCTION gateway.person_ended();
 
--- The consents and access tokens of a credential end at once in three cases. The credential is revoked, its secret is
--- rotated, or an expired credential gets more time.
+-- The consents and access tokens of a credential end in three cases. The credential is revoked, its secret is rotated,
+-- or an expired credential gets more time.
 --
--- A rotation with overlap also ends the consents and access tokens. The overlap applies only to the installation token
--- and the secret. With the old secret, a client gets a new token in one request.
+-- A rotation ends consents and tokens even if the old secret stays valid for some time. With the old secret, a client
+-- can get a new token in one request.
 CREATE FUNCTION gateway.credential_ended() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE gateway.consent c SET revoked_at = now(), revoked_because = 'credential'
@@ -100,21 +100,21 @@ BEGIN
 END $$;
 CREATE TRIGGER credential_ended AFTER UPDATE ON gateway.credential FOR EACH ROW
   WHEN (NEW.secret_digest <> OLD.secret_digest OR OLD.revoked_at IS NULL AND NEW.revoked_at IS NOT NULL
-    -- When a credential expires, its consents and tokens expire too. More time for the credential must not make them
-    -- valid again.
+    -- When a credential expires, its consents and tokens expire too. If the credential gets more time, the old consents
+    -- and tokens must not become valid again.
     OR OLD.expires_at <= now() AND NEW.expires_at > now())
   EXECUTE FUNCTION gateway.credential_ended();
 
--- Notes a receipt privacy.changed for the websites of a consent that is new or has ended. A consent changes which data
--- of the website a client may see.
+-- Notes a receipt privacy.changed for the websites of a consent that begins or ends. The receipt is necessary, because
+-- a consent changes which data a client may see.
 CREATE FUNCTION gateway.consent_captured() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   noted text := coalesce(current_setting('gateway.captured', true), '');
   consent gateway.consent := CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END;
   fresh text;
 BEGIN
-  -- The person or the credential can be deleted together with the consent. Then the remaining row still leads to the
-  -- organization.
+  -- The person or the credential can be deleted together with the consent. Then the organization is found through the
+  -- person or the credential that still exists.
   SELECT string_agg(k.key, '') INTO fresh
     FROM (SELECT p.tenant FROM gateway.person p WHERE p.id = consent.person_id
            UNION
@@ -131,9 +131,9 @@ CREATE TRIGGER capture_ended AFTER UPDATE ON gateway.consent FOR EACH ROW
 CREATE TRIGGER capture_deleted AFTER DELETE ON gateway.consent FOR EACH ROW
   WHEN (OLD.revoked_at IS NULL) EXECUTE FUNCTION gateway.consent_captured();
 
--- Returns the credential of an OAuth client that was proved at a revision. The client has proved its identity by the
--- current secret or by the previous secret. Returns null if that proof no longer holds. The function locks the row
--- until the commit, so that new tokens and the end of the credential do not interleave.
+-- Returns the credential of an OAuth client that has proved its identity at the given revision. The proof used the
+-- current or the previous secret. Returns null if the proof is no longer valid. Locks the row until the commit, so that
+-- the credential cannot end while tokens are made.
 CREATE FUNCTION gateway.client_proved(p_credential text, p_revision integer, p_old_secret boolean) RETURNS gateway.credential
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -149,9 +149,9 @@ END $$;
 -- Exchanges an authorization code for tokens (RFC 6749, section 4.1.3). Returns {"refused": code} or {"scopes": …,
 -- "expires_in": …, "refresh_expires_in": …}. After {"refused": "stale"}, the caller must prove the client again.
 --
--- The member "ended" names a consent that a misuse of the code has ended: {"consent": id, "because": …}. "because" is a
--- value of gateway.consent.revoked_because. A code is used up once its own client has presented it, even if the answer
--- is a refusal. An attempt by another client changes nothing.
+-- If a misuse of the code has ended a consent, "ended" is {"consent": id, "because": …}. "because" is a value of
+-- gateway.consent.revoked_because. A code works only once. After its client has presented the code, the code is used
+-- up, even if the answer is a refusal. An attempt by another client changes nothing.
 CREATE FUNCTION gateway.redeem_code(
   p_credential text, p_revision integer, p_old_secret boolean, p_code bytea, p_redirect_uri text, p_challenge text,
   p_audience text, p_access bytea, p_refresh bytea, p_lifetime interval, p_idle interval
@@ -180,10 +180,10 @@ BEGIN
   RETURN gateway.give_tokens(c, k, held, p_access, CASE WHEN c.renewable THEN p_refresh END, p_lifetime, p_idle);
 END $$;
 
--- Rotates a refresh token (RFC 6749, section 6; RFC 9700, section 4.14.2). Returns the same answers as
--- gateway.redeem_code. If the token was rotated before, the function ends the consent and all its tokens and refuses.
--- An attempt by another client changes nothing. {"refused": "too_many_tokens", "wait": seconds} also changes nothing,
--- and the refresh token stays valid.
+-- Replaces a refresh token by a new one (RFC 6749, section 6; RFC 9700, section 4.14.2). Returns the same answers as
+-- gateway.redeem_code. If the token was already replaced, the function refuses and ends the consent with all its
+-- tokens. An attempt by another client changes nothing. {"refused": "too_many_tokens", "wait": seconds} changes nothing
+-- either, and the refresh token stays valid.
 CREATE FUNCTION gateway.rotate_refresh(
   p_credential text, p_revision integer, p_old_secret boolean, p_token bytea, p_audience text, p_scopes text[],
   p_access bytea, p_refresh bytea, p_lifetime interval, p_idle interval
@@ -199,7 +199,7 @@ BEGIN
   SELECT o.* INTO c FROM gateway.refresh_token t JOIN gateway.consent o ON o.id = t.consent_id
    WHERE t.digest = p_token AND o.credential_id = p_credential FOR UPDATE OF o;
   IF c.id IS NULL OR c.revoked_at IS NOT NULL OR c.expires_at <= now() THEN RETURN '{"refused": "invalid_grant"}'; END IF;
-  -- The token is read after the consent is locked. So this call sees a rotation by another call.
+  -- Read the token after the consent is locked, so that this call sees a rotation by another call.
   SELECT * INTO r FROM gateway.refresh_token WHERE digest = p_token;
   IF r.used_at IS NOT NULL THEN
     UPDATE gateway.consent SET revoked_at = now(), revoked_because = 'refresh_reused' WHERE id = c.id;
@@ -209,8 +209,8 @@ BEGIN
   IF c.audience <> p_audience THEN RETURN '{"refused": "invalid_target"}'; END IF;
   held := gateway.held_scopes(c, k);
   IF NOT held @> coalesce(p_scopes, '{}') OR cardinality(held) = 0 THEN RETURN '{"refused": "invalid_scope"}'; END IF;
-  -- The sixtieth newest refresh token of the last minute decides, also read under the lock. A token more than a minute
-  -- in the future does not count, because it was made before the clock was set back.
+  -- If there are sixty refresh tokens in the last minute, wait until the oldest of them is a minute old. A token more
+  -- than a minute in the future does not count, because the clock was set back.
   SELECT greatest(1, ceil(extract(epoch FROM t.created_at + interval '1 minute' - now()))) INTO wait
     FROM gateway.refresh_token t
    WHERE t.consent_id = c.id AND t.created_at > now() - interval '1 minute' AND t.created_at < now() + interval '1 minute'
@@ -220,7 +220,6 @@ BEGIN
   RETURN gateway.give_tokens(c, k, coalesce(p_scopes, held), p_access, p_refresh, p_lifetime, p_idle);
 END $$;
 
--- Returns the scopes that both the consent and its credential hold.
 CREATE FUNCTION gateway.held_scopes(c gateway.consent, k gateway.credential) RETURNS text[] LANGUAGE plpgsql AS $$
 BEGIN
   RETURN ARRAY(SELECT s FROM unnest(c.scopes) AS s WHERE s = ANY (k.scopes));
@@ -247,12 +246,12 @@ BEGIN
     'refresh_expires_in', CASE WHEN p_refresh IS NOT NULL THEN floor(extract(epoch FROM refresh_until - now())) END);
 END $$;
 
--- Sets the password of a person. Null removes the password. If p_end_consents is true, the function also ends the
--- person's consents. Returns the number of ended consents that were active. src/store/administration/consents.ts
--- defines when a consent is active. Returns null if the person does not exist.
+-- Sets the password of a person. Null removes the password. If p_end_consents is true, the person's consents end too.
+-- Returns how many of these consents were active (src/store/administration/consents.ts), or null if the person does not
+-- exist.
 --
--- The function changes the person's row first. A consent that another call is giving at that time has two possible
--- outcomes. If it is recorded already, this function ends it. Otherwise it is never recorded, because its session is
+-- The person's row is changed first, because another call can be storing a consent at this moment. If the consent
+-- commits first, the consent ends here. Otherwise the consent is never stored, because the session of the person is
 -- gone.
 CREATE FUNCTION gateway.set_password(p_person text, p_password text, p_end_consents boolean) RETURNS integer
 LANGUAGE plpgsql AS $$

@@ -1,9 +1,8 @@
--- The A2A tasks. One row is one task. A task lives for 15 minutes, or until its sender's token or credential ends. Then
--- the row is deleted.
+-- The A2A tasks. A task lives for 15 minutes, or until its sender's token or credential ends. Then the row is deleted.
 --
--- The arguments of a task can hold text of customers, so they are not stored. The process that accepted the task keeps
--- the arguments in memory and holds the task under a lease. After the lease has expired, another process can only end
--- the task and cannot run it. So the state of the task is enough to fence late writes, and no epoch is needed.
+-- The arguments of a task can hold text of customers, so the arguments are not stored. Only the process that accepted
+-- the task knows the arguments. That process holds the task under a lease. After the lease has expired, another process
+-- can end the task but cannot run the task. So late results are refused without a counter of take-overs (an epoch).
 CREATE TABLE gateway.task (
   id text PRIMARY KEY CHECK (id ~ '^task_[a-f0-9]{32}$'),
   installation_id text NOT NULL,
@@ -22,8 +21,8 @@ CREATE TABLE gateway.task (
   failure text,                                        -- an error code, never an error message
   -- The result of the task. Type json keeps the order of the members, as in the answers of REST.
   artifact json CHECK (octet_length(artifact::text) <= 131072),
-  owner text NOT NULL,                                 -- the process that has the arguments
-  -- The failure code of the task if its process is lost. A task that writes gets outcome_unknown, because it may have
+  owner text NOT NULL,                                 -- the process that knows the task's arguments
+  -- The failure code if the process of the task is lost. A task that writes gets outcome_unknown, because it may have
   -- written.
   lost_as text NOT NULL CHECK (lost_as IN ('interrupted', 'outcome_unknown')),
   lease_until timestamptz,                             -- null: the task has ended
@@ -37,8 +36,7 @@ CREATE INDEX task_installation ON gateway.task (installation_id, expires_at);
 CREATE INDEX task_expiry ON gateway.task (expires_at);
 CREATE INDEX task_lease ON gateway.task (lease_until) WHERE lease_until IS NOT NULL;
 
--- The trigger protects a task from every statement. An ended task stays ended, and a running task does not go back to
--- waiting.
+-- Protects a task from every statement: an ended task stays ended, and a running task does not go back to waiting.
 CREATE FUNCTION gateway.task_ended() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   RAISE EXCEPTION 'task % is %', OLD.id, OLD.state;
@@ -47,23 +45,21 @@ CREATE TRIGGER task_ended BEFORE UPDATE ON gateway.task FOR EACH ROW
   WHEN (OLD.lease_until IS NULL OR OLD.state = 'working' AND NEW.state = 'submitted')
   EXECUTE FUNCTION gateway.task_ended();
 
--- Lets only one transaction at a time work on the tasks of an installation, over all replicas. The task counts that the
--- transaction reads stay true until its commit.
+-- Lets only one transaction at a time work on the tasks of an installation. So the counts of tasks in this transaction
+-- stay correct until the commit.
 CREATE FUNCTION gateway.lock_tasks(p_installation text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM pg_advisory_xact_lock(hashtextextended('task ' || p_installation, 0));
 END $$;
 
--- Accepts a task once for each message. The verdict is one of:
---
--- - new: the task is accepted. A repeated statement with the same task id gets the same verdict.
--- - known: the same message was accepted before.
--- - conflict: the same message was accepted before with other arguments.
+-- Accepts a task, but only once for each message. The verdict is one of:
+-- - new: the task is accepted. A repeated statement with the same task id gets this verdict again.
+-- - known: an earlier task has the same message.
+-- - conflict: an earlier task has the same message and other arguments.
 -- - full: the installation has p_most unexpired tasks. retry_after is the number of seconds until the next one expires.
 -- - stale: the caller must prove its authority again.
---
--- The task starts at once if p_start is true and the installation has a free place. p_start says that the process has a
--- free place.
+-- p_start says that the process can run one more task. The task starts at once if the installation is below its limit
+-- too.
 CREATE FUNCTION gateway.accept_task(
   p_digest bytea, p_revision integer, p_id text, p_installation text, p_credential text, p_message bytea,
   p_fingerprint bytea, p_grants bytea, p_context text, p_skill text, p_website text, p_owner text,
@@ -76,9 +72,9 @@ DECLARE
   ahead integer;
   next timestamptz;
 BEGIN
-  -- A caller that waits for the task gets the result only after end_task has committed. That commit also flushes all
-  -- earlier writes. If the store crashes before, the task is lost without a result. Then a repeated message makes
-  -- another task.
+  -- The commit does not wait for the disk. The result of the task commits later and waits until both commits are on the
+  -- disk. If the server crashes earlier, the task is lost before anyone got a result. A repeated message then makes a
+  -- new task.
   IF p_start THEN PERFORM set_config('synchronous_commit', 'off', true); END IF;
   PERFORM gateway.lock_tasks(p_installation);
   moment := date_trunc('milliseconds', clock_timestamp());
@@ -98,7 +94,7 @@ BEGIN
     RETURN NEXT;
     RETURN;
   END IF;
-  -- Waiting tasks whose process still holds a lease start before the new task.
+  -- Waiting tasks start before the new task, if their process still holds a lease.
   SELECT count(*), count(*) FILTER (WHERE k.state = 'working' OR k.state = 'submitted' AND k.lease_until > moment),
          min(k.expires_at)
     INTO held, ahead, next
@@ -109,7 +105,7 @@ BEGIN
     RETURN NEXT;
     RETURN;
   END IF;
-  -- A task that starts in this statement never has the state submitted, because nobody could see that state.
+  -- If the task starts at once, nobody can see the state submitted. So the state submitted is not stored.
   INSERT INTO gateway.task
     (id, installation_id, credential_id, message, fingerprint, grants, context_id, skill, website_id, state, state_at, owner,
      lost_as, lease_until, created_at, expires_at)
@@ -121,8 +117,8 @@ BEGIN
   RETURN NEXT;
 END $$;
 
--- Starts waiting tasks of one process. Starts at most p_seats tasks and respects the installation's limit p_running.
--- The oldest waiting tasks of all replicas go first. Tasks with an expired lease do not count.
+-- Starts up to p_seats waiting tasks of one process. The installation has at most p_running running tasks. The oldest
+-- waiting tasks of all replicas come first. Tasks with an expired lease do not count.
 CREATE FUNCTION gateway.start_tasks(
   p_installation text, p_owner text, p_lease interval, p_running integer, p_seats integer
 ) RETURNS SETOF gateway.task LANGUAGE plpgsql AS $$
@@ -144,8 +140,8 @@ BEGIN
     RETURNING k.*;
 END $$;
 
--- Stores the artifact of a task, or ends the task with a failure code. The function checks the authority of the sender
--- at this moment. Returns the task in its new state. A task that has already ended or expired does not change.
+-- Ends a task with its artifact or with a failure code. If the sender's authority has ended, the task fails. Returns
+-- the task in its new state. A task that has already ended or expired does not change.
 CREATE FUNCTION gateway.end_task(p_id text, p_digest bytea, p_revision integer, p_artifact json, p_failure text)
 RETURNS gateway.task LANGUAGE plpgsql AS $$
 DECLARE
@@ -165,14 +161,14 @@ BEGIN
   RETURN task;
 END $$;
 
--- Two functions handle several tasks at once: accept_tasks and end_tasks. All tasks of a batch share one statement, one
--- transaction and one flush of the WAL (group commit).
+-- accept_tasks and end_tasks handle several tasks at once (group commit). A batch has one statement, one transaction
+-- and one flush of the WAL.
 --
--- A batch waits for nobody. The batch leaves out a task whose rows or lock are held, and a task that is not a simple
--- case. The function for one task then handles that task, because it has an answer for each case. So no batch takes
--- part in a deadlock, and no task waits for the rows of another task.
+-- A batch never waits for a lock. The batch leaves out locked tasks and tasks that need a special answer. The functions
+-- accept_task and end_task handle these tasks one by one. So a batch causes no deadlock.
 --
--- Both functions look rows up by key. They do so even if the tables were empty when PostgreSQL planned the query.
+-- Both functions look rows up by key. PostgreSQL must use the index even if the tables were empty when the plan was
+-- made.
 
 -- Accepts several new tasks by the rules of accept_task. If two tasks have the same message, only the first is
 -- accepted. Returns only the accepted tasks.
@@ -186,8 +182,8 @@ DECLARE
   free text[];
   moment timestamptz;
 BEGIN
-  -- The commit skips the flush only if all tasks of the batch start at once, as in accept_task. A caller can see a
-  -- waiting task before the task ends. So a batch with a waiting task is flushed.
+  -- The commit skips the wait for the disk only if all tasks start at once (see accept_task). A caller can see a
+  -- waiting task before its result, so a waiting task must not be lost.
   IF true = ALL (p_starts) THEN PERFORM set_config('synchronous_commit', 'off', true); END IF;
   free := ARRAY(SELECT i.id FROM (SELECT DISTINCT u.id FROM unnest(p_installations) AS u (id)) i
                  WHERE pg_try_advisory_xact_lock(hashtextextended('task ' || i.id, 0)));
@@ -200,8 +196,8 @@ BEGIN
            CASE WHEN g.start AND c.ahead + g.nth <= p_running THEN 'working' ELSE 'submitted' END, moment, p_owner,
            g.lost_as, moment + p_lease, moment, g.last
       FROM (SELECT u.*, row_number() OVER (PARTITION BY u.installation ORDER BY u.n) AS nth,
-                   -- Each value comes from a separate look-up. As conditions of a join, the look-ups made the join scan
-                   -- all tasks.
+                   -- Each value has a separate look-up. As conditions of a join, the look-ups made PostgreSQL scan all
+                   -- tasks.
                    (SELECT least(moment + p_lifetime, t.expires_at, k.expires_at)
                       FROM gateway.token t JOIN gateway.credential k ON k.id = t.credential_id
                      WHERE t.digest = u.digest AND t.revoked_at IS NULL AND k.revision = u.revision AND k.revoked_at IS NULL) AS last,
@@ -211,18 +207,18 @@ BEGIN
                      AS u (id, digest, revision, installation, credential, message, fingerprint, grants, context, skill,
                            website, lost_as, start, n)
              WHERE u.installation = ANY (free) AND array_position(p_messages, u.message) = u.n) g
-     -- IS TRUE keeps a bad plan away. Without it, a plan that was made for an empty table scanned all unexpired tasks.
+     -- Without IS TRUE, a plan that was made for an empty table scanned all unexpired tasks.
      CROSS JOIN LATERAL (
        SELECT count(*) AS held,
               count(*) FILTER (WHERE o.state = 'working' OR o.state = 'submitted' AND o.lease_until > moment) AS ahead
          FROM gateway.task o WHERE o.installation_id = g.installation AND (o.expires_at > moment) IS TRUE) c
-     -- Earlier tasks of the batch count as if all of them were accepted.
+     -- Each earlier task of the batch counts as accepted.
      WHERE g.last > moment AND g.other IS NULL AND c.held + g.nth <= p_most
     RETURNING *;
 END $$;
 
--- Ends several tasks by the rules of end_task. A task must not have ended, and its sender's authority must hold.
--- Returns only the tasks that this call has ended.
+-- Ends several tasks by the rules of end_task. Leaves out tasks that have ended and tasks whose sender lost its
+-- authority. Returns only the tasks that this call has ended.
 CREATE FUNCTION gateway.end_tasks(
   p_ids text[], p_digests bytea[], p_revisions integer[], p_artifacts json, p_failures text[]
 ) RETURNS TABLE (id text, context_id text, skill text, website_id text, state text, state_at timestamptz,
@@ -230,7 +226,6 @@ CREATE FUNCTION gateway.end_tasks(
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 #variable_conflict use_column
 BEGIN
-  -- The query locks each row when it reads the row. So the row does not change until the commit.
   RETURN QUERY
     WITH credential AS MATERIALIZED (
       SELECT c.id, c.revision, c.expires_at FROM gateway.credential c
@@ -258,8 +253,8 @@ BEGIN
     RETURNING k.id, k.context_id, k.skill, k.website_id, k.state, k.state_at, k.expires_at, k.failure, k.grants;
 END $$;
 
--- Cancels a task that has not ended, if the caller's authority holds. `task` is null if the task does not exist. A
--- cancellation wins only if it commits before the result.
+-- Cancels a task that has not ended, if the caller's authority exists. `task` is null if there is no such task. If the
+-- result commits first, the cancellation has no effect.
 CREATE FUNCTION gateway.cancel_task(p_id text, p_credential text, p_digest bytea, p_revision integer)
 RETURNS TABLE (proved boolean, canceled boolean, task gateway.task) LANGUAGE plpgsql AS $$
 BEGIN
@@ -280,7 +275,7 @@ BEGIN
   RETURN NEXT;
 END $$;
 
--- Ends tasks with an expired lease, because their process is lost. Returns the number of ended tasks.
+-- Ends tasks whose lease has expired, because their process is lost. Returns the number of ended tasks.
 CREATE FUNCTION gateway.interrupt_tasks(n integer) RETURNS integer LANGUAGE sql AS $$
   WITH ended AS (
     UPDATE gateway.task k
@@ -291,7 +286,6 @@ CREATE FUNCTION gateway.interrupt_tasks(n integer) RETURNS integer LANGUAGE sql 
   SELECT count(*)::integer FROM ended
 $$;
 
--- Deletes expired tasks. Returns the number of deleted tasks.
 CREATE FUNCTION gateway.delete_tasks(n integer) RETURNS integer LANGUAGE sql AS $$
   WITH deleted AS (
     DELETE FROM gateway.task k WHERE k.id IN (

@@ -1,6 +1,6 @@
--- Event subscriptions. A subscription belongs to an installation. A credential of that installation sees a subscription
--- if it is granted every website of the subscription. The position of a reader is in the reader's cursor and is not
--- stored here.
+-- A subscription to events belongs to an installation. A credential of the installation sees the subscription if the
+-- credential is granted all its websites. The position of the reader is in a cursor that the reader keeps. So no
+-- position is stored here.
 CREATE TABLE gateway.subscription (
   id text PRIMARY KEY CHECK (id ~ '^sub_[a-f0-9]{32}$'),
   installation_id text NOT NULL REFERENCES gateway.installation ON DELETE CASCADE,
@@ -14,13 +14,12 @@ CREATE TABLE gateway.subscription (
 );
 CREATE INDEX subscription_installation ON gateway.subscription (installation_id);
 
--- Returns the event families of a list of event types. A type is exact, or ends with a wildcard.
 CREATE FUNCTION gateway.families_of(event_types text[]) RETURNS text[] LANGUAGE sql IMMUTABLE AS $$
   SELECT ARRAY(SELECT DISTINCT split_part(t, '.', 1) FROM unnest(event_types) AS t)
 $$;
 
--- Returns the position before the oldest receipt that stays in the journal for at least one more hour. Retention could
--- remove an older receipt before the reader gets it.
+-- Returns the position before the oldest receipt that will stay in the journal for at least one more hour. An older
+-- receipt could disappear before a reader gets the receipt.
 CREATE FUNCTION gateway.retained_position(p_tenant bigint, p_site bigint) RETURNS bigint LANGUAGE sql STABLE AS $$
   SELECT coalesce((SELECT j.position - 1 FROM gateway.journal j
                     WHERE j.tenant = p_tenant AND j.site = p_site AND j.recorded_at >= now() - interval '7 days' + interval '1 hour'
@@ -28,9 +27,8 @@ CREATE FUNCTION gateway.retained_position(p_tenant bigint, p_site bigint) RETURN
                   (SELECT h.position FROM gateway.journal_head h WHERE h.tenant = p_tenant AND h.site = p_site), 0)
 $$;
 
--- Returns a subscription as callers see it. `positions` holds the positions after which a first pull would start now.
--- `paused` is true if an event family of the subscription is held on one of its websites. Pulls of a paused
--- subscription are refused.
+-- Returns a subscription as callers see it. `positions` says for each website where a first pull would start now.
+-- `paused` is true if one of the event families is stopped on one of the websites. Then pulls are refused.
 CREATE FUNCTION gateway.subscription_state(s gateway.subscription) RETURNS json LANGUAGE plpgsql STABLE AS $$
 BEGIN
   RETURN json_build_object(
@@ -48,21 +46,20 @@ CREATE FUNCTION gateway.has_reader(s gateway.subscription) RETURNS boolean LANGU
     WHERE c.installation_id = s.installation_id AND c.revoked_at IS NULL AND c.expires_at > now() AND c.sites @> s.sites)
 $$;
 
--- There is one function for each write. Each function returns {"done": …} or {"refused": code}.
+-- The next functions are the write operations on subscriptions. Each returns {"done": …} or {"refused": code}.
 CREATE FUNCTION gateway.create_subscription(p_installation text, p_tenant bigint, p_command jsonb) RETURNS json
 LANGUAGE plpgsql AS $$
 DECLARE
   s gateway.subscription;
 BEGIN
-  -- Only one transaction at a time can add subscriptions to an installation. So calls at the same moment cannot exceed
-  -- the limit of twenty subscriptions.
+  -- Only one transaction at a time adds subscriptions to an installation. So calls at the same moment cannot exceed the
+  -- limit of twenty.
   PERFORM FROM gateway.installation i WHERE i.id = p_installation FOR NO KEY UPDATE;
-  -- The id is unique to this call. If the id exists, the statement came twice, and the first statement has done the
-  -- work.
+  -- Every call has a new id. If the id exists, this statement was sent twice and has already done its work.
   SELECT * INTO s FROM gateway.subscription WHERE id = p_command ->> 'id';
   IF s.id IS NULL THEN
     IF (SELECT count(*) FROM gateway.subscription x WHERE x.installation_id = p_installation) >= 20 THEN
-      -- The oldest subscription without an active reader makes room for the new subscription.
+      -- The oldest subscription without an active reader is deleted, to make room for the new one.
       DELETE FROM gateway.subscription WHERE id = (
         SELECT x.id FROM gateway.subscription x WHERE x.installation_id = p_installation AND NOT gateway.has_reader(x)
          ORDER BY x.updated_at, x.id LIMIT 1);
@@ -122,9 +119,9 @@ BEGIN
   RETURN json_build_object('done', json_build_object('sites', (l.s).sites::text[]));
 END $$;
 
--- Performs one write of a subscription. p_id is an id made from the Idempotency-Key. With p_id, the write happens only
--- once, by the rules of gateway.write_batch. The ledger of writes then has a row without a website (site 0), so
--- operation_get does not find that row. Without p_id, the ledger gets no row.
+-- Performs one write on a subscription. p_id is an id made from the Idempotency-Key. With p_id, the write happens only
+-- once and is stored in the ledger of writes. The ledger row has site 0, so operation_get does not find the row.
+-- Without p_id, nothing is stored in the ledger.
 CREATE FUNCTION gateway.subscription_once(
   p_digest bytea, p_id text, p_credential text, p_revision integer, p_installation text, p_tenant bigint, p_granted bigint[],
   p_operation text, p_fingerprint bytea, p_command jsonb
@@ -141,7 +138,7 @@ BEGIN
       RETURN CASE
         WHEN o.fingerprint IS NULL OR o.created_at <= now() - interval '24 hours' THEN '{"state": "forgotten"}'
         WHEN o.fingerprint <> p_fingerprint THEN '{"state": "conflict"}'
-        -- The caller's token can hold fewer websites than the token of the first call.
+        -- A repeated call can use another token. The new token can hold fewer websites than the first token.
         WHEN NOT p_granted @> ARRAY(SELECT json_array_elements_text(o.outcome -> 'done' -> 'sites')::bigint)
           THEN '{"state": "new", "outcome": {"refused": "not_found"}}'
         ELSE json_build_object('state', 'settled', 'outcome', o.outcome) END;
@@ -157,7 +154,7 @@ BEGIN
       (operation_id, credential_id, revision, tenant, site, operation, status, fingerprint, outcome)
     VALUES (p_id, p_credential, p_revision, p_tenant, 0, p_operation, 'acknowledged', p_fingerprint, answer);
   END IF;
-  -- The statement may have waited for the installation's row, so the authority is checked again.
+  -- The statement may have waited for the installation's row, so check the authority again.
   IF NOT gateway.authority_holds(p_digest, p_revision) THEN RAISE EXCEPTION 'stale authority' USING ERRCODE = 'GW401'; END IF;
   RETURN json_build_object('state', 'new', 'outcome', answer);
 END $$;

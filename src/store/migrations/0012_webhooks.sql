@@ -1,5 +1,5 @@
--- Webhooks. An endpoint gets the receipts of one website under one credential. Each endpoint has its own position in
--- the journal. Each receipt that the endpoint asks for becomes a delivery. A process attempts a delivery under a lease.
+-- A webhook endpoint gets the receipts of one website under one credential. Each endpoint has its own position in the
+-- journal. Each receipt that the endpoint asks for becomes a delivery. A process attempts a delivery under a lease.
 CREATE TABLE gateway.webhook_endpoint (
   id text PRIMARY KEY CHECK (id ~ '^whk_[a-f0-9]{32}$'),
   credential_id text NOT NULL REFERENCES gateway.credential ON DELETE CASCADE,
@@ -9,21 +9,20 @@ CREATE TABLE gateway.webhook_endpoint (
   description text NOT NULL DEFAULT '' CHECK (length(description) <= 240),
   enabled boolean NOT NULL DEFAULT true,
   disabled_because text CHECK (disabled_because IN ('owner', 'gone', 'failing')),
-  -- The signing secret, sealed with the operator's keys (src/auth/keys.ts). The column old_secret is sealed too.
+  -- The signing secret, encrypted with the operator's keys (src/auth/keys.ts). old_secret is encrypted too.
   secret text NOT NULL,
   old_secret text,
   old_secret_until timestamptz,
-  -- The position in the journal. Receipts up to this position have become deliveries.
+  -- Position in the journal. Receipts up to this position have become deliveries.
   position bigint NOT NULL,
   -- The time of the first failed attempt since the last accepted attempt.
   failing_since timestamptz,
-  -- The time of the last failed attempt since the last accepted attempt.
   failed_at timestamptz,
-  -- The earliest recording time of lost receipts that the receiver does not know about. Null means that there is no
-  -- such loss.
+  -- Some receipts that were recorded at this time or later are lost, and the receiver does not know it yet. Null means
+  -- that nothing is lost.
   gap_since timestamptz,
-  -- The number of losses. A claim carries the number of that time. An accepted attempt has told the receiver of that
-  -- many losses.
+  -- The number of losses until now. A delivery carries this number. After the receiver has accepted a delivery, the
+  -- receiver knows of the losses up to the number in the delivery.
   losses bigint NOT NULL DEFAULT 0,
   created_at timestamptz NOT NULL DEFAULT now(),
   updated_at timestamptz NOT NULL DEFAULT now(),
@@ -34,8 +33,8 @@ CREATE TABLE gateway.webhook_endpoint (
 CREATE INDEX webhook_endpoint_credential ON gateway.webhook_endpoint (credential_id);
 CREATE INDEX webhook_endpoint_website ON gateway.webhook_endpoint (tenant, site);
 
--- The deliveries and their log. A delivery copies the times of its receipt, because retention can remove the receipt
--- from the journal before the last attempt.
+-- The deliveries and their log. A delivery copies the times of its receipt, because the receipt can be removed from the
+-- journal before the last attempt.
 CREATE TABLE gateway.webhook_delivery (
   id text PRIMARY KEY DEFAULT 'whd_' || replace(gen_random_uuid()::text, '-', '') CHECK (id ~ '^whd_[a-f0-9]{32}$'),
   endpoint_id text NOT NULL REFERENCES gateway.webhook_endpoint ON DELETE CASCADE,
@@ -46,13 +45,12 @@ CREATE TABLE gateway.webhook_delivery (
   recorded_at timestamptz NOT NULL,
   test boolean NOT NULL DEFAULT false,
   status text NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'delivered', 'failed', 'dropped')),
-  -- The number of attempts that ever started. An outcome counts only if it carries the current number.
+  -- Number of attempts that have started. The outcome of an attempt counts only if the attempt is the latest.
   attempts integer NOT NULL DEFAULT 0,
-  -- The part of `attempts` that no longer counts: attempts before the last replay, and attempts given back without a
-  -- request.
+  -- Number of attempts that no longer count: attempts before the last replay, and attempts that made no request.
   attempts_before integer NOT NULL DEFAULT 0,
   replayed boolean NOT NULL DEFAULT false,
-  -- The time of the next attempt. During an attempt, the end of its lease.
+  -- The time of the next attempt. While an attempt is running, the time when its lease ends.
   due_at timestamptz NOT NULL,
   lease_until timestamptz,
   attempted_at timestamptz,
@@ -68,22 +66,21 @@ CREATE INDEX webhook_delivery_due ON gateway.webhook_delivery (endpoint_id, due_
 CREATE INDEX webhook_delivery_log ON gateway.webhook_delivery (endpoint_id, created_at);
 CREATE INDEX webhook_delivery_ended ON gateway.webhook_delivery (ended_at);
 
--- Returns the event id of a receipt. src/events/receipts.ts computes the same id: an HMAC-SHA256 of website and
--- position. The parameters p_inner and p_outer are the padded keys of the HMAC.
+-- Returns the event id of a receipt: an HMAC-SHA256 of website and position. The code in src/events/receipts.ts
+-- computes the same id. The parameters p_inner and p_outer are the padded keys of the HMAC.
 CREATE FUNCTION gateway.event_id(p_inner bytea, p_outer bytea, p_tenant bigint, p_site bigint, p_position bigint) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
   SELECT 'evt_' || encode(sha256(p_outer || sha256(p_inner ||
     convert_to('web_' || p_tenant || '_' || p_site || ' ' || p_position, 'UTF8'))), 'hex')
 $$;
 
--- Returns true if the list p_types asks for the exact type p_type. An element of the list is an exact type or ends with
--- a wildcard.
+-- Returns true if p_types contains p_type or its wildcard.
 CREATE FUNCTION gateway.asks_for(p_types text[], p_type text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
   SELECT p_type = ANY (p_types) OR split_part(p_type, '.', 1) || '.*' = ANY (p_types)
 $$;
 
--- Returns true if the credential may get the website's events now. The conditions are the same as for pulled events.
--- The credential must be active and unrestricted, and must hold the website and both scopes.
+-- Returns true if the credential may get the website's events. The credential must be active and unrestricted, and must
+-- hold the website and the scopes website_read and event_read. Pulled events have the same conditions.
 CREATE FUNCTION gateway.may_be_told(p_credential text, p_tenant bigint, p_site bigint) RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT EXISTS (
     SELECT FROM gateway.credential c
@@ -94,8 +91,8 @@ CREATE FUNCTION gateway.may_be_told(p_credential text, p_tenant bigint, p_site b
        AND c.channel_ids IS NULL AND c.team_ids IS NULL AND c.subsite_ids IS NULL)
 $$;
 
--- Returns the event families that a subscription with a reader or an enabled endpoint asks for. Only websites that
--- exist are included.
+-- Returns the event families that someone reads: a subscription with a reader, or an enabled endpoint. Only websites
+-- that exist are included.
 CREATE FUNCTION gateway.watched_families() RETURNS TABLE (tenant bigint, site bigint, family text) LANGUAGE sql STABLE AS $$
   SELECT w.tenant, w.site, f.family
     FROM gateway.subscription s
@@ -108,15 +105,16 @@ CREATE FUNCTION gateway.watched_families() RETURNS TABLE (tenant bigint, site bi
    WHERE e.enabled AND gateway.may_be_told(e.credential_id, e.tenant, e.site)
 $$;
 
--- Records that the receiver has lost receipts that were recorded at p_since or later. p_since is null if no receipt is
--- lost. The caller locks the endpoint's row.
+-- Records that the receiver has lost receipts that were recorded at p_since or later. Does nothing if p_since is null.
+-- The caller has locked the endpoint's row.
 CREATE FUNCTION gateway.lose_webhooks(p_endpoint text, p_since timestamptz) RETURNS void LANGUAGE sql AS $$
   UPDATE gateway.webhook_endpoint SET gap_since = least(gap_since, p_since), losses = losses + 1
    WHERE id = p_endpoint AND p_since IS NOT NULL
 $$;
 
--- Drops all queued deliveries of an endpoint. With p_rest, the function also counts the receipts after the endpoint's
--- position as lost. A running attempt keeps its lease and still gets its outcome. The caller locks the endpoint's row.
+-- Drops all queued deliveries of an endpoint. If p_rest is true, the receipts after the endpoint's position count as
+-- lost too. A running attempt continues, and the outcome of the attempt is stored. The caller has locked the endpoint's
+-- row.
 CREATE FUNCTION gateway.drop_webhook_queue(e gateway.webhook_endpoint, p_rest boolean) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   since timestamptz;
@@ -139,14 +137,14 @@ BEGIN
   SELECT * INTO e FROM gateway.webhook_endpoint x WHERE x.id = p_endpoint AND x.enabled;
   IF NOT FOUND THEN RETURN; END IF;
   PERFORM gateway.drop_webhook_queue(e, true);
-  -- All receipts that are recorded from now on are lost too.
+  -- The endpoint also loses all receipts that are recorded from now on.
   PERFORM gateway.lose_webhooks(e.id, now());
   UPDATE gateway.webhook_endpoint SET enabled = false, disabled_because = p_because, updated_at = now() WHERE id = e.id;
 END $$;
 
--- Updates an endpoint with all parameters that are not null, in one step. If the website changes or the endpoint is
--- disabled, the function drops the queued deliveries. An endpoint that becomes enabled gets the receipts that are
--- recorded from now on. Failures belong to an address, so a new address starts without failures.
+-- Updates an endpoint. A parameter that is null changes nothing. If the website changes or the endpoint is disabled,
+-- the queued deliveries are dropped. An endpoint that becomes enabled gets only later receipts. A new address starts
+-- without failures.
 CREATE FUNCTION gateway.update_webhook(
   p_endpoint text, p_credential text, p_tenant bigint, p_site bigint, p_url text, p_types text[], p_description text, p_enabled boolean
 ) RETURNS void LANGUAGE plpgsql AS $$
@@ -175,16 +173,15 @@ BEGIN
    WHERE x.id = e.id;
 END $$;
 
--- Makes deliveries of the receipts after an endpoint's position and moves the position past these receipts, in one
--- transaction. The function handles at most `n` positions in the journal.
+-- Makes deliveries of the receipts after an endpoint's position, and moves the position. Handles at most `n` positions
+-- of the journal.
 --
--- The function queues nothing while 1,000 deliveries wait for their first attempt, or while 10,000 deliveries wait in
--- total. Deliveries of held families and deliveries with a failed attempt count only for the total. Replays never
+-- Queues nothing while 1,000 deliveries wait for their first attempt, or while 10,000 deliveries wait in total.
+-- Deliveries with a failed attempt and deliveries of a stopped event family count only for the total. Replays do not
 -- count. The remaining receipts stay in the journal.
 --
--- The caller locks the endpoint's row. Returns how many positions the endpoint has moved, but at most the largest
--- integer. The real number can exceed the largest integer, because each `gateway restored` moves a journal by 1,000
--- million positions.
+-- The caller has locked the endpoint's row. Returns the number of positions that the endpoint has moved. The result is
+-- at most the largest integer, because `gateway restored` moves a journal by 1,000 million positions each time.
 CREATE FUNCTION gateway.queue_webhooks(e gateway.webhook_endpoint, p_inner bytea, p_outer bytea, p_first interval, n integer)
 RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
@@ -210,15 +207,16 @@ BEGIN
      AND gateway.asks_for(e.event_types, j.event_type)
   ON CONFLICT (endpoint_id, event_id) DO NOTHING; -- a replay has already queued the receipt
   UPDATE gateway.webhook_endpoint SET position = upto WHERE id = e.id;
-  -- Retention can remove receipts before they become deliveries, even during this statement. The receiver has lost
-  -- these receipts. The times of the lost receipts are unknown, but later than the creation of the endpoint.
+  -- Old receipts can be removed from the journal before they become deliveries, even during this statement. Then these
+  -- receipts are lost for the receiver. Nobody knows the times of lost receipts, but all these times are later than the
+  -- creation of the endpoint.
   PERFORM gateway.lose_webhooks(e.id, e.created_at)
      FROM gateway.journal_head x WHERE x.tenant = e.tenant AND x.site = e.site AND x.trimmed > e.position;
   RETURN least(upto - e.position, 2147483647);
 END $$;
 
 -- Returns one delivery as JSON for the process that sends it. Times are Unix milliseconds. `at` is the time of
--- PostgreSQL's clock. Receivers compare `at` with their own clock, so the clock of a replica must not set it.
+-- PostgreSQL's clock, because the clocks of replicas can differ and receivers compare `at` with their own clock.
 CREATE FUNCTION gateway.webhook_claim(d gateway.webhook_delivery, e gateway.webhook_endpoint) RETURNS json LANGUAGE sql VOLATILE AS $$
   SELECT json_build_object(
     'at', floor(extract(epoch FROM clock_timestamp()) * 1000), 'id', d.id, 'attempt', d.attempts, 'number', d.attempts - d.attempts_before, 'endpoint', e.id, 'url', e.url,
@@ -229,21 +227,20 @@ CREATE FUNCTION gateway.webhook_claim(d gateway.webhook_delivery, e gateway.webh
       'occurred_at', floor(extract(epoch FROM d.occurred_at) * 1000), 'recorded_at', floor(extract(epoch FROM d.recorded_at) * 1000)))
 $$;
 
--- Performs one round of the webhook dispatcher for any replica. The round drops deliveries that the credential may not
--- get any more. The round queues new receipts. The round leases due deliveries to the caller and counts each attempt
--- before the attempt starts.
+-- Performs one round of the webhook dispatcher. Drops deliveries that the credential may no longer get. Queues new
+-- receipts. Leases due deliveries to the caller, and counts each attempt before the attempt starts.
 --
--- A round leases at most p_seats deliveries. An endpoint has at most p_cap running attempts over all replicas, or 2
--- while the endpoint fails. The last p_reserved seats are for endpoints without a running attempt, at most two seats
--- each. So slow endpoints cannot take all seats.
+-- A round leases at most p_seats deliveries. An endpoint has at most p_cap running attempts, or 2 while the endpoint
+-- fails. The last p_reserved seats are for endpoints without a running attempt, with at most two seats for each. So
+-- slow endpoints cannot take all seats.
 --
--- Endpoints that another replica has locked are left to that replica. Each part of a round has a time limit. The work
--- that is done by then stays done, and `more` is true if work is left.
+-- Endpoints that another replica has locked are skipped. Each part of a round has a time limit. If work is left at the
+-- end, `more` is true.
 CREATE FUNCTION gateway.claim_webhooks(
   p_inner bytea, p_outer bytea, p_seats integer, p_reserved integer, p_cap integer, p_attempts integer, p_first interval, p_lease interval
 ) RETURNS TABLE (claims json, more boolean) LANGUAGE plpgsql
--- The two settings make PostgreSQL use the indexes. A plan that was made for an empty queue would later scan the whole
--- queue.
+-- The settings enable_seqscan and plan_cache_mode make PostgreSQL use the indexes. A plan that was made for an empty
+-- queue would later scan the whole queue.
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   began timestamptz := clock_timestamp();
@@ -258,7 +255,8 @@ DECLARE
 BEGIN
   more := false;
   FOR e IN SELECT x.* FROM gateway.webhook_endpoint x
-            -- CASE makes PostgreSQL run the cheap test first. Most of a thousand endpoints have nothing to do.
+            -- CASE makes PostgreSQL run the cheap test first. Even with a thousand endpoints, most of them have nothing
+            -- to do.
             WHERE CASE WHEN EXISTS (SELECT FROM gateway.webhook_delivery d WHERE d.endpoint_id = x.id AND d.status = 'pending')
                        THEN NOT gateway.may_be_told(x.credential_id, x.tenant, x.site) ELSE false END
               FOR NO KEY UPDATE SKIP LOCKED LOOP
@@ -267,8 +265,8 @@ BEGIN
     EXIT WHEN more;
   END LOOP;
   began := clock_timestamp();
-  -- Endpoints that fail come last. Endpoints that are far behind come before them. Otherwise the order is random, so
-  -- that no endpoint is always last when seats or time are short.
+  -- Endpoints that fail come last, and endpoints that are far behind come just before them. All others have a random
+  -- order, so that no endpoint is always last when seats or time are short.
   FOR e IN SELECT x.* FROM gateway.webhook_endpoint x
              LEFT JOIN gateway.journal_head h ON h.tenant = x.tenant AND h.site = x.site
             WHERE x.enabled AND CASE WHEN h.position > x.position
@@ -286,11 +284,11 @@ BEGIN
       progress := progress OR moved > 0;
       more := more OR moved >= 200;
     ELSE
-      -- If nothing was queued in all of that time, the next regular round is early enough.
+      -- If this round has queued nothing until now, the next regular round is early enough.
       more := more OR progress;
     END IF;
-    -- The deliveries below have had their last attempt, and the process of that attempt is lost. A test delivery has
-    -- only one attempt.
+    -- These deliveries have had their last attempt, and the process of that attempt is lost. A test delivery has only
+    -- one attempt.
     WITH lost AS (
       UPDATE gateway.webhook_delivery d SET status = 'failed', error = 'interrupted', ended_at = now(), lease_until = NULL
        WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.due_at <= now()
@@ -303,7 +301,7 @@ BEGIN
     free := least(CASE WHEN e.failing_since IS NULL THEN p_cap ELSE 2 END - under_way,
                   greatest(seats - p_reserved, CASE WHEN under_way = 0 AND e.failing_since IS NULL THEN least(seats, 2) END));
     CONTINUE WHEN free <= 0;
-    -- The row is read again, because gap_since may have changed.
+    -- Read the row again, because gap_since may have changed.
     SELECT * INTO e FROM gateway.webhook_endpoint x WHERE x.id = e.id;
     WITH due AS (
       SELECT d.id FROM gateway.webhook_delivery d
@@ -325,12 +323,12 @@ BEGIN
 END $$;
 
 -- Stores the outcomes of attempts. p_results is a list of {id, endpoint, url, attempt, delivered, unused, wait, gone,
--- status, error, losses}. `wait` is the number of seconds until the next attempt, or null for no further attempt.
+-- status, error, losses}. `wait` is the number of seconds until the next attempt. Null means no further attempt.
 --
--- Only the outcome of the latest attempt changes a delivery. An outcome for an old address of the endpoint does not
--- count for the endpoint. `unused` means that the attempt made no request. Such an attempt is given back.
+-- Only the outcome of the latest attempt changes a delivery. If the endpoint has a new address, the outcome does not
+-- count for the endpoint. `unused` means that the attempt made no request and so does not count.
 --
--- The function waits for nobody. `taken` is the number of stored outcomes. `later` lists the ids of deliveries whose
+-- The function never waits for a lock. `taken` is the number of stored outcomes. `later` lists the deliveries whose
 -- endpoint is locked. The caller sends their outcomes again.
 CREATE FUNCTION gateway.settle_webhooks(p_results jsonb, p_patience interval) RETURNS TABLE (taken integer, later text[]) LANGUAGE plpgsql
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
@@ -339,8 +337,7 @@ DECLARE
   held text[];
   tired boolean;
 BEGIN
-  -- The commit does not wait for the disk. If a crash of the server loses an outcome, another attempt gets an outcome
-  -- again.
+  -- The commit does not wait for the disk. If a crash loses an outcome, the delivery is attempted again.
   PERFORM set_config('synchronous_commit', 'off', true);
   -- Every statement locks endpoints before deliveries.
   SELECT array_agg(l.id) INTO held FROM (
@@ -353,7 +350,7 @@ BEGIN
     WITH result AS (
       SELECT r.*, d.recorded_at, d.test, r.delivered AND r.url = x.url AS reached,
              NOT r.delivered AND NOT r.unused AND r.url = x.url AS failed,
-             -- If a replay came during the attempt, the delivery gets the attempts of the replay.
+             -- After a replay during the attempt, the delivery has all its attempts again and is due at once.
              CASE WHEN r.attempt <= d.attempts_before THEN 0 ELSE coalesce(r.wait, 0) END AS pause,
              CASE WHEN r.delivered THEN 'delivered' WHEN d.status = 'dropped' THEN 'dropped'
                   WHEN r.wait IS NOT NULL OR r.attempt <= d.attempts_before THEN 'pending' ELSE 'failed' END AS outcome
@@ -361,7 +358,7 @@ BEGIN
           id text, endpoint text, url text, attempt integer, delivered boolean, unused boolean, wait double precision, gone boolean,
           status integer, error text, losses bigint)
         JOIN gateway.webhook_endpoint x ON x.id = r.endpoint
-        -- The join finds a delivery only by its id. A join by endpoint would read all deliveries of the endpoint.
+        -- The join must find a delivery by its id. A join by endpoint would read all deliveries of the endpoint.
         JOIN gateway.webhook_delivery d ON d.id = r.id AND d.attempts = r.attempt
        WHERE x.id = ANY (held) AND d.status IN ('pending', 'dropped') AND (NOT r.unused OR d.lease_until IS NOT NULL)
     ), settled AS (
@@ -378,12 +375,12 @@ BEGIN
   LOOP
     taken := taken + e.n;
     PERFORM gateway.lose_webhooks(e.id, e.lost);
-    -- Three days without any delivery are no failure. So there must also be a failed attempt within the last day, or a
-    -- delivery that has failed for good.
+    -- An endpoint that had nothing to deliver for three days has not failed. So an attempt must also have failed within
+    -- the last day, or a delivery must have failed for good.
     tired := e.failed AND NOT e.reached AND EXISTS (
       SELECT FROM gateway.webhook_endpoint x WHERE x.id = e.id AND x.failing_since <= now() - p_patience
          AND (e.lost IS NOT NULL OR x.failed_at > now() - interval '1 day'));
-    -- The statement updates only rows that change. The row of a healthy endpoint is not written.
+    -- Updates only rows that change. The row of a healthy endpoint usually does not change.
     UPDATE gateway.webhook_endpoint x
        SET failing_since = CASE WHEN NOT e.reached THEN coalesce(x.failing_since, now()) END,
            failed_at = CASE WHEN NOT e.reached THEN now() END,
@@ -407,11 +404,11 @@ DECLARE
   e gateway.webhook_endpoint;
   place bigint;
 BEGIN
-  -- The look-up of the event comes before any lock. If the delivery log does not have the event, the look-up searches
-  -- the whole journal of the website.
+  -- Look the event up before any lock. If the delivery log does not have the event, the whole journal of the website is
+  -- searched.
   --
-  -- The endpoint is read first, in a separate statement. In one join, the planner once took the journal for small and
-  -- computed the event id of every receipt of all websites.
+  -- The endpoint is read first, in a separate statement. In one join, PostgreSQL once computed the event id of every
+  -- receipt of all websites.
   IF p_event IS NOT NULL THEN
     SELECT d.position INTO place FROM gateway.webhook_delivery d
      WHERE d.endpoint_id = p_endpoint AND d.event_id = p_event AND NOT d.test;
@@ -439,7 +436,8 @@ BEGIN
       SELECT e.id, r.event_id, r.tenant, r.site, r.position, r.event_type, r.occurred_at, r.recorded_at, now(), true FROM receipt r
       ON CONFLICT (endpoint_id, event_id) DO UPDATE
         SET status = 'pending', attempts_before = d.attempts, replayed = true, ended_at = NULL, response_status = NULL, error = NULL,
-            -- A dropped delivery may still have a running attempt, so the replay waits for the end of the lease.
+            -- An attempt of a dropped delivery may still be running. So the replay waits until the lease of the attempt
+            -- ends.
             due_at = greatest(now(), d.lease_until)
         WHERE d.status <> 'pending'
       RETURNING 1

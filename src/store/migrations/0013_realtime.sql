@@ -1,10 +1,10 @@
--- Realtime sessions. A session belongs to a credential and to one origin of that credential. A client opens the socket
--- of its session with a ticket. The table stores only the digest of the ticket. Any replica can hold the socket,
--- because these tables hold all data that the replica needs.
+-- A realtime session belongs to a credential and to one origin that is registered on the credential. A client opens the
+-- socket of its session with a ticket. Only the digest of the ticket is stored. Any replica can serve the socket,
+-- because all data of the session is in these tables.
 CREATE TABLE gateway.realtime_session (
   id text PRIMARY KEY CHECK (id ~ '^rts_[a-f0-9]{32}$'),
   credential_id text NOT NULL REFERENCES gateway.credential ON DELETE CASCADE,
-  -- The digest of the token whose authority is used to read pages.
+  -- The digest of the token that gives the session its authority.
   token_digest bytea NOT NULL CHECK (length(token_digest) = 32),
   origin text NOT NULL,
   sites bigint[] NOT NULL,
@@ -12,16 +12,16 @@ CREATE TABLE gateway.realtime_session (
   expires_at timestamptz NOT NULL,
   ticket_digest bytea CHECK (length(ticket_digest) = 32),        -- null: the ticket is used
   ticket_expires_at timestamptz NOT NULL,
-  -- The fencing number of the socket. Each new socket raises the number and so ends the older socket.
+  -- Each new socket of the session raises this number, which ends the older socket.
   epoch integer NOT NULL DEFAULT 0,
-  -- Until this time a replica holds the session's socket. The replica renews this time.
+  -- A replica holds the socket of the session until this time, and renews it while the socket is open.
   held_until timestamptz NOT NULL DEFAULT '-infinity'
 );
 CREATE INDEX realtime_session_credential ON gateway.realtime_session (credential_id);
 CREATE INDEX realtime_session_expires ON gateway.realtime_session (expires_at);
 
--- The last cursor of a subscription that the client of a session has acknowledged. After a reconnect to any replica,
--- the session continues from this cursor.
+-- For each subscription of a session, the last cursor that the client has acknowledged. After a reconnect to any
+-- replica, the session continues from this cursor.
 CREATE TABLE gateway.realtime_ack (
   session_id text NOT NULL REFERENCES gateway.realtime_session ON DELETE CASCADE,
   subscription_id text NOT NULL,
@@ -42,8 +42,8 @@ BEGIN
        AND c.revision = p_revision AND c.revoked_at IS NULL AND c.expires_at > clock_timestamp();
 END $$;
 
--- Makes a session and its first ticket. A credential has at most a hundred sessions. If the limit is reached, a session
--- without a socket and without a valid ticket makes room. Raises GW401 if the authority is gone.
+-- Makes a session and its first ticket. A credential has at most a hundred sessions. At the limit, deletes a session
+-- that has no socket and no valid ticket, to make room for the new one. Raises GW401 if the authority is gone.
 CREATE FUNCTION gateway.create_realtime_session(
   p_digest bytea, p_revision integer, p_origin text, p_id text, p_sites bigint[], p_ticket bytea
 ) RETURNS json LANGUAGE plpgsql AS $$
@@ -54,8 +54,8 @@ BEGIN
   SELECT * INTO a FROM gateway.realtime_authority(p_digest, p_revision, p_origin);
   IF a.credential_id IS NULL THEN RAISE EXCEPTION 'stale authority' USING ERRCODE = 'GW401'; END IF;
   IF NOT a.registered THEN RETURN '{"refused": "not_permitted"}'; END IF;
-  -- Only one transaction at a time can add sessions to a credential. So calls at the same moment cannot exceed the
-  -- limit of a hundred sessions.
+  -- Only one transaction at a time adds sessions to a credential. So calls at the same moment cannot exceed the limit
+  -- of a hundred.
   PERFORM pg_advisory_xact_lock(hashtextextended('gateway.realtime ' || a.credential_id, 0));
   DELETE FROM gateway.realtime_session x WHERE x.credential_id = a.credential_id AND x.expires_at <= now();
   IF (SELECT count(*) FROM gateway.realtime_session x WHERE x.credential_id = a.credential_id) >= 100 THEN
@@ -69,7 +69,7 @@ BEGIN
   VALUES (p_id, a.credential_id, p_digest, p_origin, p_sites, least(now() + interval '1 hour', a.until), p_ticket,
           least(now() + interval '30 seconds', a.until))
   RETURNING * INTO s;
-  -- The statement may have waited for the lock, so the authority is checked again.
+  -- The statement may have waited for the lock, so check the authority again.
   IF NOT gateway.authority_holds(p_digest, p_revision) THEN RAISE EXCEPTION 'stale authority' USING ERRCODE = 'GW401'; END IF;
   RETURN json_build_object('done', json_build_object(
     'expires_at', floor(extract(epoch FROM s.expires_at) * 1000), 'ticket_expires_at', floor(extract(epoch FROM s.ticket_expires_at) * 1000)));
@@ -110,8 +110,8 @@ BEGIN
   RETURN CASE WHEN FOUND THEN '{"done": {}}' ELSE '{"refused": "not_found"}' END;
 END $$;
 
--- Uses up a ticket. If several callers present the ticket at the same moment, only one of them succeeds. Returns null
--- if the text is not a valid ticket of this session.
+-- Uses up a ticket. If several callers present the ticket at the same moment, only one caller succeeds. Returns null if
+-- the ticket is not valid for this session.
 CREATE FUNCTION gateway.use_realtime_ticket(p_id text, p_origin text, p_ticket bytea, p_lease interval) RETURNS json
 LANGUAGE plpgsql AS $$
 DECLARE
