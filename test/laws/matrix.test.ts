@@ -150,8 +150,7 @@ describe('TN-01 every read, by what a credential holds', () => {
       for (const ids of [[1], [2, 1], [2], [9], []]) {
         const holder = await hold(FULL, { dimension, ids });
         for (const operation of OPERATIONS) {
-          // The interference tests check which rows of place 2 a list shows. Here, place 2 alone only decides which
-          // calls are refused.
+          // This test does not check which rows of place 2 a list shows, because the interference tests check them.
           if (ids.includes(2) && operation.list) continue;
           await judge(operation, holder, `restricted to ${dimension} ${ids}`);
         }
@@ -171,7 +170,7 @@ describe('TN-01 every read, by what a credential holds', () => {
         refused(answer, NOT_FOUND, `${where} of ${website}`);
         bodies.add(masked(answer));
       }
-      // Ask for a record that does not exist, on a website that does.
+      // Ask for a record that does not exist on an existing website.
       const absent = operation.path.replace(/\{([a-z]{3}):\d+\}(?!.*\{[a-z]{3}:)/, '{$1:77}');
       if (operation.website === 'optional') {
         const answer = await ask({ ...operation, path: absent }, holder);
@@ -222,7 +221,7 @@ describe('TN-01 every read, by what a credential holds', () => {
     }
   });
 
-  /** Draws many grants most of the time, so that operations with many required grants also succeed now and then. */
+  /** Usually generates many grants. Otherwise, operations with many required grants would almost never succeed. */
   const some = <T>(all: readonly T[]): fc.Arbitrary<T[]> =>
     fc.oneof(
       fc.subarray([...all]),
@@ -251,7 +250,7 @@ describe('TN-01 every read, by what a credential holds', () => {
         const listed: string[] = body.data.operations.map((one: { operation: string }) => one.operation);
         const answered = new Set<string>();
         const granted = new Set<string>();
-        // The list of capabilities ignores the extra grants that a parameter needs.
+        // The list of capabilities ignores grants that only a parameter needs.
         for (const operation of OPERATIONS.filter(({ given }) => given === undefined)) {
           const answer = await ask(operation, holder, website);
           expect([200, 404], `${where} ${nameOf(operation)}: ${answer.text}`).toContain(answer.status);
@@ -262,7 +261,7 @@ describe('TN-01 every read, by what a credential holds', () => {
           cells++;
         }
         for (const write of WRITES) {
-          // These credentials have no author, so nothing is written in anybody's name.
+          // These credentials have no author, so none of these writes can succeed.
           const sent = { body: write.body(website), headers: { 'idempotency-key': `k${cells}` } };
           const answer = await gateway.ask(pathOf(write, website), { ...sent, token: holder.token });
           expect([200, 404, 503], `${where} ${nameOf(write)}: ${answer.text}`).toContain(answer.status);
@@ -395,7 +394,6 @@ describe('TN-01 the writes of subscriptions', () => {
 });
 
 it('TN-01 every operation of the contract was judged, in as many cells as there should be', () => {
-  // This test covers the reads, and writes.test.ts covers the writes.
   const reads = gateway.corridor.registry.tools.filter(({ effect }) => effect === 'read');
   const served = reads.map(({ name }) => name);
   expect([...new Set(OPERATIONS.map(({ tool }) => tool))].sort()).toEqual(served);

@@ -9,7 +9,7 @@ export interface TestDatabase {
   readonly host: string;
   readonly port: number;
   readonly db: Database;
-  /** The driver as superuser. Tests use it to plant and read data behind the gateway's back. */
+  /** A connection as superuser. Tests use it to plant and read data without the gateway. */
   readonly sql: postgres.Sql;
   close(): Promise<void>;
 }

@@ -77,7 +77,7 @@ it('TN-07 an author disabled while it waits: no author, and nothing is left of i
   const { sql } = gateway.database;
   const { answer, before } = await whileWaiting(() =>
     sql.begin(async (transaction) => {
-      // Switch capture off, because a receipt of this deletion would wait for the same journal.
+      // Switch capture off, because a receipt of this deletion would wait for the locked journal.
       await transaction`SET LOCAL gateway.capture = 'off'`;
       await transaction`DELETE FROM gateway.native_author WHERE credential_id = ${writer.credential}`;
     }),
@@ -90,7 +90,7 @@ it('a write that only waits is made', async () => {
   const { answer, before } = await whileWaiting(async () => undefined);
   expect(answer?.status).toBe(200);
   expect(await traces()).not.toEqual(before);
-  // A replay of a write also needs an author.
+  // Even a replay of a write needs an author.
   await gateway.database.sql`DELETE FROM gateway.native_author WHERE credential_id = ${writer.credential}`;
   expect((await write(`waiting-${writer.credential}`)).body.code).toBe('enrollment_unavailable');
 });

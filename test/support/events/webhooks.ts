@@ -11,7 +11,7 @@ import { openLedgerKey } from '../../../src/store/calls/ledger.ts';
 import type { TestDatabase } from '../database.ts';
 import { KEYS } from '../keys.ts';
 
-/** A request as a webhook receiver gets it, with the body as bytes. */
+/** A request as a webhook receiver gets it, with the body in bytes. */
 export interface Got {
   readonly at: number;
   readonly path: string;
@@ -135,7 +135,7 @@ export function run(
   return { errors, stop };
 }
 
-/** Appends `n` receipts on a website of tenant 1, each in its own transaction. */
+/** Appends `n` receipts to the journal of a website of tenant 1, each in its own transaction. */
 export async function tell({ sql }: TestDatabase, n: number, type = 'visitor.changed', site = '1'): Promise<void> {
   await sql`SELECT count(*) FROM generate_series(1, ${n}::integer) AS i CROSS JOIN LATERAL (SELECT gateway.append_receipts(1, ${site}, ARRAY[${type}]::text[]), i) a`;
 }

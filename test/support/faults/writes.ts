@@ -26,7 +26,7 @@ export type Told =
     }
   | { readonly status: 'lost'; readonly error: string };
 
-/** One logical command of a client. Its key stays the same for every replica. */
+/** One command of a client. All attempts use the same idempotency key, on every replica. */
 export interface Trial {
   readonly key: string;
   readonly command: Command;
@@ -37,7 +37,7 @@ export interface Trial {
 
 export interface FaultWorld {
   readonly proxy: WireProxy;
-  /** A superuser's connection, directly to the PostgreSQL server. */
+  /** A superuser's connection that goes directly to the PostgreSQL server. */
   readonly sql: postgres.Sql;
   readonly token: string;
   trial(tool: WriteName, site?: 1 | 2): Trial;
@@ -45,9 +45,9 @@ export interface FaultWorld {
   send(trial: Trial, url: string): Promise<Told>;
   /** Repeats the attempt with the same key on each replica in turn, until an answer is final. Gives up after 20 s. */
   finish(trial: Trial, urls: () => readonly string[]): Promise<Told>;
-  /** Runs pg_ctl -m immediate. Resolves when the server answers again. */
+  /** Crashes the server with pg_ctl -m immediate. Resolves when the server answers again. */
   crash(): Promise<void>;
-  /** Compares the answers of the clients with the store. Returns the faults and figures for the summary. */
+  /** Compares the clients' answers with the store. Returns the faults and the figures for the summary of the test. */
   audit(): Promise<Figures>;
   doctor(): { readonly findings: readonly unknown[] };
   close(): Promise<void>;
@@ -65,15 +65,15 @@ export interface Figures {
 }
 
 export const DATABASE = 'gateway';
-/** The codes that end a command for its client. The client can rely on such an answer. */
+/** The codes after which a client sends a command no more, because the answer is final. */
 const FINAL = new Set(['outcome_unknown', 'idempotency_conflict', 'operation_conflict']);
 /** Milliseconds that a client waits for one answer. */
 const PATIENCE = 10_000;
 
 /**
- * Opens a world for `most` trials, with its own server, which tests may crash. The server holds the demo and an
- * append-only log of effects. Triggers write the log in the transaction of the effect. The log has no unique
- * constraint, so it would show a double.
+ * Opens a world for at most `most` trials. The world has its own PostgreSQL server with the demo's data, and tests may
+ * crash this server. Triggers write every effect to an append-only log, in the transaction of the effect. The log has
+ * no unique constraint, so it also shows an effect that happens twice.
  */
 export async function openFaultWorld(most: number): Promise<FaultWorld> {
   const dataDir = scratch('writes');
@@ -271,7 +271,7 @@ async function audit(sql: postgres.Sql, trials: readonly Trial[], journalBefore:
   };
 }
 
-/** Checks the end state with one query. Returns everything that is wrong. */
+/** Checks the final state with one query. Returns every violation. */
 async function broken(sql: postgres.Sql, journalBefore: number): Promise<string[]> {
   const rows = await sql<{ wrong: string }[]>`
     SELECT 'pending: ' || operation_id AS wrong FROM gateway.operation WHERE status = 'pending' AND coalesce(lease_until, '-infinity') < now()

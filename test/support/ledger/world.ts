@@ -3,7 +3,6 @@ import type { Grant, Issued } from '../credentials.ts';
 import { openTestGateway, type TestGateway } from '../gateway.ts';
 import { type Command, MCP_HEADERS, mcpOf, restOf } from './commands.ts';
 
-/** The answer to a write, in the same words for both surfaces. */
 export interface Reply {
   readonly status: number;
   readonly code: string | undefined;
@@ -13,7 +12,7 @@ export interface Reply {
   /** True when the answer is a replay. Only REST reports this. */
   readonly replayed: boolean;
   readonly retryAfter: number | undefined;
-  /** The whole answer, for checks of forbidden content. */
+  /** The whole answer, so that tests can search it for forbidden content. */
   readonly raw: string;
 }
 
@@ -29,7 +28,6 @@ export interface Sender {
 export interface LedgerWorld {
   readonly gateway: TestGateway;
   write(surface: Surface, command: Command, sender: Sender): Promise<Reply>;
-  /** Issues a credential that may write on both websites of the demo. */
   writer(grant?: Grant): Promise<Issued>;
   mapAuthor(credential: string, site: number, operator?: number): Promise<void>;
   /** Changes the policy of the credential. A trigger then raises the revision of the credential. */
@@ -37,7 +35,7 @@ export interface LedgerWorld {
   /** The event types in the journal of a website, oldest first. */
   journal(site?: number): Promise<string[]>;
   notes(text: string): Promise<number>;
-  /** The row of an operation in the ledger as text, with every column. */
+  /** Every column of an operation's row in the ledger, as text. */
   row(operationId: string | undefined): Promise<string | undefined>;
   rows(): Promise<number>;
   age(operationId: string | undefined, interval: string): Promise<void>;
@@ -110,7 +108,8 @@ const one = (value: string | string[] | undefined): string | undefined =>
 
 function ofMcp({ body, text, status }: Answer): Reply {
   const content = body?.result?.structuredContent;
-  // Invalid params are a JSON-RPC error. All other answers of a tool are results. A 401 is neither.
+  // Over MCP, invalid params give a JSON-RPC error, and every other answer of a tool is a result. A 401 is a plain HTTP
+  // answer.
   const fallback = body?.error ? { status: 400, code: String(body.error.code) } : { status, code: body?.code };
   const { error = fallback, operation_id } = content ?? {};
   const done = body?.result?.isError === false;
