@@ -6,7 +6,6 @@ import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { rpc } from '../support/surfaces/mcp.ts';
 
-/** All bytes that the gateway has sent to PostgreSQL. */
 const sent: Buffer[] = [];
 let wire: Server;
 let own: TestDatabase;
@@ -60,11 +59,11 @@ it('MC-11 no bearer goes on to the store: of REST and every MCP method only its 
   for (const [method, params] of calls) {
     expect((await rpc(gateway.port, token, method, params)).status, method).toBe(200);
   }
-  // Prove that the recorder sees the statements of the calls with their parameters.
+  // Prove that the test sees the statements of the calls with their parameters.
   expect(recorded('platform.conversation')).toBe(true);
   expect(recorded('ai_conversation_summary')).toBe(false);
   expect(recorded(token)).toBe(false);
-  // Prove that the recorder would see a token in a statement.
+  // Prove that the test would see a token in a statement.
   await db.query(sql`SELECT ${token}::text AS token`);
   expect(recorded(token)).toBe(true);
 });

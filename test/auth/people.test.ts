@@ -260,7 +260,6 @@ describe('sign-in', () => {
     const slow: Database = {
       ...db,
       query: async (statement) => {
-        // At this moment the attempt is recorded, but the session is not open yet.
         if (work.costs.length === 1)
           await setPassword(database.db, id, `${hash.slice(0, -1)}${hash.endsWith('A') ? 'E' : 'A'}`);
         return db.query(statement);
@@ -277,7 +276,8 @@ describe('sign-in', () => {
     work.until = new Promise((resolve) => {
       release = resolve;
     });
-    // Each attempt has its own source address, because attempts from one source would push each other out.
+    // Each attempt has its own source address. Attempts from one source would evict each other from the queue of
+    // password checks.
     const busy = Array.from({ length: 18 }, (_, n) => verifyPassword(WRONG, null, `198.51.100.${n}`));
     const turnedAway = attempt('ada@example.org', RIGHT);
     await expect
@@ -334,7 +334,6 @@ describe('RL-03 throttle of failed sign-ins', () => {
   test('an account that nobody has is throttled alike', async () => {
     for (let i = 0; i < 5; i++) expect(await attempt('nobody@example.org', WRONG)).toEqual(refused);
     expect(await attempt('nobody@example.org', WRONG)).toMatchObject({ refused: 'throttled' });
-    // The spelling of an e-mail address does not matter for the limit.
     expect(await attempt(' NOBODY@example.org', WRONG)).toMatchObject({ refused: 'throttled' });
   });
 
@@ -435,7 +434,6 @@ describe('sessions', () => {
     expect(await personOf(db, digest)).toMatchObject({ id });
     await end(id);
     expect(await personOf(db, digest)).toBeUndefined();
-    // Enabling the person again does not revive an ended session.
     await enablePerson(database.db, id);
     await setRole(database.db, id, 'owner');
     expect(await personOf(db, digest)).toBeUndefined();
@@ -487,8 +485,8 @@ describe('sign-in by what the identity provider says', () => {
     if (!('session' in first)) throw new Error('refused');
     expect(await personOf(db, digestOf(first.session))).toMatchObject({ id });
     expect(await bound()).toEqual(['https://id.example 1', null]);
-    // After the first sign-in, the gateway ignores the e-mail address from the provider. It can even be another
-    // person's address.
+    // After the first sign-in, the gateway ignores the e-mail address from the provider. The address can even belong to
+    // another person.
     for (const email of [undefined, 'new@example.org', 'grace@example.org']) {
       const again = await by('https://id.example 1', email);
       if (!('session' in again)) throw new Error('refused');

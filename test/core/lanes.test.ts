@@ -4,8 +4,8 @@ import { expect, it } from 'vitest';
 import { BATCH, Lanes, LENGTH } from '../../src/core/lanes.ts';
 
 /**
- * Tests the queue of the write ledger without the ledger. Its guarantees hold for all arrival times, durations and
- * failures.
+ * Tests the queue of the write ledger without the ledger. The queue's guarantees hold for all arrival times, durations
+ * and failures.
  */
 interface Run {
   readonly lane: number;

@@ -40,8 +40,8 @@ interface Asking {
 }
 
 /**
- * Starts a gateway that has leased no units yet, as after a restart. It has no OpenAPI oracle, because the oracle would
- * do most of the work.
+ * Starts a gateway that has leased no units yet, as after a restart. It has no OpenAPI oracle, because checking the
+ * answers would take most of the time.
  */
 async function fresh(db: Database = database.db): Promise<Asking> {
   const corridor = await openGateway({
@@ -150,7 +150,6 @@ describe('RL-01 N and no more', () => {
     await Promise.all([...gateways, ...gateways, ...gateways].map(press));
     const quota = 10 + ((performance.now() - began) / 1000) * 20;
     expect(accepted).toBeLessThanOrEqual(quota * 1.05);
-    // Under pressure the bucket loses few units, so callers can use most of the quota.
     expect(accepted).toBeGreaterThan(quota * 0.8);
   });
 

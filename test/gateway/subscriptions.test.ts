@@ -290,7 +290,6 @@ describe('subscriptions', () => {
       expect(await names(token)).toEqual([]);
     }
     expect(await names(full.token)).toHaveLength(6);
-    // A token from client credentials belongs to the app. It has the rights of the installation token.
     expect(await names(tokens.client)).toHaveLength(6);
     expect((await pull(gateway, tokens.client, id, cursor)).status).toBe(200);
   });
@@ -358,7 +357,6 @@ describe('limits and races', () => {
       expect(done).toHaveLength(1);
       for (const answer of answers.filter(({ status }) => status >= 300)) {
         const allowed = ['409,revision_changed', '409,concurrent_mutation'];
-        // If the deletion comes first, the edits find no subscription.
         if (done[0]?.status === 204) allowed.push('404,not_found');
         expect(allowed).toContain(said(answer).join());
       }
@@ -439,7 +437,6 @@ describe('keys', () => {
       409,
       'idempotency_conflict',
     ]);
-    // If-Match can name a revision as an entity tag or as a number.
     expect((await put(id, token, '"1"', {}, 'k')).headers['idempotency-replayed']).toBe('true');
     const second = await create(gateway, token, definition([WEB]));
     expect(said(await put(second.id, token, '1', {}, 'k'))).toEqual([409, 'idempotency_conflict']);

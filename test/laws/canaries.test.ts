@@ -36,7 +36,7 @@ afterAll(() => gateway.close());
 const PII: readonly Need[] = ['contact_read_pii', 'pii'];
 const MSG: readonly Need[] = ['message_content_read', 'message_content'];
 
-/** Text columns that cannot hold a canary: enumerations, codes and digests. */
+/** Text columns that cannot hold a canary (a unique planted text): enumerations, codes and digests. */
 const OTHER_TEXT = [
   ...['organization.public_id', 'website.time_zone', 'contact.country', 'saved_response.language', 'file.version'],
   ...['channel.platform', 'operator.role', 'conversation.status', 'conversation.platform', 'ai_feature.type'],
@@ -81,7 +81,6 @@ const flagOf = (need: Need): need is Flag => ALL_FLAGS.some((flag) => flag === n
 const scopeOf = (need: Need): need is Scope => ALL_SCOPES.some((scope) => scope === need);
 const grantsOf = (needs: readonly Need[]): Grants => ({ scopes: needs.filter(scopeOf), flags: needs.filter(flagOf) });
 
-/** Every grant that can change an answer of the operation. */
 function relevant({ scopes, flags, given, hidden, members, nulls }: Operation): { asked: Need[]; shows: Need[] } {
   const tables: Members[] = [...Object.values(members), nulls ?? {}];
   const more = [...(given?.scopes ?? []), ...(given?.flags ?? []), ...(hidden?.scopes ?? [])];
@@ -230,7 +229,6 @@ describe('TN-02 TN-03 stored text', () => {
   it('TN-02 every scope and flag mattered to some answer of these tests', () => {
     const mattered = new Set(OPERATIONS.flatMap((one) => Object.values(relevant(one)).flat()));
     const untouched = [...ALL_SCOPES, ...ALL_FLAGS].filter((need) => !mattered.has(need)).sort();
-    // Only two writes use these scopes, and writes.test.ts checks those writes.
     expect(untouched).toEqual(['conversation_update', 'visitor_notes_write']);
   });
 });

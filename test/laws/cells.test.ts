@@ -39,8 +39,8 @@ import { argumentsOf, rpc as mcp } from '../support/surfaces/mcp.ts';
 
 /**
  * Check TN-01 for every REST operation, MCP tool and A2A skill. The callers lack a scope or a flag, have a restriction,
- * cannot reach the website, or have an invalid credential. Each cell compares one call with the hand-written tables.
- * Other tests in this folder check more cases, rows and effects.
+ * cannot reach the website, or have an invalid credential. Each test case compares one call with the hand-written
+ * tables. Other tests in this folder check more cases, rows and effects.
  */
 const WEB = webId(1, 1);
 let gateway: TestGateway;
@@ -62,7 +62,6 @@ interface Case {
   readonly name: string;
   readonly surface: Resource;
   readonly operation: Operation;
-  /** The method of the request. When absent, the request is a GET. */
   readonly method?: string;
   readonly body?: ((website: string) => Readonly<Record<string, unknown>>) | undefined;
   readonly headers?: Readonly<Record<string, string>>;
@@ -156,7 +155,6 @@ async function elsewhere(resource: Resource): Promise<Holder> {
   return { name: `for ${resource}`, token, credential, grants: FULL, website: WEB, refusal: 'wrong_resource' };
 }
 
-/** Creates a caller with a token for this interface. The token comes from a person who has consented to everything. */
 async function ofConsent(resource: Resource): Promise<Holder> {
   const { exchange } = await consented(gateway, client, {
     session,
@@ -208,7 +206,6 @@ async function variants(): Promise<Variant[]> {
 
 const DENIED = { scopes: [], data_access: [], unrestricted: false };
 
-/** The refusal that the hand-written tables demand. Undefined when the call must succeed. */
 function expected({ operation, ownTokens, body, name }: Case, holder: Holder): Refusal | undefined {
   if (holder.refusal !== undefined) return { status: 401, code: holder.refusal };
   const denied = refusalOf(operation, holder.grants, holder.restricted);
@@ -218,7 +215,6 @@ function expected({ operation, ownTokens, body, name }: Case, holder: Holder): R
   return named && holder.website !== WEB ? NOT_FOUND : undefined;
 }
 
-/** An answer in one form for REST, MCP and A2A. `data` is the body of a successful answer. */
 interface Said {
   readonly status: number;
   readonly code?: string;
@@ -282,8 +278,8 @@ let foreign: ReadonlySet<string>;
 async function judge(one: Case, holder: Holder, where: string): Promise<void> {
   const { operation, surface, headers = {} } = one;
   const url = pathOf(operation, holder.website, receiptId(holder.credential));
-  // On a website out of reach, the replacement is refused and the subscription stays at revision 1. The deletion must
-  // then name revision 1.
+  // On a website out of reach, the gateway refuses the replacement, so the subscription stays at revision 1. The
+  // deletion must therefore name revision 1.
   const revised = 'if-match' in headers && holder.website !== WEB ? { ...headers, 'if-match': '1' } : headers;
   const said = await ASK[surface]({ ...one, headers: revised }, url, holder);
   const refusal = expected(one, holder);

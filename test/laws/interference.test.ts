@@ -22,7 +22,6 @@ const LISTS = OPERATIONS.filter(({ cursor }) => cursor !== undefined);
 
 const adding = (path: string, query: string): string => `${path}${path.includes('?') ? '&' : '?'}${query}`;
 
-/** Masks the parts of an answer that differ between two equal requests. */
 const masked = ({ status, text }: Answer): string =>
   `${status} ${text
     .replace(/req_[a-f0-9]{32}/g, 'req')
@@ -76,7 +75,6 @@ async function transcript(token: string): Promise<Map<string, string>> {
   for (const operation of OPERATIONS) {
     const path = pathOf(operation, WEB);
     said.set(path, await ask(path, token));
-    // Ask for records that the credential cannot see or that do not exist.
     for (const id of [2, 3, 4, 5, 8, 9, 77]) {
       const other = operation.path.replace(/\{([a-z]{3}):\d+\}(?!.*\{[a-z]{3}:)/, `{$1:${id}}`);
       if (other === operation.path) continue;
@@ -199,7 +197,6 @@ describe('TN-04 foreign data', () => {
     if (LONG) same(before[0], await told(restricted));
     await addAway();
     same(before[0], await told(restricted));
-    // An unrestricted credential sees a change. This proves that the new data exists.
     const now = await told(new Map([...unrestricted].slice(0, 1)));
     const changed = [...(now.get('everything') ?? [])].filter(
       ([path, answer]) => before[1].get('everything')?.get(path) !== answer,

@@ -153,7 +153,7 @@ describe('TN-05 an ended authority is refused by every road, on both gateways, a
   });
 });
 
-/** The rights of a credential. `put` writes the same rights to the store. */
+/** The rights of a credential, and `put`, which writes these rights to the store. */
 interface State {
   readonly scopes: readonly Scope[];
   readonly flags: readonly Flag[];
@@ -172,7 +172,6 @@ async function put({ credential }: Credential, state: State): Promise<void> {
       : null;
   const ends = (name: string, otherwise: string) =>
     sql.unsafe(state.ended === name ? `now() - interval '1 millisecond'` : otherwise);
-  // Use one statement, so that both rows change in one commit.
   await sql`WITH t AS (
       UPDATE gateway.token SET revoked_at = ${ends('revoked token', 'NULL')}, expires_at = ${ends('expired token', 'NULL')}
        WHERE credential_id = ${credential})
@@ -364,8 +363,8 @@ describe('TN-05 a narrower or wider authority acts at the very next request', ()
           else expect([200, 401], text).toContain(status);
         }
       };
-      // Use one kind of request in each round. A refusal of another kind would make the gateway forget the remembered
-      // authority too early.
+      // Each round uses only one kind of request. A refused request of another kind would make the gateway forget the
+      // remembered authority too early.
       const road = roads[round % roads.length] ?? '';
       const streams = [0, 1].flatMap((n) => roads.map(() => stream(n, road)));
       await new Promise((resolve) => setTimeout(resolve, 5 + ((round * 7) % 40)));

@@ -150,7 +150,8 @@ describe('TN-01 every read, by what a credential holds', () => {
       for (const ids of [[1], [2, 1], [2], [9], []]) {
         const holder = await hold(FULL, { dimension, ids });
         for (const operation of OPERATIONS) {
-          // This test does not check which rows of place 2 a list shows, because the interference tests check them.
+          // Skip the lists of a caller who may see only place 2 (a channel, team or subsite). The interference tests
+          // check these lists.
           if (ids.includes(2) && operation.list) continue;
           await judge(operation, holder, `restricted to ${dimension} ${ids}`);
         }
@@ -170,7 +171,6 @@ describe('TN-01 every read, by what a credential holds', () => {
         refused(answer, NOT_FOUND, `${where} of ${website}`);
         bodies.add(masked(answer));
       }
-      // Ask for a record that does not exist on an existing website.
       const absent = operation.path.replace(/\{([a-z]{3}):\d+\}(?!.*\{[a-z]{3}:)/, '{$1:77}');
       if (operation.website === 'optional') {
         const answer = await ask({ ...operation, path: absent }, holder);
@@ -221,7 +221,10 @@ describe('TN-01 every read, by what a credential holds', () => {
     }
   });
 
-  /** Usually generates many grants. Otherwise, operations with many required grants would almost never succeed. */
+  /**
+   * Generates large sets of grants most of the time. Otherwise, operations with many required grants would almost never
+   * succeed.
+   */
   const some = <T>(all: readonly T[]): fc.Arbitrary<T[]> =>
     fc.oneof(
       fc.subarray([...all]),
@@ -256,12 +259,11 @@ describe('TN-01 every read, by what a credential holds', () => {
           expect([200, 404], `${where} ${nameOf(operation)}: ${answer.text}`).toContain(answer.status);
           const denied = answer.body.code === 'not_permitted';
           (denied ? deniedOnce : answered).add(operation.tool);
-          // The list and the call could contain the same mistake, so compare with the contract.
+          // The list of capabilities and the calls could contain the same mistake, so compare both with the contract.
           if (refusalOf(operation, holder.grants, restricted)?.code !== 'not_permitted') granted.add(operation.tool);
           cells++;
         }
         for (const write of WRITES) {
-          // These credentials have no author, so none of these writes can succeed.
           const sent = { body: write.body(website), headers: { 'idempotency-key': `k${cells}` } };
           const answer = await gateway.ask(pathOf(write, website), { ...sent, token: holder.token });
           expect([200, 404, 503], `${where} ${nameOf(write)}: ${answer.text}`).toContain(answer.status);
@@ -273,7 +275,6 @@ describe('TN-01 every read, by what a credential holds', () => {
           const answer = await gateway.ask(pathOf(write, website, receiptId(holder.credential)), {
             ...{ token: holder.token, method: write.method },
             ...(write.body && { body: write.body(website) }),
-            // No subscription has this revision, so the call cannot change one.
             ...(write.revision && { headers: { 'if-match': '77' } }),
           });
           expect([201, 404, 409], `${where} ${nameOf(write)}: ${answer.text}`).toContain(answer.status);

@@ -8,7 +8,6 @@ import { loadTools } from '../../src/gateway/load.ts';
 import { generated } from '../../src/process/generate.ts';
 import { CONTRACT, CONTRACT_REALTIME } from '../support/contract.ts';
 
-/** The files that list the contract's operations by hand. */
 const LIST = 'test/support/authority/expected.ts or expected-writes.ts';
 const registry = await loadTools();
 const files = (await readdir(new URL('tools/', packageRoot), { recursive: true })).filter((name) =>
@@ -132,7 +131,6 @@ describe('every tool', () => {
 
   it.each(answering.map((tool) => [tool.name, tool] as const))('%s describes its output', (name, tool) => {
     const output = jsonSchema(tool.output, 'output') as Node;
-    // An output schema that describes its members is not short.
     expect(JSON.stringify(output).length).toBeGreaterThan(150);
     expect(JSON.stringify(output)).not.toContain('"$ref":"#"');
     expect(Object.keys(output.properties ?? {}).length).toBeGreaterThan(0);

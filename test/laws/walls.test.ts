@@ -95,7 +95,6 @@ const PLANTED: [room: string, imported: string, forbidden: boolean][] = [
 ];
 const root = fileURLToPath(packageRoot);
 
-/** Lints all planted files at once in a separate folder with the project's rules. Returns the refused files. */
 function refused(): Set<string> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-walls-'));
   copyFileSync(join(root, 'biome.json'), join(folder, 'biome.json'));

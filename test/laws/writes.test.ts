@@ -21,7 +21,10 @@ import { addDispositions, callOver, type Said, SURFACES, type Surface, tracesOf 
 import type { Grant, Issued } from '../support/credentials.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 
-/** Checks TN-01, TN-02 and TN-07 of the writes over REST and MCP. A refused write leaves no trace and spends no key. */
+/**
+ * Checks TN-01, TN-02 and TN-07 of the writes over REST and MCP. A refused write leaves no trace, and its idempotency
+ * key stays unused.
+ */
 let gateway: TestGateway;
 let world: World;
 let cells = 0;
@@ -69,9 +72,6 @@ const call = ({ write, surface, holder, website = WEB, number = 1 }: Cell, key =
 
 const traces = (): Promise<string> => tracesOf(gateway.database.sql);
 
-/**
- * Expects a refusal that leaves no note, no change, no journal entry and no ledger row. Returns the key and the answer.
- */
 async function denied(cell: Cell, refusal: Refusal): Promise<{ key: string; said: Said }> {
   const key = `cell-${++keys}`;
   const before = await traces();
@@ -111,7 +111,7 @@ async function done(cell: Cell, grants: Grants, key?: string): Promise<void> {
   cells++;
 }
 
-/** Clears the disposition of every conversation, so that setting it is a change again. */
+/** Clears the disposition of every conversation, so that the next write of a disposition is a change. */
 beforeEach(async () => {
   await gateway.database.sql`UPDATE platform.conversation SET disposition = NULL`;
 });
@@ -200,7 +200,7 @@ describe('TN-01 every write, by what a credential holds', () => {
             else absent.add((await denied({ ...cell, number }, NOT_FOUND)).said.text);
           }
         }
-        // The two texts come from REST and MCP. A refusal does not reveal whether the record exists.
+        // REST and MCP each use one text for all these refusals. The text does not reveal whether the record exists.
         expect(absent.size, where('')).toBe(2);
       }
     }
@@ -292,7 +292,6 @@ describe('TN-07 the mapped author', () => {
   it.each(cases)(
     'TN-07 %s: 503, nothing written, the key free for the day that there is one',
     async (name, authors) => {
-      // The operator mapping of another credential does not give this credential an author.
       await hold(FULL);
       const holder = await hold(FULL, undefined, { authors });
       const spare: [Cell, string][] = [];

@@ -41,7 +41,6 @@ let note: Example;
 let feature: Example;
 let contact: Example;
 
-/** All log lines of this file. Each test empties the log at its start. */
 const seen: string[] = [];
 
 beforeAll(async () => {
@@ -215,7 +214,6 @@ describe('LG-02 authorization', () => {
       operation: 'mcp',
       code: 'not_permitted',
     });
-    // A request for an unknown prompt is not a denial, so it leaves no record.
     await mcp(gateway.port, narrow.token, 'prompts/get', { name: MARK, arguments: {} });
     expect(audits()).toHaveLength(7);
   });
@@ -361,7 +359,7 @@ describe('LG-02 consents and their end', () => {
       const credential = client.credential;
       const ended = { ...told, credential, consent, ended: 'consent', because, source: '127.0.0.1' };
       expect(await recordOf(idOf(answer))).toMatchObject(ended);
-      // The consent has already ended, so a second use ends nothing.
+      // The consent has already ended, so the second use of the token ends nothing.
       const again = await recordOf(idOf(await tokenOf(gateway, client, refreshing(rotated.refresh))));
       expect(again).toMatchObject({ ...told, credential });
       expect([again['ended'], again['consent'], again['because']]).toEqual([undefined, undefined, undefined]);
@@ -392,7 +390,6 @@ describe('LG-02 consents and their end', () => {
       const refused = { operation, audit, decision: 'refused', code: 'invalid_request', source: '127.0.0.1' };
       expect(await recordOf(idOf(answer)), answer.text).toMatchObject(refused);
     }
-    // A consent form without any ticked box is not a decision yet.
     await send('consent', { csrf: choice.csrf, decision: 'approve' }, ours);
     const before = audits().length;
     const out = await recordOf(idOf(await send('sign-out', '', ours)));
@@ -539,7 +536,7 @@ describe('LG-02 writes', () => {
       `Content-Length: ${content.length}`,
       `Idempotency-Key: ${freshKey()}`,
     ];
-    // The lock makes the writer wait, so that the caller is gone before the write ends.
+    // The lock delays the write until the caller has disconnected.
     await sql.begin(async (holding) => {
       await holding`LOCK TABLE platform.note IN SHARE MODE`;
       const socket = createConnection(gateway.port, '127.0.0.1');

@@ -221,7 +221,7 @@ describe('/metrics', () => {
   it('a store that is silent or away costs the scrape the store’s gauges and a second', async () => {
     await vi.waitFor(async () => expect(sumOf(await scrape(), 'gateway_store_up')).toBe(1));
     const resume = proxy.blackhole();
-    // The gateway repeats the last values of the store for five seconds, so wait longer.
+    // The gateway keeps the store's metrics for five seconds, so wait longer.
     await pause(5_100);
     const began = performance.now();
     const series = await scrape();
@@ -277,7 +277,8 @@ it('tells whether reports are read from the replica, where there is one', async 
 
 it('what is no number is null on its way from a worker, and not told', () => {
   const none = { value: Number.NaN, labels: { kind: 'a' } };
-  // The library declares the type of a metric as an enum that does not exist at run time. Its values are these words.
+  // The library declares the type of a metric as an enum that does not exist at run time. The values of the enum are
+  // these words.
   const type = 'gauge' as unknown as Snapshot[number]['type'];
   const metric = { name: 'n', help: 'h', type, aggregator: 'omit', collect: () => undefined } as const;
   const sent: Snapshot = JSON.parse(JSON.stringify([{ ...metric, values: [none, { ...none, value: 1 }] }]));
@@ -445,7 +446,6 @@ describe('traces', () => {
     expect(reads.length).toBeGreaterThan(0);
     for (const read of reads)
       expect(read).toMatchObject({ traceId, kind: 3, name: expect.stringMatching(/^store (reads|slow)$/) });
-    // The caller's trace header asks for no sampling.
     const unsampled = await get('/api/v1/websites', token, {
       traceparent: `00-${'1'.repeat(32)}-${'2'.repeat(16)}-00`,
     });

@@ -81,7 +81,6 @@ export const issue = (installation: string, ...more: string[]): Promise<Document
 
 export const digest = (secret: string): Buffer => createHash('sha256').update(secret).digest();
 
-/** Every row of every table of the store as text. Bytes appear both as hexadecimal and as ASCII. */
 export async function dump({ sql }: TestDatabase): Promise<string> {
   const tables = await sql<{ name: string }[]>`
     SELECT format('%I.%I', table_schema, table_name) AS name FROM information_schema.tables

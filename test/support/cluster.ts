@@ -12,13 +12,11 @@ import { scratch } from './scratch.ts';
 export interface Cluster {
   readonly port: number;
   url(database: string): string;
-  /** Connects as superuser. The connection ends with the server. */
   sql(database: string): postgres.Sql;
   /** Creates a replica: a server that starts as a copy of this server and follows its write-ahead log. */
   replica(): Promise<Cluster>;
-  /** Stops the server as a crash of the machine would. */
+  /** Stops the server as abruptly as a crash of the machine. */
   kill(): Promise<void>;
-  /** Starts a killed server again with the same data and port. */
   start(): Promise<void>;
   close(): Promise<void>;
 }
@@ -41,7 +39,6 @@ const as = account && { uid: account.uid, gid: account.gid };
 
 const living = new Set<Cluster>();
 
-/** Ends all servers that still run, also after a failed test. */
 export const closeClusters = async (): Promise<void> => {
   await Promise.all([...living].map((one) => one.close()));
 };
@@ -77,7 +74,7 @@ async function serve(folder: string, binaries: Binaries): Promise<Cluster> {
   const kill = async (): Promise<void> => {
     if (!child) return;
     const ended = once(child, 'close');
-    // The children of the server notice the kill and end, so nothing stays on the port.
+    // The children of the server notice the kill and end. Afterwards, the port is free.
     child.kill('SIGQUIT');
     child = undefined;
     await ended;

@@ -14,9 +14,7 @@ export interface ContractOperation {
   readonly consent: 'none' | 'refused';
   readonly author: boolean;
   readonly key: 'required' | 'optional' | 'none';
-  /** True when the call takes the header If-Match. */
   readonly revision: boolean;
-  /** The status of a successful answer. */
   readonly status: number;
   /** The members of the request body. */
   readonly body: readonly string[];
@@ -89,7 +87,7 @@ export const CONTRACT: Readonly<Record<string, ContractOperation>> = Object.from
   NAMES.map((name) => whole(CASES.filter(({ tool }) => tool === name))),
 );
 
-/** The contract's realtime operations: "All four need website_read and event_read and have no MCP tool." */
+/** The contract's realtime operations. All four need website_read and event_read, and none of them has an MCP tool. */
 export const CONTRACT_REALTIME: Readonly<
   Record<string, { readonly method: string; readonly path: string; readonly status: number; readonly body: boolean }>
 > = {
@@ -109,7 +107,10 @@ export const CONTRACT_REALTIME: Readonly<
   realtime_socket: { method: 'GET', path: '/api/v1/realtime/sessions/{session_id}/socket', status: 101, body: false },
 };
 
-/** The contract's table of A2A skills, by hand. Each skill names the operation whose body is the skill's artifact. */
+/**
+ * The contract's table of A2A skills, by hand. For each skill, it names the operation whose answer body becomes the
+ * skill's artifact.
+ */
 export const CONTRACT_SKILLS: Readonly<
   Record<string, { runs: string; arguments: string; required: string; scopes: string; dataAccess: string }>
 > = {

@@ -3,7 +3,6 @@ import postgres from 'postgres';
 import { inject } from 'vitest';
 import { type Database, openDatabase } from '../../src/store/driver/postgres.ts';
 
-/** A database for one test file, cloned from a template. `close` drops it. */
 export interface TestDatabase {
   readonly name: string;
   readonly host: string;

@@ -8,7 +8,6 @@ export const fileOf = (path: string): string => readFileSync(new URL(path, packa
 export interface Stage {
   readonly from: string;
   readonly name: string | undefined;
-  /** All instructions of a build stage except FROM, each with the rest of its line. */
   readonly steps: readonly (readonly [instruction: string, rest: string])[];
 }
 
@@ -75,7 +74,7 @@ const Compose = z.object({
 });
 export type Service = z.infer<typeof Service>;
 
-/** compose.yaml with these values in place of its variables. Throws when a required variable has no value. */
+/** Reads compose.yaml with these values in place of its variables. Throws when a required variable has no value. */
 export function readCompose(given: Readonly<Record<string, string>>): z.infer<typeof Compose> {
   const text = fileOf('compose.yaml').replace(
     /\$\{(\w+):([?-])([^}]*)\}/g,

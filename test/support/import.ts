@@ -44,7 +44,6 @@ export async function dump(sql: postgres.Sql): Promise<Record<string, string[]>>
   return all;
 }
 
-// For each column of ids, the table to which its ids refer.
 const POINTS: Record<string, string> = {
   visitor_id: 'visitor',
   contact_id: 'contact',
@@ -219,7 +218,6 @@ export function desk(scale: number): ImportRecordInput[] {
 export const ndjson = (records: readonly unknown[]): string =>
   records.map((record) => `${JSON.stringify(record)}\n`).join('');
 
-/** Shuffles a list. The same seed gives the same order. */
 export function shuffled<T>(list: readonly T[], seed: number): T[] {
   let state = seed;
   const random = (): number => {

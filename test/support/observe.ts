@@ -34,7 +34,6 @@ export function readScrape(text: string): Series[] {
     });
 }
 
-/** The sum of all series with this name and these labels. Undefined when there is no such series. */
 export function sumOf(
   series: readonly Series[],
   name: string,

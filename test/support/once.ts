@@ -1,4 +1,3 @@
-/** Calls `make` at the first call only. Later calls return the same value. */
 export function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => {

@@ -40,7 +40,6 @@ const rank = ({ moduleId }: TestSpecification): number => {
   return at < 0 ? LONGEST.length : at;
 };
 
-/** Starts the slowest files first. The other files keep the order of vitest. */
 export default class Order extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));

@@ -10,7 +10,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
  */
 export type Side = 'frontend' | 'backend';
 
-/** One message of an exchange: the side that sends it, and its number from 1. */
+/** One message of an exchange: the side that sends it, and the number of the message, starting at 1. */
 export interface MessagePoint {
   readonly side: Side;
   readonly at: number;
@@ -33,12 +33,11 @@ export type Point =
   | 'after-sync';
 
 export interface Plan {
-  /** The pattern that the SQL text of an exchange must match. */
   readonly match: RegExp;
   readonly at: Point;
   /**
    * What happens to the connection. cut: both ends close. reset: both ends close with a reset. blackhole: the
-   * connection stays open but silent. forward: nothing.
+   * connection stays open but silent. forward: nothing happens.
    */
   readonly action: 'cut' | 'reset' | 'blackhole' | 'forward';
   /**
@@ -115,7 +114,6 @@ interface Link {
    * exchange.
    */
   readonly waiting: Exchange[];
-  /** The exchange whose Sync the client has not sent yet. */
   sending: Exchange | undefined;
   state: 'open' | 'silent' | 'dropped';
 }
@@ -133,7 +131,6 @@ function keep<T>(list: T[], entry: T): void {
   if (list.push(entry) >= 2 * KEPT) list.splice(0, KEPT);
 }
 
-/** Finds the exchange of a message and records the message in it. */
 function place(link: Link, side: Side, type: string, text: string | undefined): Exchange | undefined {
   if (side === 'backend') {
     const [exchange] = link.waiting;
@@ -155,8 +152,8 @@ function place(link: Link, side: Side, type: string, text: string | undefined): 
 }
 
 /**
- * Tells whether a fault at this point comes before or after the message. Undefined when the message does not concern
- * the point.
+ * Tells whether a fault at this point comes before or after the message. Undefined when the message is not at this
+ * point.
  */
 function moment(at: Point, { direction, type }: Seen, exchange: Exchange): 'before' | 'after' | undefined {
   if (typeof at === 'object') {
@@ -172,7 +169,7 @@ function moment(at: Point, { direction, type }: Seen, exchange: Exchange): 'befo
 async function* messagesFrom(socket: Socket, untyped: boolean): AsyncGenerator<Message> {
   let rest = Buffer.alloc(0);
   let head = untyped ? 0 : 1;
-  // A client that has sent everything still reads. The end of one direction must not close the socket.
+  // A client that has sent everything can still read. The end of one direction must therefore not close the socket.
   for await (const part of socket.iterator({ destroyOnReturn: false })) {
     rest = Buffer.concat([rest, part]);
     while (rest.length >= head + 4) {
@@ -191,7 +188,6 @@ async function* messagesFrom(socket: Socket, untyped: boolean): AsyncGenerator<M
   }
 }
 
-/** The SQL text that belongs to a client's message. */
 function textOf({ statements }: Link, { type, bytes }: Message): string | undefined {
   if (!/^[QPB]$/.test(type)) return undefined;
   const end = bytes.indexOf(0, 5);
@@ -313,7 +309,7 @@ export async function openProxy(target: { host: string; port: number }): Promise
       const fired = new Promise<void>((done, failed) => {
         traps.push({ plan, taken: new Set(), struck, done, failed });
       });
-      fired.catch(() => undefined); // a test that does not wait for this promise sees the cut
+      fired.catch(() => undefined); // a test can ignore this promise, because it also notices the cut connection
       return { hits: () => struck.size, fired };
     },
     disarm: () => void traps.splice(0),

@@ -44,7 +44,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await admin`ALTER SYSTEM SET min_wal_size = '1GB'`;
   await admin`SELECT pg_reload_conf()`;
   for (const name of ['empty_template', 'demo_template']) {
-    // The store's own role migrates, because a migration must not need a superuser.
+    // The migrations run as the store's own role, because they must not need a superuser.
     await admin.unsafe(
       `CREATE DATABASE ${name} OWNER gateway${name === 'demo_template' ? ' TEMPLATE empty_template' : ''}`,
     );

@@ -18,7 +18,6 @@ export interface Replica {
   stderr(): string;
   /** The log of the process. Empty unless LOG_LEVEL is set. */
   log(): string;
-  /** Sends SIGKILL. Resolves when the process has ended. */
   kill9(): Promise<Exit>;
   /**
    * Sends SIGSTOP. Resolves when the kernel has stopped the process. The process does not notice that it is stopped.
@@ -67,7 +66,7 @@ async function build(): Promise<void> {
       mkdirSync(lock);
       break;
     } catch {
-      // A builder that was killed leaves its lock behind, so remove a lock that is too old.
+      // A builder that is killed leaves its lock behind, so remove an old lock.
       const since = statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
       if (Date.now() - since > 60_000) rmSync(lock, { recursive: true, force: true });
       await pause(50);
@@ -138,7 +137,8 @@ function launch(options: ReplicaOptions): Launched {
     kill9,
     async stop() {
       child.kill('SIGSTOP');
-      // kill() returns before the signal arrives. In /proc, the state follows the name in parentheses.
+      // The signal can arrive after kill() has returned. In /proc, the state of a process follows its name in
+      // parentheses.
       while (!/\) T /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))) await pause(1);
     },
     cont: () => void child.kill('SIGCONT'),

@@ -36,7 +36,7 @@ export default class Summary implements Reporter {
     ]);
     const passed = (test: TestCase): boolean => test.result().state === 'passed';
     const ran = tests.filter((test) => test.result().state !== 'skipped');
-    // A fault counts once, by its id. It counts when every test that names the id has passed.
+    // Each fault has an id. A fault counts as passed when every test that names the id has passed.
     const named = FAULTS.map((id) => ran.filter(({ fullName }) => new RegExp(`\\b${id}\\b`).test(fullName)));
     const counted = (['doubles', 'missed'] as const).flatMap((what) => {
       const all = shown.flatMap((one) => one[what] ?? []);

@@ -12,7 +12,10 @@ import { type Grant, type Issued, issue } from './credentials.ts';
 import { freshDatabase, type TestDatabase } from './database.ts';
 import { KEYS } from './keys.ts';
 
-/** The parts of a gateway that run tasks. Each replica has its own pool, corridor and runner on the shared store. */
+/**
+ * The parts of a gateway that run tasks. Each replica has its own connection pool, corridor (the path of every call)
+ * and task runner on the shared store.
+ */
 export interface Replica {
   readonly tasks: Tasks;
   readonly corridor: Corridor;
@@ -26,7 +29,6 @@ export interface Sending {
   readonly contextId?: string;
   readonly skill?: Skill;
   readonly input?: Record<string, unknown>;
-  /** True when the call waits for the end of the task. The default is true. */
   readonly wait?: boolean;
   readonly signal?: AbortSignal;
 }
@@ -75,7 +77,6 @@ export interface Probe {
   readonly skill: Skill;
   readonly runs: () => number;
   readonly held: () => number;
-  /** Releases the oldest waiting run, or all waiting runs. */
   release(which?: 'one' | 'all'): void;
 }
 
@@ -104,7 +105,6 @@ export function probe(run: Skill['run'] = ({ call, input }) => call('contact_get
 
 let PROBE: Skill;
 
-/** Waits until the condition is true, at most `limit` milliseconds. */
 export async function until(what: () => unknown, limit = 5_000): Promise<void> {
   for (const end = performance.now() + limit; performance.now() < end; await pause(5)) if (await what()) return;
   expect(await what(), String(what)).toBeTruthy();

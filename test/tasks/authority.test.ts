@@ -112,7 +112,8 @@ describe('A2-08 in the midst of a task', () => {
         return undefined;
       });
       await pause(usual * (0.2 + (round % 16) / 16));
-      // The update returns its time while it holds the row lock. Every publication after this time is too late.
+      // The update returns its time while it still locks the row. A result that is published after this time is a
+      // defect.
       const [{ at } = { at: new Date(0) }] = await world.database.sql.unsafe<{ at: Date }[]>(
         `${change} RETURNING clock_timestamp() AS at`,
         [sender.credential],
@@ -121,7 +122,6 @@ describe('A2-08 in the midst of a task', () => {
       usual = 0.8 * usual + 0.2 * (performance.now() - began);
       const [row] = await world.database.sql`SELECT state, state_at, created_at, artifact FROM gateway.task
         WHERE installation_id = ${sender.installation}`;
-      // A task that was accepted after the change of the credential has the new authority.
       const accepted = row !== undefined && row['created_at'] <= at;
       if (row?.['state'] !== 'completed') expect(row?.['artifact'] ?? null).toBeNull();
       else if (accepted) expect(row['state_at'].getTime()).toBeLessThanOrEqual(at.getTime());
@@ -134,7 +134,6 @@ describe('A2-08 in the midst of a task', () => {
   }, 60_000);
 });
 
-/** Creates another access token of the credential, with fewer or equal grants. */
 async function narrower(of: Issued, { scopes = [...SCOPES], sites = ['1', '2'] }): Promise<string> {
   const token = newSecret('access_test');
   await world.database.sql`INSERT INTO gateway.token (digest, credential_id, kind, audience, scopes, sites, expires_at)
@@ -177,7 +176,7 @@ describe('A2-08 another token that waits for the same message', () => {
     await mine;
     await world.database.sql`UPDATE gateway.credential SET data_access = array_remove(data_access, 'pii')
       WHERE id = ${sender.credential}`;
-    // The wait can end before the change. The caller then gets the artifact under the old authority.
+    // The waiting call can end before the authority changes. The caller then gets the artifact under the old authority.
     const { state, artifact } = await waiting;
     expect(state).toBe('completed');
     expect((await world.send(world.b, sender.token, { skill, messageId })).artifact).toBeUndefined();

@@ -20,7 +20,6 @@ let watched: Step;
 let carried: number[];
 let gate: Promise<unknown>;
 let fault: Error | undefined;
-/** True when the reply to the batch is lost. */
 let lost: boolean;
 
 beforeAll(async () => {
@@ -63,7 +62,7 @@ afterAll(async () => {
   await world.close();
 });
 
-/** Holds the first batch of this step until all calls of `begin` wait behind it. */
+/** Holds the first batch of this kind until all calls of `begin` wait behind it. */
 async function together<T>(
   step: Step,
   begin: () => readonly Promise<T>[],
@@ -94,7 +93,6 @@ const told = async (one: Promise<Task>): Promise<string> =>
     (error: Error & { code?: string }) => error.code ?? error.name,
   );
 
-/** Makes the replica remember the sender's authority. */
 async function known(grant: Parameters<World['issue']>[0] = {}): Promise<Issued> {
   const sender = await world.issue(grant);
   await world.authority(replica, sender.token);

@@ -42,8 +42,6 @@ describe('A2-05', () => {
       for (const task of tasks) expect([task.state, task.artifact]).toEqual(['completed', tasks[0]?.artifact]);
       expect(tasks[0]?.artifact).toMatchObject({ data: { contact: { id: CONTACT } } });
     } else expect(new Set(tasks.map(({ state }) => state)).has('submitted')).toBe(true);
-    // A message that is sent again much later, to either replica, returns its first task and does not run the task
-    // again.
     for (const replica of [world.a, world.b]) {
       expect(await world.send(replica, sender.token, { messageId, skill })).toMatchObject({ id, state: 'completed' });
     }

@@ -86,7 +86,8 @@ describe('LG-01 A2-01 no text of a caller', () => {
     expect(Number(states?.['n'])).toBe(5);
     const all = await dump();
     expect(all).not.toMatch(/canary|last week/i);
-    // Prove that the search finds such texts. The store keeps the context, because the context belongs to the client.
+    // Prove that the search works: it must find the context. The store keeps the context, because the context belongs
+    // to the client.
     await world.send(world.a, sender.token, { contextId: 'Canary context', wait: false });
     expect(await dump()).toMatch(/canary/i);
     slow.release();

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { Answer } from '../support/answer.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 
-/** Follows the guides about writes over MCP and REST with the demo's data. Each instruction is a call here. */
+/** Tests the guides about writes over MCP and REST with the demo's data. Each instruction of a guide becomes a call. */
 let gateway: TestGateway;
 let token: string;
 let keys = 0;

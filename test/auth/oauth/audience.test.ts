@@ -28,7 +28,6 @@ afterAll(() => gateway.close());
 const ownToken = async (resource: Resource): Promise<string> =>
   (await token(gateway, client, { grant_type: 'client_credentials', resource: RESOURCE[resource] })).body.access_token;
 
-/** Gets two access tokens: the first by an authorization code, the second by a refresh. */
 async function consentTokens(resource: Resource): Promise<string[]> {
   const options = { session, choice: { renewal: 'yes' }, changes: { resource: RESOURCE[resource] } };
   const { exchange } = await consented(gateway, client, options);
@@ -88,8 +87,6 @@ describe('OU-03 audience', () => {
     for (const bound of RESOURCES) {
       for (const first of RESOURCES) {
         for (const bearer of [await ownToken(bound), ...(await consentTokens(bound))]) {
-          // Send the token to each interface twice. The answer of one interface must not change the answers of the
-          // others.
           const doors = [first, ...RESOURCES.filter((one) => one !== first)];
           for (const door of [...doors, ...doors]) {
             const taken = await TAKES[door](bearer);
@@ -173,7 +170,7 @@ describe('how a token is sent', () => {
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
     });
     expect(write.status).toBe(401);
-    // The header has a valid token. The token in the query is still an unknown parameter, so the answer is 400.
+    // The header has a valid token. The answer is still 400, because the query has an unknown parameter.
     expect((await gateway.ask(`/api/v1/websites?access_token=${bearer}`, { token: bearer })).status).toBe(400);
     expect(gateway.log.length).toBeGreaterThan(10);
     expect(gateway.log.join('\n').includes(bearer)).toBe(false);

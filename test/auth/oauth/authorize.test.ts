@@ -73,8 +73,8 @@ const show = (query: string, headers: Record<string, string> = {}): Promise<Answ
   gateway.ask(`/oauth/authorize?${query}`, { unchecked: true, headers });
 
 /**
- * The four endpoints that read an authorization request. Each function sends a request and returns the answer. It adds
- * a session cookie where the endpoint needs one.
+ * The four endpoints that read an authorization request. Each function sends a request, with a session cookie where the
+ * endpoint needs one, and returns the answer.
  */
 const DOORS: Readonly<Record<string, (query: string) => Promise<Answer>>> = {
   'authorize, nobody signed in': (query) => show(query),
@@ -89,7 +89,6 @@ async function everywhere(fields: Fields | string, look: (answer: Answer, why: s
   for (const [name, ask] of Object.entries(DOORS)) look(await ask(query), `${name}: ${query.slice(0, 400)}`);
 }
 
-/** Removes the parts of an answer that differ between two equal requests, such as the date and the request id. */
 const face = ({ status, headers, text }: Answer): object => {
   const { date: _date, 'x-request-id': id, ...rest } = headers;
   return { status, headers: rest, text: text.replaceAll(String(id), 'REQUEST') };
@@ -372,7 +371,6 @@ describe('the parameters', () => {
       .concat(['website_read  conversation_read', '"website_read"', 'website', '__proto__', 'a'.repeat(10_000)]);
     for (const scope of wrong)
       await everywhere(asked({ scope }, narrow), (answer, why) => expectCallback(answer, 'invalid_scope', STATE, why));
-    // An empty scope parameter counts as a missing parameter (OA-03).
     await everywhere(asked({ scope: '' }, narrow), (answer, why) =>
       expectCallback(answer, 'invalid_request', STATE, why),
     );
@@ -517,7 +515,7 @@ describe('who is signed in', () => {
       await post(gateway, `/oauth/consent?${query}`, { decision: 'approve' }, { ...SAME, cookie: sent });
       expect(await consents(), sent).toBe(before);
     }
-    // A session of one organization does not count on the page for an app of another organization.
+    // A person who is signed in to one organization is not signed in to another organization.
     const foreign = await newClient({ database: gateway.database, issue: (grant) => gateway.issue(grant, 2) });
     const page = await show(formOf(asked({}, foreign)), { cookie: own });
     expect([page.status, signIn.test(page.text), csrfOf(page)]).toEqual([200, true, '']);
@@ -648,7 +646,6 @@ describe('CP-03 the choice', () => {
       }
     }
     expect(await consents()).toBe(before);
-    // The CSRF token of a consent page belongs to one request and one session.
     const other = formOf(asked({ scope: 'website_read conversation_read' }, narrow));
     expectPage(await post(gateway, `/oauth/consent?${other}`, good, { ...SAME, cookie }), 'another request');
     const elsewhere = await signedIn(gateway, query, owner);

@@ -32,10 +32,6 @@ import {
   type TestClient,
 } from '../../support/oauth/oauth.ts';
 
-/**
- * OU-05: real OAuth clients use the gateway. As in production, the gateway's base URL is the address that the clients
- * use.
- */
 let database: TestDatabase;
 let server: RunningServer;
 let door: Door;
@@ -88,7 +84,7 @@ function unexpected(tool: { name: string }, error: unknown): never {
   throw new Error(`${tool.name} ${String(error)}`);
 }
 
-/** Acts as the person at the browser: signs in, decides, and follows the redirect back to the app. */
+/** Plays the person with a browser: signs in, decides about the consent, and follows the redirect back to the app. */
 async function visit(address: URL, choice: Choice = {}): Promise<URL> {
   expect(address.origin + address.pathname).toBe(`${origin}/oauth/authorize`);
   const query = address.search.slice(1);

@@ -51,7 +51,6 @@ const HOUR = 60 * MINUTE;
 /** A store whose clock the test sets. Every decision of the gateway uses the clock of PostgreSQL. */
 interface Clocked {
   readonly database: TestDatabase;
-  /** Moves the clock by this many seconds. A negative number moves the clock backward. */
   advance(seconds: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -77,7 +76,6 @@ async function substitute(): Promise<Clocked> {
   };
 }
 
-/** libfaketime moves the clock of the PostgreSQL server itself. Not every machine has this library. */
 const library = [
   process.env['FAKETIME_LIBRARY'] ?? '',
   ...['/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr/lib64', '/usr/local/lib'].map(
@@ -202,7 +200,7 @@ describe.each(CLOCKS)('F-15 ends in time, by $name', ({ open }) => {
     expect([next.status, next.body.refresh_expires_in]).toEqual([200, HOUR]);
     await clock.advance(3);
     expect(await refusal(a, client, refreshing(idle.refresh))).toBe('invalid_grant');
-    // The refused client was late but did nothing wrong, so its consent stays valid.
+    // The client refreshed its token too late but did nothing wrong, so its consent stays valid.
     expect(await because(a, idle.consent)).toBeNull();
     expect((await token(a, client, refreshing(next.body.refresh_token))).status).toBe(200);
   });

@@ -72,7 +72,6 @@ describe('reuse', () => {
     const all = [one.access, second.access_token, third.access_token];
     for (const bearer of all) await alive(bearer, resource);
     expect(await liveRefreshTokens(a, one.consent)).toBe(1);
-    // An old refresh token ends its family of tokens, even when it is not the most recent old token.
     expect(await refusal(b, client, refreshing(one.refresh, resource))).toBe('invalid_grant');
     for (const bearer of all) await dead(bearer, resource);
     expect(await refusal(a, client, refreshing(third.refresh_token, resource))).toBe('invalid_grant');
@@ -93,7 +92,6 @@ describe('reuse', () => {
   });
 });
 
-/** Sends a token request and disconnects as soon as the answer starts. */
 function lose(gateway: TestGateway, client: TestClient, fields: Record<string, string>): Promise<void> {
   return new Promise((resolve, reject) => {
     const headers = { 'content-type': 'application/x-www-form-urlencoded', authorization: basic(client) };
@@ -120,7 +118,6 @@ interface End {
   /** The OAuth error that a refresh or a code exchange gets after the event. */
   readonly told: 'invalid_grant' | 'invalid_client';
   readonly why: string | undefined;
-  /** Undoes the event, as far as that is possible. */
   undo?(subject: { client: TestClient; person: string }): Promise<unknown>;
 }
 
@@ -272,7 +269,6 @@ describe('OT-17 what is taken from the credential is taken from its tokens', () 
         expect(await websites(gateway, bearer)).toEqual(['web_1_1']);
       }
     }
-    // The credential has lost a website. A newer token of the credential cannot see that website.
     const next = (await token(b, client, refreshing(consent.refresh))).body;
     expect(await websites(a, next.access_token)).toEqual(['web_1_1']);
     for (const gateway of pair.gateways) expect(await websites(a, await own(gateway, client))).toEqual(['web_1_1']);
@@ -309,7 +305,6 @@ describe('OT-17 what is taken from the credential is taken from its tokens', () 
     await narrow(client);
     const { scope, access_token } = (await token(a, client, fields)).body;
     expect(scope).toBe('website_read');
-    // A token keeps its scopes when its credential gets more scopes.
     const more = ['--scopes', 'all', '--website', 'web_1_1', '--website', 'web_1_2'];
     await document('credential', 'update', client.credential, ...more);
     expect((await b.ask('/api/v1/context', { token: access_token })).body.scopes).toEqual(['website_read']);
@@ -344,10 +339,7 @@ describe('OT-17 what is taken from the credential is taken from its tokens', () 
   });
 });
 
-/**
- * The parts that an operator can take from a credential while a token is in use. `status` is the status of the next
- * request.
- */
+/** Each entry takes one part from a credential while a token is in use. `status` is the status of the next request. */
 const TAKEN: readonly [name: string, options: readonly string[], path: string, status: number][] = [
   ['credential', [], '/api/v1/websites', 401],
   ['scope', ['--scope', 'website_read'], '/api/v1/conversations?website_id=web_1_1', 404],
@@ -410,7 +402,6 @@ it('where a backup was put back, nothing that was used up since is good once mor
   for (const fields of [refreshing(one.refresh), waiting.exchange])
     expect(await refusal(b, client, fields)).toBe('invalid_grant');
   await dead(one.access);
-  // The restore must not sign in a person who has signed out after the backup.
   const query = formOf(request(client, pkce(), { resource: RESOURCE.rest }));
   const page = await a.ask(`/oauth/authorize?${query}`, { headers: { cookie: left }, unchecked: true });
   expect(page.text).toMatch(/type="password"/);

@@ -12,7 +12,6 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 const SERVER = '/.well-known/oauth-authorization-server';
-/** In a metadata address, the well-known part comes before the path of the resource (RFC 9728, section 3.1). */
 const PROTECTED = {
   rest: '/.well-known/oauth-protected-resource',
   mcp: '/.well-known/oauth-protected-resource/mcp',

@@ -42,7 +42,7 @@ import type { Replica } from '../../support/replica.ts';
 
 let database: TestDatabase;
 let proxy: WireProxy;
-/** A gateway in this process. Its only connection to the store goes through the proxy. */
+/** A gateway in this process. Its only connection to the store goes through a proxy that can inject faults. */
 let gateway: TestGateway;
 let direct: Database;
 
@@ -161,11 +161,10 @@ const blocked = (): Promise<boolean> => count(database.sql`wait_event_type = 'Lo
 interface Subject {
   readonly client: TestClient;
   readonly person: string;
-  /** The id of the consent. Empty when the race itself creates the consent. */
+  /** The id of the consent. Empty when the tested request itself creates the consent. */
   readonly consent: string;
 }
 
-/** A way to get a token: the preparation that it needs, and the request itself. */
 interface Issuing {
   readonly name: 'client credentials' | 'code' | 'refresh' | 'approval';
   readonly statement: RegExp;
@@ -244,7 +243,9 @@ const ISSUING: readonly Issuing[] = [
   },
 ];
 
-/** A way to end tokens that uses the product's own statement. `run` returns the client's secret after the end. */
+/**
+ * A way to end tokens that uses a statement of the product. `run` returns the client secret that is valid afterwards.
+ */
 interface End {
   readonly name: string;
   readonly of: 'credential' | 'person' | 'consent' | 'session';
@@ -307,7 +308,6 @@ const RACES = ENDS.flatMap((end) => ISSUING.map((issuing) => ({ end, issuing }))
   .filter(({ end, issuing }) => end.of !== 'session' || issuing.name === 'approval')
   .map((race) => [`${race.end.name}, ${race.issuing.name}`, race] as const);
 
-/** The status and the error of a request that had to wait while another statement ended its tokens. */
 const after = ({ end, issuing }: { end: End; issuing: Issuing }): [status: number, error: unknown] => {
   if (issuing.name === 'approval') return [409, undefined];
   if (end.of !== 'credential') return [400, 'invalid_grant'];
@@ -325,7 +325,7 @@ async function subject(issuing: Issuing) {
 const over = (transaction: postgres.TransactionSql): Database => {
   const query: Database['query'] = async (statement) => {
     const { text, values } = compile(statement);
-    // The test's driver cannot send lists as parameters, but these statements have none. Both drivers return equal
+    // The types may differ here, because these statements have no lists as parameters and both drivers return equal
     // rows.
     return transaction.unsafe(text, values as postgres.ParameterOrJSON<never>[]) as never;
   };
@@ -337,7 +337,8 @@ describe('an end, and what is given at the same moment', () => {
   it.each(RACES.filter(([, { end }]) => end.of !== 'session'))(
     'what was given before the commit of the end is dead after it: %s',
     async (_title, { end, issuing }) => {
-      // The first two runs prepare the statement on the connection. All later runs exchange equal messages.
+      // The first two runs also prepare the statement on the connection. All later runs exchange the same sequence of
+      // messages.
       await (await subject(issuing)).run();
       await (await subject(issuing)).run();
       const { frontend } = proxy.messagesOf(issuing.statement);
@@ -403,9 +404,11 @@ describe('F-22 a kill during a refresh', () => {
     const first = await family(gateway, client);
     expect((await tokenAt(replica.url, client, refreshing(first.refresh))).status).toBe(200);
     const statement = /gateway\.rotate_refresh/;
-    // The moment after one message is also the moment before the next message. Inject faults only before messages.
+    // The moment after one message is also the moment before the next message. Faults before messages therefore cover
+    // all moments.
     const before = everyPoint(away.messagesOf(statement)).filter(({ when }) => when === 'before');
-    // Each kill needs a new Node process. The short form tests every fifth message and always both sides of the commit.
+    // Each kill needs a new Node process, which takes time. The short form tests only every fifth message, but always
+    // both sides of the commit.
     const struck = before.filter((_, at) => LONG || at % 5 === 0);
     const points = [...struck, 'sync-then-cut', 'after-sync'] as const;
     // A failed check also kills the spare replica. The spare's failed start must not count as a second failure.
@@ -444,7 +447,6 @@ describe('F-22 a kill during a refresh', () => {
       spare = another();
     }
     await spare;
-    // The kills must hit both sides of the commit.
     expect(outcomes.lost).toBeGreaterThan(0);
     expect(outcomes.committed).toBeGreaterThan(0);
     for (const { access, refresh } of bystanders) {

@@ -81,7 +81,6 @@ describe('OR-01 revocation', () => {
       expectRefused(await refreshed(next.refresh_token), 'invalid_grant', String(hint));
       expect([await usable(another.access), (await refreshed(another.refresh)).status]).toEqual([200, 200]);
     }
-    // A rotated refresh token also identifies its consent.
     const one = await family();
     const next = (await refreshed(one.refresh)).body;
     expectDone(await revoke(one.refresh), 'rotated');

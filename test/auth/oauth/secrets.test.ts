@@ -81,7 +81,6 @@ function exchange(port: number, path: string, { token: bearer, raw, method, head
   });
 }
 
-/** Performs every OAuth step of clients and persons, both with correct and with wrong input. */
 async function flows({ gateway, secrets }: Recorded): Promise<void> {
   const keep = (kind: string, value: unknown, shown: Secret['shown'] = []): void => {
     if (typeof value !== 'string' || value.length < 16) throw new Error(`no ${kind} to look for`);
@@ -189,7 +188,6 @@ async function flows({ gateway, secrets }: Recorded): Promise<void> {
   );
 }
 
-/** Runs a request while a statement of the store fails. */
 async function failing({ sql }: TestDatabase, run: () => Promise<Answer>): Promise<void> {
   await sql`ALTER FUNCTION gateway.redeem_code RENAME TO redeemed`;
   expect((await run()).status).toBe(500);
@@ -214,10 +212,6 @@ function forms(secret: string): string[] {
   ];
 }
 
-/**
- * Returns the kinds of secrets that a text contains. The search uses the text unchanged, in lower case, and without
- * line breaks.
- */
 function found(text: string, secrets: readonly Secret[]): string[] {
   const joined = text.replaceAll(/\\?\n|\\n/g, '');
   const lower = text.toLowerCase();
@@ -260,7 +254,9 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Starts a process that logs to a file. Descriptor 1 is closed first, so the log file becomes standard output. */
+/**
+ * Starts a process that logs to a file. Descriptor 1 is closed first, so the opened log file becomes standard output.
+ */
 async function processAt(log: string): Promise<Recorded> {
   const code = `import{closeSync,openSync}from'node:fs';closeSync(1);openSync(${JSON.stringify(log)},'a')`;
   const { host, port, name } = database;

@@ -249,7 +249,6 @@ describe('the request', () => {
         `${grants}`,
       );
     expect(await issued()).toBe(before);
-    // None of the refused requests has used up the code.
     expect((await token(gateway, client, exchange)).status).toBe(200);
   });
 
@@ -414,7 +413,7 @@ describe('the code', () => {
     expectRefused(await token(gateway, client, without), 'invalid_request', 'missing');
     const { resource: _target, ...untargeted } = exchange;
     expectRefused(await token(gateway, client, untargeted), 'invalid_target', 'no resource');
-    // The gateway refused these requests before it looked up the code, so the code is still valid.
+    // The gateway refused these requests before it looked up the authorization code, so the code is still valid.
     expect((await token(gateway, client, exchange)).status).toBe(200);
     const wrong = [pkce().verifier, 'a'.repeat(43), 'a'.repeat(128), proof.challenge];
     for (const code_verifier of wrong) {
@@ -528,7 +527,6 @@ describe('the refresh token', () => {
     // A refresh with a smaller scope does not narrow the consent (RFC 6749, section 6).
     const whole = await token(gateway, client, refreshing(narrowed.body.refresh_token));
     expect(whole.body.scope).toBe('website_read conversation_read');
-    // A refresh token in a request of another client ends nothing, even when the token is already rotated.
     expectRefused(await token(gateway, other, refreshing(first.refresh_token)), 'invalid_grant', 'stranger, used');
     expect(await usable(whole.body.access_token)).toBe(200);
   });
@@ -623,7 +621,7 @@ describe('secrets', () => {
     const failures = new Throttle({ perMinute: 1e12, burst: 1e12 });
     const secrets = Array.from({ length: 64 }, () => newSecret('secret'));
     const ids = ['a', 'b', 'c'].map((end) => `crd_${'0'.repeat(31)}${end}`);
-    // Both maps contain all three ids, so every look-up takes equally long.
+    // Both maps contain all three ids. Otherwise, a missing id would change the time of a look-up.
     const memory = new Map(ids.map((id, kind) => [id, kind === 0 ? known : undefined]));
     const store = new Map(ids.map((id, kind) => [id, kind < 2 ? known : undefined]));
     const services = {
@@ -676,9 +674,9 @@ describe('secrets', () => {
     };
     const rounds = [await round(), await round(), await round()];
     console.info(`TK-03 against an unknown client, remembered and stored: ${JSON.stringify(rounds)}`);
-    // The JIT compiler makes one of the two paths some nanoseconds slower. The slower path differs between processes.
-    // These differences of 0.1 to 0.8 % can raise t above 4.5. Without the comparison of secrets, the difference was 2
-    // to 4 %.
+    // The times of two kinds of client differ by 0.1 to 0.8 %, because the compiler makes one code path some
+    // nanoseconds slower. This can raise t above 4.5. When the code did not compare the secrets, the times differed by
+    // 2 to 4 %.
     for (const kind of [0, 1]) {
       const even = rounds.some((all) => {
         const { t, longer } = all[kind] ?? { t: Number.POSITIVE_INFINITY, longer: 1 };
@@ -738,20 +736,18 @@ describe('RL-03 failed client authentication', () => {
           bad,
         );
       }
-      // The address gets one attempt back each second. The gateway allows six more look-ups, because another client may
-      // share this address.
+      // The limit is 60 failures, and six more look-ups because several clients can share an address. The address gets
+      // one attempt back each second.
       const back = Math.ceil((performance.now() - began) / 1_000);
       expect(failed).toBeGreaterThanOrEqual(66);
       expect(failed).toBeLessThanOrEqual(66 + back + Math.ceil(back / 10));
       expectRefused(refused, 'slow_down', 'the sixty-first');
       expect(refused.headers['retry-after']).toMatch(/^[1-9][0-9]*$/);
       expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(60);
-      // The gateway checks the secret even of a client that it has never seen. Failures of others therefore cannot lock
-      // this client out.
       const wrong = { authorization: basic({ credential: late.credential, secret: newSecret('secret') }) };
       expectRefused(await post(here, '/oauth/token', CREDENTIALS, wrong), 'invalid_client', 'another client');
       expect((await token(here, late, CREDENTIALS)).status).toBe(200);
-      // A forged proxy header does not bypass the limit. Another client id bypasses the limit only a few times.
+      // A forged proxy header does not help an address at the limit. A different client id helps only a few times.
       for (let at = 0; at < 8; at++) await post(here, '/oauth/token', CREDENTIALS, wrong);
       for (const headers of [
         { 'x-forwarded-for': '203.0.113.9' },
@@ -762,18 +758,16 @@ describe('RL-03 failed client authentication', () => {
         const answer = await post(here, '/oauth/token', CREDENTIALS, { ...bad, ...headers });
         expectRefused(answer, 'slow_down', JSON.stringify(headers));
       }
-      // The gateway lets a known client in, even when others at its address fail again and again.
       for (let at = 0; at < 20; at++) {
         await post(here, '/oauth/token', CREDENTIALS, bad);
         expect((await token(here, mine, CREDENTIALS)).status).toBe(200);
       }
-      // A known client gets in even when its policy has changed and the gateway must read the policy again.
+      // A client that the gateway already knows gets in, even when the gateway must read its changed policy again.
       await throttled.database.sql`UPDATE gateway.credential SET revision = revision + 1 WHERE id = ${mine.credential}`;
       expect((await token(here, mine, CREDENTIALS)).status).toBe(200);
       expectRefused(await post(there, '/oauth/token', CREDENTIALS, bad), 'invalid_client', 'another address');
       expect((await token(there, late, CREDENTIALS)).status).toBe(200);
       expect((await token(here, late, CREDENTIALS)).status).toBe(200);
-      // After the time in Retry-After, one more attempt is possible.
       let again = await post(here, '/oauth/token', CREDENTIALS, bad);
       while (again.status !== 429) again = await post(here, '/oauth/token', CREDENTIALS, bad);
       await pause(Number(again.headers['retry-after']) * 1_000 + 20);

@@ -90,7 +90,6 @@ const said = (entries: Entered): string[] =>
 const outcomes = (entries: Entered) =>
   entries.flatMap((one) => ('answer' in one && 'outcome' in one.answer ? [one.answer.outcome] : []));
 
-/** Locks the journal of the first website while `meanwhile` runs. */
 async function holding(meanwhile: () => Promise<unknown>): Promise<void> {
   await sql`INSERT INTO gateway.journal_head (tenant, site, position) VALUES (1, 1, 0) ON CONFLICT DO NOTHING`;
   await sql.begin(async (transaction) => {
@@ -294,7 +293,6 @@ describe('a reply that is lost', () => {
     expect((await world.journal()).length).toBe(journal + receipts);
     const [next] = await enter(db, remote, [{ ...mine, attempt: randomUUID() }]);
     expect(next).toMatchObject({ answer: { state: after } });
-    // A late outcome of the first attempt must not change the reservation of the second attempt.
     if (after === 'reserved') {
       expect(await settle(db, held, outcome)).toBe(true);
       expect(said(await enter(db, remote, [{ ...mine, attempt: randomUUID() }]))).toEqual(['pending']);

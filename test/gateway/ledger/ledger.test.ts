@@ -17,7 +17,6 @@ import {
 } from '../../support/ledger/commands.ts';
 import { type LedgerWorld, openWorld, SURFACES } from '../../support/ledger/world.ts';
 
-/** Tests over REST and MCP that one idempotency key has one effect and one answer. */
 let world: LedgerWorld;
 let writer: Issued;
 let second: TestGateway;

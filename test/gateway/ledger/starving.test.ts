@@ -75,7 +75,6 @@ it('reads and the writes of others go on while the journal of a website is locke
   const answers = (await stuck) ?? [];
   expect(new Set(answers.map(({ code }) => code))).toEqual(new Set(['service_unavailable']));
   expect(Math.max(...answers.map(({ ms }) => ms))).toBeLessThan(3_000);
-  // The failed writes leave nothing in the ledger, and the next write to the website succeeds.
   const [kept] = await sql`SELECT count(*)::integer AS n FROM gateway.operation WHERE site = 1`;
   expect(kept?.['n']).toBe(1);
   expect((await note(locked)).code).toBe('done');

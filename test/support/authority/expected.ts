@@ -111,7 +111,7 @@ const FEATURE = plain('id', 'name', 'type', 'enabled', 'version');
 const page = (member: string): Members => plain(member, 'next_cursor', 'coverage');
 /**
  * The members of an AI feature that can be executed. A caller with the scope sees the context types. A caller without
- * the scope sees the reason.
+ * the scope sees `reason` instead.
  */
 const EXECUTION: Members = { available: [], context_types: ['ai_execute'], reason: ['!ai_execute'] };
 
@@ -128,8 +128,8 @@ export interface Restricted {
 type Rows = (restricted: Restricted | undefined) => readonly number[];
 
 /**
- * The rows of a list that depends on conversations: all rows, and the rows that a restriction to place 1 leaves. A
- * place is a channel, team or subsite.
+ * The rows of a list of conversations or their parts. `all` is for an unrestricted caller. `inFirst` is for a caller
+ * who may see only place 1, which is one channel, team or subsite.
  */
 const through =
   (all: readonly number[], inFirst: readonly number[]): Rows =>
@@ -139,7 +139,10 @@ const always =
   (...ids: number[]): Rows =>
   () =>
     ids;
-/** The rows of a directory, for example of all teams. Only a restriction in the same dimension hides rows. */
+/**
+ * The rows of a directory, for example of all teams. A restriction to one team hides the other teams, but a restriction
+ * to a channel does not.
+ */
 const directory =
   (dimension: Dimension): Rows =>
   (restricted) =>
@@ -180,20 +183,19 @@ export interface Operation {
    * does not concern one website.
    */
   readonly website: 'required' | 'optional' | 'none';
-  /** The members of the object at each JSON pointer. The object has exactly the members that the grants allow. */
   readonly members: Readonly<Record<string, Members>>;
-  /** Describes the rows of a list: the pointer to them, the id member of a row, and the expected rows. */
-  readonly list?: readonly [pointer: string, idMember: string, rows: Rows];
   /**
-   * True when the record is reached through conversation 1. A caller that cannot see the conversation gets `not_found`.
+   * Describes the rows of a list: the JSON pointer to the rows, the member with the id of a row, and the expected rows.
    */
+  readonly list?: readonly [pointer: string, idMember: string, rows: Rows];
+  /** True when the record belongs to conversation 1. A caller who cannot see this conversation gets `not_found`. */
   readonly ofConversation?: true;
   /**
    * A caller without these grants gets `not_found` instead of `not_permitted`. With `unrestricted`, a restricted
    * credential gets `not_found` as well.
    */
   readonly hidden?: { readonly scopes: readonly Scope[]; readonly unrestricted: true };
-  /** The members that are null without the grant. They are never absent. */
+  /** Members that are null for a caller without the grant. They are present in every answer. */
   readonly nulls?: Members;
   /** For a list: the prefix of the ids in its cursors. Empty when a cursor contains only a number. */
   readonly cursor?: string;
@@ -304,7 +306,10 @@ const guide = (name: string): Operation => ({
   members: { '': plain('guide', 'mime_type', 'content', 'coverage') },
 });
 
-/** "All need scopes website_read and event_read, an unrestricted credential" (contract, Event subscriptions and events). */
+/**
+ * The contract says of events and their subscriptions: all need the scopes website_read and event_read, and an
+ * unrestricted credential.
+ */
 export const events = {
   ...one('website_read', 'event_read'),
   unrestricted: true,
@@ -321,7 +326,8 @@ export const OPERATIONS: readonly Operation[] = [
     tool: 'operation_get',
     path: '/operations/{receipt}?website_id={web}',
     ...none,
-    // The planted receipt belongs to config_plan. A caller that may not plan gets `not_found`.
+    // The planted receipt comes from a call of config_plan. A caller without the grants for config_plan gets
+    // `not_found`.
     hidden: { scopes: ['config_read', 'config_plan'], unrestricted: true },
     website: 'required',
     members: {
@@ -608,7 +614,8 @@ export const OPERATIONS: readonly Operation[] = [
       data: plain('contact_id', 'visitors', 'next_cursor', 'coverage'),
       'data.visitors.*': VISITOR,
     },
-    // Place 1 contains conversations of visitors 1 and 2. The only conversation of visitor 4 lies in no place.
+    // Place 1 (a channel, team or subsite) contains conversations of visitors 1 and 2. The only conversation of visitor
+    // 4 is in no place.
     list: ['data.visitors', 'id', through([4, 2, 1], [2, 1])],
     cursor: 'vis',
     shows: [stored.nickname(1, 2, 4)],
@@ -992,8 +999,8 @@ export interface Refusal {
 }
 
 /**
- * The refusal of a valid credential with these grants and restrictions, for a website that it holds. Undefined when the
- * call must succeed.
+ * The refusal of a valid credential with these grants and restrictions, for a website that the credential holds.
+ * Undefined when the call must succeed.
  */
 export function refusalOf(
   operation: Operation,

@@ -1,7 +1,6 @@
 import { writeCursor } from '../../../src/events/cursors.ts';
 import { KEYS } from '../keys.ts';
 
-/** The website of the planted subscription of each credential. */
 const websites = new Map<string, string>();
 
 export const noteSubscription = (credential: string, website: string): void => void websites.set(credential, website);

@@ -31,7 +31,6 @@ export const webId = (tenant: number, site: number): string => `web_${tenant}_${
 export const DAY = '2026-11-10';
 const at = (minute: number): string => `${DAY}T09:${String(minute).padStart(2, '0')}:00.000Z`;
 
-/** The bytes of a file. They contain the canary, so that the content of every file is unique. */
 const content = (text: string): Buffer => Buffer.from(`content of ${text}`);
 
 export class World {
@@ -66,12 +65,10 @@ export class World {
       },
     ]);
     await this.#plant(tenant, site, 'base');
-    // Replace the receipts of the planted rows with the one receipt that tests expect.
     await this.#sql`DELETE FROM gateway.journal WHERE tenant = ${tenant} AND site = ${site}`;
     await this.#sql`DELETE FROM gateway.journal_head WHERE tenant = ${tenant} AND site = ${site}`;
     await this.#sql`INSERT INTO gateway.journal (tenant, site, position, event_type, occurred_at)
       VALUES (${tenant}, ${site}, 1, 'conversation.changed', ${at(1)})`;
-    // The numbers of new notes start here.
     await this.#sql`INSERT INTO gateway.journal_head (tenant, site, position) VALUES (${tenant}, ${site}, 1)`;
     await this.#sql`INSERT INTO platform.native_id (tenant, site, kind, last) VALUES (${tenant}, ${site}, 'note', 100)`;
   }
@@ -139,7 +136,8 @@ export class World {
   }
 
   async #insert(table: string, rows: readonly Row[]): Promise<void> {
-    // The driver uses the columns of the first row for all rows, so rows with other columns need a separate statement.
+    // The driver uses the columns of the first row for all rows. Rows with different columns therefore need separate
+    // statements.
     const alike = new Map<string, Row[]>();
     for (const row of rows) {
       const columns = Object.keys(row).join();

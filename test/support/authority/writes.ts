@@ -13,14 +13,12 @@ export interface Said {
   readonly retryAfter: number | undefined;
   readonly operation: string | undefined;
   readonly body: unknown;
-  /** The whole answer as text, without the request id. */
   readonly text: string;
 }
 
 export interface Made {
   readonly write: Write;
   readonly website: string;
-  /** The native id of the record in the path. The default is 1. */
   readonly number: number;
   readonly token: string;
   readonly key: string;

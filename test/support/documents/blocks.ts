@@ -30,7 +30,7 @@ export function commandsOf(document: string): Command[] {
   return commands;
 }
 
-/** True when a shell would run the text now, because no quote, continuation or here-document is open. */
+/** True when a shell would run the text without waiting for another line. */
 function complete(text: string): boolean {
   const [, end] = /<<'?(\w+)'?/.exec(text) ?? [];
   if (end !== undefined) return text.endsWith(`\n${end}`);

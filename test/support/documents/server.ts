@@ -21,7 +21,6 @@ export const hasClients =
 export interface OwnServer {
   readonly port: number;
   url(database: string): string;
-  /** The environment variables for `createdb` and similar tools, as shell text. */
   readonly env: string;
   ask(database: string, question: string): Promise<unknown>;
   close(): Promise<void>;

@@ -20,7 +20,8 @@ export interface Shell {
 
 /**
  * The differences between this shell and a reader's shell. curl prints the status of each answer on standard error. In
- * the short form, `npm run --silent gateway --` runs in this process, which takes a tenth of the time of a new process.
+ * the short form of the suite, `npm run --silent gateway --` runs in the process of the test, because a new process
+ * takes ten times as long.
  */
 const PRELUDE = `
 curl() { command curl -w '%{stderr}HTTP %{http_code}\\n' "$@"; }
@@ -32,7 +33,6 @@ npm() {
   return "$(cat "$DOOR.code")"
 }
 `;
-/** The time limit of one command of a document, in milliseconds. */
 const PATIENCE = 30_000;
 const MARK = '--- the command has ended:';
 
@@ -63,7 +63,7 @@ export async function openShell(folder: string, env: Readonly<Record<string, str
   return {
     async run(command) {
       [stdout, stderr] = ['', ''];
-      // The command reads from /dev/null. Otherwise the command would read the following commands as its input.
+      // The command reads from /dev/null. Otherwise, it would read the next commands as its input.
       shell.stdin.write(`{\n${command}\n} </dev/null; code=$?; echo "${MARK} $code"; echo "${MARK}" >&2\n`);
       const both = (): boolean => [stdout, stderr].every((text) => text.includes(MARK));
       await new Promise<void>((resolve, reject) => {

@@ -60,7 +60,10 @@ export async function newTicket(door: Door, token: string, session: string, orig
   return answer.body.ticket;
 }
 
-/** A client of the realtime socket. It keeps every frame and acknowledges a page only when the test asks. */
+/**
+ * A client of the realtime socket. It keeps every received frame. It acknowledges a page of events only when the test
+ * asks.
+ */
 export class Client {
   readonly socket: WebSocket;
   readonly frames: Frame[] = [];
@@ -78,7 +81,7 @@ export class Client {
       this.frames.push(JSON.parse(String(bytes)));
       for (const wake of this.#woken.splice(0)) wake();
     });
-    this.socket.on('error', () => undefined); // the close event tells the test
+    this.socket.on('error', () => undefined); // the close event reports the error to the test
     this.closed = new Promise((resolve) =>
       this.socket.on('close', (code) => {
         resolve(code);
@@ -159,12 +162,11 @@ export class Raw {
 
   constructor(port: number, { secure = false } = {}) {
     const at = { port, host: '127.0.0.1' };
-    // The test does not check the certificate.
     this.socket = secure ? connectTls({ ...at, rejectUnauthorized: false }) : connect(at);
     this.socket.on('data', (part: Buffer) => {
       this.received = Buffer.concat([this.received, part]);
     });
-    this.socket.on('error', () => undefined); // the end event tells the test
+    this.socket.on('error', () => undefined); // the end event reports the error to the test
     this.ended = new Promise((resolve) => this.socket.on('close', () => resolve()));
   }
 
@@ -212,7 +214,6 @@ export function frame(first: number, payload: Buffer, masked = true): Buffer {
   return Buffer.concat([Buffer.from([first]), length, mask, hidden]);
 }
 
-/** Plants an organization with `count` websites and empty journals. */
 export async function plantWebsites(sql: postgres.Sql, count: number): Promise<void> {
   await sql.begin(async (tx) => {
     await tx`SELECT set_config('gateway.capture', 'off', true)`;

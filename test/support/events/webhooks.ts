@@ -11,7 +11,6 @@ import { openLedgerKey } from '../../../src/store/calls/ledger.ts';
 import type { TestDatabase } from '../database.ts';
 import { KEYS } from '../keys.ts';
 
-/** A request as a webhook receiver gets it, with the body in bytes. */
 export interface Got {
   readonly at: number;
   readonly path: string;
@@ -29,7 +28,6 @@ export interface Receiver {
   readonly origin: string;
   readonly got: Got[];
   connections(): number;
-  /** Sets the answer for later requests. The default answer is 200. */
   reply(next: Reply): void;
   close(): Promise<void>;
 }
@@ -146,7 +144,6 @@ export async function until(met: () => boolean | Promise<boolean>, milliseconds 
   }
 }
 
-/** True when the `standardwebhooks` package accepts the signature of a delivery. */
 export function verified(secret: string, { bytes, headers }: Pick<Got, 'bytes' | 'headers'>): boolean {
   try {
     new Webhook(secret).verify(bytes, {

@@ -45,6 +45,7 @@ async function write(writer) {
 process.on('SIGTERM', () => {
   process.stdout.write(`${JSON.stringify(counts)}\n`, () => process.exit(0));
 });
-// The test waits for this line before it sends a signal. An earlier signal would end the program without its counts.
+// The test waits for this line before it sends a signal. An earlier signal would end the program before it can report
+// its counts.
 process.stdout.write('\n');
 await Promise.race(Array.from({ length: Number(writers) }, (_, n) => write(Number(first) + n)));

@@ -3,7 +3,6 @@ import { pickFrom } from '../random.ts';
 import type { Replica } from '../replica.ts';
 import type { FaultWorld } from './writes.ts';
 
-/** Matches the statement that every write uses. */
 export const WRITE = /gateway\.write_batch/;
 
 interface Stage {
@@ -13,7 +12,6 @@ interface Stage {
   readonly random: () => number;
 }
 
-/** Functions that inject faults around writes. Each call injects one fault. */
 export const faultsOn = ({ world, slots, kill, random }: Stage) => ({
   kill: async () => {
     await pause(random() * 50);

@@ -30,7 +30,7 @@ export type Told =
 export interface Trial {
   readonly key: string;
   readonly command: Command;
-  /** The value that identifies the effect in the store. Undefined when the write has no effect there. */
+  /** The value that identifies the command's effect in the store. Undefined when the command has no effect there. */
   readonly mark: string | undefined;
   readonly told: Told[];
 }
@@ -65,9 +65,9 @@ export interface Figures {
 }
 
 export const DATABASE = 'gateway';
-/** The codes after which a client sends a command no more, because the answer is final. */
+/** After one of these codes, a client does not repeat the command, because the answer is final. */
 const FINAL = new Set(['outcome_unknown', 'idempotency_conflict', 'operation_conflict']);
-/** Milliseconds that a client waits for one answer. */
+/** How many milliseconds a client waits for one answer. */
 const PATIENCE = 10_000;
 
 /**
@@ -214,7 +214,6 @@ export async function openFaultWorld(most: number): Promise<FaultWorld> {
 const proxyless = ({ host, port }: { host: string; port: number }): string =>
   `postgres://postgres@${encodeURIComponent(host)}:${port}/${DATABASE}`;
 
-/** The only answers that are allowed under any fault. */
 const ALLOWED = new Map([
   [200, /^$/],
   [409, /^(operation_in_progress|outcome_unknown)$/],
@@ -271,7 +270,6 @@ async function audit(sql: postgres.Sql, trials: readonly Trial[], journalBefore:
   };
 }
 
-/** Checks the final state with one query. Returns every violation. */
 async function broken(sql: postgres.Sql, journalBefore: number): Promise<string[]> {
   const rows = await sql<{ wrong: string }[]>`
     SELECT 'pending: ' || operation_id AS wrong FROM gateway.operation WHERE status = 'pending' AND coalesce(lease_until, '-infinity') < now()

@@ -52,7 +52,6 @@ export interface Shot {
   readonly ms: number;
 }
 
-/** Clients that share one token and send requests until the test calls `stop`. */
 export class Clients {
   readonly #url: string;
   readonly #token: string;
@@ -87,7 +86,6 @@ export class Clients {
     this.#agent.destroy();
   }
 
-  /** Ends the clients without waiting for their answers. */
   async leave(): Promise<void> {
     this.#stopped = true;
     this.#agent.destroy();

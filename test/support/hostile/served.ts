@@ -17,7 +17,6 @@ export interface Line {
   readonly unfinished?: boolean;
 }
 
-/** The numbers of resources that the server process holds for its clients, as it reports them. */
 export interface Held {
   readonly connections: number;
   readonly requests: number;
@@ -25,7 +24,6 @@ export interface Held {
   readonly unread: number;
 }
 
-/** The process of `gateway serve` on its own database, with its log and its metrics. */
 export interface Served {
   readonly database: TestDatabase;
   readonly port: number;
@@ -134,7 +132,6 @@ export const mcp = (token: string, name: string, input: object): string =>
     JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: input } }),
   );
 
-/** Builds the bytes of a request that adds a note to a visitor of the demo. */
 export const note = (token: string, text: string): string =>
   http(
     'POST /api/v1/visitors/vis_1_1_96/notes',

@@ -26,7 +26,6 @@ const PATHS: Readonly<Record<WriteName, string>> = {
   config_plan: '/api/v1/settings/plans',
 };
 
-/** The event types of the receipts that each write adds to the journal. */
 export const RECEIPTS: Readonly<Record<WriteName, readonly string[]>> = {
   visitor_note_add: ['visitor.changed'],
   conversation_disposition_set: ['conversation.changed'],
@@ -88,7 +87,6 @@ export const plan = (name: string, version = 3, feature = DETECTION): Command =>
   },
 });
 
-/** Creates a command for one tool. `n` makes the content of the command unique. */
 export const sample = (tool: WriteName, n: number | string): Command => {
   if (tool === 'visitor_note_add') return note(`Wants a call back, case ${n}`);
   if (tool === 'conversation_disposition_set') {

@@ -4,18 +4,7 @@ import { z } from 'zod';
 import { FAILURE_CODES } from '../../../src/core/failures.ts';
 import type { Ending, RemoteCommand, RemoteWriter } from '../../../src/core/writes.ts';
 
-export type Mood =
-  | 'perform'
-  | 'reject'
-  | 'refuse'
-  /** The helpdesk neither performs the command nor answers. */
-  | 'hang'
-  /** The helpdesk performs the command, but its reply is lost. */
-  | 'perform and lose'
-  /** The helpdesk performs the command at once, but answers only after `release`. */
-  | 'perform and wait'
-  /** The helpdesk performs the command and answers only after `release`. */
-  | 'wait';
+export type Mood = 'perform' | 'reject' | 'refuse' | 'hang' | 'perform and lose' | 'perform and wait' | 'wait';
 
 /**
  * A helpdesk that takes the gateway's writes over HTTP, as an example of another system. Its log of effects has no
@@ -31,7 +20,6 @@ export interface Helpdesk {
    * refusal, with an error, or never.
    */
   memory(memory: 'true' | 'none' | 'refused' | 'broken' | 'hangs'): void;
-  /** Resolves when `n` commands wait for `release`. */
   holding(n: number): Promise<void>;
   release(): void;
   close(): Promise<void>;

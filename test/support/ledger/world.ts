@@ -9,10 +9,9 @@ export interface Reply {
   /** The body of a success as text. Over MCP, this body lies inside the result. */
   readonly text: string;
   readonly operationId: string | undefined;
-  /** True when the answer is a replay. Only REST reports this. */
+  /** True when the gateway repeats a stored answer. Only REST shows this. */
   readonly replayed: boolean;
   readonly retryAfter: number | undefined;
-  /** The whole answer, so that tests can search it for forbidden content. */
   readonly raw: string;
 }
 
@@ -32,10 +31,8 @@ export interface LedgerWorld {
   mapAuthor(credential: string, site: number, operator?: number): Promise<void>;
   /** Changes the policy of the credential. A trigger then raises the revision of the credential. */
   change(credential: string, set: { scopes?: string[]; dataAccess?: string[]; sites?: number[] }): Promise<void>;
-  /** The event types in the journal of a website, oldest first. */
   journal(site?: number): Promise<string[]>;
   notes(text: string): Promise<number>;
-  /** Every column of an operation's row in the ledger, as text. */
   row(operationId: string | undefined): Promise<string | undefined>;
   rows(): Promise<number>;
   age(operationId: string | undefined, interval: string): Promise<void>;

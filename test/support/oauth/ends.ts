@@ -41,7 +41,6 @@ export async function session(gateway: TestGateway, person: string): Promise<str
 }
 
 export interface Wish {
-  /** The id of the person who consents. Absent: a new person. */
   readonly person?: string;
   readonly resource?: Resource;
   readonly renewal?: boolean;
@@ -52,7 +51,6 @@ export interface Pending {
   readonly person: string;
   readonly resource: Resource;
   readonly consent: string;
-  /** The form fields of the token request that redeems the code. */
   readonly exchange: Readonly<Record<string, string>>;
 }
 
@@ -101,7 +99,6 @@ export interface Family extends Pending {
   readonly refresh: string;
 }
 
-/** Creates a consent and redeems its code. */
 export async function family(gateway: TestGateway, client: TestClient, wish: Wish = {}): Promise<Family> {
   const asked = await pending(gateway, client, wish);
   const { status, text, body } = await token(gateway, client, asked.exchange);
@@ -115,7 +112,6 @@ export const refreshing = (refresh: string, resource: Resource = 'rest'): Record
   resource: RESOURCE[resource],
 });
 
-/** Gets an access token of the client itself, without a person. */
 export async function own(gateway: TestGateway, client: TestClient, resource: Resource = 'rest'): Promise<string> {
   const answer = await token(gateway, client, { grant_type: 'client_credentials', resource: RESOURCE[resource] });
   expect(answer.status, answer.text).toBe(200);

@@ -24,9 +24,7 @@ export interface TestProvider {
   readonly clientSecret: string;
   /** The person who signs in at the provider from now on. Undefined: the person refuses to sign in. */
   account: Account | undefined;
-  /** Changes the claims of ID tokens before the provider signs them. */
   forge: ((claims: Claims) => Claims) | undefined;
-  /** Changes the answer of an endpoint before the provider sends it. */
   distort: ((path: string, body: string) => string | { status: number; body: string }) | undefined;
   /** The requests to the provider so far, as `METHOD path`. */
   readonly asked: string[];
@@ -129,7 +127,7 @@ export async function openTestProvider(
   return test;
 }
 
-/** Holds a response of the provider and sends the result of `change` instead. */
+/** Collects the provider's response and sends the result of `change` instead. */
 function hold(response: ServerResponse, change: (text: string) => { status: number | undefined; body: string }): void {
   const end = response.end.bind(response);
   response.end = ((chunk?: string | Buffer) => {
@@ -152,7 +150,6 @@ export class Browser {
   readonly #jars = new Map<string, Map<string, string>>();
   readonly #ports: ReadonlyMap<string, number>;
 
-  /** Maps each origin without a real address to a local port. */
   constructor(ports: ReadonlyMap<string, number>) {
     this.#ports = ports;
   }

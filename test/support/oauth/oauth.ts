@@ -19,7 +19,7 @@ export interface Door {
   ask(path: string, options?: AskOptions): Promise<Answer>;
 }
 
-/** Sends requests to the server at `port` from another loopback address. No oracle checks the answers. */
+/** Sends requests to the server at `port` from the given loopback address. No oracle checks the answers. */
 export const doorFrom = (port: number, localAddress = '127.0.0.1'): Door => ({
   ask: (path, { headers = {}, raw, method = raw === undefined ? 'GET' : 'POST' } = {}) =>
     exchange(
@@ -73,7 +73,6 @@ export const formOf = (fields: Fields): string =>
     Object.entries(fields).flatMap(([name, value]) => [value].flat().map((one): [string, string] => [name, one])),
   ).toString();
 
-/** Posts a form with the client's credentials. */
 export const post = (
   gateway: Door,
   path: string,
@@ -155,8 +154,8 @@ export async function decide(gateway: Door, query: string, cookie: string, choic
 }
 
 /**
- * Performs a whole consent. Returns the code and the PKCE verifier that redeems it. With a session cookie, no sign-in
- * is needed.
+ * Performs all steps of a consent. Returns the code and the PKCE verifier that redeems it. With a session cookie, no
+ * sign-in is needed.
  */
 export async function consented(
   gateway: TestGateway,

@@ -26,7 +26,6 @@ type Grants = typeof EVERYTHING;
 export interface Reports {
   readonly db: Database;
   readonly tenant: string;
-  /** The authority of a credential with all grants. */
   readonly full: Authority;
   readonly conversations: readonly Conversation[];
   readonly results: readonly Result[];
@@ -74,7 +73,7 @@ const unused = (): never => expect.fail('the fast pool was used');
 
 /**
  * Calls the report as the gateway does. Checks the input and the output against the declaration, and reads through the
- * slow pool.
+ * pool for slow statements.
  */
 async function call(slow: Database, full: Authority, input: Record<string, unknown>, grants: Grants): Promise<Report> {
   const { scopes, dataAccess, restrictions } = grants;

@@ -12,7 +12,6 @@ export interface A2aOptions {
   readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly id?: unknown;
   readonly agent?: Agent;
-  /** The method. The default request is POST /a2a. */
   readonly verb?: string;
   readonly path?: string;
 }
@@ -33,7 +32,6 @@ export function rpc(
   return post(port, token, JSON.stringify(message), options);
 }
 
-/** Sends any body with the usual headers of a client. Checks every answer for the rules of all surfaces. */
 export async function post(
   port: number,
   token: string | undefined,
@@ -60,7 +58,6 @@ let messages = 0;
 
 export const messageId = (): string => `message-${++messages}`;
 
-/** The params of SendMessage for one piece of work. `message` adds members to the message or replaces them. */
 export const work = (skill: string, input: object, message: object = {}): { readonly message: object } => ({
   message: {
     messageId: messageId(),

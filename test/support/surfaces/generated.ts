@@ -41,7 +41,6 @@ export interface Operation {
   readonly headers: readonly Parameter[];
   readonly body: Schema | undefined;
   readonly statuses: ReadonlySet<number>;
-  /** A call that succeeds. Many generated requests reuse its values. */
   readonly example: Pick<Example, 'path' | 'query' | 'body'> | undefined;
 }
 
@@ -110,7 +109,7 @@ function takes({ schema }: Parameter, text: string): boolean {
 
 const blank = (text: string): boolean => text.replaceAll(/\p{White_Space}/gu, '') === '';
 
-/** Ids like those that the schema accepts: of the same website, of another website, and of another organization. */
+/** Ids of other records of the same type: on the same website, on another website, and in another organization. */
 const neighbours = (schema: Schema): string[] => {
   const [, prefix = ''] = /^\^([a-z]{3})_\[/.exec(schema.pattern ?? '') ?? [];
   const ids = [1, 2].flatMap((tenant) =>
@@ -250,7 +249,6 @@ export function mutatedBody(schema: Schema, body: Body): fc.Arbitrary<{ body: un
   return oneOf([() => unknown, ...members]);
 }
 
-/** Works like fc.oneof, but creates only the chosen arbitrary. */
 const oneOf = <T>(options: readonly (() => fc.Arbitrary<T>)[]): fc.Arbitrary<T> =>
   fc.constantFrom(...options).chain((make) => make());
 

@@ -14,10 +14,8 @@ export interface McpOptions {
   readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly id?: unknown;
   readonly agent?: Agent;
-  /** The method. The default request is POST /mcp. */
   readonly verb?: string;
   readonly path?: string;
-  /** Sends the body in chunks, without Content-Length. */
   readonly chunked?: boolean;
 }
 
@@ -42,7 +40,6 @@ export function rpc(
   );
 }
 
-/** Sends any body with the usual headers of a client. Checks every answer for the rules of all surfaces. */
 export async function post(
   port: number,
   token: string | undefined,

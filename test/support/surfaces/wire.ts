@@ -3,7 +3,6 @@ import type { Tool } from '../../../src/core/tool.ts';
 import type { Grant, Issued } from '../credentials.ts';
 import type { AskOptions, TestGateway } from '../gateway.ts';
 
-/** A website of the demo organization. Test credentials hold this website by default. */
 export const WEB = 'web_1_1';
 
 /**
