@@ -283,7 +283,7 @@ async function judge(one: Case, holder: Holder, where: string): Promise<void> {
   const revised = 'if-match' in headers && holder.website !== WEB ? { ...headers, 'if-match': '1' } : headers;
   const said = await ASK[surface]({ ...one, headers: revised }, url, holder);
   const refusal = expected(one, holder);
-  // Compare the required grants as well. An MCP result names the grants only in words, unless it is a protocol error.
+  // A refusal lists the required grants, except in an MCP result, which names them only in words.
   if (refusal) {
     expect([said.status, said.code], `${where} ${said.text}`).toEqual([refusal.status, refusal.code]);
     expect(sorted(said.required), `${where} ${said.text}`).toEqual(sorted(refusal.required));

@@ -75,8 +75,8 @@ const ENDINGS: [name: string, code: string][] = [
 const q = `website_id=${WEB}`;
 const bytes = { accept: 'application/octet-stream' };
 /**
- * One request for every way in which a call can end. Each must notice the lost authority, although the gateway still
- * remembers the authority.
+ * One request for every way in which a call can end. After the loss of authority, the gateway must refuse each request,
+ * although it still remembers the authority.
  */
 const ROADS: [name: string, path: string, status: number, headers?: Record<string, string>, method?: string][] = [
   ['data', `/api/v1/conversations?${q}`, 200],

@@ -198,8 +198,7 @@ describe('TN-01 every read, by what a credential holds', () => {
       expect((await gateway.ask('/api/v1/context', { token })).body.website_ids).toEqual(websites);
       cells += 2;
     }
-    // A site number always means a website of the credential's own organization, even when the id names another
-    // organization.
+    // These ids name another organization. The credential still gets only websites of its own organization.
     const foreign = await gateway.issue({ websites: ['web_1_1', 'web_1_7'] }, 2);
     const { body } = await gateway.ask('/api/v1/websites', { token: foreign.token });
     expect(body.websites.map((site: { website_id: string }) => site.website_id)).toEqual([webId(2, 1)]);

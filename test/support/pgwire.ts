@@ -40,9 +40,7 @@ export interface Plan {
    * connection stays open but silent. forward: nothing happens.
    */
   readonly action: 'cut' | 'reset' | 'blackhole' | 'forward';
-  /**
-   * Runs before the action. The message waits until the promise resolves, so a test can kill or stop a process here.
-   */
+  /** Runs before `action`. The message waits until the promise resolves, so a test can kill or stop a process here. */
   readonly run?: (seen: Seen) => Promise<unknown>;
   /** The number of exchanges in which the fault occurs. The default is 1. Infinity means every exchange. */
   readonly times?: number;

@@ -39,7 +39,7 @@ beforeAll(async () => {
       if (!text.includes(`gateway.${watched}(`)) return db.query(statement);
       const nth = carried.push(values.find(Array.isArray)?.length ?? 0);
       await gate;
-      // Do not hold the first batch. It only makes the other tasks wait.
+      // The test does not touch the first batch. The first batch only makes the other tasks wait.
       if (nth === 1) return db.query(statement);
       if (fault) throw fault;
       const rows = await db.query<never>(statement);

@@ -297,7 +297,7 @@ describe('A2-07', () => {
 
   it('a start that is told before the acceptance leaves no place idle', async () => {
     const sender = await world.issue();
-    // Delay the replies of accept_task, but not those of start_tasks.
+    // Delay the replies of the store function accept_task, but not those of start_tasks.
     const late = await world.open(undefined, {
       db: (db) => ({
         ...db,

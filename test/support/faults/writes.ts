@@ -93,7 +93,7 @@ export async function openFaultWorld(most: number): Promise<FaultWorld> {
     CREATE TRIGGER effect AFTER INSERT ON platform.note FOR EACH ROW EXECUTE FUNCTION public.note_effect();
     CREATE TRIGGER effect AFTER UPDATE OF disposition ON platform.conversation
       FOR EACH ROW EXECUTE FUNCTION public.disposition_effect();
-    -- The changes of status of every receipt of a write.
+    -- The log of every change of status that a write makes to its receipt.
     CREATE TABLE public.move (operation_id text, old text, new text);
     CREATE FUNCTION public.move() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN INSERT INTO public.move VALUES (OLD.operation_id, OLD.status, NEW.status); RETURN NULL; END $$;

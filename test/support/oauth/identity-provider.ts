@@ -69,10 +69,10 @@ export async function openTestProvider(
         client_id: test.clientId,
         client_secret: test.clientSecret,
         redirect_uris: [...redirectUris],
-        token_endpoint_auth_method: authMethod as 'client_secret_basic', // a name that the library knows
+        token_endpoint_auth_method: authMethod as 'client_secret_basic', // the library knows this name
       },
     ],
-    clientAuthMethods: [authMethod as 'client_secret_basic'], // a name that the library knows
+    clientAuthMethods: [authMethod as 'client_secret_basic'], // the library knows this name
     jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kid, use: 'sig', alg: 'RS256' }] },
     claims: { openid: ['sub'], email: ['email', 'email_verified'] },
     cookies: { keys: [randomBytes(16).toString('hex')] },

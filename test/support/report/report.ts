@@ -91,6 +91,6 @@ async function call(slow: Database, full: Authority, input: Record<string, unkno
   const writes = { write: undefined, perform: undefined };
   const body = await tool.handle({ input: tool.input.parse(input), authority, read, gateway, ...writes });
   expect(caller.proved).toBe(true);
-  const { data } = tool.output.parse(body) as { data: Report }; // what the schema has just accepted
+  const { data } = tool.output.parse(body) as { data: Report }; // the schema has just accepted this value
   return data;
 }

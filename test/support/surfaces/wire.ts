@@ -112,7 +112,7 @@ export async function examples({ database: { sql }, corridor }: TestGateway): Pr
       changes: { enabled: false },
     },
   };
-  // The writes of subscriptions have other methods and headers. test/events tests them.
+  // Writes of subscriptions use methods and headers that these examples do not have. test/events tests such writes.
   const reached = corridor.registry.tools.filter((tool) => tool.effect === 'read' || tool.idempotency === 'required');
   return reached.map((tool) => {
     const filled = tool.path.replace(/\{(\w+)\}/g, (_, name: string) => path[name] ?? '');
