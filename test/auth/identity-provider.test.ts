@@ -109,7 +109,6 @@ describe('a person signs in at the identity provider', () => {
     expect([...browser.cookies(base).keys()]).toEqual([kept]);
     const back = await browser.go(away.url, (url) => url.pathname === '/oauth/authorize');
     expect(back.url).toBe(`${base}/oauth/authorize?${asks}`);
-    // The gateway forgets the sign-in state that it kept. The session cookie of the signed-in person stays.
     expect([...browser.cookies(base).keys()]).toEqual([session]);
     const page = await browser.go(back.url);
     expect(page.status).toBe(200);
@@ -126,7 +125,6 @@ describe('a person signs in at the identity provider', () => {
     ]);
   });
 
-  /** The Set-Cookie headers of one sign-in, as they were sent. */
   async function cookiesOf(base: string): Promise<string[]> {
     const browser = newBrowser();
     const raw = async (address: string): Promise<{ cookies: string[]; location: string }> => {
@@ -179,7 +177,6 @@ describe('a person signs in at the identity provider', () => {
   });
 });
 
-/** True when a whole sign-in of `account` ends at the consent page. */
 async function signedIn(): Promise<boolean> {
   const browser = newBrowser();
   const page = await browser.go(`${HTTPS}/oauth/identity?${query()}`);
@@ -291,7 +288,6 @@ describe('an answer that is not for this browser, or not the first', () => {
   async function away(browser: Browser, base = HTTPS): Promise<string> {
     return (await browser.go(`${base}/oauth/identity?${query()}`, atCallback)).url;
   }
-  /** Delivers the provider's answer to the gateway. Expects 400 or 403, and no session. */
   async function refusedAt(browser: Browser, url: string, status: number): Promise<void> {
     const page = await browser.go(url);
     expect(page.status).toBe(status);

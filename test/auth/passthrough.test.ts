@@ -6,7 +6,6 @@ import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { rpc } from '../support/surfaces/mcp.ts';
 
-/** Every byte that goes from the gateway to PostgreSQL: texts, parameters, names. */
 const sent: Buffer[] = [];
 let wire: Server;
 let own: TestDatabase;
@@ -60,11 +59,11 @@ it('MC-11 no bearer goes on to the store: of REST and every MCP method only its 
   for (const [method, params] of calls) {
     expect((await rpc(gateway.port, token, method, params)).status, method).toBe(200);
   }
-  // The recorder has seen the statements of the calls, with their parameters.
+  // Prove that the test sees the statements of the calls with their parameters.
   expect(recorded('platform.conversation')).toBe(true);
   expect(recorded('ai_conversation_summary')).toBe(false);
   expect(recorded(token)).toBe(false);
-  // The recorder sees a token when a statement contains one.
+  // Prove that the test would see a token in a statement.
   await db.query(sql`SELECT ${token}::text AS token`);
   expect(recorded(token)).toBe(true);
 });

@@ -19,8 +19,8 @@ import { createSession, personOf } from '../../src/store/sign-in/sessions.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 
 /**
- * The password derivations that run or have ended, with their cost parameters. `cheap` makes a derivation almost free,
- * for tests about who gets in. No derivation ends before `until`.
+ * Records every password derivation with its cost parameters. `cheap` makes derivations almost free, for tests that do
+ * not measure the cost. Derivations wait for `until` before they end.
  */
 const work = vi.hoisted(() => ({ costs: [] as string[], running: 0, most: 0, cheap: false, until: Promise.resolve() }));
 
@@ -54,7 +54,6 @@ let hash: string;
 let slowHash: string;
 let cheapHash: string;
 
-/** Makes derivations cheap in tests about who gets in. */
 function cheaply(): void {
   beforeAll(() => {
     work.cheap = true;
@@ -261,7 +260,6 @@ describe('sign-in', () => {
     const slow: Database = {
       ...db,
       query: async (statement) => {
-        // The gateway has recorded the attempt, and its next statement opens the session.
         if (work.costs.length === 1)
           await setPassword(database.db, id, `${hash.slice(0, -1)}${hash.endsWith('A') ? 'E' : 'A'}`);
         return db.query(statement);
@@ -278,7 +276,8 @@ describe('sign-in', () => {
     work.until = new Promise((resolve) => {
       release = resolve;
     });
-    // Attempts from one source would push each other out, so each attempt has its own source.
+    // Each attempt has its own source address. Attempts from one source would evict each other from the queue of
+    // password checks.
     const busy = Array.from({ length: 18 }, (_, n) => verifyPassword(WRONG, null, `198.51.100.${n}`));
     const turnedAway = attempt('ada@example.org', RIGHT);
     await expect
@@ -296,7 +295,7 @@ describe('sign-in', () => {
 describe('RL-03 throttle of failed sign-ins', () => {
   cheaply();
 
-  /** Ages the recorded failures by this many seconds. */
+  /** Makes the recorded failures older by this many seconds. */
   const pass = (seconds: number) =>
     database.sql`UPDATE gateway.sign_in_failure SET at = at - make_interval(secs => ${seconds})`;
 
@@ -309,12 +308,11 @@ describe('RL-03 throttle of failed sign-ins', () => {
     const hashes = work.costs.length;
     const throttled = await attempt('ada@example.org', RIGHT);
     expect(throttled).toEqual({ refused: 'throttled', retryAfter: expect.any(Number) });
-    // The first of the five attempts was five minutes ago, so the wait is shorter than the whole window.
+    // The first of the five failures is five minutes old. The wait is therefore shorter than the whole window.
     const wait = 'retryAfter' in throttled ? throttled.retryAfter : 0;
     expect(wait).toBeGreaterThan(580);
     expect(wait).toBeLessThanOrEqual(600);
     expect(work.costs).toHaveLength(hashes);
-    // A sign-in that the limit refuses does not count as another failure.
     expect(await failures()).toBe(5);
     await pass(wait - 20);
     expect(await attempt('ada@example.org', RIGHT)).toMatchObject({ refused: 'throttled' });
@@ -329,14 +327,13 @@ describe('RL-03 throttle of failed sign-ins', () => {
     expect(await attempt('ada@example.org', RIGHT)).toMatchObject({ refused: 'throttled' });
     expect(await attempt('ada@example.org', RIGHT, '192.0.2.2')).toHaveProperty('session');
     expect(await attempt('grace@example.org', RIGHT)).toHaveProperty('session');
-    // The person's sign-in from another source does not lift the limit at this source.
+    // A successful sign-in from another source address does not lift the limit at this source.
     expect(await attempt('ada@example.org', RIGHT)).toMatchObject({ refused: 'throttled' });
   });
 
   test('an account that nobody has is throttled alike', async () => {
     for (let i = 0; i < 5; i++) expect(await attempt('nobody@example.org', WRONG)).toEqual(refused);
     expect(await attempt('nobody@example.org', WRONG)).toMatchObject({ refused: 'throttled' });
-    // The spelling of an e-mail address does not matter for the limit.
     expect(await attempt(' NOBODY@example.org', WRONG)).toMatchObject({ refused: 'throttled' });
   });
 
@@ -437,7 +434,6 @@ describe('sessions', () => {
     expect(await personOf(db, digest)).toMatchObject({ id });
     await end(id);
     expect(await personOf(db, digest)).toBeUndefined();
-    // An ended session stays ended, even after the person may sign in again.
     await enablePerson(database.db, id);
     await setRole(database.db, id, 'owner');
     expect(await personOf(db, digest)).toBeUndefined();
@@ -489,14 +485,14 @@ describe('sign-in by what the identity provider says', () => {
     if (!('session' in first)) throw new Error('refused');
     expect(await personOf(db, digestOf(first.session))).toMatchObject({ id });
     expect(await bound()).toEqual(['https://id.example 1', null]);
-    // After the first sign-in, the address from the provider no longer matters. It can even be the address of another
-    // person.
+    // After the first sign-in, the gateway ignores the e-mail address from the provider. The address can even belong to
+    // another person.
     for (const email of [undefined, 'new@example.org', 'grace@example.org']) {
       const again = await by('https://id.example 1', email);
       if (!('session' in again)) throw new Error('refused');
       expect(await personOf(db, digestOf(again.session))).toMatchObject({ id });
     }
-    // The provider has given this address to another account, so the gateway refuses the sign-in.
+    // The provider now gives this address to a second account, so the gateway refuses the sign-in.
     expect(await by('https://id.example 2', 'ada@example.org')).toEqual(refused);
     expect(await bound()).toEqual(['https://id.example 1', null]);
   });

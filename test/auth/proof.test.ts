@@ -75,7 +75,7 @@ describe('a caller', () => {
     const access = { authority, db: database.db };
     const taken: Promise<{ website_id: string }[]> = new Caller(authority).take(readWebsites(access));
     expect((await taken).length).toBeGreaterThan(0);
-    // @ts-expect-error: the proof is still with it
+    // @ts-expect-error: the statement returns the rows together with their proof
     const untaken: Promise<{ website_id: string }[]> = readWebsites(access);
     expect(await untaken).toHaveProperty('proof');
   });

@@ -5,7 +5,6 @@ import { expect, it } from 'vitest';
 import { newSecret, type SecretKind, wellFormed } from '../../src/auth/tokens.ts';
 import { packageRoot } from '../../src/config/package.ts';
 
-/** The rule for a secret scanner: one regular expression for all kinds of secrets, and the checksum. */
 const SECRET = /\bigw(?:[ar]?_(?:live|test)|[a-z])_[0-9A-Za-z]{49}\b/g;
 const found = (text: string): string[] => (text.match(SECRET) ?? []).filter(wellFormed);
 

@@ -8,7 +8,7 @@ import type { Database } from '../../src/store/driver/postgres.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 
-/** The prefixes of secrets, written apart from the code. */
+/** The prefixes of secrets, written by hand. A change of a prefix in the product must fail this test. */
 const KINDS: Readonly<Record<SecretKind, string>> = {
   installation_live: 'igw_live_',
   installation_test: 'igw_test_',
@@ -43,7 +43,7 @@ beforeAll(async () => {
   const db: Database = {
     ...own.db,
     query: (statement) => {
-      if (statement.app !== undefined) queries++; // a statement without an app belongs to the upkeep in the background
+      if (statement.app !== undefined) queries++; // background work sends its statements without an app
 
       return own.db.query(statement);
     },

@@ -4,8 +4,8 @@ import { expect, it } from 'vitest';
 import { BATCH, Lanes, LENGTH } from '../../src/core/lanes.ts';
 
 /**
- * Tests the queue in front of the ledger of writes alone. Its promises must hold for all arrivals, durations and
- * failures.
+ * Tests the queue of the write ledger without the ledger. The queue's guarantees hold for all arrival times, durations
+ * and failures.
  */
 interface Run {
   readonly lane: number;
@@ -39,7 +39,7 @@ it('answers each item once, from its own run and after it; a lane runs one at a 
             expect(items.every((item) => laneOf(item) === lane)).toBe(true);
             expect(under.map((other) => other.lane)).not.toContain(lane);
             expect(under.map((other) => other.slot)).not.toContain(slot);
-            // Lanes of the same parity belong to one group. A group has half of the slots.
+            // All lanes of equal parity belong to one group. A group may use at most half of the slots.
             const ofGroup = under.filter((other) => other.lane % 2 === lane % 2).length + 1;
             expect(ofGroup).toBeLessThanOrEqual(Math.max(1, Math.ceil(slots / 2)));
             under.push(run);
@@ -112,7 +112,6 @@ it('turns away whom nothing moves for, and who finds the line full: 503 with Ret
   const began = performance.now();
   await expect(others[LENGTH]).rejects.toMatchObject(refused);
   expect(performance.now() - began).toBeLessThan(40);
-  // A command of another website gets its own slot while the first website's commands wait.
   const other = lanes.add({ lane: 'other', group: 'other', app: 'other' }, 1_000);
   for (const one of others) await expect(one).rejects.toMatchObject(refused);
   release();
@@ -132,7 +131,7 @@ it('waits longer in a lane that moves, but not for ever', async () => {
   });
   const all = await Promise.allSettled(Array.from({ length: 80 }, (_, i) => lanes.add(place, i)));
   const done = all.filter(({ status }) => status === 'fulfilled').length;
-  // An item waits at most three times 60 ms. Each run takes 40 ms and answers 8 items.
+  // An item waits at most 180 ms (three times 60 ms). Each run takes 40 ms and answers 8 items.
   expect(done).toBeGreaterThan(8 + 1);
   expect(done).toBeLessThan(60);
 });

@@ -8,7 +8,6 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Rounds that each wait until `end` is called or until they fail. */
 function hanging(every?: number) {
   const errors: unknown[] = [];
   const running: { end(error?: Error): void; readonly stop: AbortSignal }[] = [];

@@ -14,7 +14,6 @@ import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { BASE_URL } from '../support/gateway.ts';
 import { KEYS } from '../support/keys.ts';
 
-/** Tests the checks RL-01, RL-02, RL-04 and RL-05. */
 let database: TestDatabase;
 const opened: RunningServer[] = [];
 const WEB = webId(1, 1);
@@ -41,8 +40,8 @@ interface Asking {
 }
 
 /**
- * Starts a gateway without leased units, as after a restart. It has no OpenAPI oracle, because the oracle would be most
- * of the work.
+ * Starts a gateway that has leased no units yet, as after a restart. It has no OpenAPI oracle, because checking the
+ * answers would take most of the time.
  */
 async function fresh(db: Database = database.db): Promise<Asking> {
   const corridor = await openGateway({
@@ -83,8 +82,8 @@ const rateOf = ({ headers }: Answer): { remaining: number; reset: number; policy
 };
 
 /**
- * Sends `count` requests, some at a time, to each gateway in turn. Returns the number of accepted requests and the
- * elapsed seconds.
+ * Sends `count` requests in total, several in parallel, to the gateways in turn. Returns the number of accepted
+ * requests and the elapsed seconds.
  */
 async function flood(
   gateways: readonly Asking[],
@@ -151,7 +150,6 @@ describe('RL-01 N and no more', () => {
     await Promise.all([...gateways, ...gateways, ...gateways].map(press));
     const quota = 10 + ((performance.now() - began) / 1000) * 20;
     expect(accepted).toBeLessThanOrEqual(quota * 1.05);
-    // The bucket also loses few units under pressure, so most of the quota is really usable.
     expect(accepted).toBeGreaterThan(quota * 0.8);
   });
 
@@ -171,8 +169,8 @@ describe('RL-01 N and no more', () => {
     let accepted = 0;
     for (let restart = 0; restart < 8; restart++) accepted += (await flood([await fresh()], token, 5)).accepted;
     expect(accepted).toBeLessThanOrEqual(20);
-    // A gateway that stops loses the units that it holds, at most an eighth of the bucket. A restart doubles none of
-    // them.
+    // A gateway that stops loses the units that it holds, at most an eighth of the bucket. A restart must not create
+    // additional units.
     expect(accepted).toBeGreaterThanOrEqual(12);
   });
 });
@@ -316,7 +314,10 @@ describe('the headers', () => {
 });
 
 describe('leases', () => {
-  /** Takes units as a replica does. A window is a tenth of a second, so lost units lapse within two tenths. */
+  /**
+   * Takes units in the same way as a replica. A window lasts a tenth of a second, so lost units expire within two
+   * tenths.
+   */
   const take = async (app: string, want: number, given: { held: number; unspent: number; in: string }) => {
     const { held, unspent, in: heldIn } = given;
     const grant = await takeQuota(database.db, app, { need: 1, want, held, unspent, heldIn, windowSeconds: 0.1 });
@@ -385,8 +386,8 @@ describe('a changed quota', () => {
     expect((await flood([gateway], token, 20)).accepted).toBe(20);
     await updateQuota(database.db, app, { perMinute: 60, burst: 5 });
     const { accepted, seconds } = await flood([gateway], token, 60);
-    // The gateway already holds at most an eighth of the old bucket and can spend these units. All other old units are
-    // gone.
+    // The gateway already holds up to an eighth of the old bucket and can spend these units. All other units of the old
+    // bucket are gone.
     expect(accepted).toBeLessThanOrEqual(5 + 12 + Math.floor(seconds));
     expect(rateOf(await gateway.ask(CHEAP, { token })).policy).toBe('"app";q=60;w=60');
     await updateQuota(database.db, app, { perMinute: 60_000, burst: 1_000 });

@@ -18,7 +18,7 @@ beforeAll(async () => {
   gateway = await openTestGateway('demo');
   const { database } = gateway;
   const target = { host: database.host, port: database.port, database: database.name, username: 'postgres' };
-  // The second gateway has its own connections, as another process would.
+  // The second gateway has its own connections, like another process.
   own = openDatabase({ target, connections: 8, statementTimeout: 5_000, name: 'test-other' });
   other = await openTestGateway('demo', { ...database, db: own });
 });
@@ -180,7 +180,6 @@ describe('subscriptions', () => {
       unchecked: true,
     });
     expect(said(twice)).toEqual([400, 'duplicate_parameter']);
-    // The gateway ignores If-Match on an operation that does not use it.
     expect((await gateway.ask(SUBSCRIPTIONS, { token, headers: { 'if-match': '*' } })).status).toBe(200);
   });
 
@@ -240,7 +239,6 @@ describe('subscriptions', () => {
       expect(said(await pull(gateway, bearer, id, cursor))).toEqual([400, 'invalid_cursor']);
     }
     expect((await gateway.ask(path(id), second)).status).toBe(200);
-    // A definition cannot contain a website that its caller does not hold.
     const beyond = definition([WEB, 'web_1_2']);
     for (const answer of [
       await gateway.ask(SUBSCRIPTIONS, { token: narrowed.token, body: beyond }),
@@ -292,7 +290,6 @@ describe('subscriptions', () => {
       expect(await names(token)).toEqual([]);
     }
     expect(await names(full.token)).toHaveLength(6);
-    // A token from client credentials belongs to the app. It has the rights of the installation token.
     expect(await names(tokens.client)).toHaveLength(6);
     expect((await pull(gateway, tokens.client, id, cursor)).status).toBe(200);
   });
@@ -301,7 +298,8 @@ describe('subscriptions', () => {
 describe('limits and races', () => {
   it('twenty for an installation, however many ask at once on two gateways', async () => {
     const { token, installation } = await gateway.issue();
-    // The slow trigger makes many requests run at once between their count and their commit.
+    // The slow trigger delays every commit. Many requests have then counted the subscriptions before the first of them
+    // commits.
     await gateway.database.sql.unsafe(`
       CREATE FUNCTION public.slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.02); RETURN NEW; END';
       CREATE TRIGGER slow BEFORE INSERT ON gateway.subscription FOR EACH ROW EXECUTE FUNCTION public.slow()`);
@@ -318,7 +316,7 @@ describe('limits and races', () => {
     );
     expect(await count(installation)).toBe(20);
     expect((await gateway.ask(SUBSCRIPTIONS, { token })).body.subscriptions).toHaveLength(20);
-    // A refusal does not spend its key. After a deletion there is room, and the same key succeeds.
+    // A refused creation does not use up its key. When a deletion has made room, the creation succeeds with that key.
     const key = randomUUID();
     const again = (): Promise<Answer> =>
       gateway.ask(SUBSCRIPTIONS, { token, body: definition([WEB]), headers: { 'idempotency-key': key } });
@@ -359,7 +357,6 @@ describe('limits and races', () => {
       expect(done).toHaveLength(1);
       for (const answer of answers.filter(({ status }) => status >= 300)) {
         const allowed = ['409,revision_changed', '409,concurrent_mutation'];
-        // When the deletion came first, the other edits find no subscription.
         if (done[0]?.status === 204) allowed.push('404,not_found');
         expect(allowed).toContain(said(answer).join());
       }
@@ -374,7 +371,6 @@ describe('limits and races', () => {
       await tx`SELECT FROM gateway.subscription WHERE id = ${id} FOR UPDATE`;
       expect(said(await put(id, token, '1'))).toEqual([409, 'concurrent_mutation']);
       expect(said(await remove(id, token, '1'))).toEqual([409, 'concurrent_mutation']);
-      // A reader does not wait for the lock of a change.
       expect((await gateway.ask(path(id), { token })).status).toBe(200);
     });
     expect((await put(id, token, '1')).status).toBe(200);
@@ -407,11 +403,10 @@ describe('keys', () => {
       operation,
       true,
     ]);
-    // ID-10: REST and MCP share one ledger of writes.
     const called = await tool(gateway, token, 'subscription_create', { ...definition([WEB]), idempotency_key: 'k' });
     expect([called.body, called.operation]).toEqual([first.body, operation]);
     expect(await count(installation)).toBe(1);
-    // operation_get shows only the four reviewed writes. A change of a subscription is none of them.
+    // operation_get shows only the four reviewed writes, so it does not show a change of a subscription.
     expect(said(await gateway.ask(`/api/v1/operations/${operation}?website_id=${WEB}`, { token }))).toEqual([
       404,
       'not_found',
@@ -428,7 +423,6 @@ describe('keys', () => {
     const goneAgain = await remove(id, token, '2', 'd');
     expect([gone.status, goneAgain.status, goneAgain.headers['idempotency-replayed']]).toEqual([204, 204, 'true']);
     expect(said(await remove(id, token, '2'))).toEqual([404, 'not_found']);
-    // The ledger repeats the first answer even after the subscription is deleted.
     expect((await keyed(token, 'k')).text).toBe(first.text);
   });
 
@@ -443,7 +437,6 @@ describe('keys', () => {
       409,
       'idempotency_conflict',
     ]);
-    // If-Match can name a revision as an entity tag or as a number.
     expect((await put(id, token, '"1"', {}, 'k')).headers['idempotency-replayed']).toBe('true');
     const second = await create(gateway, token, definition([WEB]));
     expect(said(await put(second.id, token, '1', {}, 'k'))).toEqual([409, 'idempotency_conflict']);

@@ -36,7 +36,7 @@ afterAll(() => gateway.close());
 const PII: readonly Need[] = ['contact_read_pii', 'pii'];
 const MSG: readonly Need[] = ['message_content_read', 'message_content'];
 
-/** Text columns that cannot hold a canary: enumerations, codes and digests. */
+/** Text columns that cannot hold a canary (a unique planted text): enumerations, codes and digests. */
 const OTHER_TEXT = [
   ...['organization.public_id', 'website.time_zone', 'contact.country', 'saved_response.language', 'file.version'],
   ...['channel.platform', 'operator.role', 'conversation.status', 'conversation.platform', 'ai_feature.type'],
@@ -58,7 +58,7 @@ function expectedCanaries(operation: Operation, grants: Grants): string[] {
   return world.canaries.filter(isShown).map(({ text }) => text);
 }
 
-/** Every canary in an answer: in the body, in decoded file content and in headers. */
+/** Every canary (a unique planted text) in an answer: in the body, in decoded file content and in headers. */
 function canariesIn({ text, headers, body }: Answer): string[] {
   const content = body?.data?.content;
   const decoded = typeof content === 'string' ? Buffer.from(content, 'base64').toString('latin1') : '';
@@ -71,7 +71,6 @@ const named = (texts: readonly string[]): string[] =>
     .map((one) => (one ? `${one.tenant}/${one.site} ${one.table} ${one.row} ${one.column}` : 'no canary of this world'))
     .sort();
 
-/** Gives these grants to the single credential of this test. */
 async function hold({ scopes, flags }: Grants): Promise<void> {
   await gateway.database.sql`UPDATE gateway.credential SET scopes = ${[...scopes]}, data_access = ${[...flags]}
     WHERE id = ${holder.credential}`;
@@ -82,7 +81,6 @@ const flagOf = (need: Need): need is Flag => ALL_FLAGS.some((flag) => flag === n
 const scopeOf = (need: Need): need is Scope => ALL_SCOPES.some((scope) => scope === need);
 const grantsOf = (needs: readonly Need[]): Grants => ({ scopes: needs.filter(scopeOf), flags: needs.filter(flagOf) });
 
-/** Every grant that can change an answer of the operation. */
 function relevant({ scopes, flags, given, hidden, members, nulls }: Operation): { asked: Need[]; shows: Need[] } {
   const tables: Members[] = [...Object.values(members), nulls ?? {}];
   const more = [...(given?.scopes ?? []), ...(given?.flags ?? []), ...(hidden?.scopes ?? [])];
@@ -97,8 +95,8 @@ const powerSet = <T>(all: readonly T[]): T[][] =>
   Array.from({ length: 2 ** all.length }, (_, bits) => all.filter((_, i) => (bits >> i) % 2 === 1));
 
 /**
- * The subsets of the grants to try. Up to six grants, these are all subsets. With more grants, a subset has all
- * required grants, or it lacks at most two of the required grants and nothing else.
+ * The subsets of the grants to try. Up to six grants: all subsets. More than six: all subsets with every required
+ * grant, and the full set without one or two required grants.
  */
 function subsets(operation: Operation): Need[][] {
   const { asked, shows } = relevant(operation);
@@ -113,8 +111,8 @@ function subsets(operation: Operation): Need[][] {
 }
 
 /**
- * The paths of the members in an answer. A list counts as one member, null counts as absent, and `withheld` is no
- * member.
+ * The paths of the members in an answer. A list counts as one member. Members that are null or named `withheld` do not
+ * count.
  */
 function membersOf(value: unknown, path = ''): string[] {
   if (Array.isArray(value)) return value.flatMap((one) => membersOf(one, `${path}.*`));
@@ -231,7 +229,6 @@ describe('TN-02 TN-03 stored text', () => {
   it('TN-02 every scope and flag mattered to some answer of these tests', () => {
     const mattered = new Set(OPERATIONS.flatMap((one) => Object.values(relevant(one)).flat()));
     const untouched = [...ALL_SCOPES, ...ALL_FLAGS].filter((need) => !mattered.has(need)).sort();
-    // Only two writes use these scopes, and writes.test.ts checks those writes.
     expect(untouched).toEqual(['conversation_update', 'visitor_notes_write']);
   });
 });

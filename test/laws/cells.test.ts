@@ -38,9 +38,9 @@ import { rpc as a2a, work } from '../support/surfaces/a2a.ts';
 import { argumentsOf, rpc as mcp } from '../support/surfaces/mcp.ts';
 
 /**
- * Check TN-01 as a grid of every REST operation, MCP tool and A2A skill. The variants are each missing scope and flag,
- * each restriction, each website out of reach and each state of a credential. Each cell compares one case of an
- * operation with the hand-written tables. Other tests of this folder check more cases, subsets, rows and effects.
+ * Check TN-01 for every REST operation, MCP tool and A2A skill. The callers lack a scope or a flag, have a restriction,
+ * cannot reach the website, or have an invalid credential. Each test case compares one call with the hand-written
+ * tables. Other tests in this folder check more cases, rows and effects.
  */
 const WEB = webId(1, 1);
 let gateway: TestGateway;
@@ -58,16 +58,13 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-/** An operation as one surface offers it. */
 interface Case {
   readonly name: string;
   readonly surface: Resource;
   readonly operation: Operation;
-  /** The method of the request. When absent, the request is a GET. */
   readonly method?: string;
   readonly body?: ((website: string) => Readonly<Record<string, unknown>>) | undefined;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The status of a successful answer. */
   readonly status: number;
   readonly keyed?: boolean;
   readonly skill?: string;
@@ -85,13 +82,14 @@ const COMMANDS: readonly Case[] = WRITES.map((operation) => ({
   ...{ name: operation.tool, surface: 'rest', operation, status: 200, method: 'POST', keyed: true },
   body: operation.body,
 }));
-/** The writes on the planted subscription. They replace it at its first revision and delete it at its second. */
+/** The writes on the planted subscription. The replacement expects revision 1, and the deletion expects revision 2. */
 const SUBSCRIBING: readonly Case[] = SUBSCRIPTION_WRITES.map((operation, i) => ({
   ...{ name: operation.tool, surface: 'rest', operation, status: operation.status, method: operation.method },
   ...{ body: operation.body, ownTokens: true, headers: operation.revision ? { 'if-match': `${i}` } : {} },
 }));
 /**
- * The realtime operations, in the order in which a session needs them. A socket request without an upgrade gets 426.
+ * The realtime operations, in the order in which a session uses them. A socket request without a WebSocket upgrade gets
+ * 426.
  */
 const REALTIME: readonly Case[] = ['create', 'ticket_create', 'socket', 'session_close'].map((part) => {
   const name = `realtime_${part === 'create' ? 'session_create' : part}`;
@@ -110,7 +108,6 @@ const SKILLS: readonly Case[] = Object.entries(CONTRACT_SKILLS).map(([skill, { r
 });
 const CASES: readonly Case[] = [...REST, ...TOOLS, ...SKILLS];
 
-/** A caller with its grants and its website. */
 interface Holder {
   readonly name: string;
   readonly token: string | undefined;
@@ -151,7 +148,6 @@ async function rotatedAway(): Promise<Holder> {
   return { ...holder, refusal: 'token_revoked' };
 }
 
-/** Makes a holder whose access token is valid for another interface only. */
 async function elsewhere(resource: Resource): Promise<Holder> {
   const fields = { grant_type: 'client_credentials', resource: RESOURCE[resource] };
   const { access_token: token } = (await tokenOf(gateway, client, fields)).body;
@@ -159,7 +155,6 @@ async function elsewhere(resource: Resource): Promise<Holder> {
   return { name: `for ${resource}`, token, credential, grants: FULL, website: WEB, refusal: 'wrong_resource' };
 }
 
-/** Makes a holder with a token for this interface from a person who has consented to everything. */
 async function ofConsent(resource: Resource): Promise<Holder> {
   const { exchange } = await consented(gateway, client, {
     session,
@@ -211,7 +206,6 @@ async function variants(): Promise<Variant[]> {
 
 const DENIED = { scopes: [], data_access: [], unrestricted: false };
 
-/** The refusal that the hand-written tables demand. Undefined when the call must succeed. */
 function expected({ operation, ownTokens, body, name }: Case, holder: Holder): Refusal | undefined {
   if (holder.refusal !== undefined) return { status: 401, code: holder.refusal };
   const denied = refusalOf(operation, holder.grants, holder.restricted);
@@ -221,7 +215,6 @@ function expected({ operation, ownTokens, body, name }: Case, holder: Holder): R
   return named && holder.website !== WEB ? NOT_FOUND : undefined;
 }
 
-/** An answer in one form for all three surfaces. `data` is the body of a successful answer. */
 interface Said {
   readonly status: number;
   readonly code?: string;
@@ -232,7 +225,6 @@ interface Said {
 const refused = ({ status, body, text }: Answer): Said => ({ status, code: body.code, required: body.required, text });
 
 let keys = 0;
-/** The session id for the realtime operations of one holder. */
 let open = `rts_${'0'.repeat(32)}`;
 
 const ASK: Readonly<Record<Resource, (one: Case, url: string, holder: Holder) => Promise<Said>>> = {
@@ -279,18 +271,19 @@ const ASK: Readonly<Record<Resource, (one: Case, url: string, holder: Holder) =>
 const sorted = (one: Refusal['required']) => one && { ...one, scopes: [...one.scopes].sort() };
 
 /**
- * Texts that no holder of this test may see: those of websites that nobody holds, and those of another organization.
+ * Texts that no caller of this test may see. They belong to another organization, or to websites that no caller holds.
  */
 let foreign: ReadonlySet<string>;
 
 async function judge(one: Case, holder: Holder, where: string): Promise<void> {
   const { operation, surface, headers = {} } = one;
   const url = pathOf(operation, holder.website, receiptId(holder.credential));
-  // A refused replacement leaves the subscription at its first revision. On another website, delete that revision.
+  // On a website out of reach, the gateway refuses the replacement, so the subscription stays at revision 1. The
+  // deletion must therefore name revision 1.
   const revised = 'if-match' in headers && holder.website !== WEB ? { ...headers, 'if-match': '1' } : headers;
   const said = await ASK[surface]({ ...one, headers: revised }, url, holder);
   const refusal = expected(one, holder);
-  // Compare the required grants as well. An MCP result that is not a protocol error names them only in words.
+  // A refusal lists the required grants, except in an MCP result, which names them only in words.
   if (refusal) {
     expect([said.status, said.code], `${where} ${said.text}`).toEqual([refusal.status, refusal.code]);
     expect(sorted(said.required), `${where} ${said.text}`).toEqual(sorted(refusal.required));
@@ -329,7 +322,7 @@ it('TN-01 every surface under every variant of authority answers as the tables s
       surfaces.set(surface, (surfaces.get(surface) ?? 0) + mine.length);
     }
   }
-  // Compare with the lists of the contract, so that the test covers every surface and every variant.
+  // Compare with the lists of the contract. This proves that the test covers every surface and every variant.
   const { operations, tools } = gateway.corridor.registry;
   expect(REST.map(({ name }) => name).sort()).toEqual(operations.map(({ name }) => name).sort());
   expect(TOOLS.map(({ name }) => name).sort()).toEqual(tools.map(({ name }) => name).sort());

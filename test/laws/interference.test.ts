@@ -10,8 +10,8 @@ import { rpc as a2a, work } from '../support/surfaces/a2a.ts';
 import { argumentsOf, rpc as mcp } from '../support/surfaces/mcp.ts';
 
 /**
- * Check TN-04: data that a credential cannot see changes no byte of its answers. The test asks everything, adds foreign
- * data, and asks everything again.
+ * Check TN-04: a credential gets byte for byte the same answers after data is added that it cannot see. The test sends
+ * every request, adds data of other tenants, and sends every request again.
  */
 let gateway: TestGateway;
 let world: World;
@@ -22,7 +22,6 @@ const LISTS = OPERATIONS.filter(({ cursor }) => cursor !== undefined);
 
 const adding = (path: string, query: string): string => `${path}${path.includes('?') ? '&' : '?'}${query}`;
 
-/** Hides the parts of an answer that can differ between two equal answers. */
 const masked = ({ status, text }: Answer): string =>
   `${status} ${text
     .replace(/req_[a-f0-9]{32}/g, 'req')
@@ -33,7 +32,7 @@ async function ask(path: string, token: string): Promise<string> {
   return masked(await gateway.ask(path, { token }));
 }
 
-/** The answers to one credential for one case of every tool and of every reading skill. */
+/** Calls every tool and every reading A2A skill once. Returns the answers to this credential. */
 async function agents(token: string): Promise<Map<string, string>> {
   const said = new Map<string, string>();
   const { registry } = gateway.corridor;
@@ -67,13 +66,15 @@ async function agents(token: string): Promise<Map<string, string>> {
   return said;
 }
 
-/** All answers of all operations to one credential: whole, in pages of one and two rows, and from many cursors. */
+/**
+ * Calls every operation with one credential: without paging, in pages of one and two rows, and from many cursors.
+ * Returns all answers.
+ */
 async function transcript(token: string): Promise<Map<string, string>> {
   const said = new Map<string, string>();
   for (const operation of OPERATIONS) {
     const path = pathOf(operation, WEB);
     said.set(path, await ask(path, token));
-    // Ask for records that the credential cannot see or that do not exist.
     for (const id of [2, 3, 4, 5, 8, 9, 77]) {
       const other = operation.path.replace(/\{([a-z]{3}):\d+\}(?!.*\{[a-z]{3}:)/, `{$1:${id}}`);
       if (other === operation.path) continue;
@@ -191,12 +192,11 @@ describe('TN-04 foreign data', () => {
     expect(shown.length).toBeGreaterThan(150);
     await addForeign();
     same(before[1], await told(unrestricted));
-    // Foreign data and data out of reach must both leave the answers unchanged. The long form also compares between the
-    // two additions, because one could hide an effect of the other.
+    // Neither added data of other tenants nor added data out of the credential's reach may change the answers. The long
+    // form also compares between these two additions, because the second could hide an effect of the first.
     if (LONG) same(before[0], await told(restricted));
     await addAway();
     same(before[0], await told(restricted));
-    // The unrestricted credential sees a change, which proves that the new data exists.
     const now = await told(new Map([...unrestricted].slice(0, 1)));
     const changed = [...(now.get('everything') ?? [])].filter(
       ([path, answer]) => before[1].get('everything')?.get(path) !== answer,

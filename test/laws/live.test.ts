@@ -22,8 +22,8 @@ import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 
 /**
- * Check TN-05: two gateways on one database, both with the authority in memory. Every change applies to the next
- * request.
+ * Check TN-05: a change of authority applies to the very next request. Both gateways keep the authority in memory and
+ * must still notice the change.
  */
 let database: TestDatabase;
 let gateways: TestGateway[];
@@ -47,7 +47,6 @@ interface Credential {
   readonly credential: string;
 }
 
-/** Makes both gateways remember the current authority of a credential. */
 async function warm({ token }: Credential): Promise<void> {
   for (const one of gateways) expect((await one.ask('/api/v1/context', { token })).status).toBe(200);
 }
@@ -76,8 +75,8 @@ const ENDINGS: [name: string, code: string][] = [
 const q = `website_id=${WEB}`;
 const bytes = { accept: 'application/octet-stream' };
 /**
- * The different ends of a call. Each must notice the lost authority, although the gateway still remembers the
- * authority.
+ * One request for every way in which a call can end. After the loss of authority, the gateway must refuse each request,
+ * although it still remembers the authority.
  */
 const ROADS: [name: string, path: string, status: number, headers?: Record<string, string>, method?: string][] = [
   ['data', `/api/v1/conversations?${q}`, 200],
@@ -154,7 +153,7 @@ describe('TN-05 an ended authority is refused by every road, on both gateways, a
   });
 });
 
-/** The rights of a credential. `put` writes the same rights to the store. */
+/** The rights of a credential, and `put`, which writes these rights to the store. */
 interface State {
   readonly scopes: readonly Scope[];
   readonly flags: readonly Flag[];
@@ -173,7 +172,6 @@ async function put({ credential }: Credential, state: State): Promise<void> {
       : null;
   const ends = (name: string, otherwise: string) =>
     sql.unsafe(state.ended === name ? `now() - interval '1 millisecond'` : otherwise);
-  // Use one statement, so that both rows change in one commit.
   await sql`WITH t AS (
       UPDATE gateway.token SET revoked_at = ${ends('revoked token', 'NULL')}, expires_at = ${ends('expired token', 'NULL')}
        WHERE credential_id = ${credential})
@@ -184,7 +182,6 @@ async function put({ credential }: Credential, state: State): Promise<void> {
      WHERE id = ${credential}`;
 }
 
-/** Tools that address a subscription of website 1. */
 const OF_SUBSCRIPTION: readonly string[] = ['subscription_get', 'events_pull'];
 
 function expected(operation: Operation, state: State): [status: number, code: string | undefined] {
@@ -212,8 +209,8 @@ async function probe(n: number, operation: Operation, holder: Credential, state:
   expect(ids, where).toEqual(rows(state.restricted));
 }
 
-// A receipt belongs to one revision of a credential, so each change ends it. This test therefore leaves out
-// operation_get.
+// A receipt belongs to one revision of the credential, and every change raises the revision. This test therefore leaves
+// out operation_get.
 const PROBES = OPERATIONS.filter(({ tool }) => tool !== 'operation_get');
 const operation = (name: string): Operation => PROBES.find((one) => nameOf(one) === name) ?? expect.fail(name);
 
@@ -244,8 +241,8 @@ describe('TN-05 a narrower or wider authority acts at the very next request', ()
       const before = (one: Operation) => JSON.stringify([expected(one, WHOLE), maskOf(one, WHOLE)]);
       const after = (one: Operation) => JSON.stringify([expected(one, state), maskOf(one, state)]);
       const concerned = PROBES.filter((one) => before(one) !== after(one));
-      // Trying every operation would need 1,200 changes. A few operations for each change are enough, because all share
-      // one corridor.
+      // A call of every operation after every change would need 1,200 changes. A few operations for each change are
+      // enough, because all operations share the code that checks the authority.
       for (const one of concerned.filter((_, i) => i % Math.ceil(concerned.length / 4) === 0)) {
         await put(holder, state);
         for (const n of [0, 1]) await probe(n, one, holder, state);
@@ -253,7 +250,7 @@ describe('TN-05 a narrower or wider authority acts at the very next request', ()
         for (const n of [0, 1]) await probe(n, one, holder, WHOLE);
         felt++;
       }
-      // Only writes use these grants, so no read notices their loss.
+      // Only writes use these grants, so their loss changes no read.
       if (!['scope config_plan', 'scope visitor_notes_write', 'scope conversation_update'].includes(name))
         expect(concerned.length, name).toBeGreaterThan(0);
     }
@@ -280,7 +277,6 @@ describe('TN-05 a narrower or wider authority acts at the very next request', ()
       const concerned = WRITES.filter((one) => expected(one, state)[0] !== 200);
       for (const [i, one] of concerned.entries()) {
         const key = `${name.replaceAll(' ', '-')}-${i}`;
-        // Make both gateways remember the whole authority.
         await put(holder, WHOLE);
         for (const n of [0, 1]) expect((await write(n, one, `${key}-before-${n}`)).status, name).toBe(200);
         const before = await traces();
@@ -288,7 +284,7 @@ describe('TN-05 a narrower or wider authority acts at the very next request', ()
         for (const n of [0, 1]) {
           const { status, body, text } = await write(n, one, key);
           expect([status, body.code], `${one.tool} ${name} on gateway ${n}: ${text}`).toEqual(expected(one, state));
-          // The gateway does not repeat a stored answer either when the right is lost (ID-08).
+          // The gateway does not repeat a stored answer to a caller who has lost the authority for it (ID-08).
           const replay = await write(n, one, `${key}-before-${n}`);
           expect(replay.status, `${one.tool} ${name}`).toBe(expected(one, state)[0]);
           expect(replay.headers['idempotency-replayed']).toBeUndefined();
@@ -300,7 +296,6 @@ describe('TN-05 a narrower or wider authority acts at the very next request', ()
       }
     }
     expect(denied).toBeGreaterThan(150);
-    // Restore the conversation for the later tests of reads.
     await database.sql`UPDATE platform.conversation
       SET disposition = ${first?.disposition ?? null}, updated_at = ${first?.updated_at ?? null}
       WHERE tenant = 1 AND site = 1 AND id = 1`;
@@ -368,8 +363,8 @@ describe('TN-05 a narrower or wider authority acts at the very next request', ()
           else expect([200, 401], text).toContain(status);
         }
       };
-      // Use one kind of request in each round. A refusal of another kind would make the gateway forget the remembered
-      // authority too early.
+      // Each round uses only one kind of request. A refused request of another kind would make the gateway forget the
+      // remembered authority too early.
       const road = roads[round % roads.length] ?? '';
       const streams = [0, 1].flatMap((n) => roads.map(() => stream(n, road)));
       await new Promise((resolve) => setTimeout(resolve, 5 + ((round * 7) % 40)));

@@ -150,8 +150,8 @@ describe('TN-01 every read, by what a credential holds', () => {
       for (const ids of [[1], [2, 1], [2], [9], []]) {
         const holder = await hold(FULL, { dimension, ids });
         for (const operation of OPERATIONS) {
-          // The interference tests check which rows of place 2 a list shows. Here, place 2 alone only decides which
-          // calls are refused.
+          // Skip the lists of a caller who may see only place 2 (a channel, team or subsite). The interference tests
+          // check these lists.
           if (ids.includes(2) && operation.list) continue;
           await judge(operation, holder, `restricted to ${dimension} ${ids}`);
         }
@@ -171,7 +171,6 @@ describe('TN-01 every read, by what a credential holds', () => {
         refused(answer, NOT_FOUND, `${where} of ${website}`);
         bodies.add(masked(answer));
       }
-      // Ask for a record that does not exist, on a website that does.
       const absent = operation.path.replace(/\{([a-z]{3}):\d+\}(?!.*\{[a-z]{3}:)/, '{$1:77}');
       if (operation.website === 'optional') {
         const answer = await ask({ ...operation, path: absent }, holder);
@@ -199,8 +198,7 @@ describe('TN-01 every read, by what a credential holds', () => {
       expect((await gateway.ask('/api/v1/context', { token })).body.website_ids).toEqual(websites);
       cells += 2;
     }
-    // A site number always means a website of the credential's own organization, even when the id names another
-    // organization.
+    // These ids name another organization. The credential still gets only websites of its own organization.
     const foreign = await gateway.issue({ websites: ['web_1_1', 'web_1_7'] }, 2);
     const { body } = await gateway.ask('/api/v1/websites', { token: foreign.token });
     expect(body.websites.map((site: { website_id: string }) => site.website_id)).toEqual([webId(2, 1)]);
@@ -222,7 +220,10 @@ describe('TN-01 every read, by what a credential holds', () => {
     }
   });
 
-  /** Draws many grants most of the time, so that operations with many required grants also succeed now and then. */
+  /**
+   * Generates large sets of grants most of the time. Otherwise, operations with many required grants would almost never
+   * succeed.
+   */
   const some = <T>(all: readonly T[]): fc.Arbitrary<T[]> =>
     fc.oneof(
       fc.subarray([...all]),
@@ -251,18 +252,17 @@ describe('TN-01 every read, by what a credential holds', () => {
         const listed: string[] = body.data.operations.map((one: { operation: string }) => one.operation);
         const answered = new Set<string>();
         const granted = new Set<string>();
-        // The list of capabilities ignores the extra grants that a parameter needs.
+        // The list of capabilities ignores grants that only a parameter needs.
         for (const operation of OPERATIONS.filter(({ given }) => given === undefined)) {
           const answer = await ask(operation, holder, website);
           expect([200, 404], `${where} ${nameOf(operation)}: ${answer.text}`).toContain(answer.status);
           const denied = answer.body.code === 'not_permitted';
           (denied ? deniedOnce : answered).add(operation.tool);
-          // The list and the call could contain the same mistake, so compare with the contract.
+          // The list of capabilities and the calls could contain the same mistake, so compare both with the contract.
           if (refusalOf(operation, holder.grants, restricted)?.code !== 'not_permitted') granted.add(operation.tool);
           cells++;
         }
         for (const write of WRITES) {
-          // These credentials have no author, so nothing is written in anybody's name.
           const sent = { body: write.body(website), headers: { 'idempotency-key': `k${cells}` } };
           const answer = await gateway.ask(pathOf(write, website), { ...sent, token: holder.token });
           expect([200, 404, 503], `${where} ${nameOf(write)}: ${answer.text}`).toContain(answer.status);
@@ -274,7 +274,6 @@ describe('TN-01 every read, by what a credential holds', () => {
           const answer = await gateway.ask(pathOf(write, website, receiptId(holder.credential)), {
             ...{ token: holder.token, method: write.method },
             ...(write.body && { body: write.body(website) }),
-            // No subscription has this revision, so the call cannot change one.
             ...(write.revision && { headers: { 'if-match': '77' } }),
           });
           expect([201, 404, 409], `${where} ${nameOf(write)}: ${answer.text}`).toContain(answer.status);
@@ -395,7 +394,6 @@ describe('TN-01 the writes of subscriptions', () => {
 });
 
 it('TN-01 every operation of the contract was judged, in as many cells as there should be', () => {
-  // This test covers the reads, and writes.test.ts covers the writes.
   const reads = gateway.corridor.registry.tools.filter(({ effect }) => effect === 'read');
   const served = reads.map(({ name }) => name);
   expect([...new Set(OPERATIONS.map(({ tool }) => tool))].sort()).toEqual(served);

@@ -24,16 +24,14 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const run = (command: string, ...args: string[]) =>
   spawnSync(join(folder, 'node_modules/.bin', command), args, { cwd: folder, encoding: 'utf8' });
 
-/** What the compiler says of these files. */
 function compiled(files: readonly string[]): string {
-  // That file declares what the tests are given.
+  // postgres.ts declares the types of the values that the test setup provides.
   const include = [...files, 'test/support/postgres.ts'];
   writeFileSync(join(folder, 'new.json'), JSON.stringify({ extends: './tsconfig.json', include }));
   const { status, stdout } = run('tsc', '-p', 'new.json', '--noEmit', '--incremental', 'false', '--preserveSymlinks');
   return `${status} ${stdout}`;
 }
 
-/** The compiler, the formatter and the linter have nothing to say of these files. */
 function accepted(files: readonly string[]): void {
   expect(compiled(files)).toBe('0 ');
   const judged = run('biome', 'check', '--error-on-warnings', ...files);

@@ -8,7 +8,6 @@ import { loadTools } from '../../src/gateway/load.ts';
 import { generated } from '../../src/process/generate.ts';
 import { CONTRACT, CONTRACT_REALTIME } from '../support/contract.ts';
 
-/** Where the contract's operations are written by hand. */
 const LIST = 'test/support/authority/expected.ts or expected-writes.ts';
 const registry = await loadTools();
 const files = (await readdir(new URL('tools/', packageRoot), { recursive: true })).filter((name) =>
@@ -28,10 +27,10 @@ interface Node {
   readonly $ref?: string;
 }
 
-/** Properties at any depth that say nothing about themselves. */
+/** The paths of all properties, at any depth, that have no description. */
 function undescribed(node: Node, path: string): string[] {
   const { properties = {}, items, additionalProperties: rest } = node;
-  // What a reference points to is not walked, so there may be none.
+  // This function does not follow references, so it reports every reference.
   if (node.$ref !== undefined) return [`${path} -> ${node.$ref}`];
   const values = typeof rest === 'object' && rest !== null ? [rest as Node] : [];
   const inside = [...(node.prefixItems ?? []), ...(node.anyOf ?? []), ...(node.allOf ?? []), ...(node.oneOf ?? [])];
@@ -132,7 +131,6 @@ describe('every tool', () => {
 
   it.each(answering.map((tool) => [tool.name, tool] as const))('%s describes its output', (name, tool) => {
     const output = jsonSchema(tool.output, 'output') as Node;
-    // Law against empty schemas: an output says something about its members.
     expect(JSON.stringify(output).length).toBeGreaterThan(150);
     expect(JSON.stringify(output)).not.toContain('"$ref":"#"');
     expect(Object.keys(output.properties ?? {}).length).toBeGreaterThan(0);

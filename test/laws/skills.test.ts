@@ -48,7 +48,6 @@ describe('every skill', () => {
     }
   });
 
-  // A skill's argument has the schema of the operation's parameter, including the default.
   it.each(each)('%s says of an argument what its operation says of the parameter', (_name, { skill, tools }) => {
     const own = jsonSchema(skill.input, 'input') as Node;
     const theirs = tools.flatMap((tool) => Object.entries((jsonSchema(tool.input, 'input') as Node).properties ?? {}));

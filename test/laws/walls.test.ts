@@ -6,7 +6,10 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { packageRoot } from '../../src/config/package.ts';
 
-/** A forbidden import for each room, and the wall that must stop it; the last ones are allowed. */
+/**
+ * A room is a source folder with a rule about its imports. The table has forbidden imports for each room. The last rows
+ * are allowed imports.
+ */
 const PLANTED: [room: string, imported: string, forbidden: boolean][] = [
   ['src/core', '../store/calls/read.ts', true],
   ['src/core', 'postgres', true],
@@ -92,7 +95,6 @@ const PLANTED: [room: string, imported: string, forbidden: boolean][] = [
 ];
 const root = fileURLToPath(packageRoot);
 
-/** Lints all planted files at once, in a folder of their own that has our walls, and names those that were refused. */
 function refused(): Set<string> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-walls-'));
   copyFileSync(join(root, 'biome.json'), join(folder, 'biome.json'));

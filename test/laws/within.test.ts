@@ -11,7 +11,7 @@ const contact = { view: ContactView, id: '' };
 const conversation = { view: ConversationView, id: '' };
 const message = { view: MessageView, id: '' };
 
-/** The compiler checks these calls; nothing runs them. `npm run check` fails if one of the marked lines compiles. */
+/** Only the compiler checks these calls. `npm run check` fails if one of the marked lines compiles. */
 const calls = (read: Reads) => [
   read.page(NoteView, { limit: 1, within: [contact] }),
   read.page(FileView, { limit: 1, within: [conversation, message] }),

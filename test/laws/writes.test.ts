@@ -21,7 +21,10 @@ import { addDispositions, callOver, type Said, SURFACES, type Surface, tracesOf 
 import type { Grant, Issued } from '../support/credentials.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 
-/** Checks TN-01, TN-02 and TN-07 of the writes over REST and MCP. A refused write leaves no trace and spends no key. */
+/**
+ * Checks TN-01, TN-02 and TN-07 of the writes over REST and MCP. A refused write leaves no trace, and its idempotency
+ * key stays unused.
+ */
 let gateway: TestGateway;
 let world: World;
 let cells = 0;
@@ -69,16 +72,12 @@ const call = ({ write, surface, holder, website = WEB, number = 1 }: Cell, key =
 
 const traces = (): Promise<string> => tracesOf(gateway.database.sql);
 
-/**
- * Expects a refusal that leaves no note, no change, no journal entry and no ledger row. Returns the key and the answer.
- */
 async function denied(cell: Cell, refusal: Refusal): Promise<{ key: string; said: Said }> {
   const key = `cell-${++keys}`;
   const before = await traces();
   const said = await call(cell, key);
   const { status, code, required, operation } = said;
   const sorted = (one: Refusal['required']) => one && { ...one, scopes: [...one.scopes].sort() };
-  // The result of an MCP tool names the missing grants only in words.
   expect([status, code, sorted(required)], `${cell.where} ${said.text}`).toEqual([
     refusal.status,
     refusal.code,
@@ -94,7 +93,6 @@ async function denied(cell: Cell, refusal: Refusal): Promise<{ key: string; said
 const COUNTS = /^(\d+) notes, (\d+) receipts, (\d+) operations/;
 const countsOf = (text: string): number[] => (COUNTS.exec(text) ?? []).slice(1).map(Number);
 
-/** Expects that a write succeeds once and leaves exactly the effects of the contract. */
 async function done(cell: Cell, grants: Grants, key?: string): Promise<void> {
   const { write, where } = cell;
   const [notes = 0, receipts = 0, operations = 0] = countsOf(await traces());
@@ -113,7 +111,7 @@ async function done(cell: Cell, grants: Grants, key?: string): Promise<void> {
   cells++;
 }
 
-/** Clears the disposition of every conversation, so that setting it is a change again. */
+/** Clears the disposition of every conversation, so that the next write of a disposition is a change. */
 beforeEach(async () => {
   await gateway.database.sql`UPDATE platform.conversation SET disposition = NULL`;
 });
@@ -188,8 +186,8 @@ describe('TN-01 every write, by what a credential holds', () => {
             await denied(cell, refusalOf(write, FULL, restricted) ?? expect.fail(cell.where));
             continue;
           }
-          // Conversations 1 and 3 lie in place 1, conversation 2 in place 2, and conversation 5 in no place.
-          // Conversation 77 does not exist.
+          // A place is a channel, team or subsite. Conversations 1 and 3 lie in place 1, conversation 2 in place 2, and
+          // conversation 5 in no place. Conversation 77 does not exist.
           const places: readonly [number, number][] = [
             [1, 1],
             [3, 1],
@@ -202,7 +200,7 @@ describe('TN-01 every write, by what a credential holds', () => {
             else absent.add((await denied({ ...cell, number }, NOT_FOUND)).said.text);
           }
         }
-        // Each surface uses one text for every refusal of this kind.
+        // REST and MCP each use one text for all these refusals. The text does not reveal whether the record exists.
         expect(absent.size, where('')).toBe(2);
       }
     }
@@ -220,7 +218,7 @@ describe('TN-01 every write, by what a credential holds', () => {
       const where = `${write.tool} over ${surface}`;
       if (write.subject) said.add((await denied({ write, surface, holder, number: 77, where }, NOT_FOUND)).said.text);
       const elsewhere = { ...write, body: () => ({ ...write.body(webId(1, 2)) }) };
-      // The body plans for one website, but the item belongs to another. The caller holds both websites.
+      // The body names one website, but the item in the body belongs to another. The caller holds both websites.
       if (!write.subject)
         said.add((await denied({ write: elsewhere, surface, holder: both, where }, NOT_FOUND)).said.text);
       expect(said.size, where).toBe(1);
@@ -294,7 +292,6 @@ describe('TN-07 the mapped author', () => {
   it.each(cases)(
     'TN-07 %s: 503, nothing written, the key free for the day that there is one',
     async (name, authors) => {
-      // The mapping of another credential on the same website does not help this credential.
       await hold(FULL);
       const holder = await hold(FULL, undefined, { authors });
       const spare: [Cell, string][] = [];
@@ -392,7 +389,7 @@ describe('what a write shows', () => {
     await addDispositions(sql);
     const { token } = await other.issue({ authors: ['opr_1_1_1'], channels: [], teams: [] });
     const { token: whole } = await other.issue({ websites: [WEB], authors: ['opr_1_1_1'] });
-    /** All writes on records that exist or could exist, under keys that others have also used. */
+    /** All writes on records that exist or could exist, under keys that other callers have used. */
     const transcript = async (round: number): Promise<string[]> => {
       const said: string[] = [];
       for (const bearer of [token, whole]) {
@@ -428,10 +425,10 @@ describe('what a write shows', () => {
           });
       }
     }
-    // Restore the state from before the first transcript, because not even the number of a note may differ.
+    // Restore the state from before the first round. Otherwise, a new note would get another number.
     await sql`DELETE FROM platform.note WHERE tenant = 1 AND site = 1 AND id > 100`;
     await sql`UPDATE platform.native_id SET last = 100 WHERE tenant = 1 AND site = 1 AND kind = 'note'`;
-    // Mask the operation ids, which depend on the key, and the times of creation.
+    // Mask the times of creation. Also mask the operation ids, because they depend on the key.
     const masked = (text: string): string =>
       text.replace(/op_[a-f0-9]{64}/g, 'op').replace(/(created_at\\*":\\*")[^"\\]*/g, '$1');
     expect((await transcript(2)).map(masked)).toEqual(before.map(masked));

@@ -29,8 +29,8 @@ import { rpc as mcp } from '../support/surfaces/mcp.ts';
 import { type Example, examples, freshKey, parse, raw, writer } from '../support/surfaces/wire.ts';
 
 /**
- * LG-02: every act that somebody must answer for has an audit record. The record says who, what, in which request, and
- * the decision.
+ * LG-02: every act that a person or an app must answer for has an audit record. The record names the actor, the act,
+ * the request and the decision.
  */
 const MARK = 'zqx7canary';
 
@@ -41,7 +41,6 @@ let note: Example;
 let feature: Example;
 let contact: Example;
 
-/** All log lines of this file. Each test empties the log at its start. */
 const seen: string[] = [];
 
 beforeAll(async () => {
@@ -66,7 +65,6 @@ type Line = Readonly<Record<string, unknown>>;
 const audits = (): Line[] =>
   gateway.log.map((line): Line => JSON.parse(line)).filter((line) => line['audit'] !== undefined);
 
-/** Waits for the one audit record of the request with this id and returns the record. */
 async function recordOf(requestId: unknown): Promise<Line> {
   await vi.waitFor(() => expect(audits().some((line) => line['request_id'] === requestId)).toBe(true));
   const all = audits().filter((line) => line['request_id'] === requestId);
@@ -148,7 +146,7 @@ describe('LG-02 authentication', () => {
     });
     const { token } = await holder(gateway);
     const opened = await openSession(gateway, token);
-    // Nobody has the first ticket, and the second ticket has the wrong form.
+    // The first ticket belongs to nobody, and the second ticket has an invalid form.
     for (const ticket of [Buffer.alloc(32).toString('base64url'), 'AAAA']) {
       gateway.log.splice(0);
       await new Client(gateway.port, { ...opened, ticket }).closed;
@@ -216,7 +214,6 @@ describe('LG-02 authorization', () => {
       operation: 'mcp',
       code: 'not_permitted',
     });
-    // A request for a prompt that does not exist is no denial, so it leaves no record.
     await mcp(gateway.port, narrow.token, 'prompts/get', { name: MARK, arguments: {} });
     expect(audits()).toHaveLength(7);
   });
@@ -262,7 +259,7 @@ describe('LG-02 authorization', () => {
     const origins = { origin: ['https://a.example', 'https://b.example'] };
     const open = await gateway.ask('/api/v1/realtime/sessions', { method: 'POST', headers: origins, unchecked: true });
     expect(await stranger(open)).toMatchObject({ ...wrote, operation: 'realtime_session_create' });
-    // The body breaks off with a wrong chunk. The code that answers does not know the bearer.
+    // The body ends with an invalid chunk. The code that answers such a request does not know the token's owner.
     const broken = [
       `POST ${note.url} HTTP/1.1`,
       'Host: a',
@@ -273,7 +270,8 @@ describe('LG-02 authorization', () => {
     const { text } = await raw(gateway.port, `${broken.join('\r\n')}\r\n\r\nno length\r\n`);
     const cut = { ...wrote, code: 'invalid_request', status: 400 };
     expect(await stranger({ headers: { 'x-request-id': parse(text).headers.get('x-request-id') } })).toMatchObject(cut);
-    // The request has an unknown app or a wrong callback, so the refusal appears on the page.
+    // The app is unknown or the callback is wrong. The gateway therefore shows the refusal on a page instead of
+    // redirecting.
     const asked = request(client, pkce());
     for (const [fields, credential] of [
       [{ ...asked, redirect_uri: 'https://evil.example/' }, client.credential],
@@ -356,12 +354,12 @@ describe('LG-02 consents and their end', () => {
       [reused, rotated, 'refresh_reused'],
       [misused, spent, 'code_misused'],
     ] as const) {
-      // The client gets the usual OAuth error, without the reason.
+      // The client gets the usual OAuth error. Only the audit record names the reason.
       expect([answer.status, Object.keys(answer.body)]).toEqual([400, ['error', 'error_description']]);
       const credential = client.credential;
       const ended = { ...told, credential, consent, ended: 'consent', because, source: '127.0.0.1' };
       expect(await recordOf(idOf(answer))).toMatchObject(ended);
-      // The consent has already ended, so a second use ends nothing.
+      // The consent has already ended, so the second use of the token ends nothing.
       const again = await recordOf(idOf(await tokenOf(gateway, client, refreshing(rotated.refresh))));
       expect(again).toMatchObject({ ...told, credential });
       expect([again['ended'], again['consent'], again['because']]).toEqual([undefined, undefined, undefined]);
@@ -392,7 +390,6 @@ describe('LG-02 consents and their end', () => {
       const refused = { operation, audit, decision: 'refused', code: 'invalid_request', source: '127.0.0.1' };
       expect(await recordOf(idOf(answer)), answer.text).toMatchObject(refused);
     }
-    // A consent form with nothing ticked is no decision yet.
     await send('consent', { csrf: choice.csrf, decision: 'approve' }, ours);
     const before = audits().length;
     const out = await recordOf(idOf(await send('sign-out', '', ours)));
@@ -401,8 +398,7 @@ describe('LG-02 consents and their end', () => {
     const late = await recordOf(idOf(await send('consent', choice, ours)));
     expect(late).toMatchObject({ audit: 'authentication', decision: 'refused', code: 'session_ended' });
     expect(late).toMatchObject({ operation: 'oauth_consent', credential: client.credential, source: '127.0.0.1' });
-    // Nobody is signed in any more, so the sign-out leaves no record. Showing a page is no refusal and leaves no record
-    // either.
+    // Nobody is signed in any more, so the sign-out leaves no record. Showing a page leaves no record either.
     await send('sign-out', '', ours);
     await gateway.ask(`/oauth/authorize?${query}`, { unchecked: true, headers: { cookie } });
     expect(audits()).toHaveLength(before + 2);
@@ -540,7 +536,7 @@ describe('LG-02 writes', () => {
       `Content-Length: ${content.length}`,
       `Idempotency-Key: ${freshKey()}`,
     ];
-    // The lock makes the writer wait, so that the caller is gone before the write ends.
+    // The lock delays the write until the caller has disconnected.
     await sql.begin(async (holding) => {
       await holding`LOCK TABLE platform.note IN SHARE MODE`;
       const socket = createConnection(gateway.port, '127.0.0.1');
@@ -582,7 +578,6 @@ describe('LG-02 writes', () => {
   });
 });
 
-/** An unused id for each kind of record. */
 const SAMPLE: Readonly<Record<string, string>> = {
   visitor: 'vis_1_1_999999999',
   conversation: 'cnv_1_1_999999999',

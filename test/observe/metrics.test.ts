@@ -51,7 +51,7 @@ beforeAll(async () => {
       OTEL_BSP_SCHEDULE_DELAY: '50',
       GATEWAY_TRUSTED_PROXIES: 'loopback',
       GATEWAY_METRICS_ALLOW: '192.0.2.0/24',
-      // The SDK of OpenTelemetry complains about this unknown compression.
+      // The SDK of OpenTelemetry logs a complaint about this unknown compression.
       OTEL_EXPORTER_OTLP_COMPRESSION: MARK,
       LOG_LEVEL: 'warn',
     },
@@ -197,11 +197,12 @@ describe('/metrics', () => {
     const alone = openAllowed([], []);
     expect(['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1'].filter((one) => !alone(asked(one)))).toEqual([]);
     expect(['10.0.0.1', '192.0.2.1', '::ffff:10.0.0.1', 'fe80::1'].filter((one) => alone(asked(one)))).toEqual([]);
-    // An untrusted proxy on this machine passes on requests from anybody, so such requests are refused.
+    // An untrusted proxy on this machine can pass on requests from anybody. The gateway therefore refuses requests with
+    // these headers.
     const PASSED = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via'];
     expect(PASSED.filter((name) => alone(asked('127.0.0.1', { [name]: '127.0.0.1' })))).toEqual([]);
-    // A request with a foreign Host is refused. It can come through a proxy, or from a web page whose name was rebound
-    // to this machine.
+    // A foreign Host header can come from a proxy, or from a web page that has rebound its DNS name to this machine.
+    // The gateway refuses such requests.
     const NAMES = ['gateway.example', 'localhost.evil.example:8787', '127.0.0.1.evil.example', '192.0.2.1', ''];
     expect(NAMES.filter((host) => alone(asked('127.0.0.1', { host })))).toEqual([]);
     expect(['[::1]:8787', 'LOCALHOST', '127.0.0.1:1'].filter((host) => !alone(asked('::1', { host })))).toEqual([]);
@@ -210,7 +211,7 @@ describe('/metrics', () => {
     expect(wide(asked('10.0.0.1', { 'x-forwarded-for': '10.1.2.3', host: 'gateway.example' }))).toBe(true);
     expect(wide(asked('10.0.0.1', { 'x-forwarded-for': '198.51.100.1' }))).toBe(false);
     expect(wide(asked('10.1.2.3', { 'x-forwarded-for': '127.0.0.1' }))).toBe(false);
-    // Only the connection itself shows that a caller is on this machine. The claim of a remote proxy does not count.
+    // Only the address of the connection shows that a caller is on this machine. A remote proxy cannot claim this.
     const range = openAllowed([], ['10.0.0.0/8']);
     for (const claimed of ['127.0.0.1', '::1', '::ffff:127.0.0.1'])
       expect(range(asked('10.0.0.9', { 'x-forwarded-for': claimed })), claimed).toBe(false);
@@ -220,7 +221,7 @@ describe('/metrics', () => {
   it('a store that is silent or away costs the scrape the store’s gauges and a second', async () => {
     await vi.waitFor(async () => expect(sumOf(await scrape(), 'gateway_store_up')).toBe(1));
     const resume = proxy.blackhole();
-    // The gateway repeats the last values of the store for five seconds, so wait longer.
+    // The gateway keeps the store's metrics for five seconds, so wait longer.
     await pause(5_100);
     const began = performance.now();
     const series = await scrape();
@@ -236,7 +237,7 @@ describe('/metrics', () => {
 it('docs/operations.md wakes somebody for every outcome that is a failure of ours', () => {
   const text = readFileSync(new URL('docs/operations.md', packageRoot), 'utf8');
   const [, outcomes = ''] = /gateway_requests_total\{outcome=~"([^"]+)"/.exec(text) ?? [];
-  // Leave out failures that come from an operator's setting, and failures that no operation of this gateway returns.
+  // Leave out failures that only an operator's setting causes, and failures that no operation of this gateway returns.
   const NOT = ['enrollment_unavailable', 'event_family_paused', 'native_unavailable'];
   const ours = FAILURE_CODES.filter((code) => statusOf(code) >= 500 && !NOT.includes(code));
   const others = ['server_error', 'temporarily_unavailable', '-32603'];
@@ -276,7 +277,8 @@ it('tells whether reports are read from the replica, where there is one', async 
 
 it('what is no number is null on its way from a worker, and not told', () => {
   const none = { value: Number.NaN, labels: { kind: 'a' } };
-  // The library declares the type of a metric as an enum that does not exist at run time. Its values are these words.
+  // The library declares the type of a metric as an enum that does not exist at run time. The values of the enum are
+  // these words.
   const type = 'gauge' as unknown as Snapshot[number]['type'];
   const metric = { name: 'n', help: 'h', type, aggregator: 'omit', collect: () => undefined } as const;
   const sent: Snapshot = JSON.parse(JSON.stringify([{ ...metric, values: [none, { ...none, value: 1 }] }]));
@@ -288,7 +290,7 @@ it('what is no number is null on its way from a worker, and not told', () => {
 
 describe('the store’s gauges', () => {
   it('tell what is there, in one statement that does not grow with the ledger', async () => {
-    // Use a separate database, because the replica's rounds would settle and deliver the planted rows.
+    // Use a separate database, because the background work of the replica would change the planted rows.
     const apart = await freshDatabase('demo');
     const { sql, db } = apart;
     const owner = await issue(sql, 1);
@@ -444,7 +446,6 @@ describe('traces', () => {
     expect(reads.length).toBeGreaterThan(0);
     for (const read of reads)
       expect(read).toMatchObject({ traceId, kind: 3, name: expect.stringMatching(/^store (reads|slow)$/) });
-    // The trace header of the caller asks for no samples.
     const unsampled = await get('/api/v1/websites', token, {
       traceparent: `00-${'1'.repeat(32)}-${'2'.repeat(16)}-00`,
     });
@@ -500,7 +501,7 @@ describe('traces', () => {
       const sent = await tracing.stop();
       expect(performance.now() - stopping).toBeLessThan(1_500);
       expect(sent).toBe(false);
-      // The log has one line, however often the SDK complains, and never the SDK's own words.
+      // The SDK can complain many times, but the log has only one line. This line never contains the SDK's own words.
       expect(complaints).toEqual([[]]);
       expect(told).toHaveLength(1);
     }
@@ -530,7 +531,7 @@ describe('traces', () => {
         await pause(200);
         const began = performance.now();
         expect(await one.end()).toEqual({ code: 0, signal: null });
-        // The bound includes 1 s in which clients may send another request.
+        // The limit includes 1 s in which clients can still send requests.
         expect(performance.now() - began).toBeLessThan(3_500);
       }
       await silent.close();

@@ -34,7 +34,7 @@ beforeAll(async () => {
   for (const name of COPIED) cpSync(join(root, name), join(checkout, name), { recursive: true });
   symlinkSync(join(root, 'node_modules'), join(checkout, 'node_modules'));
   mkdirSync(join(checkout, 'test'));
-  // The compiler's configuration names the folder, and an empty folder is an error.
+  // tsconfig.json names the test folder. The folder needs a file, because the compiler refuses an empty folder.
   writeFileSync(join(checkout, 'test/empty.ts'), 'export {};\n');
   port = await freePort();
   child = spawn('npm', ['run', 'dev', '--', '--inspect', '127.0.0.1:0'], {

@@ -10,7 +10,6 @@ export interface Answer {
   readonly body: any;
 }
 
-/** Sends one request over loopback and reads the whole answer. A body of JSON is parsed. */
 export function exchange(options: RequestOptions, body?: string | Uint8Array): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const request = httpRequest({ host: '127.0.0.1', ...options }, (response) => {

@@ -3,7 +3,6 @@ import { vi } from 'vitest';
 import { run, type Wired } from '../../src/cli/program.ts';
 import { freshDatabase, type TestDatabase } from './database.ts';
 
-/** The result of one command line, run in this process on the database of the test file. */
 export interface Ran {
   readonly code: number;
   readonly stdout: string;
@@ -15,10 +14,10 @@ const wired: Wired = {
   generate: () => Promise.reject(new Error('generate is main.ts’s')),
 };
 
-/** Creates a database for the test file. The commands find it in DATABASE_URL. */
+/** Creates a database for the test file. The commands find its address in DATABASE_URL. */
 export async function cliDatabase(template: 'empty' | 'demo'): Promise<TestDatabase> {
   const database = await freshDatabase(template);
-  // The driver reads a socket folder from PGHOST, not from an address.
+  // The driver finds a socket folder only in PGHOST, not in an address.
   Object.assign(process.env, {
     DATABASE_URL: `postgres:///${database.name}`,
     PGHOST: database.host,
@@ -45,14 +44,13 @@ export async function gateway(...argv: string[]): Promise<Ran> {
   }
 }
 
-/** The JSON document of a command that succeeds. Standard output must have exactly one line. */
+/** Runs a command that must succeed. Returns the JSON document on its one line of standard output. */
 export async function document(...argv: string[]): Promise<Document> {
   const { code, stdout, stderr } = await gateway(...argv, '--json');
   if (code !== 0 || !/^[^\n]+\n$/.test(stdout)) throw new Error(`exit code ${code}: ${stdout}${stderr}`);
   return parse(stdout);
 }
 
-/** A JSON document of a command. Tests compare its members with matchers, and use `text` to read a member as text. */
 export type Document = Readonly<Record<string, unknown>>;
 
 export function parse(line: string): Document {
@@ -83,7 +81,6 @@ export const issue = (installation: string, ...more: string[]): Promise<Document
 
 export const digest = (secret: string): Buffer => createHash('sha256').update(secret).digest();
 
-/** Every row of every table of the store as text, as in a dump. Bytes also appear as ASCII. */
 export async function dump({ sql }: TestDatabase): Promise<string> {
   const tables = await sql<{ name: string }[]>`
     SELECT format('%I.%I', table_schema, table_name) AS name FROM information_schema.tables

@@ -8,17 +8,15 @@ import { type Binaries, findBinaries } from '../../src/store/embedded/binaries.t
 import { freePort } from './port.ts';
 import { scratch } from './scratch.ts';
 
-/** A PostgreSQL server for one test, on TCP. Its superuser needs no password. It can have streaming replicas. */
+/** A PostgreSQL server on TCP for one test. Its superuser needs no password. The server can have streaming replicas. */
 export interface Cluster {
   readonly port: number;
   url(database: string): string;
-  /** The driver as superuser. Its connections end with the server. */
   sql(database: string): postgres.Sql;
-  /** Creates a replica: a server that starts with a copy of this server and follows its log. */
+  /** Creates a replica: a server that starts as a copy of this server and follows its write-ahead log. */
   replica(): Promise<Cluster>;
-  /** Ends the server in the same way as a crash of the machine. */
+  /** Stops the server as abruptly as a crash of the machine. */
   kill(): Promise<void>;
-  /** Starts the server again after a kill, with the same data on the same port. */
   start(): Promise<void>;
   close(): Promise<void>;
 }
@@ -30,7 +28,7 @@ const SETTINGS = {
   shared_buffers: '32MB',
   max_connections: '60',
   wal_keep_size: '256MB',
-  // A replica that comes back asks for the log again at once.
+  // A returning replica must ask for the log again at once.
   wal_retrieve_retry_interval: '100ms',
   log_min_messages: 'fatal',
 };
@@ -41,7 +39,6 @@ const as = account && { uid: account.uid, gid: account.gid };
 
 const living = new Set<Cluster>();
 
-/** Ends all servers that are left, even when a test has failed. */
 export const closeClusters = async (): Promise<void> => {
   await Promise.all([...living].map((one) => one.close()));
 };
@@ -77,7 +74,7 @@ async function serve(folder: string, binaries: Binaries): Promise<Cluster> {
   const kill = async (): Promise<void> => {
     if (!child) return;
     const ended = once(child, 'close');
-    // The children of the server notice the kill and end, so nothing stays on the port.
+    // The children of the server notice the kill and end. Afterwards, the port is free.
     child.kill('SIGQUIT');
     child = undefined;
     await ended;
@@ -127,7 +124,7 @@ async function serve(folder: string, binaries: Binaries): Promise<Cluster> {
   return cluster;
 }
 
-/** Makes PostgreSQL's low-level backup in one connection, because the embedded binaries have no pg_basebackup. */
+/** Makes a low-level base backup over one connection, because the embedded binaries lack pg_basebackup. */
 async function backup({ data, to, primary, port }: { data: string; to: string; primary: string; port: number }) {
   const sql = postgres(primary, { max: 1, onnotice: () => undefined });
   await sql`SELECT pg_backup_start('test', true)`;

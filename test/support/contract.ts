@@ -3,31 +3,28 @@ import { SUBSCRIPTION_WRITES, WRITES } from './authority/expected-writes.ts';
 
 type Condition = readonly [given: string, is: true | undefined, scopes: Scope[], dataAccess: Flag[]];
 
-/** What the contract says of an operation as a whole: the cases of the list, put together. */
+/** What the contract says about an operation as a whole. Several test cases of one operation are combined. */
 export interface ContractOperation {
   readonly method: string;
   readonly path: string;
   readonly scopes: readonly Scope[];
   readonly dataAccess: readonly Flag[];
   readonly unrestricted: boolean;
-  /** none: any credential; refused: no token of a person's consent. */
+  /** none: every credential may call the operation. refused: a token from a person's consent may not. */
   readonly consent: 'none' | 'refused';
   readonly author: boolean;
   readonly key: 'required' | 'optional' | 'none';
-  /** Header If-Match. */
   readonly revision: boolean;
-  /** Status of a success. */
   readonly status: number;
-  /** Members of the body. */
+  /** The members of the request body. */
   readonly body: readonly string[];
   readonly when: readonly Condition[];
-  /** The answer is a page. */
   readonly paged: boolean;
   readonly outsiders: readonly string[];
   readonly configured: readonly string[];
 }
 
-/** The name of a path's parameter, by the prefix of the id in the path of a case. */
+/** The name of a path parameter, by the prefix of the ids that the parameter takes. */
 const PARAMETERS: Readonly<Record<string, string>> = {
   receipt: 'operation_id',
   cnv: 'conversation_id',
@@ -85,12 +82,12 @@ function whole(cases: readonly Case[]): [string, ContractOperation] {
 
 const NAMES = [...new Set(CASES.map(({ tool }) => tool))];
 
-/** The contract's operations by name. Nothing here is written twice: test/support/authority/expected.ts has the list. */
+/** The contract's operations by name, derived from the tables in test/support/authority. */
 export const CONTRACT: Readonly<Record<string, ContractOperation>> = Object.fromEntries(
   NAMES.map((name) => whole(CASES.filter(({ tool }) => tool === name))),
 );
 
-/** The contract's realtime operations: "All four need website_read and event_read and have no MCP tool." */
+/** The contract's realtime operations. All four need website_read and event_read, and none of them has an MCP tool. */
 export const CONTRACT_REALTIME: Readonly<
   Record<string, { readonly method: string; readonly path: string; readonly status: number; readonly body: boolean }>
 > = {
@@ -110,7 +107,10 @@ export const CONTRACT_REALTIME: Readonly<
   realtime_socket: { method: 'GET', path: '/api/v1/realtime/sessions/{session_id}/socket', status: 101, body: false },
 };
 
-/** The contract's table of A2A skills, by hand, with the operation that each one's artifact is the body of. */
+/**
+ * The contract's table of A2A skills, by hand. For each skill, it names the operation whose answer body becomes the
+ * skill's artifact.
+ */
 export const CONTRACT_SKILLS: Readonly<
   Record<string, { runs: string; arguments: string; required: string; scopes: string; dataAccess: string }>
 > = {

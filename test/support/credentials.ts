@@ -6,22 +6,19 @@ import { DATA_ACCESS, type DataAccess, SCOPES, type Scope } from '../../src/core
 export interface Grant {
   readonly scopes?: readonly Scope[];
   readonly dataAccess?: readonly DataAccess[];
-  /** The public ids of the websites. When absent, all websites of the organization. */
+  /** The public ids of the websites. Absent: all websites of the organization. */
   readonly websites?: readonly string[];
   readonly channels?: readonly string[];
   readonly teams?: readonly string[];
   readonly subsites?: readonly string[];
   readonly expires?: string;
   readonly environment?: 'live' | 'test';
-  /** The units per minute of the quota of a new app. When absent, the quota is very large. */
+  /** The quota of a new app in units per minute. Absent: practically unlimited. */
   readonly perMinute?: number;
   readonly burst?: number;
   readonly app?: string;
-  /** The origins that may open realtime sessions. */
   readonly origins?: readonly string[];
-  /**
-   * The operators in whose name the credential writes, one for each website. When absent, the credential has no author.
-   */
+  /** The operators in whose name the credential writes, one for each website. Absent: the credential has no author. */
   readonly authors?: readonly string[];
 }
 

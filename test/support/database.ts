@@ -3,13 +3,12 @@ import postgres from 'postgres';
 import { inject } from 'vitest';
 import { type Database, openDatabase } from '../../src/store/driver/postgres.ts';
 
-/** A database for one test file, cloned from a template. `close` drops it. */
 export interface TestDatabase {
   readonly name: string;
   readonly host: string;
   readonly port: number;
   readonly db: Database;
-  /** The driver as superuser. Tests use it to plant and read data behind the gateway's back. */
+  /** A connection as superuser. Tests use it to plant and read data without the gateway. */
   readonly sql: postgres.Sql;
   close(): Promise<void>;
 }

@@ -3,13 +3,11 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { packageRoot } from '../../src/config/package.ts';
 
-/** The Dockerfile and compose.yaml as data, for the test that checks them and for the run without Docker. */
 export const fileOf = (path: string): string => readFileSync(new URL(path, packageRoot), 'utf8');
 
 export interface Stage {
   readonly from: string;
   readonly name: string | undefined;
-  /** The instructions of a stage, each with the rest of its line, without FROM. */
   readonly steps: readonly (readonly [instruction: string, rest: string])[];
 }
 
@@ -29,7 +27,6 @@ export function readDockerfile(): Stage[] {
   return stages;
 }
 
-/** The last value of an instruction in a stage. */
 export const stepOf = (stage: Stage | undefined, instruction: string): string =>
   stage?.steps.findLast(([name]) => name === instruction)?.[1] ?? '';
 
@@ -77,7 +74,7 @@ const Compose = z.object({
 });
 export type Service = z.infer<typeof Service>;
 
-/** compose.yaml with these values in place of its variables. Throws when a required variable has no value. */
+/** Reads compose.yaml with these values in place of its variables. Throws when a required variable has no value. */
 export function readCompose(given: Readonly<Record<string, string>>): z.infer<typeof Compose> {
   const text = fileOf('compose.yaml').replace(
     /\$\{(\w+):([?-])([^}]*)\}/g,
@@ -90,7 +87,6 @@ export function readCompose(given: Readonly<Record<string, string>>): z.infer<ty
   return Compose.parse(parse(text, { merge: true }));
 }
 
-/** The names and settings of the services that run the image built here. */
 export const gatewaysOf = (services: Readonly<Record<string, Service>>): [name: string, Service][] => {
   const built = Object.values(services).find(({ build }) => build === '.')?.image;
   return Object.entries(services).filter(([, { image }]) => image === built);

@@ -2,7 +2,10 @@ import { vi } from 'vitest';
 import { run } from '../../src/cli/program.ts';
 import type { TestDatabase } from './database.ts';
 
-/** The findings of `gateway doctor --json` in a test database. There must be no findings after any fault. */
+/**
+ * Runs `gateway doctor --json` on a test database and returns its findings. There must be no findings, even after a
+ * fault.
+ */
 export async function doctor({ name, host, port }: Pick<TestDatabase, 'name' | 'host' | 'port'>): Promise<unknown[]> {
   const before = process.env['DATABASE_URL'];
   process.env['DATABASE_URL'] = `postgres://postgres@${encodeURIComponent(host)}:${port}/${name}`;

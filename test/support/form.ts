@@ -1,8 +1,8 @@
 /**
- * The form of the suite. The long form, `TEST_FORM=long npm test`, strikes, draws and repeats as often as the checks
- * demand. CI runs the short form. It fits into a few minutes and still finds every planted defect.
+ * The suite has a short and a long form. The long form, `TEST_FORM=long npm test`, injects as many faults and repeats
+ * the tests as often as the checks demand. CI runs the short form, which takes a few minutes and still finds every
+ * planted defect.
  */
 export const LONG = process.env['TEST_FORM'] === 'long';
 
-/** The number of repetitions in the current form of the suite. */
 export const times = (short: number, long: number): number => (LONG ? long : short);

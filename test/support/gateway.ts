@@ -36,15 +36,15 @@ export interface AskOptions {
   readonly token?: string | undefined;
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string | string[]>>;
-  /** The body, which is sent as JSON with its Content-Type and length. The default method is then POST. */
+  /** The body, sent as JSON with Content-Type and Content-Length. With a body, the default method is POST. */
   readonly body?: unknown;
   /** The body as raw bytes, for bodies that JSON cannot express. The test then sets the headers itself. */
   readonly raw?: string | Uint8Array;
-  /** True for requests that break the protocol on purpose. The oracle does not check their answers. */
+  /** True for requests that break the protocol on purpose. The OpenAPI oracle does not check their answers. */
   readonly unchecked?: boolean;
 }
 
-/** A gateway in this process, with its own database and real sockets. The oracle checks every answer. */
+/** A gateway in this process, with its own database and real sockets. The OpenAPI oracle checks every answer. */
 export interface TestGateway {
   readonly database: TestDatabase;
   readonly corridor: Corridor;
@@ -53,8 +53,8 @@ export interface TestGateway {
   readonly log: string[];
   ask(path: string, options?: AskOptions): Promise<Answer>;
   /**
-   * Checks an answer against the served OpenAPI document and throws on a mismatch. Use it for answers that come without
-   * `ask`.
+   * Checks an answer against the served OpenAPI document and throws on a mismatch. Use it for answers that do not come
+   * from `ask`.
    */
   readonly check: (method: string, path: string, answer: Answer) => void;
   issue(grant?: Grant, tenant?: number): Promise<Issued>;
@@ -82,7 +82,8 @@ export async function openTestGateway(
   const tasks = openTasks({
     db: own.db,
     corridor,
-    // Some tests take the store away. This is no defect, because the next round tries again.
+    // Some tests stop the store on purpose. An unreachable store is therefore not a defect, and the next round tries
+    // again.
     onError: (error) => error instanceof StoreUnreachable || log.push(`DEFECT tasks ${String(error)}`),
     onCall: tellRunCall(lines),
   });
@@ -156,7 +157,7 @@ function wire({ token, body, raw, method, headers = {} }: AskOptions): Wire {
     headers: {
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
       ...(body !== undefined && { 'content-type': 'application/json' }),
-      // A test that frames the body itself sets its own length header.
+      // When a test sets Content-Length or Transfer-Encoding itself, add no length.
       ...(bytes && !framed(headers) && { 'content-length': String(bytes.length) }),
       ...headers,
     },

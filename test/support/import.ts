@@ -44,7 +44,6 @@ export async function dump(sql: postgres.Sql): Promise<Record<string, string[]>>
   return all;
 }
 
-// The table that a column of ids refers to.
 const POINTS: Record<string, string> = {
   visitor_id: 'visitor',
   contact_id: 'contact',
@@ -59,7 +58,7 @@ const POINTS: Record<string, string> = {
   in_reply_to: 'message',
 };
 
-/** The stored content with external_ids in place of ids. It compares runs that assign different ids. */
+/** The stored content with external_ids instead of ids. Tests can therefore compare runs that assign different ids. */
 export async function content(sql: postgres.Sql): Promise<Record<string, string[]>> {
   const tables = new Map<string, Row[]>();
   for (const table of TABLES) {
@@ -98,7 +97,7 @@ export async function content(sql: postgres.Sql): Promise<Record<string, string[
 
 const day = (n: number): string => new Date(Date.UTC(2026, 0, 1) + n * 1000).toISOString();
 
-/** A small support desk with every type of record. It has `scale` conversations, and all times differ. */
+/** A small support desk with every record type and `scale` conversations. All times differ. */
 export function desk(scale: number): ImportRecordInput[] {
   const records: ImportRecordInput[] = [
     { type: 'organization', external_id: 'org', name: 'Desk' },
@@ -219,7 +218,6 @@ export function desk(scale: number): ImportRecordInput[] {
 export const ndjson = (records: readonly unknown[]): string =>
   records.map((record) => `${JSON.stringify(record)}\n`).join('');
 
-/** Shuffles a list. The order depends only on the seed. */
 export function shuffled<T>(list: readonly T[], seed: number): T[] {
   let state = seed;
   const random = (): number => {
@@ -235,8 +233,8 @@ export function shuffled<T>(list: readonly T[], seed: number): T[] {
 export const temporary = (): string => mkdtempSync(join(tmpdir(), 'import-'));
 
 /**
- * Compiles the importer for child processes that a test kills. Returns the script, whose arguments are a target as JSON
- * and a file.
+ * Compiles the importer for child processes that a test kills. Returns the path of the script. The script's arguments
+ * are a target as JSON and a file.
  */
 export function compileImporter(folder: string): string {
   const project = resolve(import.meta.dirname, '../..');

@@ -2,8 +2,8 @@ import { Keyring } from '../../src/auth/keys.ts';
 
 const OLD = { kid: 'test', secret: Buffer.alloc(32, 7) };
 
-/** The operator's keys for every gateway in this process. The replicas of one installation share their keys. */
+/** The operator's keys for every gateway in this process. All replicas of one installation share their keys. */
 export const KEYS = new Keyring([OLD]);
 
-/** The keys of a replica that already has a new key and keeps the old one. */
+/** The keys of a replica that already uses a new key and still accepts the old key. */
 export const RENEWED_KEYS = new Keyring([{ kid: 'new', secret: Buffer.alloc(32, 8) }, OLD]);

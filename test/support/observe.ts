@@ -7,7 +7,10 @@ export interface Series {
   readonly value: number;
 }
 
-/** Parses the Prometheus text format 0.0.4. Throws for an invalid line and for a metric name with two blocks. */
+/**
+ * Parses the Prometheus text format 0.0.4. Throws for an invalid line, and for a metric whose lines are in two separate
+ * blocks.
+ */
 export function readScrape(text: string): Series[] {
   const declared = new Set<string>();
   return text
@@ -31,7 +34,6 @@ export function readScrape(text: string): Series[] {
     });
 }
 
-/** The sum of all series with this name and these labels. Undefined when there is none. */
 export function sumOf(
   series: readonly Series[],
   name: string,
@@ -77,7 +79,7 @@ interface Sent {
 const plain = (attributes: readonly Attribute[]): Record<string, unknown> =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
 
-/** A collector on loopback that takes OTLP over HTTP. With `answer` false, it takes requests but never answers. */
+/** A collector on loopback that receives OTLP over HTTP. With `answer` false, it never answers. */
 export async function openCollector(answer = true): Promise<Collector> {
   const collected: Pick<Collector, 'spans' | 'bodies' | 'headers'> = { spans: [], bodies: [], headers: [] };
   const server = createServer((request, response) => {

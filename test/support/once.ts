@@ -1,4 +1,3 @@
-/** Makes the value at the first call. Later calls return the same value. */
 export function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => {

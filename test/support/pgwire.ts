@@ -2,16 +2,15 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /**
  * A proxy in front of PostgreSQL that reads the wire protocol (version 3). A test can cut, hold or lose exactly one
- * message, without a hook in the product. The proxy declines TLS ('N') and does not understand COPY. The gateway uses
- * neither here.
+ * message, without a hook in the product. The proxy refuses TLS ('N') and does not support COPY, because the gateway
+ * uses neither here.
  *
  * An exchange is everything that a client sends up to its Sync (or one simple Query), and the server's answer up to
- * ReadyForQuery. The SQL text identifies an exchange. It is the text of the Query, of the Parse, or of the Parse that
- * made the bound statement.
+ * ReadyForQuery. The SQL text of the Query or of the prepared statement identifies the exchange.
  */
 export type Side = 'frontend' | 'backend';
 
-/** One message of an exchange: the side that sends it, and its number from 1. */
+/** One message of an exchange: the side that sends it, and the number of the message, starting at 1. */
 export interface MessagePoint {
   readonly side: Side;
   readonly at: number;
@@ -20,46 +19,42 @@ export interface MessagePoint {
 
 export type Point =
   | MessagePoint
-  /** Strike before the first Bind (or Query). The server has received nothing to execute. */
+  /** Inject the fault before the first Bind (or Query). The server has received nothing to execute. */
   | 'before-execute'
   /**
-   * Strike right after the Sync (or Query), which is the implicit COMMIT. The cut does not wait for the server's
-   * answer.
+   * Inject the fault right after the Sync (or Query), which is the implicit COMMIT. The fault does not wait for the
+   * server's answer.
    */
   | 'sync-then-cut'
   /**
-   * Strike after the server has answered. The client gets no part of the answer since Bind, so the reply to the COMMIT
-   * is lost.
+   * Inject the fault after the server has answered. The client gets no part of the answer since Bind, so the reply to
+   * the COMMIT is lost.
    */
   | 'after-sync';
 
 export interface Plan {
-  /** The pattern that the SQL text of an exchange must match. */
   readonly match: RegExp;
   readonly at: Point;
   /**
-   * What happens to the connection: close both ends, close them with a reset, keep them open but silent, or nothing.
+   * What happens to the connection. cut: both ends close. reset: both ends close with a reset. blackhole: the
+   * connection stays open but silent. forward: nothing happens.
    */
   readonly action: 'cut' | 'reset' | 'blackhole' | 'forward';
-  /**
-   * Runs before the action, and the message waits until the promise resolves. A test can kill or stop a process here,
-   * or wait.
-   */
+  /** Runs before `action`. The message waits until the promise resolves, so a test can kill or stop a process here. */
   readonly run?: (seen: Seen) => Promise<unknown>;
-  /** The number of exchanges to strike. The default is 1, and Infinity means always. */
+  /** The number of exchanges in which the fault occurs. The default is 1. Infinity means every exchange. */
   readonly times?: number;
 }
 
 export interface Armed {
   hits(): number;
-  /** Resolves after the action of the first hit. Rejects when `run` rejects, and the connection is then cut. */
+  /** Resolves after the first fault. Rejects when `run` rejects, and the proxy then cuts the connection. */
   readonly fired: Promise<void>;
 }
 
-/** A message that has arrived at the proxy. */
 export interface Seen {
   readonly connection: number;
-  /** The number of the message's exchange, counted over all proxies. 0 for messages that the server sends unasked. */
+  /** The number of the message's exchange, counted over all proxies. 0 for messages that no client asked for. */
   readonly exchange: number;
   readonly direction: Side;
   /** The type byte of the message in the protocol, or 'startup'. */
@@ -68,7 +63,7 @@ export interface Seen {
   forwarded: boolean;
 }
 
-/** The message types of both sides in their order, such as PDHBES and 1tn2CZ. */
+/** The message types of each side in their order, for example PDHBES and 1tn2CZ. */
 export type Messages = Readonly<Record<Side, string>>;
 
 export interface WireProxy {
@@ -86,7 +81,8 @@ export interface WireProxy {
   /** The latest messages, about ten thousand, in the order in which they arrived. */
   log(): readonly Seen[];
   /**
-   * The messages of the last finished exchange that matches. A first run has other messages than later, prepared runs.
+   * The message types of the last finished exchange whose SQL text matches. The first run of a statement differs from
+   * later runs, because the first run prepares the statement.
    */
   messagesOf(match: RegExp): Messages;
   close(): Promise<void>;
@@ -95,7 +91,7 @@ export interface WireProxy {
 const SIDES = ['frontend', 'backend'] as const;
 const MOMENTS = ['before', 'after'] as const;
 
-/** Every point at which a test can strike an exchange with these messages. */
+/** Every point at which a test can inject a fault into an exchange with these messages. */
 export const everyPoint = (messages: Messages): MessagePoint[] =>
   SIDES.flatMap((side) => [...messages[side]].flatMap((_, i) => MOMENTS.map((when) => ({ side, at: i + 1, when }))));
 
@@ -110,13 +106,12 @@ interface Link {
   readonly id: number;
   readonly client: Socket;
   readonly server: Socket;
-  /** The texts of prepared statements by name. */
   readonly statements: Map<string, string>;
   /**
-   * The exchanges that still lack ReadyForQuery, oldest first. Each message of the server belongs to the oldest one.
+   * The exchanges whose ReadyForQuery is still missing, oldest first. A message of the server belongs to the oldest
+   * exchange.
    */
   readonly waiting: Exchange[];
-  /** The exchange for which the client has not sent its Sync yet. */
   sending: Exchange | undefined;
   state: 'open' | 'silent' | 'dropped';
 }
@@ -134,7 +129,6 @@ function keep<T>(list: T[], entry: T): void {
   if (list.push(entry) >= 2 * KEPT) list.splice(0, KEPT);
 }
 
-/** Finds the exchange of a message and records the message in it. */
 function place(link: Link, side: Side, type: string, text: string | undefined): Exchange | undefined {
   if (side === 'backend') {
     const [exchange] = link.waiting;
@@ -155,7 +149,10 @@ function place(link: Link, side: Side, type: string, text: string | undefined): 
   return exchange;
 }
 
-/** Says whether a point lies before or after this message. Undefined when the point is elsewhere. */
+/**
+ * Tells whether a fault at this point comes before or after the message. Undefined when the message is not at this
+ * point.
+ */
 function moment(at: Point, { direction, type }: Seen, exchange: Exchange): 'before' | 'after' | undefined {
   if (typeof at === 'object') {
     return at.side === direction && at.at === exchange[direction].length ? at.when : undefined;
@@ -166,11 +163,11 @@ function moment(at: Point, { direction, type }: Seen, exchange: Exchange): 'befo
   return type === 'S' || type === 'Q' ? 'after' : undefined;
 }
 
-/** Splits the stream into messages, independent of its segments. Only a client's first messages have no type byte. */
+/** Splits the stream into protocol messages. Only a client's first messages have no type byte. */
 async function* messagesFrom(socket: Socket, untyped: boolean): AsyncGenerator<Message> {
   let rest = Buffer.alloc(0);
   let head = untyped ? 0 : 1;
-  // A client that has sent everything still reads. The end of one direction must not close the socket.
+  // A client that has sent everything can still read. The end of one direction must therefore not close the socket.
   for await (const part of socket.iterator({ destroyOnReturn: false })) {
     rest = Buffer.concat([rest, part]);
     while (rest.length >= head + 4) {
@@ -189,7 +186,6 @@ async function* messagesFrom(socket: Socket, untyped: boolean): AsyncGenerator<M
   }
 }
 
-/** The SQL text that belongs to a client's message. */
 function textOf({ statements }: Link, { type, bytes }: Message): string | undefined {
   if (!/^[QPB]$/.test(type)) return undefined;
   const end = bytes.indexOf(0, 5);
@@ -200,7 +196,6 @@ function textOf({ statements }: Link, { type, bytes }: Message): string | undefi
   return type === 'P' ? second : statements.get(second);
 }
 
-/** A plan, with the exchanges that it has taken and struck. */
 interface Trap {
   readonly plan: Plan;
   readonly taken: Set<number>;
@@ -258,14 +253,14 @@ export async function openProxy(target: { host: string; port: number }): Promise
       if (when) struck[when].push(trap);
       if (plan.at !== 'after-sync' || plan.action === 'forward' || side === 'frontend') continue;
       if (!/[BQ]/.test(exchange.frontend)) continue;
-      taken.add(id); // the client loses the whole answer, even when the plan strikes another exchange first
+      taken.add(id); // the client loses the whole answer, even when another plan also injects a fault into this exchange
       lost = true;
     }
     for (const trap of struck.before) await strike(trap, link, seen);
     await open(link);
     if (lost || link.state === 'dropped') return;
-    // The callback comes when the kernel has the bytes, or when the end has gone. A later cut therefore does not lose
-    // these bytes.
+    // The callback comes when the kernel has the bytes or the receiving socket has closed. A later cut therefore does
+    // not lose these bytes.
     await new Promise<void>((resolve) => to.write(bytes, () => resolve()));
     seen.forwarded = true;
     for (const trap of struck.after) await strike(trap, link, seen);
@@ -288,7 +283,7 @@ export async function openProxy(target: { host: string; port: number }): Promise
   const listener = createServer({ noDelay: true, allowHalfOpen: true }, async (client) => {
     clients.add(client);
     client.once('close', () => clients.delete(client));
-    client.on('error', () => undefined); // the pump of this socket notices its end
+    client.on('error', () => undefined); // the loop that forwards the messages of this socket notices its end
     await gate;
     const { host, port } = target;
     const server = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect({ host, port, noDelay: true });
@@ -312,7 +307,7 @@ export async function openProxy(target: { host: string; port: number }): Promise
       const fired = new Promise<void>((done, failed) => {
         traps.push({ plan, taken: new Set(), struck, done, failed });
       });
-      fired.catch(() => undefined); // a test that does not wait for this promise sees the cut
+      fired.catch(() => undefined); // a test can ignore this promise, because it also notices the cut connection
       return { hits: () => struck.size, fired };
     },
     disarm: () => void traps.splice(0),

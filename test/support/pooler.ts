@@ -6,17 +6,18 @@ import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import { freePort } from './port.ts';
 
-/** True when this machine has pgbouncer. Debian has 1.18, which knows no prepared statements in transaction mode. */
+/**
+ * True when this machine has pgbouncer. Debian's version 1.18 does not support prepared statements in transaction mode.
+ */
 export const hasPgbouncer = spawnSync('pgbouncer', ['--version']).status === 0;
 
-/** The poolers that a failed test has left. They end with the test file. */
+/** Functions that end the poolers of failed tests. They run after the test file. */
 const living = new Set<() => Promise<void>>();
 afterAll(async () => {
   await Promise.all([...living].map((close) => close()));
 });
 
 export interface Pooler {
-  /** The address of a database behind the pooler, for DATABASE_URL. */
   url(database: string): string;
   close(): Promise<void>;
 }

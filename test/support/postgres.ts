@@ -8,7 +8,10 @@ import { openEmbedded } from '../../src/store/embedded/embedded.ts';
 import { migrate } from '../../src/store/open/migrate.ts';
 import { scratch } from './scratch.ts';
 
-/** The address of the suite's PostgreSQL. Its superuser has no password, and its socket folder has mode 0700. */
+/**
+ * The address of the suite's PostgreSQL. Its superuser has no password, but only the current user can open the socket
+ * folder (mode 0700).
+ */
 export interface TestServer {
   readonly host: string;
   readonly port: number;
@@ -21,13 +24,13 @@ declare module 'vitest' {
   }
 }
 
-/** The demo's clock in tests. The same input gives the same rows. */
+/** The time of the demo's data in tests. A fixed time gives the same rows in every run. */
 export const DEMO_NOW = '2026-11-15T12:00:00.000Z';
 
 /**
- * Starts one real PostgreSQL in its own folder for the whole run. It is the embedded one, or with TEST_POSTGRES=path
- * the one on PATH. Test files clone one of two template databases: `empty_template`, which is migrated, or
- * `demo_template`.
+ * Starts one PostgreSQL in its own folder for the whole run: the embedded one, or with TEST_POSTGRES=path the one on
+ * PATH. Test files clone one of two template databases. `empty_template` has only the schema, and `demo_template` also
+ * has the demo's data.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = scratch('test');
@@ -36,11 +39,12 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const { host, port, version } = store;
   const admin = postgres({ host, port, database: 'postgres', username: 'postgres', max: 1, onnotice: () => undefined });
   await admin`ALTER SYSTEM SET fsync = off`;
-  // Reuse the segments of the log. New segments raised the time of a clone that logs its pages from 60 ms to 500 ms.
+  // Reuse the files of the write-ahead log. When PostgreSQL had to create new files, cloning a database took 500 ms
+  // instead of 60 ms.
   await admin`ALTER SYSTEM SET min_wal_size = '1GB'`;
   await admin`SELECT pg_reload_conf()`;
   for (const name of ['empty_template', 'demo_template']) {
-    // The store's own role migrates, because a migration must not need a superuser.
+    // The migrations run as the store's own role, because they must not need a superuser.
     await admin.unsafe(
       `CREATE DATABASE ${name} OWNER gateway${name === 'demo_template' ? ' TEMPLATE empty_template' : ''}`,
     );

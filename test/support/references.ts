@@ -1,8 +1,11 @@
 import type { RecordType } from '../../src/sources/files/records.ts';
 
-/** The references between records, written by hand and apart from the importer's own tables. */
+/**
+ * The references between records, written by hand. A list from the importer's own tables would repeat the importer's
+ * mistakes.
+ */
 export interface Reference {
-  /** The member that holds an external_id. With `many`, it holds a list of external_ids. */
+  /** The member that holds an external_id. With `many`, the member holds a list of external_ids. */
   readonly member: string;
   readonly to: RecordType;
   readonly many: boolean;
@@ -17,7 +20,7 @@ const one = (member: string, to: RecordType): Reference => ({ member, to, many: 
 const many = (member: string, to: RecordType): Reference => ({ member, to, many: true });
 const ofWebsite = one('website', 'website');
 
-/** The references of each record type. A `delete` names its target itself with `of` and `external_id`. */
+/** The references of each record type. A `delete` record names its target in `of` and `external_id`. */
 export const REFERENCES: Readonly<Record<RecordType, readonly Reference[]>> = {
   organization: [],
   website: [one('organization', 'organization')],

@@ -9,21 +9,20 @@ import { packageRoot } from '../../src/config/package.ts';
 
 /**
  * Replicas of the gateway: real processes (`dist/src/main.js serve`) that tests kill and stop. Replicas that a test
- * leaves behind are killed after the test file, or when the worker ends.
+ * leaves behind end after the test file, or with the worker.
  */
 export interface Replica {
   readonly url: string;
   readonly pid: number;
-  /** Resolves when the process has ended in any way. */
   readonly exited: Promise<Exit>;
   stderr(): string;
   /** The log of the process. Empty unless LOG_LEVEL is set. */
   log(): string;
-  /** Sends SIGKILL. Resolves when the process has ended. */
   kill9(): Promise<Exit>;
-  /** Sends SIGSTOP. Resolves when the kernel has stopped the process, which then believes that it is still alive. */
+  /**
+   * Sends SIGSTOP. Resolves when the kernel has stopped the process. The process does not notice that it is stopped.
+   */
   stop(): Promise<void>;
-  /** Sends SIGCONT. */
   cont(): void;
   /** Sends SIGTERM, as an operator does. Resolves when the process has ended. */
   end(): Promise<Exit>;
@@ -37,15 +36,12 @@ export interface Exit {
 export interface ReplicaOptions {
   /** The address of the database. Through a proxy, use `proxy.url(database.name)`. */
   readonly databaseUrl: string;
-  /** The options of `serve`. */
   readonly args?: readonly string[];
-  /** Settings that add to the test's own settings or replace them. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
 const root = fileURLToPath(packageRoot);
 const main = join(root, 'dist/src/main.js');
-/** The functions that kill each replica that has not ended. */
 const living = new Set<() => Promise<Exit>>();
 const killAll = (): Promise<Exit[]> => Promise.all([...living].map((kill) => kill()));
 let folder: string | undefined;
@@ -59,9 +55,8 @@ afterAll(async () => {
 });
 
 /**
- * Brings dist/ up to date, with one builder at a time on this machine. Only changed files are written. The build
- * ignores type errors, which `npm run check` reports. Such an error can lie in a file that somebody edits at the
- * moment.
+ * Builds dist/. Only one process on this machine builds at a time, and the build writes only changed files. The build
+ * ignores type errors, because somebody may be editing a file. `npm run check` reports type errors.
  */
 async function build(): Promise<void> {
   const lock = join(root, 'dist', '.building');
@@ -71,7 +66,7 @@ async function build(): Promise<void> {
       mkdirSync(lock);
       break;
     } catch {
-      // A builder that was killed leaves its lock behind, so remove a lock that is too old.
+      // A builder that is killed leaves its lock behind, so remove an old lock.
       const since = statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
       if (Date.now() - since > 60_000) rmSync(lock, { recursive: true, force: true });
       await pause(50);
@@ -89,7 +84,8 @@ async function build(): Promise<void> {
 }
 
 /**
- * Uses only the test's own settings. A developer's DATABASE_URL or GATEWAY_KEYS must not reach a replica under test.
+ * The environment contains only the test's own settings. A developer's DATABASE_URL or GATEWAY_KEYS must not reach a
+ * replica under test.
  */
 function environment({ databaseUrl, env }: ReplicaOptions): NodeJS.ProcessEnv {
   folder ??= mkdtempSync(join(tmpdir(), 'gateway-replicas-'));
@@ -113,7 +109,6 @@ interface Launched {
   kill(): Promise<Exit>;
 }
 
-/** Starts a replica. dist/ must be up to date. */
 function launch(options: ReplicaOptions): Launched {
   const child = spawn(process.execPath, [main, 'serve', ...(options.args ?? [])], {
     cwd: root,
@@ -142,7 +137,8 @@ function launch(options: ReplicaOptions): Launched {
     kill9,
     async stop() {
       child.kill('SIGSTOP');
-      // kill() returns before the signal arrives. In /proc, the state follows the name in parentheses.
+      // The signal can arrive after kill() has returned. In /proc, the state of a process follows its name in
+      // parentheses.
       while (!/\) T /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))) await pause(1);
     },
     cont: () => void child.kill('SIGCONT'),
@@ -164,28 +160,28 @@ function launch(options: ReplicaOptions): Launched {
   return { ready, kill: kill9 };
 }
 
-/** Resolves when dist/ is up to date. */
 export async function built(): Promise<void> {
   building ??= build();
   await building;
 }
 
-/** Starts a replica and waits until it is ready. */
 export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   await built();
   return launch(options).ready;
 }
 
 export interface Pool {
-  /** Returns the oldest spare, at once when it is warm. Then starts the next spare. */
+  /** Returns the oldest spare replica, at once when it is ready. Then starts a new spare replica. */
   take(): Promise<Replica>;
-  /** Resolves when all spares are warm. */
   warm(): Promise<void>;
-  /** Kills the spares. A test that has taken a replica must end it. */
+  /** Kills the spare replicas. A test must end the replicas that it has taken. */
   close(): Promise<void>;
 }
 
-/** Keeps `size` spares warm, so that a kill costs no start of Node. Resolves when all spares are warm. */
+/**
+ * Keeps `size` spare replicas ready, so that a test does not wait for a new Node process after a kill. Resolves when
+ * all are ready.
+ */
 export async function pool(size: number, options: ReplicaOptions): Promise<Pool> {
   await built();
   const spares = Array.from({ length: size }, () => launch(options));

@@ -1,17 +1,16 @@
 import type { Reporter, TestCase, TestModule } from 'vitest/node';
 
-/** The counts of a test for the summary. The test sets `task.meta.shown` before its expectations. */
+/** The counts that a test adds to the summary. The test sets `task.meta.shown` before its expectations. */
 export interface Shown {
-  /** The cells of the grid of authority (TN-01): how many the test judged, and how many exist. */
+  /** The cells of the authority grid (TN-01): the number of checked cells and the number of all cells. */
   readonly cells?: readonly [judged: number, all: number];
-  /** The counts of the fuzz test. */
   readonly inputs?: { readonly asked: number; readonly '5xx': number; readonly leaks: number };
-  /**
-   * `doubles` counts effects that happened twice. `missed` counts acknowledged or journalled effects that do not exist.
-   */
+  /** `doubles`: effects that happened twice. `missed`: acknowledged or journalled effects that do not exist. */
   readonly doubles?: number;
   readonly missed?: number;
-  /** The number of defects that the test plants, from its option `meta`. A test that passes has found them. */
+  /**
+   * The number of defects that the test plants, from its option `meta`. The test passes only when it finds all of them.
+   */
   readonly planted?: number;
 }
 
@@ -25,7 +24,7 @@ declare module 'vitest' {
 
 const sum = (all: readonly number[]): number => all.reduce((total, n) => total + n, 0);
 
-/** Ends the run with its counts and with the line that CI reads: `N passed, N failed`. */
+/** Ends the run with the counts of its tests and with the line that CI reads: `N passed, N failed`. */
 export default class Summary implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const tests = modules.flatMap((module) => [...module.children.allTests()]);
@@ -36,9 +35,8 @@ export default class Summary implements Reporter {
       ...(inputs ? [`inputs ${inputs.asked}, 5xx ${inputs['5xx']}, leaks ${inputs.leaks}`] : []),
     ]);
     const passed = (test: TestCase): boolean => test.result().state === 'passed';
-    // Tests that were not selected do not count.
     const ran = tests.filter((test) => test.result().state !== 'skipped');
-    // Faults count by id. A fault counts when a test names it and every such test has passed.
+    // Each fault has an id. A fault counts as passed when every test that names the id has passed.
     const named = FAULTS.map((id) => ran.filter(({ fullName }) => new RegExp(`\\b${id}\\b`).test(fullName)));
     const counted = (['doubles', 'missed'] as const).flatMap((what) => {
       const all = shown.flatMap((one) => one[what] ?? []);

@@ -12,12 +12,14 @@ import { type Grant, type Issued, issue } from './credentials.ts';
 import { freshDatabase, type TestDatabase } from './database.ts';
 import { KEYS } from './keys.ts';
 
-/** The parts of a gateway that tasks need, on the shared store: its own pool, corridor and runner. */
+/**
+ * The parts of a gateway that run tasks. Each replica has its own connection pool, corridor (the path of every call)
+ * and task runner on the shared store.
+ */
 export interface Replica {
   readonly tasks: Tasks;
   readonly corridor: Corridor;
   readonly db: Database;
-  /** The number of sent statements that match the pattern. */
   sent(match: RegExp): number;
   close(): Promise<void>;
 }
@@ -27,7 +29,6 @@ export interface Sending {
   readonly contextId?: string;
   readonly skill?: Skill;
   readonly input?: Record<string, unknown>;
-  /** True when the call waits for the task's end. The default is true. */
   readonly wait?: boolean;
   readonly signal?: AbortSignal;
 }
@@ -39,7 +40,7 @@ export interface World {
   readonly errors: unknown[];
   skill(name: string): Skill;
   issue(grant?: Grant): Promise<Issued>;
-  /** Proves the authority, charges one unit and runs `work`, as the surface does. */
+  /** Proves the authority and charges one unit before `work` runs, as the surface does. */
   run<T>(replica: Replica, token: string, work: (caller: Caller) => Promise<T>): Promise<T>;
   send(replica: Replica, token: string, sending?: Sending): Promise<Task>;
   authority(replica: Replica, token: string): Promise<Authority>;
@@ -54,7 +55,6 @@ export interface World {
     },
   ): Promise<Replica>;
   row(id: string): Promise<Row | undefined>;
-  /** Every committed change of the task's state, in order. */
   moves(id: string): Promise<string[]>;
   count(state: string, installation: string): Promise<number>;
   close(): Promise<void>;
@@ -76,9 +76,7 @@ export const newMessage = (): string => `message-${process.pid}-${++messages}`;
 export interface Probe {
   readonly skill: Skill;
   readonly runs: () => number;
-  /** The number of runs that still wait for their release. */
   readonly held: () => number;
-  /** Lets the oldest waiting run go on, or all waiting runs. */
   release(which?: 'one' | 'all'): void;
 }
 
@@ -107,7 +105,6 @@ export function probe(run: Skill['run'] = ({ call, input }) => call('contact_get
 
 let PROBE: Skill;
 
-/** Waits until the condition is true, at most `limit` milliseconds. */
 export async function until(what: () => unknown, limit = 5_000): Promise<void> {
   for (const end = performance.now() + limit; performance.now() < end; await pause(5)) if (await what()) return;
   expect(await what(), String(what)).toBeTruthy();
@@ -135,7 +132,6 @@ export async function openWorld(): Promise<World> {
     target = { host: database.host, port: database.port, database: database.name, username: 'postgres' },
     { db: through = (db: Database) => db, statementTimeout = 5_000, ...options } = {},
   ) => {
-    // Opens the pools in the same way as store/open/open.ts.
     const connect = (connections: number, keyed = false): Database =>
       through(openDatabase({ target, connections, statementTimeout, name: 'replica', keyed }));
     const [pool, begins, ends] = [connect(8), connect(1, true), connect(1, true)];

@@ -5,7 +5,7 @@ import { SCOPES } from '../../src/core/scopes.ts';
 import type { Issued } from '../support/credentials.ts';
 import { CONTACT, newMessage, openWorld, probe, until, type World } from '../support/tasks.ts';
 
-/** A2-08 and F-13: the authority of the moment decides whether a task is published and who can read it. */
+/** A2-08 and F-13: the gateway checks the present authority when it publishes a task and when a caller reads a task. */
 let world: World;
 
 beforeAll(async () => {
@@ -43,7 +43,6 @@ const CHANGES: Change[] = [
 describe('A2-08 in the midst of a task', () => {
   it.each(CHANGES)('%s: nothing is published', async (_, change, failure) => {
     const sender = await world.issue();
-    // The skill reads its data before the change and returns its result after the change.
     let read = false;
     const { skill, release } = probe();
     const late = {
@@ -78,7 +77,7 @@ describe('A2-08 in the midst of a task', () => {
     await until(() => held() === 1);
     await world.database.sql.begin(async (transaction) => {
       await transaction`UPDATE gateway.credential SET revoked_at = now() WHERE id = ${sender.credential}`;
-      // The uncommitted revocation does not refuse the read yet.
+      // The revocation is not committed yet, so it does not refuse the read.
       release();
       await pause(300);
       expect(await world.count('completed', sender.installation)).toBe(0);
@@ -101,9 +100,9 @@ describe('A2-08 in the midst of a task', () => {
 
   it('F-13 at a random point of 60 tasks: none is published after the commit of the change', async () => {
     const seen = { completed: 0, failed: 0, later: 0 };
-    // The usual milliseconds of a task on this machine, so that the change comes while the task runs.
+    // The usual duration of a task on this machine in milliseconds. The test changes the authority while a task runs.
     let usual = 8;
-    // Run more rounds when too few of them end in one of the two outcomes.
+    // Each of the two outcomes must occur often enough. If one is too rare, run more rounds.
     for (let round = 0; round < 60 || (Math.min(seen.completed, seen.failed) <= 5 && round < 400); round++) {
       const [, change = ''] = CHANGES[round % CHANGES.length] ?? [];
       const sender = await world.issue();
@@ -113,7 +112,8 @@ describe('A2-08 in the midst of a task', () => {
         return undefined;
       });
       await pause(usual * (0.2 + (round % 16) / 16));
-      // The update returns its time while it holds the row lock. Every publication after this time is too late.
+      // The update returns its time while it still locks the row. A result that is published after this time is a
+      // defect.
       const [{ at } = { at: new Date(0) }] = await world.database.sql.unsafe<{ at: Date }[]>(
         `${change} RETURNING clock_timestamp() AS at`,
         [sender.credential],
@@ -122,7 +122,6 @@ describe('A2-08 in the midst of a task', () => {
       usual = 0.8 * usual + 0.2 * (performance.now() - began);
       const [row] = await world.database.sql`SELECT state, state_at, created_at, artifact FROM gateway.task
         WHERE installation_id = ${sender.installation}`;
-      // A task that was accepted after the change of the credential has the new authority.
       const accepted = row !== undefined && row['created_at'] <= at;
       if (row?.['state'] !== 'completed') expect(row?.['artifact'] ?? null).toBeNull();
       else if (accepted) expect(row['state_at'].getTime()).toBeLessThanOrEqual(at.getTime());
@@ -135,7 +134,6 @@ describe('A2-08 in the midst of a task', () => {
   }, 60_000);
 });
 
-/** Creates another access token of the same credential, with fewer grants or with the same ones. */
 async function narrower(of: Issued, { scopes = [...SCOPES], sites = ['1', '2'] }): Promise<string> {
   const token = newSecret('access_test');
   await world.database.sql`INSERT INTO gateway.token (digest, credential_id, kind, audience, scopes, sites, expires_at)
@@ -178,7 +176,7 @@ describe('A2-08 another token that waits for the same message', () => {
     await mine;
     await world.database.sql`UPDATE gateway.credential SET data_access = array_remove(data_access, 'pii')
       WHERE id = ${sender.credential}`;
-    // The wait can end before the change. The caller then gets the artifact under the old, whole authority.
+    // The waiting call can end before the authority changes. The caller then gets the artifact under the old authority.
     const { state, artifact } = await waiting;
     expect(state).toBe('completed');
     expect((await world.send(world.b, sender.token, { skill, messageId })).artifact).toBeUndefined();
@@ -207,7 +205,7 @@ describe('A2-02 an authority that is only remembered', () => {
         send: () => world.send(replica, sender.token, { messageId }),
       };
       await expect(asking[what]()).rejects.toMatchObject({ code: 'token_revoked' });
-      expect(await left()).toBe(before - 1); // the twin's own request costs one unit
+      expect(await left()).toBe(before - 1); // only the second look at the quota costs a unit
       await replica.close();
     },
   );
@@ -248,10 +246,9 @@ describe('A2-02 A2-08 who reads an artifact', () => {
     expect(await readAs(await narrower(sender, { scopes: noPii }))).toEqual(none);
     const elsewhere = await narrower(sender, { sites: ['2'] });
     expect(await readAs(elsewhere)).toEqual(none);
-    // A reader without the website does not learn the website of the task either.
+    // A reader without the website must not learn which website the task uses.
     expect((await world.get(world.a, elsewhere, id))?.websiteId).toBeNull();
     expect((await world.get(world.a, sender.token, id))?.websiteId).toBe('web_1_1');
-    // The authority of the reader is narrowed, then restricted, and then as before.
     const { sql } = world.database;
     for (const [change, expected] of [
       [sql`data_access = array_remove(data_access, 'pii')`, none],

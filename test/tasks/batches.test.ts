@@ -10,17 +10,16 @@ import type { Task } from '../../src/tasks/tasks.ts';
 import type { Issued } from '../support/credentials.ts';
 import { newMessage, openWorld, probe, type Replica, type Sending, until, type World } from '../support/tasks.ts';
 
-/** Tasks that are accepted together or end together. Each task is decided alone, and no task delays another. */
+/** Tests tasks that are accepted or ended in one batch. Each task is decided separately, and no task delays another. */
 type Step = 'accept_tasks' | 'end_tasks';
 
 let world: World;
 let replica: Replica;
-/** The statement under test. `carried` has the number of tasks in each of its batches. */
+/** The statement under test. `carried` lists the number of tasks in each batch. */
 let watched: Step;
 let carried: number[];
 let gate: Promise<unknown>;
 let fault: Error | undefined;
-/** True when the reply to the batch is lost. */
 let lost: boolean;
 
 beforeAll(async () => {
@@ -40,7 +39,7 @@ beforeAll(async () => {
       if (!text.includes(`gateway.${watched}(`)) return db.query(statement);
       const nth = carried.push(values.find(Array.isArray)?.length ?? 0);
       await gate;
-      // The first batch only makes the other tasks wait, so it passes.
+      // The test does not touch the first batch. The first batch only makes the other tasks wait.
       if (nth === 1) return db.query(statement);
       if (fault) throw fault;
       const rows = await db.query<never>(statement);
@@ -63,7 +62,7 @@ afterAll(async () => {
   await world.close();
 });
 
-/** Holds the first batch of the step until all calls from `begin` wait behind it. */
+/** Holds the first batch of this kind until all calls of `begin` wait behind it. */
 async function together<T>(
   step: Step,
   begin: () => readonly Promise<T>[],
@@ -94,14 +93,13 @@ const told = async (one: Promise<Task>): Promise<string> =>
     (error: Error & { code?: string }) => error.code ?? error.name,
   );
 
-/** Makes the sender known to the replica. From then on, the replica relies on its memory of the authority. */
 async function known(grant: Parameters<World['issue']>[0] = {}): Promise<Issued> {
   const sender = await world.issue(grant);
   await world.authority(replica, sender.token);
   return sender;
 }
 
-/** The error that undoes the locking transaction of `holding`, which holds a lock while `meanwhile` runs. */
+/** Thrown to roll back the transaction that holds a lock while `meanwhile` runs. */
 const UNDONE = new Error('undone');
 async function holding(text: string, meanwhile: () => Promise<unknown>): Promise<void> {
   await world.database.sql
@@ -167,7 +165,7 @@ describe('tasks that are accepted together', () => {
     const all = await together('accept_tasks', () =>
       [fine, revoked, expired, changed].map(({ token }) => world.send(replica, token)),
     );
-    // The changed sender is accepted under its present authority. Otherwise its result would not be published.
+    // The gateway accepts the changed sender under its present authority. Otherwise, it would not publish the result.
     expect(await Promise.all(all.map(told))).toEqual(['completed', 'token_revoked', 'token_expired', 'completed']);
     expect(carried[1]).toBe(4);
     const rows =
@@ -200,7 +198,6 @@ describe('tasks that are accepted together', () => {
       waiting = first;
       expect((await second)?.state).toBe('completed');
       expect(await world.count('working', held.installation)).toBe(0);
-      // The held installation does not delay later tasks either.
       expect((await world.send(replica, free.token)).state).toBe('completed');
     });
     expect((await waiting)?.state).toBe('completed');
@@ -383,7 +380,8 @@ describe.each(['accept_tasks', 'end_tasks'] as const)('a batch of %s', (step) =>
     expect(sentAlone() - before).toBe(0);
     fault = undefined;
     const ends = await Promise.all(all.map(told));
-    // A finished task keeps its result, which is published later. A task that was not accepted gets a refusal.
+    // A finished task keeps its result, and the gateway publishes the result later. A task that was never accepted gets
+    // a refusal.
     expect(new Set(ends)).toEqual(new Set([step === 'accept_tasks' ? 'service_unavailable' : 'completed']));
   });
 });

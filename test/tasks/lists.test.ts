@@ -3,7 +3,7 @@ import type { Task, TaskQuery } from '../../src/tasks/tasks.ts';
 import type { Issued } from '../support/credentials.ts';
 import { openWorld, probe, until, type World } from '../support/tasks.ts';
 
-/** A2-09: the unexpired tasks of a credential, page by page. The task with the latest change of state comes first. */
+/** A2-09: lists the unexpired tasks of a credential in pages. The task whose state changed last comes first. */
 let world: World;
 let sender: Issued;
 let tasks: Task[];
@@ -26,7 +26,6 @@ afterAll(async () => {
 const list = async (query: Partial<TaskQuery> = {}, token = sender.token) =>
   world.run(world.a, token, (session) => world.a.tasks.list(session, { pageSize: 50, artifacts: false, ...query }));
 const ids = (some: readonly Task[]): string[] => some.map(({ id }) => id);
-/** The ids of tasks in the order that the list must have. */
 const sorted = (some: readonly Task[]): string[] =>
   ids([...some].sort((x, y) => y.stateAt.getTime() - x.stateAt.getTime() || (y.id < x.id ? -1 : 1)));
 
@@ -118,7 +117,7 @@ describe('A2-09', () => {
       pageToken = page.nextPageToken;
     } while (pageToken !== '');
     expect(ids(seen)).toEqual(sorted(sent));
-    // Each task has 130,011 bytes, so the ninth task reaches the limit.
+    // Each task has 130,011 bytes, so a page reaches its size limit at the ninth task.
     expect(sizes).toEqual([9, 9, 2]);
     expect((await list({ pageSize: 12 }, own.token)).tasks).toHaveLength(12);
   });

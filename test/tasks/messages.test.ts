@@ -6,8 +6,8 @@ import type { Issued } from '../support/credentials.ts';
 import { CONTACT, newMessage, openWorld, probe, until, type World } from '../support/tasks.ts';
 
 /**
- * A2-05: a message makes one task, however often and to whichever replica it is sent. This file also tests the cost of
- * a task.
+ * A2-05: one message creates one task, no matter how often and to which replica the message is sent. This file also
+ * tests what a task costs.
  */
 let world: World;
 let sender: Issued;
@@ -42,7 +42,6 @@ describe('A2-05', () => {
       for (const task of tasks) expect([task.state, task.artifact]).toEqual(['completed', tasks[0]?.artifact]);
       expect(tasks[0]?.artifact).toMatchObject({ data: { contact: { id: CONTACT } } });
     } else expect(new Set(tasks.map(({ state }) => state)).has('submitted')).toBe(true);
-    // A much later send, also to the other replica, returns the same task and does not run it again.
     for (const replica of [world.a, world.b]) {
       expect(await world.send(replica, sender.token, { messageId, skill })).toMatchObject({ id, state: 'completed' });
     }
@@ -106,7 +105,7 @@ describe('A2-05', () => {
   });
 });
 
-/** Sets the expiry of a task into the past. The trigger is off, because the ledger's own rule forbids this. */
+/** Moves the expiry of a task into the past. The trigger is switched off, because it forbids this change. */
 async function expire(id: string): Promise<void> {
   const { sql } = world.database;
   await sql`ALTER TABLE gateway.task DISABLE TRIGGER task_ended`;
@@ -136,7 +135,7 @@ describe('RL-02 what a task costs', () => {
     expect(await spent()).toBe(4);
     await world.cancel(replica, poor.token, first.id);
     expect(await spent()).toBe(5);
-    // One unit is left. It pays for a request, but not for a new task. The refused request leaves no trace.
+    // One unit is left. It pays for a request but not for a new task. The refused request must leave no trace.
     const before = await world.count('completed', poor.installation);
     const next = newMessage();
     await expect(world.send(replica, poor.token, { messageId: next })).rejects.toMatchObject({

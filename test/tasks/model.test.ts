@@ -5,7 +5,7 @@ import { MessageIdConflict } from '../../src/tasks/tasks.ts';
 import type { Issued } from '../support/credentials.ts';
 import { CONTACT, newMessage, openWorld, probe, type Replica, until, type World } from '../support/tasks.ts';
 
-/** Compares the state machine on two replicas with a model of a few lines. */
+/** Compares the states of tasks on two replicas with a small model. */
 let world: World;
 
 beforeAll(async () => {
@@ -16,12 +16,12 @@ afterAll(async () => {
   await world.close();
 });
 
-/** A task in the model: its request, and every state in which it can be seen from now on. */
+/** A task in the model: its request, and every state that a reader may see from now on. */
 interface Modelled {
   readonly messageId: string;
   readonly argument: number;
   readonly id: string;
-  /** The ends that the events so far allow for the task. One of them becomes final. */
+  /** The final states that are still possible for the task. */
   readonly ends: Set<string>;
   readonly failures: Set<string>;
 }
@@ -71,7 +71,6 @@ it('any sequence of sends, cancels, ends, lapses and a change of authority', asy
           await play(one, sender, slow, model);
           await check(sender, model);
         }
-        // Finally release all runs, so that every task ends.
         for (const task of model) task.ends.add(due(task));
         slow.release();
         await until(async () => (await open(sender)) === 0, 10_000);
@@ -135,7 +134,7 @@ async function play(one: Step, sender: Issued, slow: ReturnType<typeof probe>, m
       return;
     }
     case 'finish': {
-      // The test does not know which run is released, so every running task can end now.
+      // It is random which run the test releases, so every running task can end now.
       for (const task of model) task.ends.add(due(task));
       slow.release('one');
       return;
@@ -150,7 +149,7 @@ async function play(one: Step, sender: Issued, slow: ReturnType<typeof probe>, m
       return;
     }
     case 'change': {
-      // A task that was released earlier can be published before the change. No other task is published after it.
+      // A task that was released before the change may already be published. Every other task must fail.
       for (const task of model) task.failures.add('authority_changed');
       for (const task of model) if (task.ends.has('completed')) task.ends.add('failed');
       await world.database
@@ -160,12 +159,10 @@ async function play(one: Step, sender: Issued, slow: ReturnType<typeof probe>, m
   }
 }
 
-/** The end of a task that is released now. */
 const due = ({ failures }: Modelled): string => (failures.has('authority_changed') ? 'failed' : 'completed');
 
 const last = new Map<string, string>();
 
-/** Checks the rules that hold after every step, even while tasks run. */
 async function check(sender: Issued, model: readonly Modelled[]): Promise<void> {
   const rows = await world.database.sql<{ id: string; state: string; artifact: unknown; failure: string | null }[]>`
     SELECT id, state, artifact, failure FROM gateway.task WHERE installation_id = ${sender.installation}`;
@@ -184,8 +181,7 @@ async function check(sender: Issued, model: readonly Modelled[]): Promise<void> 
 }
 
 /**
- * Counts in one statement. Between two statements, a task could move from the second counted state to the first and
- * would be missed.
+ * Counts in one statement. With two statements, a task could change its state in between, and the sum would miss it.
  */
 async function open(sender: Issued): Promise<number> {
   const [row] = await world.database.sql<{ n: number }[]>`

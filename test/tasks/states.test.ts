@@ -7,7 +7,10 @@ import type { Issued } from '../support/credentials.ts';
 import { times } from '../support/form.ts';
 import { newMessage, openWorld, type Probe, probe, type Replica, until, type World } from '../support/tasks.ts';
 
-/** A2-06 and A2-07: an end is final. Five tasks of an installation run at a time, on any number of replicas. */
+/**
+ * A2-06 and A2-07: the final state of a task never changes. At most five tasks of an installation run at a time, over
+ * all replicas.
+ */
 let world: World;
 
 beforeAll(async () => {
@@ -33,7 +36,7 @@ describe('A2-06', () => {
     const seen = { canceled: 0, completed: 0 };
     let sender = await world.issue();
     for (let race = 0; race < RACES; race++) {
-      // An installation can have only 100 unexpired tasks, so change to a new installation.
+      // An installation can have at most 100 unexpired tasks, so use a new installation.
       if (race % 50 === 49) sender = await world.issue();
       const [here, there] = race % 2 ? [world.a, world.b] : [world.b, world.a];
       const messageId = newMessage();
@@ -49,7 +52,6 @@ describe('A2-06', () => {
       expect(row?.artifact === null).toBe(row?.state === 'canceled');
       for (const told of [answer?.task, waited, await world.get(there, sender.token, id)]) {
         expect(told?.state).toBe(row?.state);
-        // The caller of a canceled task gets no artifact.
         if (row?.state === 'canceled') expect(told?.artifact).toBeUndefined();
         else expect(told?.artifact).toMatchObject({ data: { contact: {} } });
       }
@@ -75,7 +77,7 @@ describe('A2-06', () => {
     await pause(100);
     const began = performance.now();
     expect(await world.cancel(world.a, sender.token, id)).toMatchObject({ canceled: true });
-    // The cancellation ends the waits on both replicas, because nobody will see a result.
+    // The cancellation ends the waiting calls on both replicas, because there will be no result.
     expect(await waiting).toMatchObject({ id, state: 'canceled', artifact: undefined });
     expect(await elsewhere).toMatchObject({ id, state: 'canceled', artifact: undefined });
     expect(performance.now() - began).toBeLessThan(5_000);
@@ -112,7 +114,8 @@ describe('A2-06', () => {
   ])('%s of UTF-8, in few characters: %s', async (_, size, state) => {
     const sender = await world.issue();
     const frame = Buffer.byteLength(JSON.stringify({ data: '' }));
-    // Most characters have three bytes, so a count of characters would be far off. The rest have one byte each.
+    // Most characters here have three bytes in UTF-8, and the others have one byte. A limit in characters would be far
+    // off.
     const wide = Math.floor((size - frame) / 3);
     const body = { data: '€'.repeat(wide) + 'x'.repeat(size - frame - 3 * wide) };
     expect(Buffer.byteLength(JSON.stringify(body))).toBe(size);
@@ -136,7 +139,7 @@ describe('A2-06', () => {
     const task = await world.send(world.a, sender.token, { skill: broken.skill });
     expect(task).toMatchObject({ state: 'failed', failure: 'internal', artifact: undefined });
     expect(JSON.stringify([await world.row(task.id), task])).not.toContain('secret');
-    // The operator gets the text of the error.
+    // Only the operator gets the text of the error.
     expect(String(world.errors.splice(0))).toContain('is down');
     const stray = probe(({ call }) => call('contacts_list', { website_id: 'web_1_1' }));
     stray.release();
@@ -146,7 +149,7 @@ describe('A2-06', () => {
 });
 
 describe('A2-07', () => {
-  /** Starts `n` tasks on the two replicas in turn. They stay in their state until the probe releases them. */
+  /** Starts `n` tasks on the two replicas in turn. They do not end until the test releases them. */
   async function fill({ skill }: Probe, sender: Issued, n: number): Promise<Task[]> {
     const tasks: Task[] = [];
     for (let i = 0; i < n; i++) {
@@ -165,12 +168,12 @@ describe('A2-07', () => {
     await until(() => slow.held() === 5);
     await pause(600);
     expect(await states(tasks)).toBe('wwwwwssss');
-    // Other installations have their own five slots.
+    // Every installation has its own limit of five running tasks.
     const other = await world.issue({ app: sender.app });
     expect((await world.send(world.a, other.token)).state).toBe('completed');
     for (let done = 1; done <= 4; done++) {
       slow.release('one');
-      // Chance decides which of the five runs is released. The next task is always the oldest.
+      // It is random which of the five runs is released. The next task to start is always the oldest.
       await until(async () => {
         const now = await states(tasks);
         const sorted = [...now.slice(0, 5 + done)].sort().join('');
@@ -258,7 +261,7 @@ describe('A2-07', () => {
     expect(refusal).toMatchObject({ code: 'task_limit', status: 429 });
     expect(retryAfter).toBeGreaterThanOrEqual(Number(next?.seconds));
     expect(retryAfter - Number(next?.seconds)).toBeLessThan(2);
-    // All credentials of an installation share its hundred tasks. A repeated message is no new task.
+    // All credentials of an installation share the limit of a hundred tasks. A repeated message is not a new task.
     expect(await world.send(replica, sender.token, { messageId: '', wait: false }).catch(({ code }) => code)).toBe(
       'task_limit',
     );
@@ -294,7 +297,7 @@ describe('A2-07', () => {
 
   it('a start that is told before the acceptance leaves no place idle', async () => {
     const sender = await world.issue();
-    // Delay the replies of accept_task, but not those of start_tasks.
+    // Delay the replies of the store function accept_task, but not those of start_tasks.
     const late = await world.open(undefined, {
       db: (db) => ({
         ...db,
@@ -314,7 +317,7 @@ describe('A2-07', () => {
       }
     };
     await Promise.all(Array.from({ length: 12 }, caller));
-    // If the task did not start at once, the next renewal would find it only after 2.5 s.
+    // Without an immediate start, only the next lease renewal would find the task after 2.5 s.
     expect(worst).toBeLessThan(2_000);
     await late.close();
   }, 30_000);
@@ -328,7 +331,7 @@ describe('A2-07', () => {
     await until(() => slow.held() === 5);
     const waiting = world.send(world.a, sender.token);
     await until(async () => (await world.count('submitted', sender.installation)) === 3);
-    // Repeat, because the process is in fact alive and can renew the leases in between.
+    // Repeat this step, because the process is not really stopped and can renew its leases in between.
     await until(async () => {
       await lapse(tasks);
       await sweep(world.b.db);
@@ -338,7 +341,7 @@ describe('A2-07', () => {
       expect(await world.get(world.b, sender.token, id)).toMatchObject({ failure: 'interrupted', artifact: undefined });
     }
     expect(await waiting).toMatchObject({ state: 'completed' });
-    // The zombie process wakes up and publishes nothing.
+    // The process wakes up after it has lost its leases. It must publish nothing.
     slow.release();
     await pause(200);
     expect(await states(tasks)).toBe('fffffff');

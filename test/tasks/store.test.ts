@@ -7,11 +7,11 @@ import { sweep } from '../../src/tasks/sweeper.ts';
 import { openProxy, type WireProxy } from '../support/pgwire.ts';
 import { newMessage, openWorld, probe, type Replica, until, type World } from '../support/tasks.ts';
 
-/** Tests which data of a task the store holds, how long it holds them, and the effects of a lost connection. */
+/** Tests which data of a task the store holds and for how long, and what a lost connection does. */
 let world: World;
 let proxy: WireProxy;
 let cut: Replica;
-/** A replica whose batch statements do nothing, so each task goes through its own single statement. */
+/** A replica whose batch statements do nothing, so that every task uses its own single statement. */
 let alone: Replica;
 
 beforeAll(async () => {
@@ -32,7 +32,7 @@ afterAll(async () => {
   await world.close();
 });
 
-/** Every row of the gateway's own tables as text. Bytes appear as hexadecimal and as the text that they spell. */
+/** Every row of the gateway's own tables as text. Bytes appear both as hexadecimal and as the text that they spell. */
 async function dump(): Promise<string> {
   const { sql } = world.database;
   const tables = await sql<{ name: string }[]>`SELECT table_name AS name FROM information_schema.tables
@@ -86,7 +86,8 @@ describe('LG-01 A2-01 no text of a caller', () => {
     expect(Number(states?.['n'])).toBe(5);
     const all = await dump();
     expect(all).not.toMatch(/canary|last week/i);
-    // Show that the search finds such texts: a context belongs to the client, and the store keeps it.
+    // Prove that the search works: it must find the context. The store keeps the context, because the context belongs
+    // to the client.
     await world.send(world.a, sender.token, { contextId: 'Canary context', wait: false });
     expect(await dump()).toMatch(/canary/i);
     slow.release();
@@ -128,7 +129,7 @@ describe('what has expired', () => {
     const kept = await world.send(world.a, sender.token);
     const running = await world.send(world.a, sender.token, { skill: slow.skill, wait: false });
     await until(() => slow.held() === 1);
-    // Switch off the trigger, because the ledger's own rule forbids a change of an ended task.
+    // Switch off the trigger, because it forbids changes of an ended task.
     await sql`ALTER TABLE gateway.task DISABLE TRIGGER task_ended`;
     await sql`UPDATE gateway.task SET expires_at = now() WHERE id IN (${done.id}, ${running.id})`;
     await sql`ALTER TABLE gateway.task ENABLE TRIGGER task_ended`;
@@ -155,7 +156,7 @@ describe('what has expired', () => {
 });
 
 describe('F-03 a reply is lost after its commit', () => {
-  // Test both ways: a single statement when the batch leaves the task alone, and a batch.
+  // Test both ways to store a task: alone with a single statement, and in a batch.
   it.each(['accept_task', 'end_task', 'accept_tasks', 'end_tasks'])(
     'of %s: one task, run once, and the caller has its result',
     async (name) => {
@@ -207,7 +208,6 @@ describe('F-03 a reply is lost after its commit', () => {
     // An installation can have only a hundred tasks, so use several senders.
     const senders = await Promise.all(Array.from({ length: 6 }, () => world.issue({ perMinute: 6_000, burst: 1_000 })));
     await Promise.all(senders.map(({ token }) => world.send(replica, token)));
-    // These tasks must be able to end all the time.
     const slow = probe();
     const holders = await Promise.all(Array.from({ length: 3 }, () => world.issue()));
     for (const { token } of holders)

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { Answer } from '../support/answer.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 
-/** Follows the guides about writes over MCP and REST with the demo's data. Each instruction is a call here. */
+/** Tests the guides about writes over MCP and REST with the demo's data. Each instruction of a guide becomes a call. */
 let gateway: TestGateway;
 let token: string;
 let keys = 0;
@@ -19,7 +19,6 @@ afterAll(() => gateway.close());
 const Call = z.object({ name: z.string(), arguments: z.record(z.string(), z.unknown()) });
 type Call = z.output<typeof Call>;
 
-/** The single call of this tool in a guide, under a new key. */
 function shown(guide: string, name: string): Call {
   const found: Call[] = [];
   walkTokens(lexer(readFileSync(new URL(`../../resources/guides/${guide}.md`, import.meta.url), 'utf8')), (token) => {
@@ -67,7 +66,7 @@ describe('the overview’s job of writing', () => {
       operation: name,
       status: 'acknowledged',
     });
-    // Under a used key, other input is a conflict. Without a key, the write is refused.
+    // Another input under a used key is a conflict. A write without a key is refused.
     const other = fresh(example, { website_id: 'web_1_1' });
     const under = { ...other.arguments, idempotency_key: example.arguments['idempotency_key'] };
     const changed = name === 'config_plan' ? { ...under, changes: { enabled: true } } : under;
@@ -113,7 +112,7 @@ describe('the overview’s job of writing', () => {
       expect([await tell(example), await status()]).toEqual(['outcome_unknown', 'outcome_unknown']);
       await sql`UPDATE gateway.operation SET status = 'acknowledged', created_at = now() - interval '24 hours'
       WHERE operation_id = ${operation_id}`;
-      // The key is too old to show the outcome, but the receipt still shows it.
+      // The idempotency key is too old to show the outcome, but the receipt still shows the outcome.
       expect([await tell(example), await status()]).toEqual(['outcome_unknown', 'acknowledged']);
       expect(await notes()).toBe(before);
     },

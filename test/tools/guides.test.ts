@@ -10,9 +10,9 @@ import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { KEYS } from '../support/keys.ts';
 
 /**
- * The guides are prose, so nothing compiles them. Every name in backticks must be in a closed list here. The lists are
- * written by hand from the specification, apart from the tool declarations. The examples are calls. Each must fit the
- * declared tool, and the test makes those of served tools with the demo's data.
+ * The guides are prose, so no compiler checks them. Every name in backticks must be in a closed list of this file. The
+ * lists are written by hand from the specification. The examples in the guides are calls that must fit the declared
+ * tools. The test sends the examples of served tools with the demo's data.
  */
 
 const GUIDES = [
@@ -28,7 +28,7 @@ const GUIDES = [
 const routeOf = ({ method, path }: { readonly method: string; readonly path: string }): string =>
   `${method} ${path.slice('/api/v1'.length)}`;
 
-/** The contract's tools and the REST operation of each, relative to /api/v1. */
+/** The contract's tools, each with its REST operation relative to /api/v1. */
 const TOOLS: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries(CONTRACT).map(([name, operation]) => [name, routeOf(operation)]),
 );
@@ -36,7 +36,7 @@ const TOOLS: Readonly<Record<string, string>> = Object.fromEntries(
 const WITHOUT_TOOL = ['GET /openapi.json', ...Object.values(CONTRACT_REALTIME).map(routeOf)];
 const ROUTES = [...Object.values(TOOLS), ...WITHOUT_TOOL];
 
-/** The closed table of error codes, by status. */
+/** The complete table of error codes, by HTTP status. */
 const CODES: Readonly<Record<string, readonly string[]>> = {
   400: words(`invalid_request invalid_parameter duplicate_parameter unsupported_parameter invalid_cursor invalid_json
     body_too_large idempotency_key_required invalid_idempotency_key if_match_required`),
@@ -61,7 +61,7 @@ const FLAGS = words('message_content pii internal_notes');
 const SKILLS = words(`support_insights conversation_evidence configuration_inspection contact_inspection
   offline_language_detection`);
 const TASK_FAILURES = words('message_id_conflict artifact_too_large interrupted');
-/** The arguments of each prompt. Those after `optional` can be left out. */
+/** The arguments of each prompt. Arguments after `optional` can be left out. */
 const PROMPT_ARGUMENTS: Readonly<Record<string, string>> = {
   performance_summary: 'website_id range optional start end timezone',
   configuration_preview: 'feature_id optional name enabled',
@@ -121,7 +121,7 @@ function read(guide: string): string {
   return readFileSync(new URL(`../../resources/guides/${guide}.md`, import.meta.url), 'utf8');
 }
 
-/** The text without fenced blocks. A fenced block can also lie inside a step of a list. */
+/** Removes the fenced blocks of a text, also those inside a list. */
 function prose(text: string): string {
   return text.replace(/^ *```[\s\S]*?^ *```$/gm, '');
 }
@@ -132,7 +132,6 @@ function tokens(text: string): Token[] {
   return all;
 }
 
-/** The sections that explain a job. */
 function jobs(text: string): string[] {
   return text.split(/^(?=## )/m).filter((section) => section.startsWith('## Job: '));
 }
@@ -141,7 +140,7 @@ function spans(text: string): string[] {
   return [...prose(text).matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? '');
 }
 
-/** The known routes that a path can mean. Its parameters are `{name}` or real values. */
+/** The known routes that a path matches. The path has parameters like `{name}`, or real values. */
 function routesOf(path: string): string[] {
   return ROUTES.filter((route) => {
     const template = route.slice(route.indexOf(' ') + 1);
@@ -164,7 +163,6 @@ function examples(text: string): Example[] {
   );
 }
 
-/** Every text inside a value, at any depth. */
 function strings(value: unknown): string[] {
   if (typeof value === 'string') return [value];
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(strings) : [];
@@ -209,7 +207,7 @@ describe.each([...texts])('guide %s', (_guide, text) => {
     expect(lines.filter((line) => line.trimStart().startsWith('|'))).toEqual([]);
     expect((text.match(/^ *```/gm) ?? []).length % 2).toBe(0);
     expect(tokens(text).filter((token) => token.type === 'html')).toEqual([]);
-    // llms-full.txt holds all guides and the whole reference, and has its own limit.
+    // llms-full.txt has its own limit, because it holds all guides and the whole reference.
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(12_288);
     expect(prose(text).match(/`/g)?.length ?? 0).toSatisfy((ticks: number) => ticks % 2 === 0);
   });
@@ -255,7 +253,7 @@ describe.each([...texts])('guide %s', (_guide, text) => {
         if (name in values) expect(values[name], name).toMatch(format);
       }
       if (WRITES_NEEDING_KEY.includes(call.name ?? '')) expect(values).toHaveProperty('idempotency_key');
-      // A call concerns one website. Ids of two websites would give not_found.
+      // All ids of one call must belong to one website. Otherwise, the answer would be not_found.
       const sites = strings(values).flatMap((value) => /\b[a-z]{3}_(\d+_\d+)(?:_\d+)?$/.exec(value)?.[1] ?? []);
       expect(new Set(sites).size, JSON.stringify(call)).toBeLessThanOrEqual(1);
     }
@@ -350,7 +348,8 @@ describe('together', () => {
   it('show a call of every tool that is served, but for three', () => {
     const shown = new Set([...texts.values()].flatMap((text) => examples(text).map(({ name }) => name)));
     const silent = registry.tools.map(({ name }) => name).filter((name) => !shown.has(name));
-    // Two take what teams takes, which stands beside them; the third takes an id that only the answer to a write gives.
+    // channels and operators take the same arguments as teams, which has an example. operation_get takes an id that
+    // only the answer to a write contains.
     expect(silent.sort(), 'a guide shows a call of each other tool').toEqual([
       'channels',
       'operation_get',
@@ -427,7 +426,6 @@ describe('followed with the demo’s data', () => {
     const outcome = await call(name, input, bearer);
     return 'failure' in outcome ? outcome.failure.code : 'answered';
   };
-  // The corridor has checked the body against the tool's schema. The tests below name the members that they read.
   // biome-ignore lint/suspicious/noExplicitAny: the corridor has checked the body
   const body = async (name: string, input: Record<string, unknown>): Promise<any> => {
     const outcome = await call(name, input);
@@ -435,7 +433,7 @@ describe('followed with the demo’s data', () => {
     return outcome.body;
   };
 
-  /** Plants the subscription of the examples, and replaces their cursor with a real one. */
+  /** Plants the subscription of the examples, and replaces the cursor in their values with a real cursor. */
   async function prepared(name: string, values: Record<string, unknown>): Promise<Record<string, unknown>> {
     const subscription = values['subscription_id'];
     if (typeof subscription !== 'string') return values;
@@ -521,7 +519,8 @@ describe('followed with the demo’s data', () => {
     const website_id = 'web_1_1';
     const scopes = ['conversation_read', 'contact_read', 'contact_read_pii', 'config_read'] as const;
     const contact_id = 'ctc_1_1_89';
-    // The investigation guide: contact_id needs two scopes and no flag. include_internal needs a scope and a flag.
+    // The investigation guide says: contact_id needs two scopes and no flag, and include_internal needs a scope and a
+    // flag.
     expect(await tell('conversations_list', { website_id, contact_id }, { scopes, dataAccess: [] })).toBe('answered');
     expect(await tell('conversations_list', { website_id, contact_id }, { scopes: ['conversation_read'] })).toBe(
       'not_permitted',
@@ -534,10 +533,10 @@ describe('followed with the demo’s data', () => {
         { dataAccess: ['message_content', 'pii'] },
       ),
     ).toBe('not_permitted');
-    // The contacts guide: a search without the personal grant is refused and not empty.
+    // The contacts guide says: without the flag for personal data, a search is refused and not empty.
     expect(await tell('contacts_list', { website_id, query: 'A' }, { scopes, dataAccess: [] })).toBe('not_permitted');
-    // The overview guide: a guide outside the grants does not exist. The configuration guide: a restricted credential
-    // can search.
+    // The overview guide says: a guide outside the grants does not exist. The configuration guide says: a restricted
+    // credential can search.
     expect(await tell('guide_read', { guide: 'reporting' }, { scopes })).toBe('not_found');
     const restricted = { teams: ['tem_1_1_1'] };
     expect(await tell('config_search', { website_id, query: 'translat' }, restricted)).toBe('answered');

@@ -28,7 +28,6 @@ afterAll(() => gateway.close());
 const ownToken = async (resource: Resource): Promise<string> =>
   (await token(gateway, client, { grant_type: 'client_credentials', resource: RESOURCE[resource] })).body.access_token;
 
-/** Gets two access tokens: the first by an authorization code, the second by a refresh. */
 async function consentTokens(resource: Resource): Promise<string[]> {
   const options = { session, choice: { renewal: 'yes' }, changes: { resource: RESOURCE[resource] } };
   const { exchange } = await consented(gateway, client, options);
@@ -39,8 +38,8 @@ async function consentTokens(resource: Resource): Promise<string[]> {
 }
 
 /**
- * True when an interface accepts a token, tried with every kind of call of that interface. A refusal must be a complete
- * 401.
+ * For each interface, a function that sends every kind of call with a token. True when the interface accepts the token.
+ * A refusal must be a complete 401.
  */
 const TAKES: Readonly<Record<Resource, (bearer: string) => Promise<boolean>>> = {
   rest: async (bearer) => {
@@ -88,8 +87,6 @@ describe('OU-03 audience', () => {
     for (const bound of RESOURCES) {
       for (const first of RESOURCES) {
         for (const bearer of [await ownToken(bound), ...(await consentTokens(bound))]) {
-          // One interface gets the token first. Its answer must not change the answers of the other interfaces, even in
-          // a second round.
           const doors = [first, ...RESOURCES.filter((one) => one !== first)];
           for (const door of [...doors, ...doors]) {
             const taken = await TAKES[door](bearer);
@@ -125,7 +122,7 @@ describe('OU-03 audience', () => {
   });
 });
 
-/** Sends raw lines that no HTTP client would send. Returns the status line of the answer. */
+/** Sends these lines unchanged, because no HTTP client would send them. Returns the status line of the answer. */
 function raw(lines: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = '';
@@ -167,14 +164,13 @@ describe('how a token is sent', () => {
         (await rpc(gateway.port, undefined, 'tools/list', {}, { headers: { cookie: `${name}=${bearer}` } })).status,
       ).toBe(401);
     }
-    // Sends a write whose body is a form with the token in it.
     const tool = gateway.corridor.registry.tools.find(({ method }) => method === 'POST');
     const write = await gateway.ask(tool?.path.replace(/\{\w+\}/g, 'x') ?? '', {
       raw: formOf({ access_token: bearer }),
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
     });
     expect(write.status).toBe(401);
-    // The query has a token, and the header has one too. The query parameter is still unknown, so the answer is 400.
+    // The header has a valid token. The answer is still 400, because the query has an unknown parameter.
     expect((await gateway.ask(`/api/v1/websites?access_token=${bearer}`, { token: bearer })).status).toBe(400);
     expect(gateway.log.length).toBeGreaterThan(10);
     expect(gateway.log.join('\n').includes(bearer)).toBe(false);

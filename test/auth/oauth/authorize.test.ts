@@ -41,7 +41,6 @@ import {
 let gateway: TestGateway;
 let client: TestClient;
 let owner: string;
-/** The session cookie of `owner`. */
 let cookie: string;
 let statements = 0;
 
@@ -74,8 +73,8 @@ const show = (query: string, headers: Record<string, string> = {}): Promise<Answ
   gateway.ask(`/oauth/authorize?${query}`, { unchecked: true, headers });
 
 /**
- * The four endpoints that read an authorization request. Each entry gives the endpoint's answer, with a session where a
- * session matters.
+ * The four endpoints that read an authorization request. Each function sends a request, with a session cookie where the
+ * endpoint needs one, and returns the answer.
  */
 const DOORS: Readonly<Record<string, (query: string) => Promise<Answer>>> = {
   'authorize, nobody signed in': (query) => show(query),
@@ -90,7 +89,6 @@ async function everywhere(fields: Fields | string, look: (answer: Answer, why: s
   for (const [name, ask] of Object.entries(DOORS)) look(await ask(query), `${name}: ${query.slice(0, 400)}`);
 }
 
-/** An answer without the parts that differ between two equal requests, such as the date and the request id. */
 const face = ({ status, headers, text }: Answer): object => {
   const { date: _date, 'x-request-id': id, ...rest } = headers;
   return { status, headers: rest, text: text.replaceAll(String(id), 'REQUEST') };
@@ -157,7 +155,6 @@ describe('the client and its callback', () => {
         expect(face(answer), why).toEqual(first);
       });
     }
-    // The other client may use its own registered callback.
     expect((await show(formOf(asked({ redirect_uri: 'https://other.example/cb' }, other)))).status).toBe(200);
     expect((await show(formOf(asked()))).status).toBe(200);
   });
@@ -315,7 +312,7 @@ describe('the parameters', () => {
     ];
     for (const state of bad)
       await everywhere(asked({ state }), (answer, why) => expectCallback(answer, 'invalid_request', null, why));
-    // No valid parameter contains a control character. The gateway therefore trusts nothing in such a request, not even
+    // No valid parameter contains a control character. The gateway therefore trusts no part of such a request, not even
     // the callback.
     for (const control of ['\0', '\t', '\n', '\r\n', '\x1b', '\x7f'])
       await everywhere(asked({ state: STATE + control }), (answer, why) => expectPage(answer, why));
@@ -342,8 +339,7 @@ describe('the parameters', () => {
     );
     for (const resource of wrong)
       await everywhere(asked({ resource }), (answer, why) => expectCallback(answer, 'invalid_target', STATE, why));
-    // RFC 8707 lets a client name several resources. Here a second resource is a repeated parameter, and the gateway
-    // refuses the request.
+    // RFC 8707 lets a client name several resources. This gateway refuses a request with a second `resource` parameter.
     await everywhere(asked({ resource: [RESOURCE.rest, RESOURCE.mcp] }), (answer, why) =>
       expectCallback(answer, 'invalid_request', STATE, why),
     );
@@ -375,7 +371,6 @@ describe('the parameters', () => {
       .concat(['website_read  conversation_read', '"website_read"', 'website', '__proto__', 'a'.repeat(10_000)]);
     for (const scope of wrong)
       await everywhere(asked({ scope }, narrow), (answer, why) => expectCallback(answer, 'invalid_scope', STATE, why));
-    // An empty scope parameter counts as a missing parameter (OA-03).
     await everywhere(asked({ scope: '' }, narrow), (answer, why) =>
       expectCallback(answer, 'invalid_request', STATE, why),
     );
@@ -430,20 +425,21 @@ describe('the answer', () => {
     }
     expect(new Set(codes).size).toBe(CODES);
     for (const code of codes) expect(code).toMatch(/^igwc_[0-9A-Za-z]{49}$/);
-    // In a random order, half of the neighbouring pairs rise. For 1,000 codes that is 499.5 ± 9.1.
+    // In a random sequence, about half of the codes are greater than the code before. For 1,000 codes, the expected
+    // number is 499.5 with a standard deviation of 9.1.
     const rises = codes.filter((code, at) => at > 0 && code > (codes[at - 1] ?? '')).length;
     expect(Math.abs(rises - (CODES - 1) / 2)).toBeLessThan(6 * Math.sqrt((CODES + 1) / 12));
     const bodies = codes.map((code) => code.slice(5, 48));
     for (let place = 0; place < 43; place++) {
       const counts = new Map<string, number>();
       for (const body of bodies) counts.set(body[place] ?? '', (counts.get(body[place] ?? '') ?? 0) + 1);
-      // At each place of a code, the 62 characters are equally likely. The expected chi-square is 61 ± 11.
+      // At each position of a code, all 62 characters are equally likely. The expected chi-square value is 61 with a
+      // standard deviation of 11.
       const mean = CODES / 62;
       const squares = [...counts.values()].reduce((sum, count) => sum + (count - mean) ** 2 / mean, 0);
       const chi = squares + (62 - counts.size) * mean;
       expect(chi, `place ${place}`).toBeLessThan(61 + 8 * 11);
     }
-    // A code has 43 random places of 62 characters, which is 256 bits.
     expect(43 * Math.log2(62)).toBeGreaterThan(256);
   }, 120_000);
 
@@ -519,7 +515,7 @@ describe('who is signed in', () => {
       await post(gateway, `/oauth/consent?${query}`, { decision: 'approve' }, { ...SAME, cookie: sent });
       expect(await consents(), sent).toBe(before);
     }
-    // The page for an app of another organization shows nobody as signed in.
+    // A person who is signed in to one organization is not signed in to another organization.
     const foreign = await newClient({ database: gateway.database, issue: (grant) => gateway.issue(grant, 2) });
     const page = await show(formOf(asked({}, foreign)), { cookie: own });
     expect([page.status, signIn.test(page.text), csrfOf(page)]).toEqual([200, true, '']);
@@ -586,7 +582,6 @@ describe('CP-03 the choice', () => {
         (choice.scope ?? [1, 1]).length + (choice.website_id ?? [1]).length + ('renewal' in choice ? 1 : 0),
       );
       expect(await consents()).toBe(before);
-      // The person can still answer the consent page that came back.
       expect((await decide(gateway, query, cookie)).headers.location).toContain('code=');
     }
   });
@@ -651,7 +646,6 @@ describe('CP-03 the choice', () => {
       }
     }
     expect(await consents()).toBe(before);
-    // The CSRF token of a consent page belongs to one request and one session.
     const other = formOf(asked({ scope: 'website_read conversation_read' }, narrow));
     expectPage(await post(gateway, `/oauth/consent?${other}`, good, { ...SAME, cookie }), 'another request');
     const elsewhere = await signedIn(gateway, query, owner);
@@ -660,7 +654,6 @@ describe('CP-03 the choice', () => {
     const done = await post(gateway, `/oauth/consent?${query}`, good, { ...SAME, cookie });
     expect(done.headers.location).toContain('code=');
     expect(await consents()).toBe(before + 1);
-    // A person can answer an authorization request only once.
     const again = await post(gateway, `/oauth/consent?${query}`, good, { ...SAME, cookie });
     expect([again.status, again.headers.location, await consents()]).toEqual([409, undefined, before + 1]);
   });
@@ -716,7 +709,6 @@ describe('HT-02 broken in any way', () => {
         const query = rawOf(pairs);
         // A longer query would not fit into a request line.
         fc.pre(query.length < 15_000);
-        // The parameters that remain after the mutations of the request.
         const read = readPairs(pairs);
         const values = (name: string): string[] =>
           (read ?? []).filter(([one]) => one === name).map(([, value]) => value);
@@ -768,7 +760,7 @@ describe('HT-02 broken in any way', () => {
         const answer = await post(gateway, `/oauth/consent?${query}`, rawOf(pairs), { ...SAME, cookie });
         const why = JSON.stringify(broken);
         expect([answer.status, answer.headers.location], why).toEqual([400, undefined]);
-        // A form with nothing ticked is no forgery, so the consent form comes back.
+        // A consent form without any ticked box is not a forgery, so the gateway shows the form again.
         if (whole) expect(csrfOf(answer), why).toBe(form.csrf);
         else expectPage(answer, why);
         expect(answer.text, why).not.toMatch(/zzz|aaaaaaaa/);

@@ -32,16 +32,11 @@ import {
   type TestClient,
 } from '../../support/oauth/oauth.ts';
 
-/**
- * OU-05: real OAuth clients use the gateway. The gateway's base URL is the address at which the clients reach it, as in
- * production.
- */
 let database: TestDatabase;
 let server: RunningServer;
 let door: Door;
 let origin: string;
 let owner: string;
-/** The path and the status of every request that a client has sent to the gateway. */
 const seen: string[] = [];
 
 const newOne = (scopes?: readonly Scope[]): Promise<TestClient> =>
@@ -56,7 +51,7 @@ beforeAll(async () => {
     onDefect: unexpected,
   });
   const handlers: RequestHandler[] = [];
-  // The port is known only once the server listens.
+  // The base URL needs the port, and the port is known only after the server listens.
   server = await startServer({
     host: '127.0.0.1',
     baseUrl: 'http://127.0.0.1:8787',
@@ -89,7 +84,7 @@ function unexpected(tool: { name: string }, error: unknown): never {
   throw new Error(`${tool.name} ${String(error)}`);
 }
 
-/** Acts as the person at the browser: signs in, decides, and follows the redirect back to the app. */
+/** Plays the person with a browser: signs in, decides about the consent, and follows the redirect back to the app. */
 async function visit(address: URL, choice: Choice = {}): Promise<URL> {
   expect(address.origin + address.pathname).toBe(`${origin}/oauth/authorize`);
   const query = address.search.slice(1);
@@ -100,7 +95,7 @@ async function visit(address: URL, choice: Choice = {}): Promise<URL> {
 }
 
 describe('oauth4webapi', () => {
-  // The loopback server has no TLS, so the test permits plain HTTP. The library has its defaults in everything else.
+  // The loopback server has no TLS, so the test permits plain HTTP. All other settings of the library are its defaults.
   const http = { [oauth.allowInsecureRequests]: true } as const;
 
   it('OU-05 discovers, has a token of its own, one by consent, refreshes it, revokes it', async () => {
@@ -170,7 +165,6 @@ describe('oauth4webapi', () => {
     await revoke(own.access_token);
     await revoke(refreshed.refresh_token ?? '');
     for (const { access_token } of [own, granted, refreshed]) expect(await used(access_token)).toBe(401);
-    // The OAuth library recognizes the errors of the gateway.
     const again = await oauth.refreshTokenGrantRequest(as, client, secret, refreshed.refresh_token ?? '', more);
     await expect(oauth.processRefreshTokenResponse(as, client, again)).rejects.toMatchObject({
       error: 'invalid_grant',
@@ -183,9 +177,7 @@ describe('oauth4webapi', () => {
   });
 });
 
-/**
- * The library reports a 401 as an error that holds the parsed challenge. This function returns the challenged response.
- */
+/** For a 401, the OAuth library throws an error. Returns the response that this error contains. */
 function challenged(error: unknown): Response {
   if (!(error instanceof oauth.WWWAuthenticateChallengeError)) throw error;
   expect(error.cause).toMatchObject([{ scheme: 'bearer', parameters: { error: 'invalid_token' } }]);
@@ -218,7 +210,7 @@ describe('openid-client', () => {
     const back = await visit(address, { scope: ['website_read'], renewal: 'yes' });
     const resource = { resource: asked.resource };
     const checks = { pkceCodeVerifier, expectedState };
-    // The OAuth library checks `iss`, because the metadata promise this parameter.
+    // The OAuth library checks `iss`, because the gateway's metadata announce this parameter.
     for (const [name, value] of [
       ['iss', 'https://evil.example'],
       ['state', 'x'.repeat(20)],
@@ -245,9 +237,7 @@ describe('openid-client', () => {
   });
 });
 
-/**
- * An app that the operator of the organization has registered. The object holds what the app stores between requests.
- */
+/** An app that an operator has registered. This object stores the app's state between two requests. */
 class App implements OAuthClientProvider {
   sentTo: URL | undefined;
   kept: OAuthTokens | undefined;
@@ -327,7 +317,6 @@ describe('the MCP SDK’s client', () => {
     expect(tools.map(({ name }) => name)).toContain('conversations_list');
     expect(tools.map(({ name }) => name)).not.toContain('contacts_list');
 
-    // When the access token expires, the client refreshes the token by itself and repeats the refused call.
     const before = app.kept;
     await database.sql`UPDATE gateway.token SET expires_at = now() WHERE kind = 'access'`;
     seen.splice(0);
@@ -345,8 +334,8 @@ describe('the MCP SDK’s client', () => {
 
   it('OU-05 a credential without every scope: the client asks for those it is configured with', async () => {
     const app = new App(await newOne(['website_read']));
-    // Without a configured scope, the SDK asks for every scope in the metadata. The gateway names the scopes that the
-    // client cannot have.
+    // Without a configured scope, the SDK asks for every scope in the metadata. The gateway then names the scopes that
+    // the client cannot have.
     await auth(app, { serverUrl: mcp() });
     const query = app.sentTo?.search.slice(1) ?? '';
     const refused = await door.ask(`/oauth/authorize?${query}`);

@@ -51,14 +51,13 @@ const HOUR = 60 * MINUTE;
 /** A store whose clock the test sets. Every decision of the gateway uses the clock of PostgreSQL. */
 interface Clocked {
   readonly database: TestDatabase;
-  /** Moves the clock by this many seconds. A negative number moves the clock backward. */
   advance(seconds: number): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * Reads now() and clock_timestamp() from a table. The test's functions precede those of pg_catalog in the search path.
- * Only the test moves this clock, so a slow machine does not change the result.
+ * Opens a store whose now() and clock_timestamp() read a table. The test's functions come before pg_catalog in the
+ * search path. Only the test moves this clock, so a slow machine does not change the result.
  */
 async function substitute(): Promise<Clocked> {
   const database = await freshDatabase('demo');
@@ -77,7 +76,6 @@ async function substitute(): Promise<Clocked> {
   };
 }
 
-/** Moves the clock of the PostgreSQL server itself with libfaketime, on machines that have the library. */
 const library = [
   process.env['FAKETIME_LIBRARY'] ?? '',
   ...['/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr/lib64', '/usr/local/lib'].map(
@@ -178,7 +176,7 @@ describe.each(CLOCKS)('F-15 ends in time, by $name', ({ open }) => {
       tokens.push({ resource, bearer: (await family(a, client, { resource })).access });
     }
     for (const { bearer, resource } of tokens) expect(await worth(gateways, bearer, resource)).toEqual([200]);
-    // With libfaketime the clock runs on, so the first tokens are already some seconds old. Advance 895 s instead of
+    // libfaketime does not stop the clock, so the first tokens are already some seconds old. Advance 895 s instead of
     // 899 s.
     await clock.advance(895);
     for (const { bearer, resource } of tokens) expect(await worth(gateways, bearer, resource)).toEqual([200]);
@@ -202,7 +200,7 @@ describe.each(CLOCKS)('F-15 ends in time, by $name', ({ open }) => {
     expect([next.status, next.body.refresh_expires_in]).toEqual([200, HOUR]);
     await clock.advance(3);
     expect(await refusal(a, client, refreshing(idle.refresh))).toBe('invalid_grant');
-    // The refused client was late but did nothing wrong, so its consent has not ended.
+    // The client refreshed its token too late but did nothing wrong, so its consent stays valid.
     expect(await because(a, idle.consent)).toBeNull();
     expect((await token(a, client, refreshing(next.body.refresh_token))).status).toBe(200);
   });
@@ -332,7 +330,7 @@ describe.each(CLOCKS)('F-15 ends in time, by $name', ({ open }) => {
       });
       expect(page.text).toContain('name="password"');
     }
-    // A clock that is set back does not end a living token either.
+    // Setting the clock back does not end a valid token.
     expect(await worth(gateways, living.access)).toEqual([200]);
     await clock.advance(HOUR);
   });
@@ -346,7 +344,10 @@ describe.each(CLOCKS)('F-15 ends in time, by $name', ({ open }) => {
   });
 });
 
-/** Ways to shift the clock of Node: in JavaScript, which works everywhere, and with libfaketime below Node. */
+/**
+ * Two ways to shift the clock of a Node process: in JavaScript on every machine, or for the whole process with
+ * libfaketime.
+ */
 const SHIFTS: readonly { name: string; shift: (seconds: number) => Record<string, string> }[] = [
   {
     name: 'a substitute for Date',
@@ -392,8 +393,8 @@ describe.each(SHIFTS)('F-14 the clocks of the replicas, by $name', ({ shift }) =
   });
 
   /**
-   * The credentials with an expiry time. Each entry makes a credential expire in `left` seconds. It then tells whether
-   * the gateway at `url` still accepts the credential.
+   * Each function makes one kind of credential expire in `left` seconds. Returns true when the gateway at `url` still
+   * accepts the credential.
    */
   const TIMED: Readonly<Record<string, (url: string, left: number) => Promise<boolean>>> = {
     'access token': async (url, left) => {

@@ -31,7 +31,7 @@ import {
 } from '../../support/oauth/oauth.ts';
 
 /**
- * Tests how tokens end. Both gateways have the authority in memory, and both must refuse the token at the very next
+ * Two gateways that both keep the authority in memory. After the end of a token, both must refuse the very next
  * request.
  */
 let pair: Pair;
@@ -72,7 +72,6 @@ describe('reuse', () => {
     const all = [one.access, second.access_token, third.access_token];
     for (const bearer of all) await alive(bearer, resource);
     expect(await liveRefreshTokens(a, one.consent)).toBe(1);
-    // Every old refresh token ends the family of tokens when somebody uses it, not only the most recent one.
     expect(await refusal(b, client, refreshing(one.refresh, resource))).toBe('invalid_grant');
     for (const bearer of all) await dead(bearer, resource);
     expect(await refusal(a, client, refreshing(third.refresh_token, resource))).toBe('invalid_grant');
@@ -93,7 +92,6 @@ describe('reuse', () => {
   });
 });
 
-/** Sends a token request and disconnects as soon as the answer starts. */
 function lose(gateway: TestGateway, client: TestClient, fields: Record<string, string>): Promise<void> {
   return new Promise((resolve, reject) => {
     const headers = { 'content-type': 'application/x-www-form-urlencoded', authorization: basic(client) };
@@ -113,14 +111,13 @@ interface End {
   readonly name: string;
   run(subject: { client: TestClient; person: string; consents: readonly string[] }): Promise<unknown>;
   /**
-   * The tokens that the event ends. `consents` means tokens of consents only. `access` adds the client's own access
-   * tokens, and `everything` also the installation token.
+   * The tokens that the event ends. `consents`: the tokens of consents. `access`: these and the client's own access
+   * tokens. `everything`: all these and the installation token.
    */
   readonly reach: 'consents' | 'access' | 'everything';
-  /** The OAuth error of a refresh and of a code exchange after the tokens have ended. */
+  /** The OAuth error that a refresh or a code exchange gets after the event. */
   readonly told: 'invalid_grant' | 'invalid_client';
   readonly why: string | undefined;
-  /** Undoes the event that has ended the tokens, as far as possible. */
   undo?(subject: { client: TestClient; person: string }): Promise<unknown>;
 }
 
@@ -199,8 +196,7 @@ describe('OT-17 the ends of consent', () => {
     for (const resource of RESOURCES) families.push(await family(a, client, { person, resource }));
     const waiting = await pending(b, client, { person });
     const mine = await Promise.all(RESOURCES.map((resource) => own(a, client, resource)));
-    // The event must not end these two consents. One belongs to another person, and one belongs to the same person for
-    // another app.
+    // The event concerns one person and one app. The consents of another person and of another app must survive.
     const others = await family(a, client);
     const apart = await family(a, elsewhere, { person });
     const cookie = await session(a, person);
@@ -273,7 +269,6 @@ describe('OT-17 what is taken from the credential is taken from its tokens', () 
         expect(await websites(gateway, bearer)).toEqual(['web_1_1']);
       }
     }
-    // When a credential loses a website, tokens that are issued later cannot see the website either.
     const next = (await token(b, client, refreshing(consent.refresh))).body;
     expect(await websites(a, next.access_token)).toEqual(['web_1_1']);
     for (const gateway of pair.gateways) expect(await websites(a, await own(gateway, client))).toEqual(['web_1_1']);
@@ -310,7 +305,6 @@ describe('OT-17 what is taken from the credential is taken from its tokens', () 
     await narrow(client);
     const { scope, access_token } = (await token(a, client, fields)).body;
     expect(scope).toBe('website_read');
-    // The token does not gain scopes when the credential gains them.
     const more = ['--scopes', 'all', '--website', 'web_1_1', '--website', 'web_1_2'];
     await document('credential', 'update', client.credential, ...more);
     expect((await b.ask('/api/v1/context', { token: access_token })).body.scopes).toEqual(['website_read']);
@@ -345,10 +339,7 @@ describe('OT-17 what is taken from the credential is taken from its tokens', () 
   });
 });
 
-/**
- * The parts that an operator can take from a credential while its token is in use. The last element is the status of
- * the next request.
- */
+/** Each entry takes one part from a credential while a token is in use. `status` is the status of the next request. */
 const TAKEN: readonly [name: string, options: readonly string[], path: string, status: number][] = [
   ['credential', [], '/api/v1/websites', 401],
   ['scope', ['--scope', 'website_read'], '/api/v1/conversations?website_id=web_1_1', 404],
@@ -397,7 +388,7 @@ it('where a backup was put back, nothing that was used up since is good once mor
   const client = await newClient(a);
   const [one, waiting] = [await family(a, client), await pending(a, client)];
   const left = await session(a, one.person);
-  // The test takes a backup here. The restore loses everything that happens later.
+  // The test takes a backup here. The restore loses everything that happens after the backup.
   expect((await token(a, client, refreshing(one.refresh))).status).toBe(200);
   expect((await token(a, client, waiting.exchange)).status).toBe(200);
   await sql`DELETE FROM gateway.refresh_token WHERE consent_id = ${waiting.consent} OR (consent_id = ${one.consent} AND used_at IS NULL)`;
@@ -411,7 +402,6 @@ it('where a backup was put back, nothing that was used up since is good once mor
   for (const fields of [refreshing(one.refresh), waiting.exchange])
     expect(await refusal(b, client, fields)).toBe('invalid_grant');
   await dead(one.access);
-  // A person who signed out after the backup is still signed out after the restore.
   const query = formOf(request(client, pkce(), { resource: RESOURCE.rest }));
   const page = await a.ask(`/oauth/authorize?${query}`, { headers: { cookie: left }, unchecked: true });
   expect(page.text).toMatch(/type="password"/);

@@ -12,13 +12,12 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 const SERVER = '/.well-known/oauth-authorization-server';
-/** The well-known part comes first, then the path of the resource (RFC 9728, section 3.1). */
 const PROTECTED = {
   rest: '/.well-known/oauth-protected-resource',
   mcp: '/.well-known/oauth-protected-resource/mcp',
   a2a: '/.well-known/oauth-protected-resource/a2a',
 } as const;
-/** The scopes of the five skills. The list is written apart from the code. */
+/** The scopes of the five skills, written by hand. A list from the product's code would repeat the code's mistakes. */
 const SKILL_SCOPES = [
   'conversation_read',
   'contact_read',
@@ -97,7 +96,6 @@ describe('OM-02 of the three interfaces', () => {
         resource_name: expect.stringMatching(/\S/),
         resource_documentation: `${BASE_URL}/docs`,
       });
-      // The metadata document lies at the path that the address of its own resource determines.
       const { origin, pathname } = new URL(body.resource);
       const suffix = pathname === '/' ? '' : pathname;
       expect(`${origin}/.well-known/oauth-protected-resource${suffix}`, name).toBe(BASE_URL + PROTECTED[name]);

@@ -42,7 +42,7 @@ import type { Replica } from '../../support/replica.ts';
 
 let database: TestDatabase;
 let proxy: WireProxy;
-/** A gateway in this process. Its only connection to the store goes through the proxy. */
+/** A gateway in this process. Its only connection to the store goes through a proxy that can inject faults. */
 let gateway: TestGateway;
 let direct: Database;
 
@@ -140,7 +140,6 @@ describe('on two replicas at the same moment', () => {
   });
 });
 
-/** Waits until the condition is true. Fails after five seconds. */
 async function until(so: () => Promise<boolean>): Promise<void> {
   for (let i = 0; i < 1_000; i++) {
     if (await so()) return;
@@ -154,20 +153,18 @@ const count = async (where: postgres.PendingQuery<postgres.Row[]>): Promise<numb
     SELECT count(*)::integer AS n FROM pg_stat_activity WHERE datname = ${database.name} AND ${where}`;
   return row?.n ?? 0;
 };
-/** True when a statement has done everything except its commit. */
+/** True when a statement has finished all its work except the commit. */
 const executed = (): Promise<boolean> =>
   count(database.sql`wait_event = 'ClientRead' AND state = 'active' AND backend_xid IS NOT NULL`).then((n) => n > 0);
 const blocked = (): Promise<boolean> => count(database.sql`wait_event_type = 'Lock'`).then((n) => n > 0);
 
-/** The client and the consent that one race is about. */
 interface Subject {
   readonly client: TestClient;
   readonly person: string;
-  /** The id of the consent. Empty when the race is about the creation of a consent. */
+  /** The id of the consent. Empty when the tested request itself creates the consent. */
   readonly consent: string;
 }
 
-/** A way to get a token: the preparation that it needs, and the request itself. */
 interface Issuing {
   readonly name: 'client credentials' | 'code' | 'refresh' | 'approval';
   readonly statement: RegExp;
@@ -178,7 +175,7 @@ interface Given {
   readonly status: number;
   readonly error: unknown;
   /**
-   * Returns the access token of the answer, after exchanging a code if the answer has one. Undefined when the client
+   * Returns the access token of the answer. If the answer has a code, redeems the code first. Undefined when the client
    * got nothing.
    */
   bearer(secret: string): Promise<string | undefined>;
@@ -195,7 +192,7 @@ const ISSUING: readonly Issuing[] = [
     name: 'client credentials',
     statement: /INSERT INTO gateway\.token \(digest, credential_id, kind, audience/,
     async prepare(client) {
-      await own(gateway, client); // now the gateway remembers the client, and the next request is one statement
+      await own(gateway, client); // the gateway now remembers the client, so the next request needs only one statement
       const fields = { grant_type: 'client_credentials', resource: BASE_URL };
       return { consent: '', run: () => token(gateway, client, fields).then(given) };
     },
@@ -246,7 +243,9 @@ const ISSUING: readonly Issuing[] = [
   },
 ];
 
-/** A way to end tokens, with a statement of the product. `run` returns the secret that the client has afterwards. */
+/**
+ * A way to end tokens that uses a statement of the product. `run` returns the client secret that is valid afterwards.
+ */
 interface End {
   readonly name: string;
   readonly of: 'credential' | 'person' | 'consent' | 'session';
@@ -309,7 +308,6 @@ const RACES = ENDS.flatMap((end) => ISSUING.map((issuing) => ({ end, issuing }))
   .filter(({ end, issuing }) => end.of !== 'session' || issuing.name === 'approval')
   .map((race) => [`${race.end.name}, ${race.issuing.name}`, race] as const);
 
-/** The expected status and error of a request that had to wait until the other statement ended its tokens. */
 const after = ({ end, issuing }: { end: End; issuing: Issuing }): [status: number, error: unknown] => {
   if (issuing.name === 'approval') return [409, undefined];
   if (end.of !== 'credential') return [400, 'invalid_grant'];
@@ -327,19 +325,20 @@ async function subject(issuing: Issuing) {
 const over = (transaction: postgres.TransactionSql): Database => {
   const query: Database['query'] = async (statement) => {
     const { text, values } = compile(statement);
-    // These statements have no lists as parameters, so the test's driver can send them. Its rows look like those of the
-    // product's driver.
+    // The types may differ here, because these statements have no lists as parameters and both drivers return equal
+    // rows.
     return transaction.unsafe(text, values as postgres.ParameterOrJSON<never>[]) as never;
   };
   return { ...direct, query, read: query };
 };
 
 describe('an end, and what is given at the same moment', () => {
-  // A password change ends sessions. Consents that were given in such a session stay.
+  // A password change ends the sessions of a person, but not the consents from these sessions.
   it.each(RACES.filter(([, { end }]) => end.of !== 'session'))(
     'what was given before the commit of the end is dead after it: %s',
     async (_title, { end, issuing }) => {
-      // These two runs prepare the statement on the connection. All later runs exchange the same messages.
+      // The first two runs also prepare the statement on the connection. All later runs exchange the same sequence of
+      // messages.
       await (await subject(issuing)).run();
       await (await subject(issuing)).run();
       const { frontend } = proxy.messagesOf(issuing.statement);
@@ -356,8 +355,7 @@ describe('an end, and what is given at the same moment', () => {
       const ending = end.run(direct, made).finally(() => {
         ended = true;
       });
-      // The statement that ends tokens must wait for the request that is issuing a token. If it does not wait, the
-      // checks below show the damage.
+      // The statement that ends tokens must wait for the request that is issuing a token.
       await until(async () => ended || (await blocked()));
       release();
       const secret = (await ending) ?? expect.fail('no end');
@@ -406,12 +404,14 @@ describe('F-22 a kill during a refresh', () => {
     const first = await family(gateway, client);
     expect((await tokenAt(replica.url, client, refreshing(first.refresh))).status).toBe(200);
     const statement = /gateway\.rotate_refresh/;
-    // The state after one message equals the state before the next message, so strike only before messages.
+    // The moment after one message is also the moment before the next message. Faults before messages therefore cover
+    // all moments.
     const before = everyPoint(away.messagesOf(statement)).filter(({ when }) => when === 'before');
-    // Each kill costs a start of Node. The short form strikes every fifth message, and always both sides of the commit.
+    // Each kill needs a new Node process, which takes time. The short form tests only every fifth message, but always
+    // both sides of the commit.
     const struck = before.filter((_, at) => LONG || at % 5 === 0);
     const points = [...struck, 'sync-then-cut', 'after-sync'] as const;
-    // A failed check also kills the spare replica. The failed start of the spare must not count as a second failure.
+    // A failed check also kills the spare replica. The spare's failed start must not count as a second failure.
     const another = (): Promise<Replica> => {
       const starting = startProcess(options);
       starting.catch(() => undefined);
@@ -447,7 +447,6 @@ describe('F-22 a kill during a refresh', () => {
       spare = another();
     }
     await spare;
-    // Some kills came before the commit and some after it.
     expect(outcomes.lost).toBeGreaterThan(0);
     expect(outcomes.committed).toBeGreaterThan(0);
     for (const { access, refresh } of bystanders) {

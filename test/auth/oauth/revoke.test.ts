@@ -79,10 +79,8 @@ describe('OR-01 revocation', () => {
       for (let times = 0; times < 2; times++) expectDone(await revoke(next.refresh_token, client, more), String(hint));
       expect([await usable(one.access), await usable(next.access_token)]).toEqual([401, 401]);
       expectRefused(await refreshed(next.refresh_token), 'invalid_grant', String(hint));
-      // Another consent of the same person and client stays valid.
       expect([await usable(another.access), (await refreshed(another.refresh)).status]).toEqual([200, 200]);
     }
-    // A rotated refresh token also identifies its consent.
     const one = await family();
     const next = (await refreshed(one.refresh)).body;
     expectDone(await revoke(one.refresh), 'rotated');

@@ -29,8 +29,8 @@ const WRONG_PASSWORD = 'incorrect horse battery staple';
 const SAME = { 'sec-fetch-site': 'same-origin', origin: 'null' };
 
 /**
- * A secret that must not leak. `shown` lists the answers that may contain it. 'anywhere' means that each answer may
- * repeat it.
+ * A secret that must not leak. `shown` lists the answers that may contain the secret. 'anywhere': every answer may
+ * contain it.
  */
 interface Secret {
   readonly kind: string;
@@ -38,12 +38,10 @@ interface Secret {
   readonly shown: readonly Answer[] | 'anywhere';
 }
 
-/** A gateway that records its answers. */
 interface Recorded {
   readonly gateway: TestGateway;
   readonly answers: Answer[];
   readonly secrets: Secret[];
-  /** Stops the gateway. Returns everything that the gateway has written. */
   end(): Promise<string>;
 }
 
@@ -57,7 +55,7 @@ function recorded(gateway: TestGateway, port: number, end: () => Promise<string>
   return { gateway: { ...gateway, port, ask }, answers, secrets: [], end };
 }
 
-/** Sends one request without the OpenAPI oracle. The oracle knows neither server failures nor pages. */
+/** Sends one request without the OpenAPI oracle, because the oracle does not know server failures and HTML pages. */
 function exchange(port: number, path: string, { token: bearer, raw, method, headers }: AskOptions): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const sent = httpRequest(
@@ -83,7 +81,6 @@ function exchange(port: number, path: string, { token: bearer, raw, method, head
   });
 }
 
-/** Performs every step of clients and persons, correctly and wrongly. */
 async function flows({ gateway, secrets }: Recorded): Promise<void> {
   const keep = (kind: string, value: unknown, shown: Secret['shown'] = []): void => {
     if (typeof value !== 'string' || value.length < 16) throw new Error(`no ${kind} to look for`);
@@ -124,7 +121,6 @@ async function flows({ gateway, secrets }: Recorded): Promise<void> {
     await post(gateway, `/oauth/consent?${query}`, { csrf: `${csrfOf(page)}x`, ...choice }, { ...SAME, cookie });
     const form = { csrf: csrfOf(page), ...choice };
     const answer = await post(gateway, `/oauth/consent?${query}`, form, { ...SAME, cookie });
-    // Send the consent decision twice. The second decision comes too late.
     await post(gateway, `/oauth/consent?${query}`, form, { ...SAME, cookie });
     await post(gateway, `/oauth/sign-out?${query}`, {}, { ...SAME, cookie });
     return { answer, proof };
@@ -192,7 +188,6 @@ async function flows({ gateway, secrets }: Recorded): Promise<void> {
   );
 }
 
-/** Runs a request while a statement of the store fails. */
 async function failing({ sql }: TestDatabase, run: () => Promise<Answer>): Promise<void> {
   await sql`ALTER FUNCTION gateway.redeem_code RENAME TO redeemed`;
   expect((await run()).status).toBe(500);
@@ -217,10 +212,6 @@ function forms(secret: string): string[] {
   ];
 }
 
-/**
- * Returns the kinds of secrets that a text contains. The search uses the text unchanged, in lower case, and without
- * line breaks.
- */
 function found(text: string, secrets: readonly Secret[]): string[] {
   const joined = text.replaceAll(/\\?\n|\\n/g, '');
   const lower = text.toLowerCase();
@@ -235,7 +226,6 @@ function found(text: string, secrets: readonly Secret[]): string[] {
 
 const linesOf = ({ status, headers, text }: Answer): string => `${status}\n${JSON.stringify(headers)}\n${text}`;
 
-/** The leaks: every secret that occurs in a place where it must not occur. */
 const leaks = ({ answers, secrets }: Recorded, log: string, database: string): string[] => [
   ...found(log, secrets).map((kind) => `${kind} in the log`),
   ...found(database, secrets).map((kind) => `${kind} in the database`),
@@ -264,7 +254,9 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Starts a process that logs to a file. It closes descriptor 1 first, so the opened file becomes descriptor 1. */
+/**
+ * Starts a process that logs to a file. Descriptor 1 is closed first, so the opened log file becomes standard output.
+ */
 async function processAt(log: string): Promise<Recorded> {
   const code = `import{closeSync,openSync}from'node:fs';closeSync(1);openSync(${JSON.stringify(log)},'a')`;
   const { host, port, name } = database;

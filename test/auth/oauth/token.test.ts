@@ -249,7 +249,6 @@ describe('the request', () => {
         `${grants}`,
       );
     expect(await issued()).toBe(before);
-    // None of the refused requests has used up the code.
     expect((await token(gateway, client, exchange)).status).toBe(200);
   });
 
@@ -318,7 +317,6 @@ describe('the answer', () => {
       expect(Number.isInteger(body.refresh_expires_in) && body.refresh_expires_in > 3_590).toBe(true);
       expect(body.refresh_expires_in).toBeLessThanOrEqual(3_600);
     }
-    // expectRefused checks the headers of each error in this file.
     expectRefused(await token(gateway, client, { ...exchange, code: 'x' }), 'invalid_grant', 'code');
   });
 
@@ -415,7 +413,7 @@ describe('the code', () => {
     expectRefused(await token(gateway, client, without), 'invalid_request', 'missing');
     const { resource: _target, ...untargeted } = exchange;
     expectRefused(await token(gateway, client, untargeted), 'invalid_target', 'no resource');
-    // The gateway refused these requests before it looked up the code, so the code is still valid.
+    // The gateway refused these requests before it looked up the authorization code, so the code is still valid.
     expect((await token(gateway, client, exchange)).status).toBe(200);
     const wrong = [pkce().verifier, 'a'.repeat(43), 'a'.repeat(128), proof.challenge];
     for (const code_verifier of wrong) {
@@ -529,14 +527,13 @@ describe('the refresh token', () => {
     // A refresh with a smaller scope does not narrow the consent (RFC 6749, section 6).
     const whole = await token(gateway, client, refreshing(narrowed.body.refresh_token));
     expect(whole.body.scope).toBe('website_read conversation_read');
-    // A stranger's request ends nothing, not even with a rotated refresh token.
     expectRefused(await token(gateway, other, refreshing(first.refresh_token)), 'invalid_grant', 'stranger, used');
     expect(await usable(whole.body.access_token)).toBe(200);
   });
 });
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-/** Computes the checksum of a secret again, apart from the code. */
+/** Computes the checksum of a secret independently of the product's code. */
 function resigned(body: string): string {
   let rest = crc32(body);
   let digits = '';
@@ -548,7 +545,6 @@ function resigned(body: string): string {
 }
 const mean = (all: readonly number[]): number => all.reduce((sum, one) => sum + one, 0) / all.length;
 
-/** Welch's t statistic of two samples. */
 function welch(a: readonly number[], b: readonly number[]): number {
   const spread = (all: readonly number[], middle = mean(all)): number =>
     all.reduce((sum, one) => sum + (one - middle) ** 2, 0) / (all.length - 1) / all.length;
@@ -561,7 +557,7 @@ describe('secrets', () => {
   it('TK-01 a mistyped secret, code, refresh token, token to revoke or session costs no query', async () => {
     const { exchange, code } = await consent(client, RENEWABLE);
     const { access_token, refresh_token } = (await token(gateway, client, exchange)).body;
-    // Take the least of three counts, because the gateway sends statements of its own now and then.
+    // Take the least of three counts, because the gateway sometimes sends background statements.
     const cost = async (run: () => Promise<Answer>): Promise<number> => {
       const costs: number[] = [];
       for (let n = 0; n < 3; n++) {
@@ -594,7 +590,7 @@ describe('secrets', () => {
         headers: { cookie: `igw_session=${secret}` },
       });
     expect([await cost(page(mistyped(session))), await cost(page(session))]).toEqual([1, 2]);
-    // Only a well-formed secret costs a query.
+    // Only a well-formed secret costs a database query.
     const asking: readonly [string, () => Promise<Answer>][] = [
       ['secret', () => token(gateway, { ...client, secret: newSecret('secret') }, CREDENTIALS)],
       ['code', with_({ code: newSecret('code') })],
@@ -619,14 +615,13 @@ describe('secrets', () => {
       restricted: false,
       callbacks: [],
       websites: [],
-      // The digest of a secret in the form that the driver returns.
       secretDigest: Buffer.from(randomBytes(32).toString('hex'), 'hex'),
       oldSecretDigest: null,
     };
     const failures = new Throttle({ perMinute: 1e12, burst: 1e12 });
     const secrets = Array.from({ length: 64 }, () => newSecret('secret'));
     const ids = ['a', 'b', 'c'].map((end) => `crd_${'0'.repeat(31)}${end}`);
-    // Both maps contain all three ids, so the time of a look-up tells nothing about an id.
+    // Both maps contain all three ids. Otherwise, a missing id would change the time of a look-up.
     const memory = new Map(ids.map((id, kind) => [id, kind === 0 ? known : undefined]));
     const store = new Map(ids.map((id, kind) => [id, kind < 2 ? known : undefined]));
     const services = {
@@ -662,8 +657,8 @@ describe('secrets', () => {
       return Number(process.hrtime.bigint() - began);
     };
     /**
-     * Compares the times of each kind of client with those of the unknown client, over the fastest nine tenths
-     * (dudect). Returns Welch's t and the extra time.
+     * Compares the times of each kind of client with the times of an unknown client. Uses the fastest nine tenths of
+     * the times (dudect). Returns Welch's t and the relative extra time.
      */
     const round = async (): Promise<{ t: number; longer: number }[]> => {
       const times: number[][] = [[], [], []];
@@ -679,9 +674,9 @@ describe('secrets', () => {
     };
     const rounds = [await round(), await round(), await round()];
     console.info(`TK-03 against an unknown client, remembered and stored: ${JSON.stringify(rounds)}`);
-    // Compiled code takes some nanoseconds more on one path or the other, and the slower path differs between
-    // processes. A difference of 0.1 to 0.8 % of the time is enough for t to cross 4.5. When the comparison was once
-    // left out, the difference was 2 to 4 %.
+    // The times of two kinds of client differ by 0.1 to 0.8 %, because the compiler makes one code path some
+    // nanoseconds slower. This can raise t above 4.5. When the code did not compare the secrets, the times differed by
+    // 2 to 4 %.
     for (const kind of [0, 1]) {
       const even = rounds.some((all) => {
         const { t, longer } = all[kind] ?? { t: Number.POSITIVE_INFINITY, longer: 1 };
@@ -727,7 +722,6 @@ describe('RL-03 failed client authentication', () => {
       const there = doorFrom(throttled.port, '127.0.0.2');
       const bad = { authorization: basic({ credential: mine.credential, secret: newSecret('secret') }) };
       expect((await token(here, mine, CREDENTIALS)).status).toBe(200);
-      // Successful token requests do not count towards the limit of failures.
       for (let at = 0; at < 70; at++)
         expect((await token(here, at % 2 === 0 ? mine : third, CREDENTIALS)).status).toBe(200);
       const began = performance.now();
@@ -742,21 +736,18 @@ describe('RL-03 failed client authentication', () => {
           bad,
         );
       }
-      // The address gets one attempt back each second. The gateway allows six more look-ups, because another client may
-      // share this address.
+      // The limit is 60 failures, and six more look-ups because several clients can share an address. The address gets
+      // one attempt back each second.
       const back = Math.ceil((performance.now() - began) / 1_000);
       expect(failed).toBeGreaterThanOrEqual(66);
       expect(failed).toBeLessThanOrEqual(66 + back + Math.ceil(back / 10));
       expectRefused(refused, 'slow_down', 'the sixty-first');
       expect(refused.headers['retry-after']).toMatch(/^[1-9][0-9]*$/);
       expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(60);
-      // The gateway has never seen this client. It still compares the client's secret, so other clients cannot lock
-      // this client out.
       const wrong = { authorization: basic({ credential: late.credential, secret: newSecret('secret') }) };
       expectRefused(await post(here, '/oauth/token', CREDENTIALS, wrong), 'invalid_client', 'another client');
       expect((await token(here, late, CREDENTIALS)).status).toBe(200);
-      // A header that no trusted proxy sets does not bypass the limit. Another client's id bypasses the limit only a
-      // few times.
+      // A forged proxy header does not help an address at the limit. A different client id helps only a few times.
       for (let at = 0; at < 8; at++) await post(here, '/oauth/token', CREDENTIALS, wrong);
       for (const headers of [
         { 'x-forwarded-for': '203.0.113.9' },
@@ -767,19 +758,16 @@ describe('RL-03 failed client authentication', () => {
         const answer = await post(here, '/oauth/token', CREDENTIALS, { ...bad, ...headers });
         expectRefused(answer, 'slow_down', JSON.stringify(headers));
       }
-      // The gateway lets a known client in, even when others at its address fail again and again.
       for (let at = 0; at < 20; at++) {
         await post(here, '/oauth/token', CREDENTIALS, bad);
         expect((await token(here, mine, CREDENTIALS)).status).toBe(200);
       }
-      // The known client also gets in after a change of its policy, when the gateway must read the policy again.
+      // A client that the gateway already knows gets in, even when the gateway must read its changed policy again.
       await throttled.database.sql`UPDATE gateway.credential SET revision = revision + 1 WHERE id = ${mine.credential}`;
       expect((await token(here, mine, CREDENTIALS)).status).toBe(200);
-      // The limit of failures at one address does not affect another address.
       expectRefused(await post(there, '/oauth/token', CREDENTIALS, bad), 'invalid_client', 'another address');
       expect((await token(there, late, CREDENTIALS)).status).toBe(200);
       expect((await token(here, late, CREDENTIALS)).status).toBe(200);
-      // After the time in Retry-After, one more attempt is possible.
       let again = await post(here, '/oauth/token', CREDENTIALS, bad);
       while (again.status !== 429) again = await post(here, '/oauth/token', CREDENTIALS, bad);
       await pause(Number(again.headers['retry-after']) * 1_000 + 20);
@@ -865,9 +853,9 @@ describe('HT-02 broken in any way', () => {
           const why = JSON.stringify(broken);
           const read = readPairs(pairs);
           const grants = (read ?? []).filter(([name]) => name === 'grant_type').map(([, value]) => value);
-          // The gateway refuses an unknown grant type for that reason and checks nothing else.
+          // The gateway refuses an unknown grant type before it checks anything else.
           const foreign = grants.length === 1 && grants[0] !== '' && grants[0] !== grant;
-          // A token request without a resource has no target, even when it is complete otherwise (OT-11).
+          // A token request without a `resource` parameter has no target, so the gateway refuses the request (OT-11).
           const targets = (read ?? []).filter(([name]) => name === 'resource').map(([, value]) => value);
           const untargeted = targets.length === 0 || (targets.length === 1 && targets[0] === '');
           const others = (read ?? []).filter(([name]) => name !== 'resource');
@@ -882,7 +870,7 @@ describe('HT-02 broken in any way', () => {
               why,
             );
           expect(answer.text, why).not.toMatch(/zzz|aaaaaaaa/);
-          // A request with a wrong callback burns the code, as intended.
+          // A request with a wrong callback uses up the code on purpose.
           if (answer.body.error === 'invalid_grant' && grant === 'authorization_code')
             live = await consent(client, RENEWABLE);
         }),

@@ -15,15 +15,15 @@ import { note } from '../../support/ledger/commands.ts';
 import { type LedgerWorld, openWorld } from '../../support/ledger/world.ts';
 
 /**
- * Commands that enter together in one batch. The ledger decides on each command alone, and no command undoes another.
+ * Tests commands that enter the ledger in one batch. The ledger decides on each command separately, and no command
+ * undoes another.
  */
 let world: LedgerWorld;
 let writer: Issued;
 let authority: Authority;
-/** Another gateway on the same store. `sent` has the number of commands that each of its statements carried. */
+/** A second gateway on the same store. `sent` lists the number of commands in each of its statements. */
 let watched: TestGateway;
 const sent: number[] = [];
-/** Database connections with the settings of the store's writers. */
 let db: Database;
 let sql: Sql;
 let count = 0;
@@ -90,7 +90,6 @@ const said = (entries: Entered): string[] =>
 const outcomes = (entries: Entered) =>
   entries.flatMap((one) => ('answer' in one && 'outcome' in one.answer ? [one.answer.outcome] : []));
 
-/** Holds the journal of the first website while `meanwhile` runs. */
 async function holding(meanwhile: () => Promise<unknown>): Promise<void> {
   await sql`INSERT INTO gateway.journal_head (tenant, site, position) VALUES (1, 1, 0) ON CONFLICT DO NOTHING`;
   await sql.begin(async (transaction) => {
@@ -101,7 +100,7 @@ async function holding(meanwhile: () => Promise<unknown>): Promise<void> {
 
 const deadlocks = async (): Promise<number> => {
   await sql`SELECT pg_stat_force_next_flush()`;
-  await pause(1_100); // backends report their figures once a second
+  await pause(1_100); // PostgreSQL updates its statistics once a second
   return Number(
     (await sql`SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`)[0]?.['deadlocks'],
   );
@@ -183,8 +182,8 @@ describe('one batch', () => {
     await holding(async () => {
       entries = enter(db, KIND, batch);
       await pause(300);
-      // Delete the mapping of the author without a receipt, because a receipt would wait for the same journal. One
-      // script is one transaction.
+      // Delete the author's mapping without a receipt, because a receipt would wait for the locked journal. All
+      // statements of one script run in one transaction.
       await sql.unsafe(`SELECT set_config('gateway.capture', 'off', true);
         DELETE FROM gateway.native_author WHERE credential_id = '${other.credential}'`);
     });
@@ -224,7 +223,7 @@ describe('two batches with the same keys in another order', () => {
     let both: Promise<Entered[]> | undefined;
     await sql.begin(async (transaction) => {
       await transaction`SELECT pg_advisory_xact_lock(hashtextextended(${m.operationId}, 0))`;
-      // The second batch repeats the commands of the first, as the callers of another replica would.
+      // The second batch repeats the commands of the first batch, like callers who retry on another replica.
       const copy = (one: Keyed, text: string): Keyed => ({
         ...one,
         command: { ...one.command, visitor: '4', text },
@@ -242,7 +241,10 @@ describe('two batches with the same keys in another order', () => {
   });
 });
 
-/** A database whose first reply to a statement with `word` is lost after the commit. */
+/**
+ * A database connection that loses the reply to the first statement with `word` in its text. The statement has
+ * committed by then.
+ */
 function losing(word: string): Database {
   let lost = false;
   return {
@@ -291,7 +293,6 @@ describe('a reply that is lost', () => {
     expect((await world.journal()).length).toBe(journal + receipts);
     const [next] = await enter(db, remote, [{ ...mine, attempt: randomUUID() }]);
     expect(next).toMatchObject({ answer: { state: after } });
-    // A late outcome of the first attempt does not touch the reservation of the next attempt.
     if (after === 'reserved') {
       expect(await settle(db, held, outcome)).toBe(true);
       expect(said(await enter(db, remote, [{ ...mine, attempt: randomUUID() }]))).toEqual(['pending']);

@@ -17,10 +17,8 @@ import {
 } from '../../support/ledger/commands.ts';
 import { type LedgerWorld, openWorld, SURFACES } from '../../support/ledger/world.ts';
 
-/** Tests that one key has one effect and one answer, on both surfaces. */
 let world: LedgerWorld;
 let writer: Issued;
-/** Another gateway on the same store, as a second replica. */
 let second: TestGateway;
 let count = 0;
 const fresh = (): string => `key-${++count}`;
@@ -60,7 +58,8 @@ describe('ID-01 the key', () => {
     const before = await world.rows();
     const { path, body } = restOf(note('Never stored'));
     const { token } = writer;
-    // Node's HTTP client refuses to send DEL, so only MCP carries this key. A test of raw requests covers REST.
+    // Node's HTTP client refuses to send the DEL character, so this test sends the key only over MCP. A test with raw
+    // requests covers REST.
     if (key !== 'a\u007f') {
       const headers = { 'idempotency-key': typeof key === 'string' ? Buffer.from(key).toString('latin1') : key };
       const answer = await world.gateway.ask(path, { token, body, headers });

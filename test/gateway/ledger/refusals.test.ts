@@ -3,7 +3,9 @@ import type { Issued } from '../../support/credentials.ts';
 import { type Command, CRM_CONVERSATION, detection, disposition, note, plan } from '../../support/ledger/commands.ts';
 import { type LedgerWorld, openWorld, SURFACES } from '../../support/ledger/world.ts';
 
-/** Tests the traces of a write that fails. A refused write leaves nothing. A write that started leaves its outcome. */
+/**
+ * Tests what a failed write leaves behind. A refused write leaves nothing. A write that has started leaves its outcome.
+ */
 let world: LedgerWorld;
 let writer: Issued;
 let count = 0;
@@ -46,7 +48,6 @@ describe('ID-06 what is refused consumes nothing', () => {
       expect([refused.status, refused.code, refused.operationId]).toEqual([404, 'not_found', undefined]);
       expect(await world.rows()).toBe(rows);
     }
-    // A visitor without any stored conversation.
     const id = surface === 'REST' ? 90_001 : 90_002;
     await sql`INSERT INTO platform.visitor SELECT (jsonb_populate_record(v, ${sql.json({ id, external_id: `v${id}` })})).*
       FROM platform.visitor v WHERE tenant = 1 AND site = 1 LIMIT 1`;

@@ -10,9 +10,9 @@ import { type Command, detection, disposition, note, plan, SITE } from '../../su
 import { type Helpdesk, helpdeskWriter, openHelpdesk } from '../../support/ledger/helpdesk.ts';
 
 /**
- * The port for writers in other systems, with a second adapter: a helpdesk over HTTP. The helpdesk's effect and our
- * receipt cannot commit together. An outcome is `unknown` until the helpdesk reports it (F-08). Two corridors on one
- * store stand for two replicas.
+ * Tests writers for other systems, with a helpdesk over HTTP as the example. The helpdesk's effect and the gateway's
+ * receipt cannot commit together. An outcome is therefore `unknown` until the helpdesk reports it (F-08). The test
+ * simulates two replicas on one store.
  */
 let database: TestDatabase;
 let helpdesk: Helpdesk;

@@ -17,7 +17,8 @@ import {
 import { type LedgerWorld, openWorld, SURFACES } from '../../support/ledger/world.ts';
 
 /**
- * Tests how long the gateway keeps an outcome, who can see it, and which other traces a write leaves (ID-07 to ID-09).
+ * Tests how long the gateway keeps the outcome of a write, who can see the outcome, and which other traces a write
+ * leaves (ID-07 to ID-09).
  */
 let world: LedgerWorld;
 let writer: Issued;
@@ -58,10 +59,10 @@ describe('ID-07 after 24 hours', () => {
         expect([reply.replayed, reply.retryAfter]).toEqual([false, undefined]);
       }
     };
-    await forgotten(); // no round of upkeep has come yet
+    await forgotten(); // no round of upkeep has run yet
     expect(await sweep()).toBeGreaterThanOrEqual(1);
     await forgotten();
-    // Another input gets the same answer, because the ledger has forgotten the first input.
+    // The ledger has forgotten the first input, so another input gets the same answer.
     const other = await world.write('REST', sample(tool, ++count), { ...writer, key });
     expect([other.status, other.code]).toEqual([409, 'outcome_unknown']);
     await world.age(id, '400 days');

@@ -67,7 +67,7 @@ it('reads and the writes of others go on while the journal of a website is locke
       const reads = await Promise.all(Array.from({ length: 30 }, () => call('visitor', { visitor_id: locked })));
       const writes = await Promise.all(Array.from({ length: 5 }, () => note(free)));
       expect([...reads, ...writes].filter(({ code }) => code !== 'done')).toEqual([]);
-      // The bound is far below the statement timeout, which a request behind a locked statement would need.
+      // This bound is far below the statement timeout. A request that waits for the lock would need the full timeout.
       expect(Math.max(...[...reads, ...writes].map(({ ms }) => ms))).toBeLessThan(1_000);
     }
     await stuck;
@@ -75,7 +75,6 @@ it('reads and the writes of others go on while the journal of a website is locke
   const answers = (await stuck) ?? [];
   expect(new Set(answers.map(({ code }) => code))).toEqual(new Set(['service_unavailable']));
   expect(Math.max(...answers.map(({ ms }) => ms))).toBeLessThan(3_000);
-  // The ledger holds nothing of the writes that failed, and the next write to the website succeeds.
   const [kept] = await sql`SELECT count(*)::integer AS n FROM gateway.operation WHERE site = 1`;
   expect(kept?.['n']).toBe(1);
   expect((await note(locked)).code).toBe('done');

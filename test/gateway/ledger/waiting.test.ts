@@ -39,7 +39,7 @@ const traces = async (): Promise<unknown[]> => {
   return [notes?.['n'], receipts?.['n'], rows?.['n']];
 };
 
-/** Locks the journal of the website while `meanwhile` commits. The running write waits for the journal. */
+/** Locks the journal of the website until `meanwhile` has committed. A running write waits for the journal. */
 async function whileWaiting(meanwhile: () => Promise<unknown>) {
   await gateway.database
     .sql`INSERT INTO gateway.journal_head (tenant, site, position) VALUES (1, 1, 0) ON CONFLICT DO NOTHING`;
@@ -77,7 +77,8 @@ it('TN-07 an author disabled while it waits: no author, and nothing is left of i
   const { sql } = gateway.database;
   const { answer, before } = await whileWaiting(() =>
     sql.begin(async (transaction) => {
-      // Switch capture off, because a receipt of this deletion would wait for the same journal.
+      // Switch off the triggers that write receipts, because a receipt of this deletion would wait for the locked
+      // journal.
       await transaction`SET LOCAL gateway.capture = 'off'`;
       await transaction`DELETE FROM gateway.native_author WHERE credential_id = ${writer.credential}`;
     }),
@@ -90,7 +91,6 @@ it('a write that only waits is made', async () => {
   const { answer, before } = await whileWaiting(async () => undefined);
   expect(answer?.status).toBe(200);
   expect(await traces()).not.toEqual(before);
-  // A replay of a write also needs an author.
   await gateway.database.sql`DELETE FROM gateway.native_author WHERE credential_id = ${writer.credential}`;
   expect((await write(`waiting-${writer.credential}`)).body.code).toBe('enrollment_unavailable');
 });

@@ -1,17 +1,14 @@
 import { ALL_FLAGS, at, events, type Operation, SUBSCRIPTION } from './expected.ts';
 
-/**
- * The four reviewed writes. The table is written by hand from the contract, apart from the code, like the reads in
- * expected.ts.
- */
+/** The four reviewed writes. The table is written by hand from the contract and uses no product code. */
 export interface Write extends Operation {
-  /** The body of a call that succeeds on a website of the world with a disposition `settled`. */
+  /** The body of a call that succeeds on a website with the disposition `settled`. */
   readonly body: (website: string) => Readonly<Record<string, unknown>>;
-  /** The MCP argument for the record in the path, and the prefix of the record's id. */
+  /** The MCP argument for the record that REST names in the path, and the prefix of the record's id. */
   readonly subject?: readonly [argument: string, prefix: string];
-  /** True when the contract requires a mapped author. */
+  /** True when the credential must have an author: an operator in whose name it writes. */
   readonly author: boolean;
-  /** The receipts that one success adds to the journal, and the number of notes that it adds. */
+  /** The event types of the receipts that one successful write adds to the journal. */
   readonly receipts: readonly string[];
   readonly notes: number;
 }
@@ -37,7 +34,6 @@ export const WRITES: readonly Write[] = [
       data: plain('success', 'visitor_id', 'note'),
       'data.note': plain('id', 'note_id', 'text', 'title', 'author', 'created_at'),
     },
-    // A note that is added has no title.
     outsiders: at('/data/note', 'text', 'author'),
   },
   {
@@ -100,12 +96,11 @@ export const WRITES: readonly Write[] = [
   },
 ];
 
-/** A write of a subscription. The key of such a write is optional. The write has no author and leaves no receipt. */
+/** A write on a subscription. The idempotency key is optional. The write needs no author and leaves no receipt. */
 export interface SubscriptionWrite extends Operation {
   readonly method: 'POST' | 'PATCH' | 'DELETE';
   readonly status: number;
   readonly body?: (website: string) => Readonly<Record<string, unknown>>;
-  /** True when the call takes If-Match or `if_match`. */
   readonly revision?: true;
 }
 
@@ -118,7 +113,7 @@ const definition = (website: string) => ({
 });
 const answer = { '': plain('subscription', 'cursor'), subscription: SUBSCRIPTION };
 
-/** The writes, in the order in which one credential can make them. The last write deletes the subscription. */
+/** The writes, in an order in which one credential can send them all. The last write deletes the subscription. */
 export const SUBSCRIPTION_WRITES: readonly SubscriptionWrite[] = [
   {
     tool: 'subscription_create',

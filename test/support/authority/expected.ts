@@ -1,8 +1,8 @@
 import { cursorOf, subscriptionId } from './planted.ts';
 
 /**
- * The arguments of each read and the members that it then shows. The tables are written by hand from the contract. No
- * table uses the declarations that it checks.
+ * For each read: its arguments and the members of its answer. The tables are written by hand from the contract and do
+ * not use the declarations that they check.
  */
 export const ALL_SCOPES = [
   'website_read',
@@ -38,8 +38,8 @@ export interface Grants {
 export const FULL: Grants = { scopes: ALL_SCOPES, flags: ALL_FLAGS };
 
 /**
- * A grant that a single member needs in addition to its operation's grants. `!` marks a member that exists only without
- * the grant.
+ * A grant that a member needs in addition to the grants of its operation. With `!`, the member exists only without this
+ * grant.
  */
 export type Need = Scope | Flag | '!ai_execute';
 const PII: readonly Need[] = ['contact_read_pii', 'pii'];
@@ -51,10 +51,7 @@ export const holdsAll = (grants: Grants, needs: readonly Need[]): boolean => {
   return needs.every((need) => (need === '!ai_execute' ? !held.includes('ai_execute') : held.includes(need)));
 };
 
-/**
- * The members of an object with the grants that each needs. With an empty list, every caller of the operation sees the
- * member.
- */
+/** The members of an object. Each member names the grants that it needs in addition to those of the operation. */
 export type Members = Readonly<Record<string, readonly Need[]>>;
 
 const plain = (...names: string[]): Members => Object.fromEntries(names.map((name) => [name, []]));
@@ -113,17 +110,16 @@ const FILE = plain(
 const FEATURE = plain('id', 'name', 'type', 'enabled', 'version');
 const page = (member: string): Members => plain(member, 'next_cursor', 'coverage');
 /**
- * The members of an AI feature that can be executed. A caller with the scope sees the context types, and others see the
- * reason.
+ * The members of an AI feature that can be executed. A caller with the scope sees the context types. A caller without
+ * the scope sees `reason` instead.
  */
 const EXECUTION: Members = { available: [], context_types: ['ai_execute'], reason: ['!ai_execute'] };
 
-/** The restriction of a credential to some channels, teams or subsites. */
 export interface Restricted {
   readonly dimension: Dimension;
   /**
-   * The permitted places. 1 is the channel, team or subsite of conversations 1 and 3, and 9 of no conversation. An
-   * empty list permits nothing.
+   * The permitted channels, teams or subsites, all by number. Number 1 contains conversations 1 and 3, and number 9
+   * contains none. An empty list permits nothing.
    */
   readonly ids: readonly number[];
 }
@@ -132,8 +128,8 @@ export interface Restricted {
 type Rows = (restricted: Restricted | undefined) => readonly number[];
 
 /**
- * The rows of a list by conversation. Conversations 1 and 3 lie in place 1, conversation 2 in place 2, and conversation
- * 5 in no place.
+ * The rows of a list of conversations or their parts. `all` is for an unrestricted caller. `inFirst` is for a caller
+ * who may see only place 1, which is one channel, team or subsite.
  */
 const through =
   (all: readonly number[], inFirst: readonly number[]): Rows =>
@@ -143,60 +139,71 @@ const always =
   (...ids: number[]): Rows =>
   () =>
     ids;
-/** The rows of a directory. A restriction of the same dimension hides the rows outside the restriction. */
+/**
+ * The rows of a directory, for example of all teams. A restriction to one team hides the other teams, but a restriction
+ * to a channel does not.
+ */
 const directory =
   (dimension: Dimension): Rows =>
   (restricted) =>
     restricted?.dimension === dimension ? [2, 1].filter((id) => restricted.ids.includes(id)) : [2, 1];
 
-/** Rows of one table that an answer shows, and for each column what it needs on top of the operation's grants. */
+/**
+ * The rows of one table that an answer shows. Each column names the grants that it needs in addition to those of the
+ * operation.
+ */
 type Shown = readonly [table: string, rows: readonly number[], columns: Readonly<Record<string, readonly Need[]>>];
 
 export interface Operation {
   /** The operation's name in the contract. `variant` distinguishes several cases of one operation. */
   readonly tool: string;
   readonly variant?: string;
-  /** The path with the names of its parameters, where the ids in `path` do not tell them. */
+  /** The path with the names of its parameters. Absent when the ids in `path` already tell the names. */
   readonly template?: string;
-  /** Under /api/v1; `{web}` and `{xyz:1}` stand for the website's id and ids of its records. */
+  /**
+   * The path under /api/v1. `{web}` stands for the website's id, and `{xyz:1}` for the id of record 1 with the prefix
+   * xyz.
+   */
   readonly path: string;
   readonly scopes: readonly Scope[];
   readonly flags: readonly Flag[];
-  /** What a parameter of this case asks for on top; with `is`, only its value `true` does. */
+  /** The grants that a parameter of this case needs in addition. With `is`, only the value `true` needs them. */
   readonly given?: {
     readonly parameter: string;
     readonly is?: true;
     readonly scopes: readonly Scope[];
     readonly flags: readonly Flag[];
   };
-  /** The contract says: unrestricted policy. */
+  /** True when the contract says "unrestricted policy". */
   readonly unrestricted?: true;
-  /** The contract says: no human-consent OAuth token. */
+  /** True when the contract says "no human-consent OAuth token". */
   readonly noConsent?: true;
-  /** required: a website_id parameter; optional: addressed by a resource's id; none: not about one website. */
-  readonly website: 'required' | 'optional' | 'none';
-  /** The members of the object at each pointer. The object has exactly the members that the grants allow. */
-  readonly members: Readonly<Record<string, Members>>;
-  /** Describes the rows of a list: the pointer to them, the id member of a row, and the expected rows. */
-  readonly list?: readonly [pointer: string, idMember: string, rows: Rows];
   /**
-   * True when the record is reached through conversation 1. A caller that cannot see the conversation gets `not_found`.
+   * required: the call has a website_id parameter. optional: the id of the resource names the website. none: the call
+   * does not concern one website.
    */
+  readonly website: 'required' | 'optional' | 'none';
+  readonly members: Readonly<Record<string, Members>>;
+  /**
+   * Describes the rows of a list: the JSON pointer to the rows, the member with the id of a row, and the expected rows.
+   */
+  readonly list?: readonly [pointer: string, idMember: string, rows: Rows];
+  /** True when the record belongs to conversation 1. A caller who cannot see this conversation gets `not_found`. */
   readonly ofConversation?: true;
   /**
-   * The grants without which a caller gets `not_found` instead of `not_permitted`. With `unrestricted`, restricted
-   * credentials get `not_found` as well.
+   * A caller without these grants gets `not_found` instead of `not_permitted`. With `unrestricted`, a restricted
+   * credential gets `not_found` as well.
    */
   readonly hidden?: { readonly scopes: readonly Scope[]; readonly unrestricted: true };
-  /** The members that are null without the grant, and never absent. */
+  /** Members that are null for a caller without the grant. They are present in every answer. */
   readonly nulls?: Members;
-  /** Of a list: prefix of the ids that its cursors are made of; '' where they are bare numbers. */
+  /** For a list: the prefix of the ids in its cursors. Empty when a cursor contains only a number. */
   readonly cursor?: string;
-  /** The stored texts that the answer shows; absent: none. */
+  /** The stored texts that the answer shows. Absent: none. */
   readonly shows?: readonly Shown[];
-  /** Texts of the operation that visitors, contacts, operators or bots wrote: JSON pointers, `*` for any index. */
+  /** JSON pointers to the texts that visitors, contacts, operators or bots wrote. `*` stands for any index. */
   readonly outsiders?: readonly string[];
-  /** Names that administrators give in the settings of the service: labels, not what somebody said. */
+  /** JSON pointers to names from an administrator's settings. Such names are labels and not messages of people. */
   readonly configured?: readonly string[];
 }
 
@@ -223,7 +230,7 @@ const stored = {
   file: (...rows: number[]): Shown => ['file', rows, columns([], 'name', 'media_type')],
   feature: (...rows: number[]): Shown => ['ai_feature', rows, { name: [] }],
 };
-// The text of message 5 was redacted; its language is shown.
+// Message 5 is redacted. Its text is hidden, but its language is visible.
 const publicMessages: readonly Shown[] = [
   stored.message(1, 2, 3, 6),
   ['message', [5], { language: [] }],
@@ -236,7 +243,7 @@ const said = {
   conversation: (pointer: string) => at(pointer, 'subject', 'rating/label'),
   message: (pointer: string) => at(pointer, 'text', 'author/name'),
   note: (pointer: string) => at(pointer, 'text', 'title', 'author'),
-  // A media type is as its sender declared it; its quoted parameters hold whole sentences.
+  // The sender declares the media type, so its quoted parameters can hold whole sentences.
   file: (pointer: string) => at(pointer, 'name', 'media_type'),
 };
 
@@ -293,13 +300,16 @@ const guide = (name: string): Operation => ({
   variant: name,
   path: `/guides/${name}`,
   template: '/guides/{guide}',
-  // A guide that is not given is not there: no `not_permitted`.
+  // A guide outside the grants does not exist for the caller, so the failure is `not_found` and not `not_permitted`.
   ...none,
   website: 'none',
   members: { '': plain('guide', 'mime_type', 'content', 'coverage') },
 });
 
-/** "All need scopes website_read and event_read, an unrestricted credential" (contract, Event subscriptions and events). */
+/**
+ * The contract says of events and their subscriptions: all need the scopes website_read and event_read, and an
+ * unrestricted credential.
+ */
 export const events = {
   ...one('website_read', 'event_read'),
   unrestricted: true,
@@ -316,7 +326,8 @@ export const OPERATIONS: readonly Operation[] = [
     tool: 'operation_get',
     path: '/operations/{receipt}?website_id={web}',
     ...none,
-    // The planted receipt belongs to config_plan. A caller that may not plan gets `not_found`.
+    // The planted receipt comes from a call of config_plan. A caller without the grants for config_plan gets
+    // `not_found`.
     hidden: { scopes: ['config_read', 'config_plan'], unrestricted: true },
     website: 'required',
     members: {
@@ -603,7 +614,8 @@ export const OPERATIONS: readonly Operation[] = [
       data: plain('contact_id', 'visitors', 'next_cursor', 'coverage'),
       'data.visitors.*': VISITOR,
     },
-    // Visitors 1 and 2 have conversations in place 1. The only conversation of visitor 4 lies in no place.
+    // Place 1 (a channel, team or subsite) contains conversations of visitors 1 and 2. The only conversation of visitor
+    // 4 is in no place.
     list: ['data.visitors', 'id', through([4, 2, 1], [2, 1])],
     cursor: 'vis',
     shows: [stored.nickname(1, 2, 4)],
@@ -944,7 +956,7 @@ export const OPERATIONS: readonly Operation[] = [
   },
 ];
 
-/** The scope that gives a guide. The grants of any A2A skill give the guide `agent_tasks`. */
+/** The scope that each guide needs. The guide `agent_tasks` needs the grants of any A2A skill instead. */
 const GUIDE_SCOPES: Readonly<Record<string, Scope>> = {
   investigation: 'conversation_read',
   contacts: 'contact_read',
@@ -968,7 +980,7 @@ export function givesGuide(name: string, grants: Grants): boolean {
 
 export const nameOf = ({ tool, variant }: Operation): string => (variant === undefined ? tool : `${tool} (${variant})`);
 
-/** The path of an operation with the ids of one website's records. */
+/** Returns the path of an operation, filled with ids of the website's records. */
 export function pathOf(operation: Operation, website: string, receipt = `op_${'0'.repeat(64)}`): string {
   const tail = website.slice('web_'.length);
   const path = operation.path
@@ -987,8 +999,8 @@ export interface Refusal {
 }
 
 /**
- * The refusal of a valid credential with these grants and restrictions, for a website that it holds. Undefined when the
- * call must succeed.
+ * The refusal of a valid credential with these grants and restrictions, for a website that the credential holds.
+ * Undefined when the call must succeed.
  */
 export function refusalOf(
   operation: Operation,
@@ -1015,7 +1027,7 @@ export function refusalOf(
 
 export const NOT_FOUND: Refusal = { status: 404, code: 'not_found' };
 
-/** Every value at a pointer of member names. `*` stands for each element of a list. */
+/** Returns every value at a pointer of member names. `*` stands for each element of a list. */
 export function valuesAt(body: unknown, pointer: string): unknown[] {
   return pointer
     .split('.')
@@ -1030,7 +1042,6 @@ export function valuesAt(body: unknown, pointer: string): unknown[] {
     );
 }
 
-/** The members of an object that a caller with these grants gets. */
 export const granted = (members: Members, grants: Grants): string[] =>
   Object.keys(members)
     .filter((name) => holdsAll(grants, members[name] ?? []))

@@ -1,14 +1,12 @@
 import { writeCursor } from '../../../src/events/cursors.ts';
 import { KEYS } from '../keys.ts';
 
-/** The website of the subscription that `plantReceipt` created for each credential. */
 const websites = new Map<string, string>();
 
 export const noteSubscription = (credential: string, website: string): void => void websites.set(credential, website);
 
 export const subscriptionId = (credential: string): string => `sub_${credential.slice(4)}`;
 
-/** The cursor at the start of the planted subscription, as a creation returns it. */
 export const cursorOf = (credential: string): string =>
   writeCursor(KEYS, {
     subscription: subscriptionId(credential),

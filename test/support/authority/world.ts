@@ -2,9 +2,9 @@ import type postgres from 'postgres';
 import { noteSubscription, subscriptionId } from './planted.ts';
 
 /**
- * A small world in plain SQL: organizations 1 and 2 with websites 1 and 2 each. All of them use the same native ids. A
- * forgotten predicate therefore shows a row of another website under the right number. Every text that is not an
- * enumeration is a canary, which is unique in the world.
+ * A small world in plain SQL: two organizations with two websites each. All websites use the same native ids, so a
+ * forgotten tenant predicate shows a row of another website. Every text that is not an enumeration is a canary: a text
+ * that occurs nowhere else in the world.
  */
 export interface Canary {
   readonly tenant: number;
@@ -16,8 +16,8 @@ export interface Canary {
 }
 
 /**
- * The pattern of a canary. Text columns with enumerations, digests or codes have no canary. test/laws/canaries.test.ts
- * lists these columns.
+ * Matches a canary. Text columns with enumerations, digests or codes have no canary. test/laws/canaries.test.ts lists
+ * these columns.
  */
 export const CANARY = /Zq[0-9a-z]+qZ/g;
 
@@ -27,11 +27,10 @@ export type Part = 'base' | 'away';
 
 export const webId = (tenant: number, site: number): string => `web_${tenant}_${site}`;
 
-/** The day that reports cover. Nothing in this world depends on the clock. */
+/** The day that reports cover. The day is fixed, so that nothing depends on the clock. */
 export const DAY = '2026-11-10';
 const at = (minute: number): string => `${DAY}T09:${String(minute).padStart(2, '0')}:00.000Z`;
 
-/** The bytes of a file. They contain the canary, so that the content is also unique. */
 const content = (text: string): Buffer => Buffer.from(`content of ${text}`);
 
 export class World {
@@ -54,10 +53,7 @@ export class World {
     ]);
   }
 
-  /**
-   * Plants the rows of a website that are visible through channel 1, team 1 and subsite 1, or that belong to no
-   * conversation.
-   */
+  /** Plants rows of a website in channel 1, team 1 and subsite 1, and rows that belong to no conversation. */
   async base(tenant: number, site: number): Promise<void> {
     await this.#insert('website', [
       {
@@ -69,25 +65,22 @@ export class World {
       },
     ]);
     await this.#plant(tenant, site, 'base');
-    // Replace the receipts of the planted rows with the single receipt that tests expect.
     await this.#sql`DELETE FROM gateway.journal WHERE tenant = ${tenant} AND site = ${site}`;
     await this.#sql`DELETE FROM gateway.journal_head WHERE tenant = ${tenant} AND site = ${site}`;
     await this.#sql`INSERT INTO gateway.journal (tenant, site, position, event_type, occurred_at)
       VALUES (${tenant}, ${site}, 1, 'conversation.changed', ${at(1)})`;
-    // New notes continue the numbering from here.
     await this.#sql`INSERT INTO gateway.journal_head (tenant, site, position) VALUES (${tenant}, ${site}, 1)`;
     await this.#sql`INSERT INTO platform.native_id (tenant, site, kind, last) VALUES (${tenant}, ${site}, 'note', 100)`;
   }
 
   /**
-   * Plants conversation 2 with all its records in channel 2, team 2 and subsite 2. Also plants conversation 5, which is
-   * in none.
+   * Plants conversation 2 with its records in channel 2, team 2 and subsite 2. Also plants conversation 5, which is in
+   * no channel, team or subsite.
    */
   async away(tenant: number, site: number): Promise<void> {
     await this.#plant(tenant, site, 'away');
   }
 
-  /** Plants two organizations with two websites each. */
   async whole(): Promise<this> {
     for (const tenant of [1, 2]) {
       await this.organization(tenant);
@@ -143,7 +136,8 @@ export class World {
   }
 
   async #insert(table: string, rows: readonly Row[]): Promise<void> {
-    // The driver uses the columns of the first row for all rows, so rows with other columns need a separate statement.
+    // The driver uses the columns of the first row for all rows. Rows with different columns therefore need separate
+    // statements.
     const alike = new Map<string, Row[]>();
     for (const row of rows) {
       const columns = Object.keys(row).join();
@@ -155,7 +149,7 @@ export class World {
   }
 }
 
-/** A column value that holds a canary, alone or inside other text. */
+/** A column value that contains a canary. The canary is the whole text or a part of the text. */
 type Text = (canary: () => string) => unknown;
 const text: Text = (canary) => canary();
 const url: Text = (canary) => `https://example.test/${canary()}`;
@@ -343,8 +337,8 @@ function rowsOf(part: Part): Record<string, readonly Row[]> {
 export const receiptId = (credential: string): string => `op_${credential.slice(4).repeat(2)}`;
 
 /**
- * Plants a receipt of a write by the credential at its current revision. Also plants a subscription of its installation
- * to the website.
+ * Plants a receipt of a write by the credential at its current revision, and a subscription of the installation to the
+ * website.
  */
 export async function plantReceipt(sql: Sql, credential: string, tenant = 1, site = 1): Promise<void> {
   await sql`INSERT INTO gateway.operation (operation_id, credential_id, revision, tenant, site, operation, status)

@@ -6,7 +6,6 @@ import type { Write } from './expected-writes.ts';
 export const SURFACES = ['rest', 'mcp'] as const;
 export type Surface = (typeof SURFACES)[number];
 
-/** The answer of REST or MCP to a write, in one form for both. */
 export interface Said {
   readonly status: number;
   readonly code: string | undefined;
@@ -14,14 +13,12 @@ export interface Said {
   readonly retryAfter: number | undefined;
   readonly operation: string | undefined;
   readonly body: unknown;
-  /** The whole answer as text, without the id of the request. */
   readonly text: string;
 }
 
 export interface Made {
   readonly write: Write;
   readonly website: string;
-  /** The native id of the record in the path. The default record is 1. */
   readonly number: number;
   readonly token: string;
   readonly key: string;
@@ -65,8 +62,8 @@ export const callOver: Readonly<Record<Surface, (gateway: TestGateway, made: Mad
     const none = { required: undefined, retryAfter: undefined, operation: undefined, body: undefined, text };
     if (answer.status !== 200) return { ...none, status: answer.status, code: answer.body.code };
     const { error, result } = answer.body;
-    // MCP reports two failures as protocol errors: input that REST answers with 400, and a tool that the credential's
-    // list does not have.
+    // MCP reports two failures as protocol errors: input that REST answers with 400, and a tool that is not in the
+    // credential's list.
     if (error) {
       const { code, required } = error.data;
       return { ...none, status: code === 'not_permitted' ? 404 : 400, code, required };
@@ -79,8 +76,8 @@ export const callOver: Readonly<Record<Surface, (gateway: TestGateway, made: Mad
 };
 
 /**
- * Everything that writes leave behind, as one text: numbers of rows, and all data that a disposition, note or plan can
- * change.
+ * Returns everything that a write can leave behind as one text: the number of rows, and all data that a disposition,
+ * note or plan can change.
  */
 export async function tracesOf(sql: postgres.Sql): Promise<string> {
   const [row] = await sql<{ text: string }[]>`
@@ -97,7 +94,6 @@ export async function tracesOf(sql: postgres.Sql): Promise<string> {
   return row?.text ?? '';
 }
 
-/** Adds the disposition `settled` to every website that lacks it. */
 export async function addDispositions(sql: postgres.Sql): Promise<void> {
   await sql`INSERT INTO platform.disposition (tenant, site, id, external_id, value, label)
     SELECT tenant, site, 9001, 'settled-' || tenant || '-' || site, 'settled', 'Settled' FROM platform.website ON CONFLICT DO NOTHING`;

@@ -1,14 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { packageRoot } from '../../../src/config/package.ts';
 
-/** A command of a document as a reader types it, with its continuation lines, quoted lines and here-document. */
+/** A command of a document as a reader types it, with continuation lines, quoted lines and the here-document. */
 export interface Command {
   readonly document: string;
   readonly line: number;
   readonly text: string;
 }
 
-/** The commands of all fenced `sh` blocks of a document, in order. */
 export function commandsOf(document: string): Command[] {
   const lines = readFileSync(new URL(document, packageRoot), 'utf8').split('\n');
   const commands: Command[] = [];
@@ -31,7 +30,7 @@ export function commandsOf(document: string): Command[] {
   return commands;
 }
 
-/** True when a shell would run the text now, because no quote, continuation or here-document is open. */
+/** True when a shell would run the text without waiting for another line. */
 function complete(text: string): boolean {
   const [, end] = /<<'?(\w+)'?/.exec(text) ?? [];
   if (end !== undefined) return text.endsWith(`\n${end}`);

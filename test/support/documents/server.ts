@@ -3,7 +3,7 @@ import { vi } from 'vitest';
 import { type Cluster, closeClusters, openCluster } from '../cluster.ts';
 import { LONG } from '../form.ts';
 
-/** The major version of a program on PATH, or 0 without the program. */
+/** The major version of a program on PATH. 0 when the program is missing. */
 function majorOf(program: string): number {
   const { stdout } = spawnSync(program, ['--version'], { encoding: 'utf8' });
   return Number(/ (\d+)/.exec(stdout ?? '')?.[1] ?? 0);
@@ -11,18 +11,17 @@ function majorOf(program: string): number {
 
 const SERVER = majorOf('postgres');
 
-/** True in the long form, when PATH has a PostgreSQL server and client programs that know its version. */
+/**
+ * True when this is the long form and PATH has a PostgreSQL server and client programs at least as new as the server.
+ */
 export const hasClients =
   LONG && SERVER >= 15 && ['createdb', 'pg_dump', 'pg_restore'].every((program) => majorOf(program) >= SERVER);
 
-/** The operator's own PostgreSQL server, with the role `gateway`. */
+/** A PostgreSQL server like an operator's own, with the role `gateway`. */
 export interface OwnServer {
   readonly port: number;
-  /** The address of a database for the role `gateway`. */
   url(database: string): string;
-  /** The environment variables that `createdb` and similar tools read, as shell text. */
   readonly env: string;
-  /** Runs a query and returns its single row. */
   ask(database: string, question: string): Promise<unknown>;
   close(): Promise<void>;
 }

@@ -12,7 +12,7 @@ export interface Ran {
   readonly stderr: string;
 }
 
-/** A shell that lives for the whole test, so that a variable of one command is still set in the next. */
+/** A shell that lives for the whole test, so that later commands see the variables of earlier commands. */
 export interface Shell {
   run(command: string): Promise<Ran>;
   close(): Promise<void>;
@@ -20,7 +20,8 @@ export interface Shell {
 
 /**
  * The differences between this shell and a reader's shell. curl prints the status of each answer on standard error. In
- * the short form, `npm run --silent gateway --` runs in this process, which takes a tenth of the time of a new process.
+ * the short form of the suite, `npm run --silent gateway --` runs in the process of the test, because a new process
+ * takes ten times as long.
  */
 const PRELUDE = `
 curl() { command curl -w '%{stderr}HTTP %{http_code}\\n' "$@"; }
@@ -32,7 +33,6 @@ npm() {
   return "$(cat "$DOOR.code")"
 }
 `;
-/** The maximum milliseconds for one command of a document. */
 const PATIENCE = 30_000;
 const MARK = '--- the command has ended:';
 
@@ -45,7 +45,7 @@ export async function openShell(folder: string, env: Readonly<Record<string, str
     cwd: folder,
     env: { ...Object.fromEntries(inherited), ...env, DOOR: door?.path ?? '' },
     stdio: ['pipe', 'pipe', 'pipe'],
-    // The shell has its own process group, so that commands left in the background end with it.
+    // The shell has its own process group, so that its background commands end with it.
     detached: true,
   });
   let [stdout, stderr] = ['', ''];
@@ -63,7 +63,7 @@ export async function openShell(folder: string, env: Readonly<Record<string, str
   return {
     async run(command) {
       [stdout, stderr] = ['', ''];
-      // The command reads from /dev/null. Otherwise the command would read the following commands as its input.
+      // The command reads from /dev/null. Otherwise, it would read the next commands as its input.
       shell.stdin.write(`{\n${command}\n} </dev/null; code=$?; echo "${MARK} $code"; echo "${MARK}" >&2\n`);
       const both = (): boolean => [stdout, stderr].every((text) => text.includes(MARK));
       await new Promise<void>((resolve, reject) => {
@@ -78,7 +78,6 @@ export async function openShell(folder: string, env: Readonly<Record<string, str
       return { code, stdout: stdout.slice(0, stdout.indexOf(MARK)), stderr: stderr.slice(0, stderr.indexOf(MARK)) };
     },
     async close() {
-      // A negative process id signals the whole group.
       if (shell.pid !== undefined) process.kill(-shell.pid, 'SIGKILL');
       await ended;
       await door?.close();
@@ -87,8 +86,8 @@ export async function openShell(folder: string, env: Readonly<Record<string, str
 }
 
 /**
- * Runs command lines that arrive on a socket, one at a time, in this process. Each runs as in `folder`, with the
- * DATABASE_URL at the start of its line.
+ * Runs command lines that arrive on a socket, one at a time, in this process. The working directory is `folder`. Each
+ * line starts with the database address.
  */
 async function openDoor(folder: string, env: Readonly<Record<string, string>>) {
   const path = join(folder, '.door');

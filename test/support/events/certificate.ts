@@ -1,5 +1,6 @@
 /**
- * A self-signed certificate for receiver.example and 127.0.0.1, valid until 2126. A client trusts it only when told to.
+ * A self-signed certificate for receiver.example and 127.0.0.1, valid until 2126. A client trusts this certificate only
+ * when the test configures that.
  */
 export const KEY = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgdjUPgdtoUbSoYTCd

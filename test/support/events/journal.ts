@@ -1,11 +1,11 @@
 import type postgres from 'postgres';
 
 /**
- * Plants three websites of one organization and one of another. Website 1 has a row of each kind. All journals are
- * empty.
+ * Plants three websites of one organization and one website of another. Website 1 has a row of each kind. All journals
+ * are empty.
  */
 export async function plant(sql: postgres.Sql): Promise<void> {
-  // One script is one transaction.
+  // All statements of one script run in one transaction.
   await sql.unsafe(`
     SELECT set_config('gateway.capture', 'off', true);
     INSERT INTO platform.organization (tenant, external_id, name) VALUES (1, 'one', 'One'), (2, 'two', 'Two');
@@ -26,7 +26,7 @@ export async function plant(sql: postgres.Sql): Promise<void> {
   `);
 }
 
-/** `<website> <type>` of each receipt behind the given positions, ordered by website and position. */
+/** Returns `<website> <type>` for each receipt after the given positions, ordered by website and position. */
 export async function receipts(sql: postgres.Sql, since: ReadonlyMap<string, number> = new Map()): Promise<string[]> {
   const rows = await sql<{ website: string; position: string; event_type: string }[]>`
     SELECT tenant || '_' || site AS website, position, event_type FROM gateway.journal ORDER BY tenant, site, position`;
@@ -41,7 +41,7 @@ export async function heads(sql: postgres.Sql): Promise<Map<string, number>> {
   return new Map(rows.map(({ website, position }) => [website, Number(position)]));
 }
 
-/** The receipts that a statement appends. Several statements run in one transaction. */
+/** Runs the statements in one transaction. Returns the receipts that they append. */
 export async function appended(sql: postgres.Sql, statements: string): Promise<string[]> {
   const before = await heads(sql);
   await sql.unsafe(statements);

@@ -14,7 +14,7 @@ export const ORIGIN = 'https://app.example';
 // biome-ignore lint/suspicious/noExplicitAny: a test reads members of a frame whose type it has checked
 export type Frame = any;
 
-/** The server for a session's operations: a gateway in this process, or a replica. */
+/** The server that gets a session's requests: a gateway in this process, or a replica. */
 export interface Door {
   readonly port: number;
   ask(path: string, options?: AskOptions): Promise<Pick<Answer, 'status' | 'body' | 'text'>>;
@@ -60,11 +60,13 @@ export async function newTicket(door: Door, token: string, session: string, orig
   return answer.body.ticket;
 }
 
-/** A client of the realtime socket. It keeps every frame and acknowledges a page only when the test asks. */
+/**
+ * A client of the realtime socket. It keeps every received frame. It acknowledges a page of events only when the test
+ * asks.
+ */
 export class Client {
   readonly socket: WebSocket;
   readonly frames: Frame[] = [];
-  /** Resolves with the close code of the socket. */
   readonly closed: Promise<number>;
   #woken: (() => void)[] = [];
   #taken = 0;
@@ -79,7 +81,7 @@ export class Client {
       this.frames.push(JSON.parse(String(bytes)));
       for (const wake of this.#woken.splice(0)) wake();
     });
-    this.socket.on('error', () => undefined); // the close event tells the test
+    this.socket.on('error', () => undefined); // the close event reports the error to the test
     this.closed = new Promise((resolve) =>
       this.socket.on('close', (code) => {
         resolve(code);
@@ -92,7 +94,7 @@ export class Client {
     this.socket.send(JSON.stringify(frame));
   }
 
-  /** The next untaken frame of this type. Skips the frames before it. */
+  /** Returns the next unread frame of this type and drops the frames before it. Waits at most `within` milliseconds. */
   async next(type: string, within = 5_000): Promise<Frame> {
     const until = performance.now() + within;
     for (;;) {
@@ -130,7 +132,7 @@ export async function connected(door: Door, token: string, body: object = {}): P
   return client;
 }
 
-/** A raw realtime handshake as bytes. A given member replaces a header, and null leaves the header out. */
+/** Builds the bytes of a WebSocket handshake. A given member replaces a default header, and null removes the header. */
 export function handshake(
   { session_id, ticket }: Session,
   change: Readonly<Record<string, string | readonly string[] | null>> = {},
@@ -152,7 +154,7 @@ export function handshake(
   return `GET /api/v1/realtime/sessions/${session_id}/socket${query} HTTP/1.1\r\n${lines.join('')}\r\n`;
 }
 
-/** A raw socket, for bytes that no client library would send. */
+/** A raw socket, for bytes that no client library sends. */
 export class Raw {
   readonly socket: Socket;
   received = Buffer.alloc(0);
@@ -160,16 +162,14 @@ export class Raw {
 
   constructor(port: number, { secure = false } = {}) {
     const at = { port, host: '127.0.0.1' };
-    // The test does not check the certificate.
     this.socket = secure ? connectTls({ ...at, rejectUnauthorized: false }) : connect(at);
     this.socket.on('data', (part: Buffer) => {
       this.received = Buffer.concat([this.received, part]);
     });
-    this.socket.on('error', () => undefined); // the end event tells the test
+    this.socket.on('error', () => undefined); // the end event reports the error to the test
     this.ended = new Promise((resolve) => this.socket.on('close', () => resolve()));
   }
 
-  /** Sends a handshake and returns the status of the answer. */
   async upgrade(bytes: string): Promise<number> {
     this.socket.write(bytes);
     const until = performance.now() + 5_000;
@@ -181,7 +181,7 @@ export class Raw {
     return Number(status);
   }
 
-  /** The code of the received close frame, after the socket has closed. Undefined when no close frame came. */
+  /** Waits until the socket closes. Returns the code of the received close frame, or undefined without such a frame. */
   async closeCode(): Promise<number | undefined> {
     await Promise.race([this.ended, pause(10_000, undefined, { ref: false })]);
     let at = this.received.indexOf('\r\n\r\n') + 4;
@@ -201,7 +201,7 @@ export class Raw {
   }
 }
 
-/** Builds a client frame with this first byte. The frame is masked by default. */
+/** Builds a client's WebSocket frame with this first byte. The frame is masked by default. */
 export function frame(first: number, payload: Buffer, masked = true): Buffer {
   const size = payload.length;
   const length =
@@ -214,7 +214,6 @@ export function frame(first: number, payload: Buffer, masked = true): Buffer {
   return Buffer.concat([Buffer.from([first]), length, mask, hidden]);
 }
 
-/** Plants an organization with websites. All journals are empty. */
 export async function plantWebsites(sql: postgres.Sql, count: number): Promise<void> {
   await sql.begin(async (tx) => {
     await tx`SELECT set_config('gateway.capture', 'off', true)`;

@@ -36,7 +36,7 @@ export async function create(gateway: TestGateway, token: string, body: Definiti
 export const pull = (gateway: TestGateway, token: string, id: string, after: string, limit = 25): Promise<Answer> =>
   gateway.ask(`/api/v1/events?subscription_id=${id}&after=${encodeURIComponent(after)}&limit=${limit}`, { token });
 
-/** Appends receipts in one transaction, with the journal's own function. */
+/** Appends receipts in one transaction, with the store's own journal function. */
 export async function append(sql: postgres.Sql, website: string, types: readonly string[]): Promise<void> {
   const [, tenant = '', site = ''] = website.split('_');
   await sql`SELECT gateway.append_receipts(${tenant}, ${site}, ${[...types]})`;
@@ -50,7 +50,7 @@ export interface Called {
   readonly operation: string | undefined;
 }
 
-/** Calls an MCP tool. Returns a success or a failure in the form of REST, with a status and a code. */
+/** Calls an MCP tool. Returns the result in the form of a REST answer. */
 export async function tool(
   gateway: TestGateway,
   token: string,

@@ -11,7 +11,6 @@ import { openLedgerKey } from '../../../src/store/calls/ledger.ts';
 import type { TestDatabase } from '../database.ts';
 import { KEYS } from '../keys.ts';
 
-/** A request as a webhook receiver gets it, with the body as bytes. */
 export interface Got {
   readonly at: number;
   readonly path: string;
@@ -29,7 +28,6 @@ export interface Receiver {
   readonly origin: string;
   readonly got: Got[];
   connections(): number;
-  /** Sets the answer for later requests. The default answer is 200. */
   reply(next: Reply): void;
   close(): Promise<void>;
 }
@@ -135,7 +133,7 @@ export function run(
   return { errors, stop };
 }
 
-/** Appends `n` receipts on a website of tenant 1, each in its own transaction. */
+/** Appends `n` receipts to the journal of a website of tenant 1, each in its own transaction. */
 export async function tell({ sql }: TestDatabase, n: number, type = 'visitor.changed', site = '1'): Promise<void> {
   await sql`SELECT count(*) FROM generate_series(1, ${n}::integer) AS i CROSS JOIN LATERAL (SELECT gateway.append_receipts(1, ${site}, ARRAY[${type}]::text[]), i) a`;
 }
@@ -146,7 +144,6 @@ export async function until(met: () => boolean | Promise<boolean>, milliseconds 
   }
 }
 
-/** True when the `standardwebhooks` package accepts the signature of a delivery. */
 export function verified(secret: string, { bytes, headers }: Pick<Got, 'bytes' | 'headers'>): boolean {
   try {
     new Webhook(secret).verify(bytes, {

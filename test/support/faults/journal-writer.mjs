@@ -3,10 +3,10 @@ import postgres from 'postgres';
 
 /**
  * The writers of the F-09 test, in a separate program that a test can kill: `node journal-writer.mjs HOST PORT DATABASE
- * FIRST WRITERS ROAD [PACE]`. Each writer has its own connection and visitors and goes on until it is ended. A
+ * FIRST WRITERS ROAD [PACE]`. Each writer has its own connection and visitors and writes until it is stopped. Each
  * transaction is one script, so that the driver does not influence it. Every committed transaction records in
- * public.change which websites it changed. With ROAD `outside`, the receipts follow in a separate transaction. This is
- * the defect that the test must find. PACE is the number of milliseconds between two transactions.
+ * public.change which websites it changed. With ROAD `outside`, the program writes the receipts in a separate
+ * transaction. The test must find this planted defect. PACE is the number of milliseconds between two transactions.
  */
 const [host = '', port = '', database = '', first = '', writers = '', road = '', pace = '0'] = process.argv.slice(2);
 const SITES = [1, 2, 3];
@@ -45,6 +45,7 @@ async function write(writer) {
 process.on('SIGTERM', () => {
   process.stdout.write(`${JSON.stringify(counts)}\n`, () => process.exit(0));
 });
-// The test waits for this line before it sends a signal. An earlier signal would end the program without its counts.
+// The test waits for this line before it sends a signal. An earlier signal would end the program before it can report
+// its counts.
 process.stdout.write('\n');
 await Promise.race(Array.from({ length: Number(writers) }, (_, n) => write(Number(first) + n)));

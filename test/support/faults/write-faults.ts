@@ -3,7 +3,6 @@ import { pickFrom } from '../random.ts';
 import type { Replica } from '../replica.ts';
 import type { FaultWorld } from './writes.ts';
 
-/** Matches the statement that every write uses. */
 export const WRITE = /gateway\.write_batch/;
 
 interface Stage {
@@ -13,7 +12,6 @@ interface Stage {
   readonly random: () => number;
 }
 
-/** The faults around writes. Each call causes its fault once. */
 export const faultsOn = ({ world, slots, kill, random }: Stage) => ({
   kill: async () => {
     await pause(random() * 50);
@@ -45,7 +43,7 @@ export const faultsOn = ({ world, slots, kill, random }: Stage) => ({
     replica.cont();
     await pause(200);
   },
-  /** Locks the rows that writes lock, but in the opposite order, on both websites. */
+  /** Locks the same rows as the writes, but in the opposite order, on both websites. */
   deadlock: async () => {
     const [one, two] = random() < 0.5 ? [1, 2] : [2, 1];
     await world.sql

@@ -26,18 +26,18 @@ export type Told =
     }
   | { readonly status: 'lost'; readonly error: string };
 
-/** One logical command of a client. Its key stays the same for every replica. */
+/** One command of a client. All attempts use the same idempotency key, on every replica. */
 export interface Trial {
   readonly key: string;
   readonly command: Command;
-  /** The value that identifies the effect in the store. Undefined when the write has no effect there. */
+  /** The value that identifies the command's effect in the store. Undefined when the command has no effect there. */
   readonly mark: string | undefined;
   readonly told: Told[];
 }
 
 export interface FaultWorld {
   readonly proxy: WireProxy;
-  /** A superuser's connection, directly to the PostgreSQL server. */
+  /** A superuser's connection that goes directly to the PostgreSQL server. */
   readonly sql: postgres.Sql;
   readonly token: string;
   trial(tool: WriteName, site?: 1 | 2): Trial;
@@ -45,9 +45,9 @@ export interface FaultWorld {
   send(trial: Trial, url: string): Promise<Told>;
   /** Repeats the attempt with the same key on each replica in turn, until an answer is final. Gives up after 20 s. */
   finish(trial: Trial, urls: () => readonly string[]): Promise<Told>;
-  /** Runs pg_ctl -m immediate. Resolves when the server answers again. */
+  /** Crashes the server with pg_ctl -m immediate. Resolves when the server answers again. */
   crash(): Promise<void>;
-  /** Compares the answers of the clients with the store. Returns the faults and figures for the summary. */
+  /** Compares the clients' answers with the store. Returns the faults and the figures for the summary of the test. */
   audit(): Promise<Figures>;
   doctor(): { readonly findings: readonly unknown[] };
   close(): Promise<void>;
@@ -65,15 +65,15 @@ export interface Figures {
 }
 
 export const DATABASE = 'gateway';
-/** The codes that end a command for its client. The client can rely on such an answer. */
+/** After one of these codes, a client does not repeat the command, because the answer is final. */
 const FINAL = new Set(['outcome_unknown', 'idempotency_conflict', 'operation_conflict']);
-/** Milliseconds that a client waits for one answer. */
+/** How many milliseconds a client waits for one answer. */
 const PATIENCE = 10_000;
 
 /**
- * Opens a world for `most` trials, with its own server, which tests may crash. The server holds the demo and an
- * append-only log of effects. Triggers write the log in the transaction of the effect. The log has no unique
- * constraint, so it would show a double.
+ * Opens a world for at most `most` trials. The world has its own PostgreSQL server with the demo's data, and tests may
+ * crash this server. Triggers write every effect to an append-only log, in the transaction of the effect. The log has
+ * no unique constraint, so it also shows an effect that happens twice.
  */
 export async function openFaultWorld(most: number): Promise<FaultWorld> {
   const dataDir = scratch('writes');
@@ -93,7 +93,7 @@ export async function openFaultWorld(most: number): Promise<FaultWorld> {
     CREATE TRIGGER effect AFTER INSERT ON platform.note FOR EACH ROW EXECUTE FUNCTION public.note_effect();
     CREATE TRIGGER effect AFTER UPDATE OF disposition ON platform.conversation
       FOR EACH ROW EXECUTE FUNCTION public.disposition_effect();
-    -- The changes of status of every receipt of a write.
+    -- The log of every change of status that a write makes to its receipt.
     CREATE TABLE public.move (operation_id text, old text, new text);
     CREATE FUNCTION public.move() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN INSERT INTO public.move VALUES (OLD.operation_id, OLD.status, NEW.status); RETURN NULL; END $$;
@@ -214,7 +214,6 @@ export async function openFaultWorld(most: number): Promise<FaultWorld> {
 const proxyless = ({ host, port }: { host: string; port: number }): string =>
   `postgres://postgres@${encodeURIComponent(host)}:${port}/${DATABASE}`;
 
-/** The only answers that are allowed under any fault. */
 const ALLOWED = new Map([
   [200, /^$/],
   [409, /^(operation_in_progress|outcome_unknown)$/],
@@ -271,7 +270,6 @@ async function audit(sql: postgres.Sql, trials: readonly Trial[], journalBefore:
   };
 }
 
-/** Checks the end state with one query. Returns everything that is wrong. */
 async function broken(sql: postgres.Sql, journalBefore: number): Promise<string[]> {
   const rows = await sql<{ wrong: string }[]>`
     SELECT 'pending: ' || operation_id AS wrong FROM gateway.operation WHERE status = 'pending' AND coalesce(lease_until, '-infinity') < now()

@@ -3,8 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type postgres from 'postgres';
 
 /**
- * Plants an organization with one website. Triggers do not run, so this function also writes the rows that they would
- * keep.
+ * Plants an organization with one website. Triggers do not run, so this function also writes the rows that triggers
+ * would write.
  */
 export async function plant(sql: postgres.Sql, tenant: number, conversations: number): Promise<void> {
   await sql.begin(async (one) => {
@@ -25,8 +25,8 @@ export async function plant(sql: postgres.Sql, tenant: number, conversations: nu
 }
 
 /**
- * Plants a conversation of `messages` messages of `bytes` bytes each, and a file of ten chunks. The native ids start at
- * `base`.
+ * Plants one conversation with `messages` messages of `bytes` bytes each, and one file of ten chunks. The native ids
+ * start at `base`.
  */
 export async function plantLong(
   sql: postgres.Sql,
@@ -52,7 +52,6 @@ export interface Shot {
   readonly ms: number;
 }
 
-/** Clients with one token. They send requests until `stop`. */
 export class Clients {
   readonly #url: string;
   readonly #token: string;
@@ -66,8 +65,8 @@ export class Clients {
   }
 
   /**
-   * Starts `count` clients, which rest for `rest` milliseconds between two calls. Every answer goes into the returned
-   * list.
+   * Starts `count` clients. Each client pauses for `rest` milliseconds between two requests. The returned list collects
+   * all answers.
    */
   start(count: number, next: () => { readonly path: string; readonly body?: string }, rest = 0): Shot[] {
     const shots: Shot[] = [];
@@ -87,7 +86,6 @@ export class Clients {
     this.#agent.destroy();
   }
 
-  /** Ends the clients without waiting for their answers. */
   async leave(): Promise<void> {
     this.#stopped = true;
     this.#agent.destroy();
@@ -121,7 +119,7 @@ export class Clients {
   }
 }
 
-/** The milliseconds within which the share `q` of all shots ended. */
+/** The time in milliseconds within which the share `q` (0 to 1) of all requests ended. */
 export function quantile(shots: readonly Shot[], q: number): number {
   const all = shots.map(({ ms }) => ms).sort((a, b) => a - b);
   return all[Math.min(all.length - 1, Math.floor(all.length * q))] ?? 0;

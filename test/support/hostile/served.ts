@@ -17,7 +17,6 @@ export interface Line {
   readonly unfinished?: boolean;
 }
 
-/** The resources that the served process holds for its clients, as it reports them. */
 export interface Held {
   readonly connections: number;
   readonly requests: number;
@@ -25,7 +24,6 @@ export interface Held {
   readonly unread: number;
 }
 
-/** `gateway serve` in its own process and on its own database, with its log and its metrics. */
 export interface Served {
   readonly database: TestDatabase;
   readonly port: number;
@@ -33,9 +31,9 @@ export interface Served {
   lines(): Line[];
   metrics(): Promise<string>;
   held(): Promise<Held>;
-  /** The resident memory of the served process in MB. */
+  /** The resident memory of the server process in MB. */
   rss(): number;
-  /** Waits until no request is in progress except the question itself. */
+  /** Waits until no request is in progress except the request that asks. */
   quiet(seconds?: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -84,7 +82,6 @@ export async function serve(env: Readonly<Record<string, string>> = {}): Promise
   };
 }
 
-/** A client that sends and receives raw bytes. */
 export class Client {
   readonly socket: Socket;
   received = '';
@@ -111,7 +108,7 @@ export class Client {
     });
   }
 
-  /** Sends bytes and waits for the end of the connection, at most `patience` milliseconds. */
+  /** Sends bytes and waits until the connection ends, at most `patience` milliseconds. */
   static async send(port: number, bytes: string, patience = 3_000): Promise<Client> {
     const client = new Client(port);
     client.write(bytes);
@@ -121,7 +118,6 @@ export class Client {
   }
 }
 
-/** Builds an HTTP request as bytes. */
 export function http(line: string, headers: readonly string[] = [], body?: string): string {
   const own = body === undefined ? [] : [`Content-Length: ${Buffer.byteLength(body)}`];
   return [`${line} HTTP/1.1`, 'Host: 127.0.0.1', ...headers, ...own, '', body ?? ''].join('\r\n');
@@ -129,7 +125,6 @@ export function http(line: string, headers: readonly string[] = [], body?: strin
 
 export const bearer = (token: string): string => `Authorization: Bearer ${token}`;
 
-/** Builds a call of an MCP tool as bytes. */
 export const mcp = (token: string, name: string, input: object): string =>
   http(
     'POST /mcp',
@@ -137,7 +132,6 @@ export const mcp = (token: string, name: string, input: object): string =>
     JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: input } }),
   );
 
-/** Builds a request as bytes that adds a note to a visitor of the demo. */
 export const note = (token: string, text: string): string =>
   http(
     'POST /api/v1/visitors/vis_1_1_96/notes',

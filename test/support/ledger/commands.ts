@@ -1,5 +1,5 @@
 /**
- * The four reviewed writes as callers send them. This file imports nothing, because the long fault run works without
+ * The four reviewed writes, as callers send them. This file has no imports, because the long fault run does not use
  * vitest.
  */
 export const WRITES = [
@@ -26,7 +26,6 @@ const PATHS: Readonly<Record<WriteName, string>> = {
   config_plan: '/api/v1/settings/plans',
 };
 
-/** The receipts that each write leaves in the journal. */
 export const RECEIPTS: Readonly<Record<WriteName, readonly string[]>> = {
   visitor_note_add: ['visitor.changed'],
   conversation_disposition_set: ['conversation.changed'],
@@ -57,7 +56,6 @@ export const MCP_HEADERS = {
   'mcp-protocol-version': '2025-11-25',
 } as const;
 
-// Ids of records in the demo organization.
 export const SITE = 'web_1_1';
 export const VISITOR = 'vis_1_1_4';
 export const CONVERSATION = 'cnv_1_1_2';
@@ -89,7 +87,6 @@ export const plan = (name: string, version = 3, feature = DETECTION): Command =>
   },
 });
 
-/** A command for one tool. `n` makes its content unique. */
 export const sample = (tool: WriteName, n: number | string): Command => {
   if (tool === 'visitor_note_add') return note(`Wants a call back, case ${n}`);
   if (tool === 'conversation_disposition_set') {

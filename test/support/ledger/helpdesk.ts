@@ -4,33 +4,22 @@ import { z } from 'zod';
 import { FAILURE_CODES } from '../../../src/core/failures.ts';
 import type { Ending, RemoteCommand, RemoteWriter } from '../../../src/core/writes.ts';
 
-/** The helpdesk's behaviour for the next command. */
-export type Mood =
-  | 'perform'
-  | 'reject'
-  | 'refuse'
-  /** The helpdesk neither performs the command nor answers. */
-  | 'hang'
-  /** The helpdesk performs the command, but its reply is lost. */
-  | 'perform and lose'
-  /** The helpdesk performs the command at once and answers after `release`. */
-  | 'perform and wait'
-  /** After `release`, the helpdesk performs the command and answers. */
-  | 'wait';
+export type Mood = 'perform' | 'reject' | 'refuse' | 'hang' | 'perform and lose' | 'perform and wait' | 'wait';
 
 /**
- * A helpdesk that takes our writes over HTTP, as an example of another system. Its log of effects has no unique
- * constraint, so it would show doubles.
+ * A helpdesk that takes the gateway's writes over HTTP, as an example of another system. Its log of effects has no
+ * unique constraint, so the log shows an effect that happens twice.
  */
 export interface Helpdesk {
   readonly url: string;
   readonly effects: (RemoteCommand & { readonly at: number })[];
-  /** All requests to the helpdesk so far, with their method and operation id. */
   readonly asked: { readonly method: string; readonly operationId: string }[];
   mood(mood: Mood): void;
-  /** Sets the answer to later questions: the truth, no knowledge, a refusal, an error, or silence. */
+  /**
+   * Sets how the helpdesk answers later questions about an operation: with the truth, with no knowledge, with a
+   * refusal, with an error, or never.
+   */
   memory(memory: 'true' | 'none' | 'refused' | 'broken' | 'hangs'): void;
-  /** Resolves when the helpdesk holds `n` commands. */
   holding(n: number): Promise<void>;
   release(): void;
   close(): Promise<void>;
@@ -118,7 +107,7 @@ const EndingSchema = z.union([
   z.strictObject({ refused: Code }),
 ]);
 
-/** The second adapter for writes. It shows how a connector to a helpdesk looks. */
+/** The write adapter for this helpdesk, as an example for connectors to real helpdesks. */
 export const helpdeskWriter = ({ url }: Helpdesk): RemoteWriter => ({
   async perform(work, signal) {
     const response = await fetch(`${url}/${work.operationId}`, { method: 'POST', body: JSON.stringify(work), signal });

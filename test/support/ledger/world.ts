@@ -3,17 +3,15 @@ import type { Grant, Issued } from '../credentials.ts';
 import { openTestGateway, type TestGateway } from '../gateway.ts';
 import { type Command, MCP_HEADERS, mcpOf, restOf } from './commands.ts';
 
-/** The answer to a write, in the same words for both surfaces. */
 export interface Reply {
   readonly status: number;
   readonly code: string | undefined;
   /** The body of a success as text. Over MCP, this body lies inside the result. */
   readonly text: string;
   readonly operationId: string | undefined;
-  /** True when the answer is a replay. Only REST reports this. */
+  /** True when the gateway repeats a stored answer. Only REST shows this. */
   readonly replayed: boolean;
   readonly retryAfter: number | undefined;
-  /** The whole answer, for checks of forbidden content. */
   readonly raw: string;
 }
 
@@ -29,15 +27,12 @@ export interface Sender {
 export interface LedgerWorld {
   readonly gateway: TestGateway;
   write(surface: Surface, command: Command, sender: Sender): Promise<Reply>;
-  /** Issues a credential that may write on both websites of the demo. */
   writer(grant?: Grant): Promise<Issued>;
   mapAuthor(credential: string, site: number, operator?: number): Promise<void>;
   /** Changes the policy of the credential. A trigger then raises the revision of the credential. */
   change(credential: string, set: { scopes?: string[]; dataAccess?: string[]; sites?: number[] }): Promise<void>;
-  /** The event types in the journal of a website, oldest first. */
   journal(site?: number): Promise<string[]>;
   notes(text: string): Promise<number>;
-  /** The row of an operation in the ledger as text, with every column. */
   row(operationId: string | undefined): Promise<string | undefined>;
   rows(): Promise<number>;
   age(operationId: string | undefined, interval: string): Promise<void>;
@@ -110,7 +105,8 @@ const one = (value: string | string[] | undefined): string | undefined =>
 
 function ofMcp({ body, text, status }: Answer): Reply {
   const content = body?.result?.structuredContent;
-  // Invalid params are a JSON-RPC error. All other answers of a tool are results. A 401 is neither.
+  // Over MCP, invalid params give a JSON-RPC error, and every other answer of a tool is a result. A 401 is a plain HTTP
+  // answer.
   const fallback = body?.error ? { status: 400, code: String(body.error.code) } : { status, code: body?.code };
   const { error = fallback, operation_id } = content ?? {};
   const done = body?.result?.isError === false;

@@ -41,7 +41,6 @@ export async function session(gateway: TestGateway, person: string): Promise<str
 }
 
 export interface Wish {
-  /** The id of the person who consents. When absent, a new person. */
   readonly person?: string;
   readonly resource?: Resource;
   readonly renewal?: boolean;
@@ -52,11 +51,10 @@ export interface Pending {
   readonly person: string;
   readonly resource: Resource;
   readonly consent: string;
-  /** The fields with which the client redeems its code. */
   readonly exchange: Readonly<Record<string, string>>;
 }
 
-/** Creates a consent with a code that is not redeemed yet. */
+/** Creates a consent whose code the client has not redeemed yet. */
 export async function pending(gateway: TestGateway, client: TestClient, wish: Wish = {}): Promise<Pending> {
   const { resource = 'rest', renewal = true, websites = ['web_1_1', 'web_1_2'] } = wish;
   const person = wish.person ?? (await newPerson(gateway)).id;
@@ -101,7 +99,6 @@ export interface Family extends Pending {
   readonly refresh: string;
 }
 
-/** Creates a consent and exchanges its code. */
 export async function family(gateway: TestGateway, client: TestClient, wish: Wish = {}): Promise<Family> {
   const asked = await pending(gateway, client, wish);
   const { status, text, body } = await token(gateway, client, asked.exchange);
@@ -109,14 +106,12 @@ export async function family(gateway: TestGateway, client: TestClient, wish: Wis
   return { ...asked, access: body.access_token, refresh: body.refresh_token ?? '' };
 }
 
-/** The fields of a refresh request. */
 export const refreshing = (refresh: string, resource: Resource = 'rest'): Record<string, string> => ({
   grant_type: 'refresh_token',
   refresh_token: refresh,
   resource: RESOURCE[resource],
 });
 
-/** Gets an access token of the client itself, without a person. */
 export async function own(gateway: TestGateway, client: TestClient, resource: Resource = 'rest'): Promise<string> {
   const answer = await token(gateway, client, { grant_type: 'client_credentials', resource: RESOURCE[resource] });
   expect(answer.status, answer.text).toBe(200);
@@ -124,7 +119,7 @@ export async function own(gateway: TestGateway, client: TestClient, resource: Re
 }
 
 /**
- * Two requests for each interface. The first uses a statement that proves the authority, and the second uses no such
+ * Two requests for each interface. The first uses a statement that proves the authority. The second uses no such
  * statement.
  */
 const PROBES: Readonly<Record<Resource, readonly ((gateway: TestGateway, bearer: string) => Promise<number>)[]>> = {
@@ -150,7 +145,7 @@ const PROBES: Readonly<Record<Resource, readonly ((gateway: TestGateway, bearer:
   ],
 };
 
-/** The different statuses of the very next requests with a token on its interface, over all gateways. */
+/** Sends the token to its interface on every gateway. Returns the different statuses. */
 export async function worth(
   gateways: readonly TestGateway[],
   bearer: string,
@@ -171,7 +166,6 @@ export async function because({ database }: TestGateway, consent: string): Promi
   return row?.why;
 }
 
-/** The number of refresh tokens of a consent that are still usable. */
 export async function liveRefreshTokens({ database }: TestGateway, consent: string): Promise<number> {
   const [row] = await database.sql<{ n: number }[]>`
     SELECT count(*)::integer AS n FROM gateway.refresh_token r JOIN gateway.consent c ON c.id = r.consent_id
@@ -179,7 +173,7 @@ export async function liveRefreshTokens({ database }: TestGateway, consent: stri
   return row?.n ?? expect.fail('no count');
 }
 
-/** Returns the live tokens of ended consents. No such token may exist. */
+/** Returns the valid tokens whose consent has ended. There must be no such token. */
 export async function orphans({ sql }: TestDatabase): Promise<object[]> {
   return sql<object[]>`SELECT t.consent_id FROM gateway.token t LEFT JOIN gateway.consent c ON c.id = t.consent_id
     WHERE t.consent_id IS NOT NULL AND t.revoked_at IS NULL AND (c.id IS NULL OR c.revoked_at IS NOT NULL)`;
@@ -200,7 +194,6 @@ export function tokenAt(url: string, client: TestClient, fields: Record<string, 
   return onWire(Number(new URL(url).port), undefined, formOf(fields), { path: '/oauth/token', version: null, headers });
 }
 
-/** The status of a read at this URL. */
 export async function readAt(url: string, bearer: string): Promise<number> {
   const answer = await onWire(Number(new URL(url).port), bearer, undefined, {
     path: '/api/v1/websites',

@@ -8,7 +8,6 @@ import {
 } from 'node:http';
 import { Provider } from 'oidc-provider';
 
-/** The claims of the person who signs in at the provider. */
 export interface Account {
   readonly sub: string;
   readonly email?: string;
@@ -17,19 +16,17 @@ export interface Account {
 
 type Claims = Record<string, unknown>;
 
-/** A real OpenID Connect provider on loopback. A test can make it lie. */
+/** A real OpenID Connect provider on loopback. A test can make it send false answers. */
 export interface TestProvider {
   readonly issuer: string;
   readonly origin: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** The person who signs in from now on. Undefined means that the person refuses to sign in. */
+  /** The person who signs in at the provider from now on. Undefined: the person refuses to sign in. */
   account: Account | undefined;
-  /** Changes the claims of ID tokens before the provider signs them. */
   forge: ((claims: Claims) => Claims) | undefined;
-  /** Changes the answer of an endpoint before the provider sends it. */
   distort: ((path: string, body: string) => string | { status: number; body: string }) | undefined;
-  /** The requests that the provider got, as `METHOD path`. */
+  /** The requests to the provider so far, as `METHOD path`. */
   readonly asked: string[];
   close(): Promise<void>;
 }
@@ -72,17 +69,17 @@ export async function openTestProvider(
         client_id: test.clientId,
         client_secret: test.clientSecret,
         redirect_uris: [...redirectUris],
-        token_endpoint_auth_method: authMethod as 'client_secret_basic', // a name that the library knows
+        token_endpoint_auth_method: authMethod as 'client_secret_basic', // the library knows this name
       },
     ],
-    clientAuthMethods: [authMethod as 'client_secret_basic'], // a name that the library knows
+    clientAuthMethods: [authMethod as 'client_secret_basic'], // the library knows this name
     jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kid, use: 'sig', alg: 'RS256' }] },
     claims: { openid: ['sub'], email: ['email', 'email_verified'] },
     cookies: { keys: [randomBytes(16).toString('hex')] },
     features: { devInteractions: { enabled: false } },
     interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
     findAccount: (_context, sub) => ({ accountId: sub, claims: () => ({ ...test.account, sub }) }),
-    // The provider gives the gateway the e-mail address without asking anybody.
+    // The provider shows no consent page before it gives the e-mail address to the gateway.
     loadExistingGrant: async (context) => {
       const { client, session, provider: at } = context.oidc;
       const grant = new at.Grant({ accountId: session?.accountId ?? '', clientId: client?.clientId ?? '' });
@@ -130,7 +127,7 @@ export async function openTestProvider(
   return test;
 }
 
-/** Holds a response of the provider and sends the result of `change` instead. */
+/** Collects the provider's response and sends the result of `change` instead. */
 function hold(response: ServerResponse, change: (text: string) => { status: number | undefined; body: string }): void {
   const end = response.end.bind(response);
   response.end = ((chunk?: string | Buffer) => {
@@ -153,7 +150,6 @@ export class Browser {
   readonly #jars = new Map<string, Map<string, string>>();
   readonly #ports: ReadonlyMap<string, number>;
 
-  /** The local ports that serve origins without a real address. */
   constructor(ports: ReadonlyMap<string, number>) {
     this.#ports = ports;
   }
@@ -164,7 +160,10 @@ export class Browser {
     return jar;
   }
 
-  /** Requests the address and follows redirects up to the first page. Stops before an address that `stop` accepts. */
+  /**
+   * Requests the address and follows redirects until a page comes. Stops before an address for which `stop` returns
+   * true.
+   */
   async go(address: string, stop?: (url: URL) => boolean): Promise<Page> {
     let url = new URL(address);
     for (let hops = 0; hops < 12; hops++) {

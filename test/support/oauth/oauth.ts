@@ -14,12 +14,12 @@ export interface TestClient extends Issued {
   readonly callback: string;
 }
 
-/** The target of requests: a test gateway, or anything else with the endpoints of a gateway. */
+/** The server that gets the requests: a test gateway, or another server with the same endpoints. */
 export interface Door {
   ask(path: string, options?: AskOptions): Promise<Answer>;
 }
 
-/** The endpoints of a server's port, reached from another loopback address. No oracle checks the answers. */
+/** Sends requests to the server at `port` from the given loopback address. No oracle checks the answers. */
 export const doorFrom = (port: number, localAddress = '127.0.0.1'): Door => ({
   ask: (path, { headers = {}, raw, method = raw === undefined ? 'GET' : 'POST' } = {}) =>
     exchange(
@@ -50,7 +50,6 @@ export async function newClient(
 
 let hashed: Promise<string> | undefined;
 
-/** Creates a person whose password is PASSWORD. */
 export async function newPerson(
   gateway: Pick<TestGateway, 'database'>,
   role = 'owner',
@@ -74,7 +73,6 @@ export const formOf = (fields: Fields): string =>
     Object.entries(fields).flatMap(([name, value]) => [value].flat().map((one): [string, string] => [name, one])),
   ).toString();
 
-/** Posts a form with the client's credentials. */
 export const post = (
   gateway: Door,
   path: string,
@@ -102,7 +100,6 @@ export function pkce(): Pkce {
   return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') };
 }
 
-/** The eight parameters of an authorization request. */
 export const request = (
   client: TestClient,
   proof: Pkce,
@@ -121,10 +118,12 @@ export const request = (
 
 export const cookieOf = (answer: Answer): string => [answer.headers['set-cookie'] ?? []].flat()[0]?.split(';')[0] ?? '';
 
-/** The headers that a browser sends with a form of the gateway's own pages, which send no referrer. */
+/**
+ * The headers that a browser sends with a form from the gateway's own pages. The origin is null, because these pages
+ * send no referrer.
+ */
 export const SAME = { 'sec-fetch-site': 'same-origin', origin: 'null' };
 
-/** Signs in with the page's form and returns the cookie. */
 export async function signedIn(gateway: Door, query: string, email: string): Promise<string> {
   const answer = await post(gateway, `/oauth/sign-in?${query}`, { email, password: PASSWORD }, SAME);
   expect(answer.status).toBe(303);
@@ -141,7 +140,6 @@ export interface Choice {
   readonly decision?: string;
 }
 
-/** Submits the consent form with a choice and returns the answer to it. */
 export async function decide(gateway: Door, query: string, cookie: string, choice: Choice = {}): Promise<Answer> {
   const page = await gateway.ask(`/oauth/authorize?${query}`, { unchecked: true, headers: { cookie } });
   expect(page.status).toBe(200);
@@ -156,8 +154,8 @@ export async function decide(gateway: Door, query: string, cookie: string, choic
 }
 
 /**
- * Performs a whole consent. Returns the code and the PKCE proof to redeem it. The cookie of a session skips the
- * sign-in.
+ * Performs all steps of a consent. Returns the code and the PKCE verifier that redeems it. With a session cookie, no
+ * sign-in is needed.
  */
 export async function consented(
   gateway: TestGateway,
@@ -182,22 +180,22 @@ export async function consented(
   return { code, proof, exchange, email };
 }
 
-/** The seed of a random test. FC_SEED repeats a failed run. */
+/** Returns the seed of a random test. Set FC_SEED to repeat a failed run. */
 export function seedOf(about: string): number {
   const seed = Number(process.env['FC_SEED'] ?? Math.floor(Date.now() % 2 ** 31));
   process.stderr.write(`${about}: FC_SEED=${seed}\n`);
   return seed;
 }
 
-/** Checks the headers of every answer and forbids internal details. Pages have another policy than the API. */
+/** Checks the headers of every answer and forbids internal details. */
 const sound = openOracle({ paths: {} });
 const API_POLICY = "default-src 'none'; frame-ancestors 'none'";
 export const PAGE_POLICY =
   "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
 /**
- * Expects an error page without a redirect, because client and callback are not proved. The page repeats nothing of the
- * request.
+ * Expects an error page instead of a redirect, because the client or its callback is not verified. The page repeats
+ * nothing from the request.
  */
 export function expectPage(answer: Answer, why: string, status = 400): void {
   expect([answer.status, answer.headers.location], `${why}: ${answer.text.slice(0, 300)}`).toEqual([status, undefined]);
@@ -231,7 +229,7 @@ export function expectCallback(answer: Answer, error: string | RegExp, state: st
 /** The characters allowed in error_description (RFC 6749, sections 4.1.2.1 and 5.2). */
 const DESCRIPTION = /^[ !#-[\]-~]+$/;
 
-/** Expects an error of the token endpoints. The error has no token, and no cache may store the answer. */
+/** Expects an error of the token endpoints. The error contains no token, and no cache may store the answer. */
 export function expectRefused(answer: Answer, error: string | RegExp, why: string): void {
   expect(answer.body?.error, `${why}: ${answer.status} ${answer.text.slice(0, 300)}`).toMatch(
     typeof error === 'string' ? new RegExp(`^${error}$`) : error,
@@ -267,7 +265,7 @@ const ESCAPES = ['%', '%2', '%ZZ', '%c3%28', '%ff', '%c0%af', '%ed%a0%80', '%f5%
 const CONTROLS = ['%00', '%01', '%09', '%0a', '%0D%0A', '%1b', '%7F'];
 const UNKNOWN = ['nonce', 'prompt', 'client_secret', 'Scope', '__proto__', 'constructor', 'scope[]', 'a[b]', 'x%20'];
 
-/** A form in percent-encoded fields, with the mutations applied to the raw text. */
+/** Percent-encodes the fields of a form and applies the mutations to the raw text. */
 export function mutated(fields: Fields, mutations: readonly Mutation[]): readonly Pair[] {
   let pairs: Pair[] = formOf(fields)
     .split('&')
@@ -303,7 +301,8 @@ export function mutated(fields: Fields, mutations: readonly Mutation[]): readonl
 export const rawOf = (pairs: readonly Pair[]): string => pairs.map(([name, value]) => `${name}=${value}`).join('&');
 
 /**
- * Decodes a form as RFC 6749, appendix B, and WHATWG do. Undefined for an invalid form. Written apart from the server.
+ * Decodes a form as RFC 6749, appendix B, and WHATWG demand. Undefined: the form is invalid. The function does not use
+ * the server's code.
  */
 export function readPairs(pairs: readonly Pair[]): readonly Pair[] | undefined {
   const read: Pair[] = [];
@@ -324,7 +323,7 @@ export function readPairs(pairs: readonly Pair[]): readonly Pair[] | undefined {
   return read;
 }
 
-/** True when each field occurs exactly once with a value, and nothing else occurs. Only a value can then be wrong. */
+/** True when the form has each field exactly once, with a value, and nothing else. */
 export const complete = (read: readonly Pair[] | undefined, fields: Fields): boolean =>
   read?.length === Object.keys(fields).length &&
   Object.keys(fields).every((name) => read.some(([one, value]) => one === name && value !== ''));

@@ -1,4 +1,4 @@
-/** Stored rows, and the report computed from them without SQL. */
+/** Computes the expected report from the stored rows without SQL. */
 export interface Conversation {
   id: string;
   site: string;
@@ -41,7 +41,6 @@ export interface Asked {
   conversations: readonly Conversation[];
   results: readonly Result[];
   now: string;
-  /** The time zone of the website of the report. */
   zone: string;
   timezone: string | undefined;
   range: { range?: string; start?: string; end?: string };
@@ -81,7 +80,10 @@ function tally(labels: readonly (string | null)[]): Pairs {
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
-/** The mean of whole units, rounded half away from zero, in units of 1/scale. */
+/**
+ * The mean of whole numbers in units of 1/scale. The result is rounded to 1/(scale × finer), and halves are rounded
+ * away from zero.
+ */
 function mean(units: readonly number[], scale: number, finer = 1, count = units.length): number | null {
   if (count === 0) return null;
   const value = (sum(units.map(Math.round)) * finer) / count;

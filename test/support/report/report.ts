@@ -22,11 +22,10 @@ export const EVERYTHING = {
 };
 type Grants = typeof EVERYTHING;
 
-/** A seeded store under a clock that the test sets, and calls of the report on this store. */
+/** A store with seed data whose clock the test sets, and functions that run the report on this store. */
 export interface Reports {
   readonly db: Database;
   readonly tenant: string;
-  /** The authority of a full credential. */
   readonly full: Authority;
   readonly conversations: readonly Conversation[];
   readonly results: readonly Result[];
@@ -56,7 +55,10 @@ export async function openReports(): Promise<Reports> {
   };
 }
 
-/** Opens a store whose now() reads a table. The test's function precedes that of pg_catalog in the search path. */
+/**
+ * Opens a store whose now() reads a table, so that the test sets the clock. The test's function comes before pg_catalog
+ * in the search path.
+ */
 async function clockedStore(): Promise<{ db: Database; close(): Promise<void> }> {
   const { name: database, host, port, db: plain, close } = await freshDatabase();
   await plain.script(`CREATE SCHEMA test_clock; CREATE TABLE test_clock.clock AS SELECT pg_catalog.now() AS at;
@@ -70,8 +72,8 @@ async function clockedStore(): Promise<{ db: Database; close(): Promise<void> }>
 const unused = (): never => expect.fail('the fast pool was used');
 
 /**
- * Calls the report as the corridor does. It checks input and output against the declaration and uses the slow pool for
- * the read.
+ * Calls the report as the gateway does. Checks the input and the output against the declaration, and reads through the
+ * pool for slow statements.
  */
 async function call(slow: Database, full: Authority, input: Record<string, unknown>, grants: Grants): Promise<Report> {
   const { scopes, dataAccess, restrictions } = grants;
@@ -89,6 +91,6 @@ async function call(slow: Database, full: Authority, input: Record<string, unkno
   const writes = { write: undefined, perform: undefined };
   const body = await tool.handle({ input: tool.input.parse(input), authority, read, gateway, ...writes });
   expect(caller.proved).toBe(true);
-  const { data } = tool.output.parse(body) as { data: Report }; // what the schema has just accepted
+  const { data } = tool.output.parse(body) as { data: Report }; // the schema has just accepted this value
   return data;
 }

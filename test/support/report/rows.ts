@@ -56,9 +56,9 @@ function rowsOf(site: number, random: () => number) {
 }
 
 /**
- * Plants an organization with a full credential under `digest`, and returns its tenant. Site n has random conversations
- * in the n-th zone. Three more sites follow. The first has 101 topics today (15 June 2026). The second has an AI
- * conversation every half hour around each change of clocks. The third has an unknown zone.
+ * Plants an organization with a full credential whose token has this digest. Returns the tenant. Site n has random
+ * conversations in the n-th time zone. Three more sites follow. The first has 101 topics today (15 June 2026). The
+ * second has an AI conversation every half hour around each change of clocks. The third has an unknown time zone.
  */
 export async function seed(db: Database, digest: Uint8Array, zones: readonly string[]): Promise<string> {
   const random = generator(20_261_121);

@@ -3,21 +3,23 @@ import { type Answer, exchange } from '../answer.ts';
 import { openOracle } from '../oracle.ts';
 
 export interface A2aOptions {
-  /** The A2A-Version to send. The default is 1.0. Null leaves the header out. */
+  /** The A2A-Version header. The default is 1.0. Null omits the header. */
   readonly version?: string | null;
-  /** Headers that add to those of a client or replace them. Undefined removes a header. Names are in lower case. */
+  /**
+   * Headers that replace the usual headers of a client or add to them. Undefined removes a header. Names are in lower
+   * case.
+   */
   readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly id?: unknown;
   readonly agent?: Agent;
-  /** The method and the address when they differ from POST /a2a. */
   readonly verb?: string;
   readonly path?: string;
 }
 
-/** Checks what every surface must do: a request id, hardening headers, never a 500 and no internal details. */
+/** Checks the rules of all surfaces: a request id, hardening headers, no 500 and no internal details. */
 const sound = openOracle({ paths: {} });
 
-/** Sends one JSON-RPC request as a client of the protocol does. With `params` undefined, the member is left out. */
+/** Sends one JSON-RPC request with the usual headers of a client. Omits `params` when it is undefined. */
 export function rpc(
   port: number,
   token: string | undefined,
@@ -30,7 +32,6 @@ export function rpc(
   return post(port, token, JSON.stringify(message), options);
 }
 
-/** Sends any body with the headers of a client. Checks every answer for the rules of all surfaces. */
 export async function post(
   port: number,
   token: string | undefined,
@@ -55,10 +56,8 @@ export async function post(
 
 let messages = 0;
 
-/** A messageId that is unique in this process. */
 export const messageId = (): string => `message-${++messages}`;
 
-/** The params of SendMessage for one piece of work. `message` adds members to the message or replaces them. */
 export const work = (skill: string, input: object, message: object = {}): { readonly message: object } => ({
   message: {
     messageId: messageId(),

@@ -4,8 +4,8 @@ import chromium from '@sparticuz/chromium';
 import { type Browser, type Page, chromium as playwright } from 'playwright-core';
 
 /**
- * Default switches of the package that the tests remove. They make the browser less strict than a reader's, or use one
- * process for all pages.
+ * The tests remove these default switches of the browser package. The switches make the browser less strict than a
+ * reader's browser, or put all pages into one process.
  */
 const UNWANTED = ['--disable-web-security', '--allow-running-insecure-content', '--single-process', '--no-zygote'];
 
@@ -26,12 +26,11 @@ export interface View {
 export const DESKTOP = { width: 1280, height: 900 };
 export const PHONE = { width: 390, height: 844 };
 
-/** One page in its own context, with its foreign requests and the browser's complaints. */
 export interface Visit {
   readonly page: Page;
-  /** The requested addresses outside the gateway. */
+  /** The addresses outside the gateway that the page has requested. */
   readonly foreign: string[];
-  /** Errors and warnings of the console, including violations of the policy, and failed requests. */
+  /** Console errors and warnings, violations of the content security policy, and failed requests. */
   readonly complaints: string[];
   close(): Promise<void>;
 }
@@ -41,7 +40,6 @@ export async function openVisit(browser: Browser, origin: string, view: View): P
     viewport: { width: view.width, height: view.height },
     colorScheme: view.scheme ?? 'light',
     reducedMotion: 'reduce',
-    // The content security policy applies in the tests as it does for readers.
     bypassCSP: false,
   });
   const page = await context.newPage();

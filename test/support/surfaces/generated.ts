@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import type { Example } from './wire.ts';
 
 /**
- * Draws requests from the schemas that the gateway serves: valid ones, and ones with a single fault. The answer must
- * name the fault. FC_SEED repeats a failed run.
+ * Generates requests from the served schemas: valid requests, and requests with exactly one fault. The answer must name
+ * the fault. Set FC_SEED to repeat a failed run.
  */
 export const seed = Number(process.env['FC_SEED'] ?? Math.floor(Date.now() % 2 ** 31));
 
@@ -39,11 +39,8 @@ export interface Operation {
   readonly path: string;
   readonly parameters: readonly Parameter[];
   readonly headers: readonly Parameter[];
-  /** The schema of the body that a write takes. */
   readonly body: Schema | undefined;
-  /** The statuses that the document lists for the operation. */
   readonly statuses: ReadonlySet<number>;
-  /** A call that succeeds. Many drawn requests reuse its values. */
   readonly example: Pick<Example, 'path' | 'query' | 'body'> | undefined;
 }
 
@@ -69,7 +66,7 @@ export interface Document {
 const ajv = new Ajv2020({ strict: false });
 addFormats.default(ajv);
 
-/** The validators live apart from the schemas, so that a printed counterexample stays short. */
+/** The validators are not stored in the schemas, so a printed counterexample stays short. */
 const validators = new WeakMap<Schema, ValidateFunction>();
 const fits = (schema: Schema, value: unknown): boolean => {
   const known = validators.get(schema) ?? ajv.compile(schema);
@@ -77,7 +74,7 @@ const fits = (schema: Schema, value: unknown): boolean => {
   return known(value) === true;
 };
 
-/** Remembers the arbitrary of each schema, because creating an arbitrary costs more than drawing from it. */
+/** Stores the value generator of each schema. Creating a generator takes longer than generating a value. */
 function kept<T>(make: (schema: Schema) => fc.Arbitrary<T>): (schema: Schema) => fc.Arbitrary<T> {
   const all = new WeakMap<Schema, fc.Arbitrary<T>>();
   return (schema) => {
@@ -112,7 +109,7 @@ function takes({ schema }: Parameter, text: string): boolean {
 
 const blank = (text: string): boolean => text.replaceAll(/\p{White_Space}/gu, '') === '';
 
-/** Ids of similar records: on the same website, on another website, and in another organization. */
+/** Ids of other records of the same type: on the same website, on another website, and in another organization. */
 const neighbours = (schema: Schema): string[] => {
   const [, prefix = ''] = /^\^([a-z]{3})_\[/.exec(schema.pattern ?? '') ?? [];
   const ids = [1, 2].flatMap((tenant) =>
@@ -124,7 +121,10 @@ const neighbours = (schema: Schema): string[] => {
   return ids.filter((id) => fits(schema, id));
 };
 
-/** Draws values that a schema accepts. Text has no NUL and is not blank, because no schema expresses these rules. */
+/**
+ * Generates values that a schema accepts. Text has no NUL and is not blank, because the schemas cannot express these
+ * two rules.
+ */
 export const value: (schema: Schema) => fc.Arbitrary<unknown> = kept((schema): fc.Arbitrary<unknown> => {
   const { properties, items, minLength = 0, maxLength = 40 } = schema;
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
@@ -162,12 +162,13 @@ export const value: (schema: Schema) => fc.Arbitrary<unknown> = kept((schema): f
     .filter((text) => !text.includes('\0') && !blank(text) && text.length <= maxLength);
 });
 
-/** Draws the same values, as text for an address. */
 const texts = kept((schema) => value(schema).map(String));
 
 export type Given = readonly (readonly [parameter: Parameter, value: string])[];
 
-/** Draws every required parameter and at most two others. With more parameters, a call would seldom find anything. */
+/**
+ * Generates every required parameter and at most two others. With more parameters, a call would rarely find any data.
+ */
 export function request({ parameters, path, example }: Operation): fc.Arbitrary<Given> {
   const segments = example?.path.split('/') ?? [];
   const at = path.split('/');
@@ -192,7 +193,7 @@ export function request({ parameters, path, example }: Operation): fc.Arbitrary<
 
 export type Body = Readonly<Record<string, unknown>>;
 
-/** Draws a body that often has the members of an example, so that some calls succeed. */
+/** Generates a body that often has the example's values, so that some calls succeed. */
 export function like(schema: Schema, example: Body): fc.Arbitrary<Body> {
   const often = fc.constantFrom(true, true, true, false);
   return fc
@@ -206,8 +207,8 @@ export function like(schema: Schema, example: Body): fc.Arbitrary<Body> {
 const WRONG: readonly unknown[] = [null, [], ['x'], {}, '', '\0', 'a\0b', 1.5, -1, 2 ** 31, 1e300];
 
 /**
- * Draws values that no schema of this type accepts. Every member of ours has bounds, and none accepts an empty text or
- * NUL.
+ * Generates values that no schema of this type accepts. All schemas of the gateway have bounds, and none accepts an
+ * empty text or NUL.
  */
 const wrongFor = kept(({ type, const: only, maxLength }) =>
   fc.constantFrom<unknown>(
@@ -218,8 +219,8 @@ const wrongFor = kept(({ type, const: only, maxLength }) =>
 );
 
 /**
- * Puts a single fault into a valid body. `names` is the pointer that the answer must name. No schema forbids blank
- * text, so bodies.test.ts tests blanks.
+ * Puts exactly one fault into a valid body. `names` is the JSON pointer that the answer must contain. bodies.test.ts
+ * tests blank text, because no schema forbids it.
  */
 export function mutatedBody(schema: Schema, body: Body): fc.Arbitrary<{ body: unknown; names: string }> {
   const { properties = {}, required = [] } = schema;
@@ -248,7 +249,6 @@ export function mutatedBody(schema: Schema, body: Body): fc.Arbitrary<{ body: un
   return oneOf([() => unknown, ...members]);
 }
 
-/** Works like fc.oneof, but creates only the chosen arbitrary. */
 const oneOf = <T>(options: readonly (() => fc.Arbitrary<T>)[]): fc.Arbitrary<T> =>
   fc.constantFrom(...options).chain((make) => make());
 
@@ -275,7 +275,10 @@ const ANYTHING = fc.oneof(
 );
 const SEGMENT = fc.stringMatching(/^[A-Za-z0-9_-]{1,40}$/);
 
-/** Puts a single fault into a valid address. `names` is the name that the answer must give. */
+/**
+ * Puts exactly one fault into a valid URL. `names` is the name of the faulty part, and the answer must contain this
+ * name.
+ */
 export function mutated(operation: Operation, given: Given): fc.Arbitrary<{ url: string; names: string | undefined }> {
   const path = pathOf(operation, given);
   const pairs = pairsOf(given);
@@ -302,7 +305,7 @@ export function mutated(operation: Operation, given: Given): fc.Arbitrary<{ url:
         .constantFrom('%', '%A', '%GG', '%C0%AF', '%ED%A0%80', '%00', 'a%00', '%F5%80%80%80')
         .map((bad) => ({ url: urlOf(path, [...without(name), `${name}=${bad}`]), names: name })),
     );
-    // A text without a pattern accepts anything of its length, so only the length can be wrong.
+    // A text parameter without a pattern accepts all characters, so only its length can be wrong.
     options.push(() =>
       fc
         .oneof(

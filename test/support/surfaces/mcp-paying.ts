@@ -3,7 +3,9 @@ import { initializeParams, type McpOptions } from './mcp.ts';
 export const message = (method: string, params?: object): string =>
   JSON.stringify({ jsonrpc: '2.0', id: 1, method, ...(params && { params }) });
 
-/** Requests that cost a unit but call no tool. Each entry has a name and the status while there is quota. */
+/**
+ * MCP requests that cost one unit of quota but call no tool. Each entry has a name and the status while there is quota.
+ */
 export const PAYING: readonly (readonly [what: string, status: number, body: string, options?: McpOptions])[] = [
   ['initialize', 200, message('initialize', initializeParams())],
   ['ping', 200, message('ping')],

@@ -5,25 +5,25 @@ import { type Answer, exchange } from '../answer.ts';
 import { openOracle } from '../oracle.ts';
 
 export interface McpOptions {
-  /** The MCP-Protocol-Version to send. The default is the preferred version. Null leaves the header out. */
+  /** The MCP-Protocol-Version header. The default is the preferred version. Null omits the header. */
   readonly version?: string | null;
-  /** Headers that add to those of a client or replace them. Undefined removes a header. Names are in lower case. */
+  /**
+   * Headers that replace the usual headers of a client or add to them. Undefined removes a header. Names are in lower
+   * case.
+   */
   readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly id?: unknown;
   readonly agent?: Agent;
-  /** The method and the address when they differ from POST /mcp. */
   readonly verb?: string;
   readonly path?: string;
-  /** Sends the body in chunks, without a length. */
   readonly chunked?: boolean;
 }
 
 export const PREFERRED = '2025-11-25';
 
-/** Checks what every surface must do: a request id, hardening headers, never a 500 and no internal details. */
 const sound = openOracle({ paths: {} });
 
-/** Sends one JSON-RPC request as a client of the protocol does. With `params` undefined, the member is left out. */
+/** Sends one JSON-RPC request with the usual headers of a client. Omits `params` when it is undefined. */
 export function rpc(
   port: number,
   token: string | undefined,
@@ -40,7 +40,6 @@ export function rpc(
   );
 }
 
-/** Sends any body with the headers of a client. Checks every answer for the rules of all surfaces. */
 export async function post(
   port: number,
   token: string | undefined,
@@ -53,7 +52,7 @@ export async function post(
     'content-type': 'application/json',
     authorization: token === undefined ? undefined : `Bearer ${token}`,
     'mcp-protocol-version': version ?? undefined,
-    // node:http would otherwise announce the length of a body that it gets as a whole.
+    // By default, node:http sends the length of a body that it gets as a whole.
     ...(chunked && { 'transfer-encoding': 'chunked' }),
     ...(!chunked && body !== undefined && { 'content-length': String(Buffer.byteLength(body)) }),
     ...options.headers,
@@ -67,14 +66,16 @@ export async function post(
   return answer;
 }
 
-/** The params of an `initialize` from a client of a protocol version. */
 export const initializeParams = (protocolVersion: string = PREFERRED): object => ({
   protocolVersion,
   capabilities: {},
   clientInfo: { name: 'test', version: '1.0.0' },
 });
 
-/** The tool arguments that correspond to a REST address. Written apart from the surface that reads such addresses. */
+/**
+ * Converts a REST address into the arguments of a tool. The function does not use the product's code for REST
+ * addresses.
+ */
 export function argumentsOf({ path, parameters }: Tool, url: string): Readonly<Record<string, unknown>> {
   const { pathname, searchParams } = new URL(url, 'http://gateway');
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);

@@ -3,7 +3,6 @@ import type { Tool } from '../../../src/core/tool.ts';
 import type { Grant, Issued } from '../credentials.ts';
 import type { AskOptions, TestGateway } from '../gateway.ts';
 
-/** A website of the demo organization. Test credentials hold it by default. */
 export const WEB = 'web_1_1';
 
 /**
@@ -51,7 +50,7 @@ export function raw(
   });
 }
 
-/** The parts of a single answer in a text. Throws when there is no answer, or more than one. */
+/** Parses the single HTTP answer in a text. Throws when the text has no answer, or several. */
 export function parse(text: string): { status: number; headers: Map<string, string>; body: string } {
   const [head = '', ...rest] = text.split('\r\n\r\n');
   const [line = '', ...fields] = head.split('\r\n');
@@ -64,13 +63,12 @@ export function parse(text: string): { status: number; headers: Map<string, stri
   return { status: Number(status), headers, body };
 }
 
-/** A successful call of one operation with the demo's data. A write needs a token of `writer`. */
+/** A call of one operation that succeeds with the demo's data. A write needs a token from `writer`. */
 export interface Example {
   readonly tool: Tool;
   readonly path: string;
   readonly query: readonly (readonly [name: string, value: string])[];
   readonly url: string;
-  /** The members of the body of a write. Undefined for a read. */
   readonly body: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -114,7 +112,7 @@ export async function examples({ database: { sql }, corridor }: TestGateway): Pr
       changes: { enabled: false },
     },
   };
-  // The writes of subscriptions have other methods and headers. test/events tests them.
+  // Writes of subscriptions use methods and headers that these examples do not have. test/events tests such writes.
   const reached = corridor.registry.tools.filter((tool) => tool.effect === 'read' || tool.idempotency === 'required');
   return reached.map((tool) => {
     const filled = tool.path.replace(/\{(\w+)\}/g, (_, name: string) => path[name] ?? '');
@@ -125,7 +123,7 @@ export async function examples({ database: { sql }, corridor }: TestGateway): Pr
   });
 }
 
-/** Issues a full credential that can also write, as an enabled operator of each of the demo's websites. */
+/** Issues a full credential that can write on each of the demo's websites, in the name of an enabled operator. */
 export async function writer(gateway: TestGateway, grant: Grant = {}): Promise<Issued> {
   const rows = await gateway.database.sql<{ id: string }[]>`
     SELECT 'opr_1_' || site || '_' || min(id) AS id FROM platform.operator WHERE tenant = 1 AND enabled GROUP BY site`;
@@ -135,13 +133,13 @@ export async function writer(gateway: TestGateway, grant: Grant = {}): Promise<I
 let keys = 0;
 export const freshKey = (): string => `key-${++keys}`;
 
-/** The options with which `ask` makes the call of an example. A write gets its body and a new key each time. */
+/** The options with which `ask` sends an example. A write gets its body and a new idempotency key each time. */
 export function requestOf({ body }: Pick<Example, 'body'>, options: AskOptions = {}): AskOptions {
   if (body === undefined) return options;
   return { body, ...options, headers: { 'idempotency-key': freshKey(), ...options.headers } };
 }
 
-/** Builds the call of an example as bytes. Extra fields come after the example's fields, even with the same name. */
+/** Builds the call of an example as bytes. Extra header fields come last, even if they repeat a name. */
 export function bytesOf({ tool, url, body }: Pick<Example, 'tool' | 'url' | 'body'>, ...fields: string[]): string {
   const content = body === undefined ? '' : JSON.stringify(body);
   const own = [
