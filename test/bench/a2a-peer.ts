@@ -6,8 +6,8 @@ import type { RequestHandler } from 'express';
 type Read = (publicId: string) => Promise<object | undefined>;
 
 /**
- * Serves A2A as the SDK does: its default handler with a store in memory. The events are those of the SDK's sample
- * agent.
+ * An A2A server as the SDK's documentation shows it: the SDK's default handler and a task store in memory. It sends the
+ * events that the SDK's sample agent sends.
  */
 export function a2aPeer(read: Read): RequestHandler {
   const executor: AgentExecutor = {

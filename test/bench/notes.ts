@@ -2,7 +2,7 @@ import type postgres from 'postgres';
 
 const SITES = 8;
 const VISITORS = 25;
-/** The first website of the bench. The demo's own websites have lower numbers. */
+/** Websites of the bench start at this number. The demo's own websites have lower numbers. */
 const FIRST = 101;
 
 /** Creates websites whose visitors can have notes. Returns the public ids of the visitors for each website. */

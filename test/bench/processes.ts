@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 export interface Started {
   readonly process: ChildProcess;
-  /** Milliseconds from the spawn to the line that announces readiness. */
+  /** Milliseconds from the start of the process until it says `ready`. */
   readonly ready: number;
   /** The current resident memory of the process in MB. */
   rss(): number;
@@ -55,8 +55,8 @@ await import(${JSON.stringify(main)});
 }
 
 /**
- * Resident memory in MB of a process that can collect its garbage. It collects first, because the amount of garbage
- * depends on the elapsed time.
+ * Resident memory of the process in MB, measured after a garbage collection. Without the collection, the figure would
+ * depend on the elapsed time.
  */
 export async function held({ process, rss }: Started): Promise<number> {
   for (let i = 0; i < 3; i++) {

@@ -39,10 +39,13 @@ async function fed(input: string | Uint8Array, ...argv: string[]): Promise<Ran> 
   return gateway(...argv);
 }
 
-/** In place of an answer, GONE means that the terminal goes away. */
+/** When this value stands in a list of answers, the terminal closes instead of answering. */
 const GONE = 'gone';
 
-/** Acts as a person at a terminal. Answers each question when it appears, and records what a terminal would show. */
+/**
+ * Plays a person at a terminal. Types the next answer when a question appears, and records everything that the terminal
+ * would show.
+ */
 async function typed(answers: readonly string[], ...argv: string[]): Promise<Ran & { raw: boolean[] }> {
   const raw: boolean[] = [];
   const input = Object.assign(new PassThrough(), {
@@ -303,7 +306,7 @@ describe('consent', () => {
     readonly refresh: Buffer;
   }
 
-  /** Plants a consent that was exchanged for tokens, in the state that the token endpoint leaves. */
+  /** Plants a consent in the state after its code was exchanged for tokens. */
   async function consent(credential: string, by: string, renewable = true): Promise<Planted> {
     const { sql } = database;
     const [id, access, refresh] = [newId('cns'), randomBytes(32), randomBytes(32)];
@@ -333,7 +336,6 @@ describe('consent', () => {
     const [ada, grace] = [await person(), await person('grace@example.org')];
     const one = await consent(credential, ada);
     const two = await consent(await credentialId(), grace, false);
-    // A later change of the credential does not alter the consent.
     await database.sql`UPDATE gateway.credential SET data_access = '{message_content}', channel_ids = NULL WHERE id = ${credential}`;
     const { consents } = await document('consent', 'list', '--credential', credential);
     expect(consents).toEqual([

@@ -7,7 +7,7 @@ import { StoreUnreachable } from '../../../src/store/driver/errors.ts';
 import { KEYS } from '../../support/keys.ts';
 
 /**
- * Makes a socket whose client reads nothing, so everything sent stays in the buffer. `pages` replaces the source of the
+ * Makes a socket whose client reads nothing, so all sent bytes stay in the buffer. `pages` replaces the source of the
  * pages.
  */
 function deaf(pages: Partial<Pages> = {}) {
@@ -33,7 +33,7 @@ function deaf(pages: Partial<Pages> = {}) {
     session: 's',
     epoch: 1,
     expiresAt: 0,
-    // The code under test does not read these members of the stub.
+    // The code under test reads no other member of the stub.
     authority: {} as never,
     pages: pages as Pages,
     wire,

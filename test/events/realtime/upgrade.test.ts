@@ -33,8 +33,8 @@ afterAll(async () => {
 });
 
 /**
- * Serves the gateway's sockets on a separate server. This server answers any other request with 200 and the path, and
- * some requests slowly.
+ * Starts a separate server that also serves the gateway's sockets. The server answers any other request with 200 and
+ * the path, and some of them slowly.
  */
 async function serverWith({ secure = false, realtime = gateway.realtime } = {}): Promise<RunningServer> {
   const server = await startServer({
@@ -97,7 +97,8 @@ describe('WS-09 who is refused keeps no connection', () => {
     await pause(700);
     expect(files() - before, 'before they are cut').toBeGreaterThan(lingering);
     await pause(2_500);
-    // The test itself holds one end of each connection that has not closed.
+    // The server and the clients run in this process, so the process still has one open file for each client that has
+    // not closed.
     expect(files() - before).toBeLessThan(65);
     for (const socket of sockets) socket.destroy();
     await pause(50);

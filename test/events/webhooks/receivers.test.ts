@@ -6,7 +6,10 @@ import { AddressRefused, checkedAddresses, type Resolve } from '../../../src/eve
 import { type Attempt, type Outcome, send, senderOptions } from '../../../src/events/webhooks/sender.ts';
 import { newWebhookSecret } from '../../../src/events/webhooks/signature.ts';
 
-/** WH-09: a honeypot listens on the port that the rules permit, on every address of this machine. */
+/**
+ * Check WH-09. A honeypot (a server that no request may reach) listens on this port, on every address of this machine.
+ * The rules permit the port.
+ */
 const PORT = 8443;
 const NONE: ReadonlySet<string> = new Set();
 let honeypot: Server;
@@ -47,13 +50,12 @@ const attempt = (url: string): Attempt => ({
 const sendTo = (url: string, resolve: Resolve, allowed = NONE): Promise<Outcome> =>
   send(attempt(url), { ...senderOptions(allowed, 'http://127.0.0.1:8787'), resolve, deadline: 2_000 });
 
-/** Resolves every name like the name server of an attacker. */
+/** A DNS look-up whose answers an attacker chooses. */
 const answering =
   (...addresses: readonly string[]): Resolve =>
   async () =>
     addresses;
 
-/** True when the check of `webhook create` refuses the address. */
 async function refusedAtSave(url: string, resolve: Resolve): Promise<boolean> {
   const receiver = receiverOf(url, NONE);
   if ('refused' in receiver) return true;
@@ -66,7 +68,6 @@ async function refusedAtSave(url: string, resolve: Resolve): Promise<boolean> {
   }
 }
 
-/** Spellings of hosts that lead to a private address. */
 const HOSTS = [
   ...[
     '127.0.0.1',
@@ -116,7 +117,7 @@ const HOSTS = [
   ...['router.home.arpa', 'localhost.localdomain', 'intranet', 'receiver.example.'],
 ];
 
-/** Addresses that are refused for a part other than their host. */
+/** The gateway refuses these URLs for another part than the host. */
 const OTHERS = [
   'http://receiver.example/',
   `http://127.0.0.1:${PORT}/`,
@@ -148,7 +149,7 @@ const OTHERS = [
   `https://receiver.example/${'"'.repeat(800)}`,
 ];
 
-/** Names that look public, with the addresses that they resolve to. */
+/** Public names that resolve to a private address. */
 const NAMES: [string, ...string[]][] = [
   ['private', '127.0.0.1'],
   ['private, IPv6', '::1'],
@@ -184,7 +185,7 @@ describe('WH-09 receivers inside', () => {
     expect(connects).toBe(0);
   });
 
-  // The check refuses these addresses even when their names resolve to public addresses.
+  // The gateway refuses these names, although they resolve to public addresses here.
   it.each(OTHERS.map((url) => [url.slice(0, 60), url] as const))('as it is written: %s', (_, url) => {
     expect(receiverOf(url, NONE)).toEqual({ refused: expect.any(String) });
   });
@@ -193,7 +194,7 @@ describe('WH-09 receivers inside', () => {
     const url = `https://127.0.0.1:${PORT}`;
     expect(await sendTo(`${url}/`, answering(), new Set([url]))).toMatchObject({ error: expect.any(String) });
     expect(connects).toBe(1);
-    // Without the checks, the connection itself would look up the name and would reach the honeypot.
+    // Without the gateway's checks, this request reaches the honeypot, because the connection itself looks up the name.
     expect(
       await sendTo(
         `https://receiver.example:${PORT}/`,
