@@ -5,10 +5,6 @@ import type { RequestHandler } from 'express';
 
 type Read = (publicId: string) => Promise<object | undefined>;
 
-/**
- * An A2A server as the SDK's documentation shows it: the SDK's default handler and a task store in memory. It sends the
- * events that the SDK's sample agent sends.
- */
 export function a2aPeer(read: Read): RequestHandler {
   const executor: AgentExecutor = {
     execute: async ({ taskId, contextId, userMessage }, bus) => {

@@ -65,7 +65,6 @@ interface Target {
   readonly path: string;
   readonly body?: string;
   readonly writes?: readonly string[];
-  /** These headers replace the default headers for the bearer and for MCP. */
   readonly headers?: Readonly<Record<string, string>>;
   /**
    * Tokens of several installations. The requests use them in turn, because an installation may start only 100 tasks in
@@ -131,7 +130,7 @@ async function shoot(
       ],
     }),
     ...(path === '/a2a' && { verifyBody: (text) => String(text).includes('TASK_STATE_COMPLETED') }),
-    // Over MCP, a failed tool also answers with status 200.
+    // Over MCP, a failed tool call also has HTTP status 200.
     ...(path === '/mcp' && { verifyBody: (text) => String(text).includes('"isError":false') }),
   });
   const { non2xx, errors, mismatches } = result;
@@ -140,7 +139,6 @@ async function shoot(
   return { rate: result.requests.average, p99: result.latency.p99 };
 }
 
-/** Compares two targets. `against` names the second target when it is not the hand-written peer. */
 async function compare(name: string, target: Target, other: Target, token: string, against?: string): Promise<void> {
   if (!name.includes(options.only ?? '')) return;
   const ours: Shot[] = [];

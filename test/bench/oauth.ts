@@ -13,7 +13,6 @@ export interface BenchClients {
   accessToken(): Promise<string>;
 }
 
-/** Creates `count` credentials with secrets in one app. The gateway on `port` issues their tokens. */
 export async function benchClients(sql: postgres.Sql, count: number, port: number): Promise<BenchClients> {
   const authorizations: string[] = [];
   let app: string | undefined;

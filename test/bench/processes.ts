@@ -12,7 +12,6 @@ export interface Started {
   stop(): Promise<void>;
 }
 
-/** Starts a Node program and waits until its standard error says `ready`. */
 export function start(script: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<Started> {
   const began = performance.now();
   const child = spawn(process.execPath, [script, ...args], {
@@ -39,7 +38,7 @@ export function start(script: string, args: readonly string[], env: NodeJS.Proce
   });
 }
 
-/** Writes a script into `folder`. The script runs `main` and collects garbage at SIGUSR2. */
+/** Writes a script that runs `main` and collects garbage at SIGUSR2. Returns its path. */
 export function collecting(main: string, folder: string): string {
   const script = join(folder, 'collecting.mjs');
   writeFileSync(

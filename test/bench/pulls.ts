@@ -6,7 +6,6 @@ import { migrate } from '../../src/store/open/migrate.ts';
 import { issue } from '../support/credentials.ts';
 import { KEYS } from '../support/keys.ts';
 
-/** The number of timed calls for each kind of call and each size of the journal. */
 const CALLS = 1_000;
 const WEBSITES = 50;
 
@@ -88,7 +87,7 @@ async function world(store: EmbeddedStore, receipts: number) {
   };
   const { subscription, cursor } = await call('subscription_create', definition);
   const { subscription_id } = subscription;
-  // Create a cursor at the end of the journal directly. Pulling to the end would take a hundred thousand pages.
+  // Create a cursor at the end of the journal directly. To pull up to the end would take a hundred thousand pages.
   await sql`UPDATE gateway.journal_head SET trimmed = position`;
   const late = await call('subscription_create', { ...definition, start: 'retained' });
   await sql`UPDATE gateway.journal_head SET trimmed = 0`;

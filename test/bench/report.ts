@@ -74,10 +74,6 @@ ${[...axis, ...rows].join('\n')}
 </svg>`;
 }
 
-/**
- * Draws the ratios on a logarithmic axis. A bar goes from the smallest round to the greatest round, and a mark shows
- * the median.
- */
 function ratioPlot(all: readonly Compared[]): string {
   const every = all.flatMap(ratios);
   const [low, high] = [Math.min(0.5, ...every), Math.max(2, ...every)].map(Math.log2);
@@ -93,7 +89,6 @@ function ratioPlot(all: readonly Compared[]): string {
   });
 }
 
-/** Draws the rates. A bar shows the median, and each dot is one round. */
 function ratePlot(all: readonly Compared[]): string {
   const most = Math.max(...all.flatMap(({ ours, peer }) => [...ours, ...peer]));
   const at = (rate: number): number => LEFT + (rate / most) * (WIDTH - LEFT - 30);

@@ -53,7 +53,6 @@ interface Ask {
 interface Step {
   readonly name: string;
   readonly kind: Kind;
-  /** Performs one step of the mix. Throws when the answer is not as expected. */
   run(): Promise<void>;
 }
 
@@ -225,7 +224,7 @@ async function flatOut(mix: readonly Step[], seconds: number, ledger: Ledger): P
   return done / seconds;
 }
 
-/** Starts steps at fixed times until the run is over. Resolves when all started steps have ended. */
+/** Starts steps at fixed times, even when earlier steps are still running. */
 async function paced(mix: readonly Step[], { rate, seconds }: { rate: number; seconds: number }, ledger: Ledger) {
   const began = performance.now();
   const under = new Set<Promise<void>>();

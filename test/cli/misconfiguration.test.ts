@@ -18,7 +18,6 @@ import { startReplica } from '../support/replica.ts';
 const base = mkdtempSync(join(tmpdir(), 'gateway-settings-'));
 const text = join(base, 'text.pem');
 writeFileSync(text, 'no certificate');
-/** The path of the data folder. No case may create the folder. */
 const dataDir = join(base, 'data');
 const nowhere = join(base, 'nowhere.pem');
 
@@ -84,7 +83,6 @@ const unreadable = (name: string): string =>
 const NO_PAIR = 'GATEWAY_TLS_CERT and GATEWAY_TLS_KEY must be a PEM certificate and its private key.';
 const KEY = Buffer.alloc(32).toString('base64');
 
-/** For each setting, the values that the gateway must refuse, and the words that the message must contain. */
 const CASES = (): Record<string, Case[]> => ({
   PORT: [
     ...each('PORT', ['65536', '-1', '80.5', '0x50', '1e3', ' ', 'http', '8787 ']),

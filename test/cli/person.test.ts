@@ -42,10 +42,6 @@ async function fed(input: string | Uint8Array, ...argv: string[]): Promise<Ran> 
 /** When this value stands in a list of answers, the terminal closes instead of answering. */
 const GONE = 'gone';
 
-/**
- * Plays a person at a terminal. Types the next answer when a question appears, and records everything that the terminal
- * would show.
- */
 async function typed(answers: readonly string[], ...argv: string[]): Promise<Ran & { raw: boolean[] }> {
   const raw: boolean[] = [];
   const input = Object.assign(new PassThrough(), {
@@ -306,7 +302,6 @@ describe('consent', () => {
     readonly refresh: Buffer;
   }
 
-  /** Plants a consent in the state after its code was exchanged for tokens. */
   async function consent(credential: string, by: string, renewable = true): Promise<Planted> {
     const { sql } = database;
     const [id, access, refresh] = [newId('cns'), randomBytes(32), randomBytes(32)];

@@ -11,7 +11,6 @@ import { definition } from '../support/events/subscriptions.ts';
 import { readScrape, type Series, sumOf } from '../support/observe.ts';
 import { type Replica, startReplica } from '../support/replica.ts';
 
-/** `gateway serve --workers` starts several processes that share one port. */
 let database: TestDatabase;
 beforeAll(async () => {
   database = await freshDatabase('demo');
@@ -111,7 +110,6 @@ it('share the port; one that is killed is replaced, and the others serve meanwhi
   await vi.waitFor(async () => expect(sumOf(await scrape(replica.url), 'gateway_workers_told')).toBe(WORKERS), {
     timeout: 10_000,
   });
-  // The metrics of the new worker start at zero.
   const after = await scrape(replica.url);
   expect(new Set(placesOf(after, 'process_start_time_seconds'))).toEqual(new Set(['1', '2', 'supervisor']));
   // A service manager sends SIGTERM to every process of a group. A worker then gets the signal twice, because the

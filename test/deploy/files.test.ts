@@ -24,10 +24,6 @@ import {
 } from '../support/deploy.ts';
 import { CERTIFICATE, KEY } from '../support/events/certificate.ts';
 
-/**
- * Every file, setting and service that a deployment file names must exist, and the deployment files must agree with
- * each other.
- */
 const GIVEN = {
   POSTGRES_PASSWORD: 'superhush',
   DATABASE_PASSWORD: 'hush',
@@ -109,7 +105,7 @@ describe('Dockerfile', () => {
     const { files } = JSON.parse(fileOf('package.json'));
     const missing = files.filter((path: string) => path !== 'dist' && !kept.some((one) => path.startsWith(one)));
     expect(missing).toEqual([]);
-    // The build context must contain all sources that the compiler reads, except the tests.
+    // The build context must also contain the sources that the compiler reads, but no tests.
     const { include } = JSON.parse(fileOf('tsconfig.json'));
     expect(include.filter((path: string) => path !== 'test' && !kept.includes(path))).toEqual([]);
   });

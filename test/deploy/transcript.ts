@@ -53,7 +53,6 @@ function must(holds: boolean, what: string): void {
   tell(`ok: ${what}`);
 }
 
-/** Runs the stages of the Dockerfile, each in its own folder. Returns the working directory of the last stage. */
 function buildImage(): string {
   const roots = new Map<string, string>();
   let workdir = '';
@@ -150,7 +149,7 @@ async function main(): Promise<void> {
   const url = `https://localhost:${proxyPort}`;
   const names = gatewaysOf(services).map(([name]) => name);
   /**
-   * The settings from compose.yaml and from the image, with loopback addresses in place of the addresses in the Docker
+   * The settings of a gateway in compose.yaml and in the image. Loopback addresses replace the addresses of the Docker
    * network.
    */
   const settings = (i: number): Record<string, string> => {

@@ -98,7 +98,6 @@ let port: number;
 let receiver: number;
 let gateway: Started | undefined;
 let shell: Shell;
-/** A PostgreSQL server for the commands that use PostgreSQL's own tools. */
 let server: OwnServer | undefined;
 
 /** An empty setting counts as unset. It hides a value from the test's own environment. */
@@ -179,10 +178,6 @@ afterAll(async () => {
 
 const printed = new Map<string, string>();
 
-/**
- * Replaces the placeholders of a command with real values, as a reader does who has followed the document from the
- * start.
- */
 function typed({ text, document, line }: Command): string {
   // Commands with PostgreSQL's own tools use a separate server. All other commands use the embedded store.
   const own = server && /^(createdb|\(umask 077; pg_dump|pg_restore) /.test(text);
@@ -270,7 +265,7 @@ it('what a stranger reads first stays short', () => {
     expect(statSync(new URL(document, packageRoot)).size, document).toBeLessThanOrEqual(bytes);
 });
 
-/** Returns the anchors that GitHub creates for the headings. */
+/** Computes the anchors of headings as GitHub does. */
 const headings = (markdown: string): string[] =>
   [...markdown.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
     title

@@ -125,7 +125,6 @@ describe('cursors', () => {
       ],
     ];
     expect(bad.map((one) => readCursor(KEYS, sign(one)))).toEqual(bad.map(() => undefined));
-    // A MAC that the gateway has computed for another purpose is not valid for a cursor.
     const text = Buffer.from(JSON.stringify(good)).toString('base64url');
     const foreign = KEYS.sign('webhook secret', text).mac.toString('base64url');
     expect(readCursor(KEYS, `${text}.${foreign}`)).toBeUndefined();
@@ -251,7 +250,6 @@ describe('cursors on the wire', () => {
     // before any replica uses it.
     expect([first, second, (await positionsOf(gateway, b))[0]]).toEqual([[1, 2], [3, 4], [400]]);
     expect((await positionsOf(renewed, b))[0]).toEqual([5]);
-    // The ids of events do not depend on the operator's keys.
     const ids = await Promise.all(
       [gateway, renewed].map(async (one) => (await pull(one, issued.token, id, cursor)).body.events),
     );

@@ -254,8 +254,8 @@ describe('pulling', () => {
     expect((await pull(gateway, token, id, first.next_cursor)).body.code).toBe('revision_changed');
     const [events] = await walk(id, replaced.body.cursor, 3);
     expect(events.map((one) => one.cursor)).toEqual([5, 6, 7, 8, 9, 10]);
-    // After a restore, new receipts can get positions that lost receipts had. Set the head of the journal back, as a
-    // restore does.
+    // After a restore, the journal goes on at an earlier position. Move the head of the journal back, as a restore
+    // does.
     const end = (await pull(gateway, token, id, replaced.body.cursor, 100)).body.next_cursor;
     await sql()`UPDATE gateway.journal_head SET position = 8 WHERE tenant = 1 AND site = 7`;
     expect((await pull(gateway, token, id, end)).body.code).toBe('replay_expired');
@@ -432,7 +432,6 @@ describe('pulling', () => {
           const answer = await pull(round === 1 ? other : gateway, one.token, id, after, 25);
           if (answer.status === 200) {
             pages++;
-            // This pull started after the commit of the revocation, so the gateway must refuse it.
             expect(committed, code).toBe(Number.POSITIVE_INFINITY);
             delivered.push(...answer.body.events);
             after = answer.body.next_cursor;

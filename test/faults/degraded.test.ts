@@ -96,10 +96,6 @@ const countOf = async (sql: postgres.Sql): Promise<number[]> => {
 };
 
 describe('F-19 a store that takes no writes', () => {
-  /**
-   * Makes the database read-only or writable. Ends all connections of both replicas, so that their next connections
-   * follow the setting.
-   */
   const setReadOnly = async (on: boolean): Promise<void> => {
     const { sql, name } = database;
     await sql.unsafe(
@@ -145,8 +141,8 @@ describe('F-19 a store that takes no writes', () => {
         }
       };
       let asked = 0;
-      // The loop lasts longer than a lease of quota. No later request can use units that were leased before the store
-      // became read-only.
+      // The loop lasts longer than a lease of quota. After the loop, no units are left that were leased while the store
+      // accepted writes.
       while (performance.now() < until || asked < 50) {
         for (const replica of replicas) {
           for (const path of READS) expect((await read(replica, path)).status, `${name} ${path}`).toBe(200);
@@ -205,8 +201,8 @@ describe('F-19 a store that takes no writes', () => {
     );
     const seconds = (performance.now() - began) / 1000;
     await setReadOnly(false);
-    // Replicas cannot share a quota while they cannot write it. Each replica grants the last known bucket, so two
-    // replicas together grant at most twice the quota.
+    // Replicas cannot share a quota that they cannot store. Each replica grants the last known bucket, so two replicas
+    // together grant at most twice the quota.
     for (const n of accepted) {
       expect(n).toBeGreaterThanOrEqual(burst);
       expect(n).toBeLessThanOrEqual(burst + (seconds * perMinute) / 60 + 1);
@@ -270,8 +266,7 @@ describe('F-20 somebody holds a lock', () => {
     }
     console.info(`F-20 table: ${refused} refused, slowest ${slowest.toFixed(0)} ms, livez ${lives} times`);
     expect(refused).toBeGreaterThanOrEqual(20);
-    // A request sends two statements, one for the quota and one for the data. Each can take the statement timeout and
-    // the time that the pool allows after it.
+    // A request sends two statements, one for the quota and one for the data. Each statement can take its full timeout.
     expect(slowest).toBeLessThan(6_500);
     expect(lives).toBeGreaterThan(20);
   }, 30_000);

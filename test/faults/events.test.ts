@@ -198,7 +198,6 @@ it(
       const total = [...heads.values()].reduce((sum, n) => sum + n, 0);
       const delivered = (): Set<string> => new Set(receiver.got.map(({ id }) => id));
       const all = [rest, mcp, socket];
-      // A receipt that a reader does not have after this time counts as missed.
       await until(() => all.every((taken) => taken.reached(heads)), 30_000).catch(() => undefined);
       await until(() => delivered().size >= total, 60_000).catch(() => undefined);
       going = false;

@@ -26,7 +26,6 @@ interface Counts {
 }
 
 interface Outcome {
-  /** The kinds of faults that the test found, without repetition. */
   readonly wrong: string[];
   readonly counts: Counts;
   readonly changes: number;
@@ -101,7 +100,7 @@ async function contest({ seconds, defect, road }: Plan): Promise<Outcome> {
           AND query LIKE '%public.change%' AND random() < 0.3`;
     }
     await Promise.all([finish(steady), finish(replacement)]);
-    // PostgreSQL still finishes the statements that the killed process has sent.
+    // The killed process has sent statements that PostgreSQL still finishes. Wait for the end of these statements.
     await until(async () => {
       const [row] =
         await sql`SELECT count(*)::integer AS n FROM pg_stat_activity WHERE datname = ${name} AND query LIKE '%public.change%' AND pid <> pg_backend_pid()`;

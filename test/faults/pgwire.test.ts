@@ -57,7 +57,6 @@ afterAll(async () => {
   await database.close();
 });
 
-/** Opens a pool with only one connection, so that a statement that runs again is already prepared. */
 const through = (name: string): Database =>
   openDatabase({ target: proxy.url(database.name), connections: 1, statementTimeout: STATEMENT_TIMEOUT, name });
 

@@ -214,7 +214,7 @@ it('F-16 never-ack, never-read and ack storms: memory level, no descriptor left,
     while (storms) {
       const one = new Client(door.port, { ...session, ticket });
       await one.next('ready');
-      // The attach request can wait behind 1,200 streams that start at the same time.
+      // 1,200 streams start at the same time, and this attach request can wait behind them.
       one.send({ type: 'attach', id: 'a', subscription_id: ids[0] ?? '' });
       await one.next('attached', 20_000);
       await append(sql(), websites[0] ?? '', many(5));
@@ -230,15 +230,13 @@ it('F-16 never-ack, never-read and ack storms: memory level, no descriptor left,
   const loud = await latencies(60);
   await pause(times(3_000, 8_000));
   const late = memory(replica);
-  // Clients keep sending acknowledgements without end until the gateway has cut enough of them. A slow machine needs
-  // more time.
+  // The clients go on until the gateway has cut more than ten of them. A slow machine needs up to a minute.
   for (const end = performance.now() + 60_000; cut <= 10 && performance.now() < end; ) await pause(100);
   storms = false;
   await storming;
   for (const raw of deaf) raw.socket.destroy();
   for (const one of mute) one.end();
-  // The number of open files can also grow because the pool opens connections to the store, and because the test sends
-  // requests.
+  // Connections to the store and the test's own requests also open files, so allow twelve more than at the start.
   const settled = baseline + 12;
   for (let i = 0; i < 100 && files(replica) > settled; i++) await pause(100);
   const p = (all: number[], share: number): string => (all[Math.floor(all.length * share)] ?? 0).toFixed(0);

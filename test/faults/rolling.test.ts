@@ -38,7 +38,6 @@ interface Ask {
   readonly path: string;
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The body of every successful answer must contain this text. */
   readonly holds: string;
 }
 
@@ -80,7 +79,6 @@ const kindOf = (n: number): Ask => {
   return kind?.(n) ?? expect.fail('no kind');
 };
 
-/** Resolves with the status, body and headers of an answer. Rejects when the connection ends without an answer. */
 function exchange(
   port: number,
   { path, body, headers = {} }: Ask,
@@ -189,8 +187,8 @@ it('F-18 who asks while a replica starts is refused or answered, and never cut o
       seen.set(what, (seen.get(what) ?? 0) + 1);
     }
   };
-  // An earlier version opened its port shortly before it opened the store. In one start of three, a client then lost
-  // its connection.
+  // A past defect: the gateway opened its port shortly before it opened the store. A client then lost its connection in
+  // one start of three.
   for (let round = 0; round < times(6, 12); round++) {
     starting = true;
     seen.delete(200);

@@ -5,9 +5,6 @@ import { StoreUnreachable, sqlState } from '../../src/store/driver/errors.ts';
 import { type Database, openDatabase } from '../../src/store/driver/postgres.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 
-/**
- * PostgreSQL runs, but it is slow. When one caller's statements are slow, other callers must still get a connection.
- */
 const STATEMENT_TIMEOUT = 1_000;
 let database: TestDatabase;
 let db: Database;
@@ -50,8 +47,8 @@ it('statements in a long line are refused in time, and the connection that works
 it('statements that PostgreSQL ends by their time-out do not cost the others their connection', async () => {
   const before = await backend();
   const long = db.query(sql`SELECT pg_sleep(3)`);
-  // A statement may wait for a connection for at most half of its timeout. The second statement starts just early
-  // enough.
+  // A statement may wait for a connection for at most half of its timeout. This statement starts just late enough to
+  // get the connection.
   const next = pause(STATEMENT_TIMEOUT / 2).then(() => db.query(sql`SELECT 1 AS one`));
   const ended = await Promise.allSettled([long, next]);
   expect(ended[0]).toMatchObject({ status: 'rejected' });

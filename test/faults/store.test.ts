@@ -71,7 +71,6 @@ interface Ledger {
   slowest: number;
 }
 
-/** Runs reads and writes from eight callers in parallel until `harm` has ended. */
 async function under(harm: () => Promise<void>, firstKey: number): Promise<Ledger> {
   const ledger: Ledger = { acknowledged: [], reads: 0, unreachable: 0, others: [], slowest: 0 };
   let done = false;

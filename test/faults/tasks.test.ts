@@ -56,7 +56,6 @@ async function ask({ url }: Replica, method: string, params: object, token = sen
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
     signal: AbortSignal.timeout(40_000),
   });
-  // Other tests check the shape of this body.
   const body = (await response.json()) as { result?: WireTask & { task?: WireTask }; error?: { code: number } };
   if (body.result) return { task: body.result.task ?? body.result };
   return body.error ? { error: body.error } : { http: response.status };
@@ -81,7 +80,7 @@ async function states(): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(({ state, n }) => [state, Number(n)]));
 }
 
-/** Waits at most `limit` milliseconds until the condition is true. Returns the milliseconds that it took. */
+/** Waits at most `limit` milliseconds. Returns the milliseconds that it took. */
 async function until(what: () => Promise<boolean>, limit: number): Promise<number> {
   const began = performance.now();
   while (!(await what())) {
@@ -91,7 +90,6 @@ async function until(what: () => Promise<boolean>, limit: number): Promise<numbe
   return performance.now() - began;
 }
 
-/** Runs `work` while a lock keeps everybody from reading contacts. */
 const locked = <T>(work: () => Promise<T>): Promise<T> =>
   database.sql.begin(async (transaction) => {
     await transaction`LOCK TABLE platform.contact IN ACCESS EXCLUSIVE MODE`;
@@ -120,8 +118,8 @@ describe('two replicas', () => {
   const RACES = times(60, 200);
   it('A2-06 races of cancel on one against the result on the other', async () => {
     const seen: Record<string, number> = {};
-    // The usual duration of a task on this machine in milliseconds. The test cancels a task within this time, so that
-    // the task is still running.
+    // The usual milliseconds from the start to the end of a task on this machine. The test cancels a task earlier than
+    // that.
     let usual = 8;
     for (let race = 0; race < RACES; race++) {
       if (race % 50 === 0) sender = await issue(database.sql, 1);

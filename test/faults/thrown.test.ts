@@ -157,7 +157,6 @@ describe('F-23 what nobody has caught', () => {
       const { token } = await issue(database.sql, 1);
       const planted = join(folder, 'planted.mjs');
       const tool = pathToFileURL(join(fileURLToPath(packageRoot), 'dist/tools/discovery/gateway-context.js'));
-      // Adds a module to the built gateway, so that one handler causes an uncaught error.
       writeFileSync(
         planted,
         `const { default: tool } = await import(${JSON.stringify(tool)});

@@ -115,7 +115,6 @@ interface Outcome {
   readonly seconds: number;
 }
 
-/** Two replicas deliver from one queue. From time to time, one of them is killed while deliveries are running. */
 async function drain({
   kills,
   events,
@@ -327,16 +326,13 @@ it('F-11 WH-07 nine bad receivers beside a good one: it waits no longer, memory 
   const { credential } = await issue(database.sql, 1);
   const replica = await startReplica({
     databaseUrl: address(database),
-    // The settings also permit the address of the honeypot. No request reaches it, because the gateway does not follow
-    // redirects.
+    // The settings permit the address of the honeypot too. The honeypot gets no request, because the gateway does not
+    // follow redirects.
     env: settings([...bad.values(), good.origin, honeypot.origin], '0,2,2,2,2'),
   });
   try {
     await addEndpoint(database, credential, `${good.origin}/hook`);
-    /**
-     * Measures the milliseconds from a receipt to its delivery, for 200 receipts in 4 s. The bad receivers belong to
-     * another website.
-     */
+    /** Milliseconds from a receipt to its delivery, for 200 receipts in 4 s. */
     const latencies = async (): Promise<number[]> => {
       const from = good.got.length;
       const took: number[] = [];
@@ -432,7 +428,7 @@ it('WH-11 neither the log nor a command shows a secret or an address’s query; 
     await tell(database, 5);
     await until(async () => secured.length === 5 && (await queued(database)) === 0, 30_000);
     expect(await doctor(database)).toEqual([]);
-    // Also cause an error inside the gateway: the store refuses the statement that queues deliveries.
+    // Cause an error inside the gateway too: a renamed column breaks the statement that queues deliveries.
     await database.sql`ALTER TABLE gateway.webhook_delivery RENAME COLUMN due_at TO overdue_at`;
     await tell(database, 1);
     await until(() => told.includes('delivery of webhooks failed'));
@@ -450,7 +446,6 @@ it('WH-11 neither the log nor a command shows a secret or an address’s query; 
   }
 }, 60_000);
 
-/** How the attempts at each receiver ended, without repetition. */
 async function outcomes({ sql }: TestDatabase, ids: ReadonlyMap<string, string>): Promise<Map<string, string>> {
   const rows = await sql<{ id: string; found: string }[]>`
     SELECT endpoint_id AS id, string_agg(DISTINCT coalesce(error, response_status::text), ' ') AS found

@@ -81,7 +81,6 @@ afterAll(async () => {
   await world.close();
 });
 
-/** Checks the effects, the answers and the ledger of all trials so far. */
 async function balance(what: string, began: number, meta: TaskMeta = {}): Promise<void> {
   const { wrong, trials, attempts, lostReplies, acknowledged, effects, doubles, lost } = await world.audit();
   meta.shown = { doubles, missed: lost };
@@ -122,8 +121,8 @@ describe('F-01 kill -9 at every message of each write', () => {
         times: WRITES.length,
         run: async () => {
           if (++reached === WRITES.length) release();
-          // Wait at most 300 ms for all four writes. A write that has ended early can leave its connection to the next
-          // write, so the four writes are then never running together.
+          // A write can wait for a connection that another write uses, and then the four writes never run at the same
+          // time. Therefore wait for all four for at most 300 ms.
           await Promise.race([all, pause(300)]);
           killed ??= kill(0);
           await killed;
@@ -145,7 +144,6 @@ describe('F-01 kill -9 at every message of each write', () => {
 });
 
 describe('F-03 the connection is lost, the server lives', () => {
-  /** Ends the connections of the replica. On its new connections, no write is prepared yet. */
   const forget = async (url: string): Promise<void> => {
     await world.sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'gateway%'`;
     const headers = { authorization: `Bearer ${world.token}` };
@@ -259,7 +257,6 @@ async function under(harm: (made: readonly Trial[]) => Promise<void>, clients = 
     while (!over) {
       const trial = world.trial(tool(), site());
       made.push(trial);
-      // From time to time, an impatient client sends one key to both replicas at the same time.
       if (random() < 0.1) await Promise.all(urls().map((url) => world.send(trial, url)));
       await done(trial, () => (random() < 0.5 ? urls() : urls().reverse()));
       await pause(random() * every);
@@ -276,8 +273,8 @@ const slowest = (trials: readonly Trial[]): number =>
   Math.max(...trials.flatMap(({ told }) => told.map((one: Told) => ('ms' in one ? one.ms : 0))));
 
 /**
- * Repeats the fault at least `n` times, and until `enough` is true. On a slow machine, too few writes can happen during
- * `n` faults.
+ * Repeats the fault until there were `n` faults and `enough` is true. On a slow machine, `n` faults can hit too few
+ * writes.
  */
 const repeat = async (n: number, fault: () => Promise<unknown>, enough = (): boolean => true): Promise<void> => {
   for (let i = 0; i < n || !enough(); i++) {

@@ -14,7 +14,6 @@ import { type Issued, issue } from '../support/credentials.ts';
 import { BASE_URL, openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { bearer, Client, http, mcp, note, serve } from '../support/hostile/served.ts';
 
-/** Tests the limits on the memory that callers use. The limits are small, so that a test can reach them. */
 const KIB = 1024;
 const BUDGETS = { unread: { inAll: 400 * KIB, share: 20 * KIB }, bodies: { inAll: 400 * KIB, share: 100 * KIB } };
 const LARGE = 32 * 1024 * KIB;
@@ -146,7 +145,6 @@ it('bodies under way are bounded for a network, and given back', async () => {
   await expect.poll(() => server.held().requests).toBe(0);
   const whole = note(caller.token, 'after the crowd');
   expect((await Client.send(server.port, whole, 500)).answers().map(({ status }) => status)).toEqual([200]);
-  // The gateway keeps no body of a request whose token has the wrong format.
   const stranger = new Client(server.port);
   stranger.write(http('POST /mcp', ['Authorization: Bearer nonsense', 'Content-Length: 60000']));
   await expect.poll(() => stranger.answers().map(({ status }) => status)).toEqual([401]);

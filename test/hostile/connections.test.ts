@@ -10,7 +10,7 @@ import { bearer, Client, http, mcp, note, type Served, serve } from '../support/
 let served: Served;
 let attacker: Issued;
 let victim: Issued;
-/** The id of a conversation with 100 messages of 32,768 characters. */
+/** A conversation with 100 messages of 32,768 characters. */
 let long: string;
 
 const LIST = 'GET /api/v1/conversations?website_id=web_1_1&limit=100';
@@ -115,7 +115,8 @@ describe('unread replies', () => {
       await pause(100);
     }
     expect(most).toBeGreaterThan(1024 * 1024);
-    // The memory can exceed the limit a little, because some calls started before the app reached its share.
+    // The limit here is above the app's share of memory, because some calls can start just before the app reaches its
+    // share.
     expect(most).toBeLessThanOrEqual(20 * 1024 * 1024);
     expect(served.rss() - before).toBeLessThan(250);
     for (const client of clients) client.socket.resume();

@@ -82,10 +82,6 @@ interface Given {
   readonly refreshed: () => Promise<string>;
 }
 
-/**
- * Performs a whole consent as a browser and an app do. Requests the consent, shows the page, approves it, and exchanges
- * the code for tokens.
- */
 async function consent(on: Interface, client: TestClient, session: string): Promise<Given> {
   const changes = { resource: RESOURCE[on], scope: SCOPES.join(' ') };
   const { exchange } = await consented(gateway, client, {
@@ -124,7 +120,6 @@ describe.each(['rest', 'mcp'] as const)('CP-04 a consent given over the page hol
       expect(shown(text)).toBe(0);
       expect((await context(on, access)).flags).toEqual([]);
     }
-    // The credential's own token shows the names. So does a new consent, because its page said so.
     const open = await consent(on, client, session);
     expect(shown(await contacts(on, open.access))).toBeGreaterThan(5);
     expect((await context(on, open.access)).flags.sort()).toEqual([...FLAGS].sort());

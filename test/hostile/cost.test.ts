@@ -8,7 +8,6 @@ import { type Issued, issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { KEYS } from '../support/keys.ts';
 
-/** Check RL-01: a body above the free size costs units for its bytes, even when the bucket is empty. */
 let database: TestDatabase;
 beforeAll(async () => {
   database = await freshDatabase('empty');
@@ -46,7 +45,7 @@ describe('RL-01 the bytes of a body', () => {
     const { authority, left } = await call(corridor, app);
     await corridor.payFor(authority, bytes);
     expect(corridor.quotaOf(authority)?.remaining).toBe(left - units);
-    // This process gives its leased units back, so another process sees the same bucket.
+    // The units that a process has leased go back to the bucket, so a call in another process sees them.
     expect((await call(corridor, app)).left).toBe(left - units - 1);
   });
 

@@ -40,10 +40,6 @@ afterAll(async () => {
 const report = (tenant: number, days: string): string =>
   `/api/v1/analytics/ai-conversations/summary?website_id=web_${tenant}_1&range=${days}`;
 
-/**
- * The expensive calls of one app: searches without a match, reports, long texts, parts of files, and tasks with
- * reports.
- */
 async function attack(): Promise<Clients> {
   const { token } = await issue(database.sql, 1);
   const clients = new Clients(gateway.url, token);
@@ -76,7 +72,7 @@ it('an app at full quota with the dearest calls leaves others their fast reads a
   await pause(1_000);
   const all: Shot[] = [];
   let [fast, slow]: [Shot[], Shot[]] = [[], []];
-  // Measure several times and accept the best result. Other tests can slow the machine for some seconds, but an unfair
+  // Other tests can slow the machine for some seconds, so measure several times and accept one good result. An unfair
   // gateway is slow every time.
   for (let window = 1; window <= WINDOWS; window++) {
     const reads: Shot[][] = [];
@@ -91,7 +87,6 @@ it('an app at full quota with the dearest calls leaves others their fast reads a
     }
     await pause(SECONDS * 1_000);
     await Promise.all(asking.map((clients) => clients.stop()));
-    // Check that each caller got answers. Without answers, there are no slow answers either.
     for (const shots of [...reads, ...reports]) expect(shots.length).toBeGreaterThan(0);
     [fast, slow] = [reads.flat(), reports.flat()];
     all.push(...fast, ...slow);

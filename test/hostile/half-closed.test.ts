@@ -26,8 +26,8 @@ afterAll(() => gateway.close());
 
 const PAGES = 20;
 /**
- * Bytes that do not reach the gateway's count when a client does not read. KERNEL is what the kernel buffers (4 MiB on
- * Linux). OURS is half of the gateway's own buffer.
+ * KERNEL is the number of bytes that the kernel buffers for a client that does not read (4 MiB on Linux). OURS is half
+ * of the gateway's own buffer.
  */
 const KERNEL = 4.1 * 2 ** 20;
 const OURS = 0.5 * 2 ** 20;
@@ -51,8 +51,8 @@ it('WS-06 a client that closes its half and does not read is let go, also where 
   for (let i = 0; i < PAGES; i++) await append(gateway.database.sql, 'web_1_1', Array(100).fill('visitor.changed'));
   const subscriptions: string[] = [];
   for (let i = 0; i < 20; i++) subscriptions.push((await create(gateway, token, definition(['web_1_1']))).id);
-  // The client acknowledges pages without reading them. It learns the cursors from a second socket that gets the same
-  // pages. It stops when some pages wait in the gateway.
+  // The client acknowledges pages without reading them, until some pages wait in the gateway. It gets the cursors from
+  // a second socket that receives the same pages.
   raw.socket.pause();
   const say = (value: object): void => void raw.socket.write(frame(0x81, Buffer.from(JSON.stringify(value))));
   const twin = await connected(gateway, token);

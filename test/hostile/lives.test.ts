@@ -6,9 +6,9 @@ import { bearer, Client, http, mcp, note, type Served, serve } from '../support/
 import { generator } from '../support/random.ts';
 
 /**
- * Generates random sequences of requests on a connection: over every surface, pipelined, half-closed, reset, slow,
- * upgraded or incomplete. Afterwards no memory may count as in use. The metrics, the log, the audit and the clients
- * must agree on what happened.
+ * Each life is one connection with a random sequence of requests: of every surface, pipelined, half-closed, reset,
+ * slow, upgraded or incomplete. Afterwards the gateway must hold no memory for any request. The metrics, the log, the
+ * audit and the clients must agree on what happened.
  */
 const LIVES = times(10_000, 1_000_000);
 const AT_ONCE = 32;
@@ -30,7 +30,6 @@ const handshake = (...fields: string[]): string[] => [
 ];
 
 let notes = 0;
-/** One complete request of each kind, as bytes. */
 const KINDS: readonly ((token: string) => string)[] = [
   (token) => http('GET /api/v1/context', [bearer(token)]),
   (token) => http('GET /api/v1/contacts/ctc_1_1_1', [bearer(token)]),
@@ -77,10 +76,7 @@ const ENDS: readonly ((token: string) => string)[] = [
   () => `${http('POST /nothing', ['Transfer-Encoding: chunked'])}5\r\nhello\r\nZZ\r\n`,
 ];
 
-/**
- * Runs one random connection. Resolves with the answers that the client got. Throws when there are more answers than
- * requests.
- */
+/** Returns the answers that the client got. Throws when there are more answers than requests. */
 async function live(random: () => number): Promise<{ status: number; id: string }[]> {
   let asked = 0;
   const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)] ?? expect.fail('nothing to pick');
@@ -98,7 +94,6 @@ async function live(random: () => number): Promise<{ status: number; id: string 
       asked++;
     }
     if (random() < 0.1) {
-      // Write the request slowly, in pieces of random size.
       const cut = Math.floor(random() * bytes.length);
       client.write(bytes.slice(0, cut));
       await pause(random() * 20);
@@ -139,7 +134,7 @@ it(`after ${LIVES} lives of connections the budgets are empty and the books agre
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
   await served.quiet(120);
-  // Two scrapes within one second get the same answer. Wait until the answer is new.
+  // The gateway computes its metrics at most once a second, so wait for new metrics.
   await pause(1_200);
   const text = await served.metrics();
   await pause(700);
@@ -167,7 +162,6 @@ it(`after ${LIVES} lives of connections the budgets are empty and the books agre
   expect(seen.filter(({ id, status }) => byId.get(id)?.status !== status)).toEqual([]);
   expect(done.map(({ operation_id }) => operation_id).sort()).toHaveLength(written?.notes ?? -1);
   expect(lines.filter(({ operation }) => operation === 'visitor_note_add')).toHaveLength(audited.length);
-  // Check that the run had many complete and many incomplete requests.
   expect(seen.length).toBeGreaterThan(LIVES / 2);
   expect(unfinished).toBeGreaterThan(LIVES / 50);
   expect(written?.notes).toBeGreaterThan(LIVES / 50);

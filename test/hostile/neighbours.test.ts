@@ -16,7 +16,6 @@ import { openEmbedded } from '../../src/store/embedded/embedded.ts';
 import { Bench, isRoot, nobody, postmasterPid, query } from '../support/embedded.ts';
 import { startReplica } from '../support/replica.ts';
 
-/** Tests what other processes of the host can do to the PostgreSQL that the gateway runs itself. */
 let bench: Bench;
 let made: string;
 beforeAll(async () => {

@@ -21,8 +21,8 @@ import {
 
 const CREDENTIALS = { grant_type: 'client_credentials', resource: RESOURCE.rest } as const;
 /**
- * ADDRESS is the number of failures that one network address may cause before the gateway slows it down. PROCESS is the
- * number of further look-ups that the process makes for all addresses together.
+ * ADDRESS is the number of failed look-ups of clients that one network address may cause at once. PROCESS is the number
+ * of further look-ups at once, for all addresses together.
  */
 const ADDRESS = 60;
 const PROCESS = 60;
@@ -87,7 +87,7 @@ describe('RL-03 failed client authentication by ids that the caller makes up', (
     statements = 0;
     const { looked, slow, seconds } = await flood(port, ['127.0.0.1'], stranger, 600);
     expect(looked + slow).toBe(600);
-    // Each second adds six look-ups: one for the address and five for the process.
+    // Each second permits six more look-ups: one for the address and five for the whole process.
     expect(looked).toBeLessThanOrEqual(ADDRESS + PROCESS + Math.ceil(seconds * 6));
     expect(statements).toBe(looked);
   }, 60_000);
@@ -138,7 +138,8 @@ describe('RL-03 failed client authentication by ids that the caller makes up', (
     expect(looked).toBeGreaterThanOrEqual(ADDRESS);
     expect(looked).toBeLessThanOrEqual(ADDRESS + Math.ceil(seconds));
     expect(looked + slow).toBe(300);
-    // A client that the gateway does not know yet can still use the look-ups of the process.
+    // The address has used up its own look-ups. For a client that the gateway does not know yet, it can use those of
+    // the whole process.
     expect((await token(doorFrom(port, '127.0.0.5'), client, CREDENTIALS)).status).toBe(200);
   }, 60_000);
 
@@ -210,7 +211,6 @@ describe('RL-02 tokens that a client mints', () => {
       statuses.push((await token(gateways[at % 2] ?? first(), busy, CREDENTIALS)).status);
     expect(statuses).toEqual([...Array(RATE).fill(200), ...Array(12).fill(429)]);
     const wait = expectTooMany(await token(first(), busy, CREDENTIALS));
-    // The limit applies to each credential. Another credential on the same gateway still gets tokens.
     expect((await token(first(), other, CREDENTIALS)).status).toBe(200);
     await pass(wait - 5);
     expectTooMany(await token(first(), busy, CREDENTIALS));

@@ -18,7 +18,6 @@ afterAll(() => gateway.close());
 const SEARCHED = 10_000;
 const PAGE_BYTES = 524_288;
 
-/** Plants rows without triggers. These tests need no receipts. */
 const planted = (sql: postgres.Sql, text: string): Promise<unknown> =>
   sql.begin((one) => one.unsafe(`SET LOCAL session_replication_role = replica; ${text}`));
 
@@ -52,7 +51,6 @@ async function walk(path: string, member: string, bearer = token): Promise<Walk>
 }
 
 describe('pages of long texts', () => {
-  /** Creates a conversation. It has one message for each of `sizes`, in this order. */
   async function conversation(id: number, sizes: readonly number[], letter = 'x'): Promise<string> {
     await planted(
       gateway.database.sql,
@@ -134,13 +132,9 @@ describe('pages of long texts', () => {
 
 describe('subject search', () => {
   const COUNT = 25_000;
-  /**
-   * The ids of the conversations that contain the searched word, newest first. A conversation with a higher id was
-   * changed later.
-   */
+  /** The ids of the conversations that contain the searched word, newest first. */
   const FOUND = [249_990, 249_980, 130_000, 20_000, 10];
 
-  /** Plants conversations. Every tenth one is in a channel. */
   const conversations = (site: number, from: number, channel: number): Promise<unknown> =>
     planted(
       gateway.database.sql,

@@ -31,10 +31,6 @@ async function opened(door: TestGateway): Promise<Raw> {
   return raw;
 }
 
-/**
- * Writes the bytes again and again until the gateway closes the socket, at most `most` times. Returns the number of
- * writes.
- */
 async function writesUntilClosed(raw: Raw, bytes: Buffer, most: number): Promise<number> {
   for (let n = 1; n <= most; n++) {
     raw.socket.write(bytes);

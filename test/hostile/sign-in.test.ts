@@ -40,7 +40,6 @@ const signIn = (email: string, password: string, from: string): Promise<Answer> 
 
 const accountOf = (email: string): Buffer => createHash('sha256').update(`1 ${email}`).digest();
 
-/** Plants `n` failed sign-ins within the last ten minutes, each from a different network. */
 const plant = (email: string, n: number) => gateway.database.sql`
   INSERT INTO gateway.sign_in_failure (source, account, at)
   SELECT '2001:db8:0:' || to_hex(n) || '::/64', ${accountOf(email)}, now() - make_interval(mins => 10) + make_interval(secs => n)
@@ -68,8 +67,8 @@ describe('RL-03 failed sign-ins of one account from many addresses', () => {
     // The address that was refused for this account can still sign in to other accounts.
     const other = await newPerson(gateway);
     expect((await signIn(other.email, PASSWORD, '127.0.0.12')).status).toBe(303);
-    // Five more attempts have failed in the meantime, and the planted failures are one second apart. Therefore move the
-    // time six seconds further than the announced wait.
+    // The planted failures and five newer ones count until they are fifteen minutes old. Move all of them further into
+    // the past than the announced wait.
     await gateway.database.sql`UPDATE gateway.sign_in_failure SET at = at - make_interval(secs => ${wait + 6})`;
     expect((await signIn(email, PASSWORD, '127.0.0.12')).status).toBe(303);
   }, 60_000);
@@ -86,7 +85,8 @@ describe('RL-03 failed sign-ins of one account from many addresses', () => {
     const account = accountOf(email);
     await plant(email, ACCOUNT - 3);
     let others: ReturnType<typeof beginSignIn>[] = [];
-    // Attempts for one account wait for each other. They must count an attempt that commits while they wait.
+    // Attempts to sign in to one account wait for each other. An attempt must count the earlier attempts for which it
+    // has waited.
     await sql.begin(async (held) => {
       const [first] = await held`
         SELECT recorded FROM gateway.begin_sign_in('192.0.2.1', ${account}, interval '15 minutes', 5, 20)`;
@@ -130,7 +130,7 @@ describe('RL-03 passwords that wait to be checked', () => {
     const crowd = Promise.all(
       Array.from({ length: 20 }, (_, at) => signIn(`nobody-${at}@example.org`, WRONG, '127.0.0.20')),
     );
-    // The gateway accepts all attempts of the address. It works on two of them at a time, and the others wait.
+    // The gateway works on two attempts of the address at a time. The others wait and are not refused.
     await expect
       .poll(async () => {
         const [row] = await gateway.database.sql`

@@ -16,7 +16,6 @@ import { openTestGateway } from '../support/gateway.ts';
 import { KEYS } from '../support/keys.ts';
 import { argumentsOf } from '../support/surfaces/mcp.ts';
 
-/** Apps share every common resource. No app can use all of it, and every app gets a turn. */
 let database: TestDatabase;
 const opened: Database[] = [];
 beforeAll(async () => {
@@ -67,7 +66,7 @@ it('a connection that is free goes to the apps in turn, and within an app to the
   const all = Array.from({ length: 20 }, (_, n) => ask('a', n));
   all.push(ask('b', 0), ask('c', 0), ask('b', 1));
   await Promise.all(all);
-  // A connection was free when the first request came, so this request did not wait.
+  // The first two requests of app `a` found a free connection. From then on, the apps take turns.
   expect(order.slice(0, 7)).toEqual(['a0', 'a1', 'b0', 'c0', 'a2', 'b1', 'a3']);
   expect(order.filter((one) => one.startsWith('a'))).toEqual(Array.from({ length: 20 }, (_, n) => `a${n}`));
 });
@@ -127,8 +126,7 @@ it('every statement of a call is run for the app of its caller', async () => {
   await corridor.payFor(authority, 100 * 131_072);
   expect(calls).toBeGreaterThan(40);
   expect([...nobodys]).toEqual([]);
-  // The statement that leases the app's units takes turns under its own name. Slow reads of an app therefore do not
-  // block the app's other calls.
+  // The statement that leases an app's units has its own turns, so slow reads of the app do not block its other calls.
   expect([...apps].sort()).toEqual([app, `${app} quota`]);
   await gateway.close();
 });
@@ -155,8 +153,8 @@ it('one app with many websites leaves a slot of the writers, and its turn, to ot
   await pause(50);
   const before = order.length;
   await add('victim', 1);
-  // If apps took no turns, about thirty items of the greedy app would run first. Two rounds are allowed, because a busy
-  // machine can start a second round.
+  // If apps took no turns, about thirty items of the greedy app would run first. Two rounds of items are allowed,
+  // because a busy machine can start a second round.
   expect(order.length - before).toBeLessThanOrEqual(2 * SLOTS);
   await Promise.all(all);
   expect(most).toBe(SLOTS - 1);
@@ -179,7 +177,8 @@ it('a batch of one lane takes the apps in turn, and an app’s line is its own',
   const greedy = Array.from({ length: 12 }, (_, n) => add('greedy', `g${n}`).catch(() => 'full'));
   const [first, second] = await Promise.all([add('one', 'one'), add('two', 'two'), ...greedy]);
   expect([first, second]).toEqual(['one', 'two']);
-  // The first item runs alone, because nothing else waits yet. After that, at most ten more items of the app may wait.
+  // The first item runs alone, because nothing else waits yet. Of the other eleven items of this app, ten may wait and
+  // one is refused.
   expect(runs.slice(0, 2)).toEqual([['g0'], ['g1', 'one', 'two', 'g2']]);
   expect((await Promise.all(greedy)).filter((answer) => answer === 'full')).toHaveLength(1);
 });
@@ -220,8 +219,7 @@ it('an app has half of the places for tasks, whatever was dropped of what runs, 
   const many = (n: number, one: Held): Held[] => Array.from({ length: n }, () => one);
   const half = RUNNING_HERE / 2;
   expect(slotsFor('a', [], [])).toBe(half);
-  // The app has no free slot. Sixteen canceled tasks that still run use all its slots, and so do sixteen tasks that are
-  // being accepted.
+  // Sixteen canceled tasks that still run use all slots of the app. Sixteen tasks that are being accepted do so too.
   expect(slotsFor('a', many(half, held('a', 'running')), [])).toBe(0);
   expect(slotsFor('a', [], many(half, held('a', 'accepting', true)))).toBe(0);
   expect(slotsFor('a', [], many(half, held('a', 'accepting')))).toBe(half);

@@ -150,8 +150,8 @@ it('neither does an import, nor an audit of a website', async () => {
   for (const audit of [wrongTotals, wrongFiles, overtakenNumbers, unrecordedNotes]) await audit(db, site);
   let touched = 0;
   for (const text of texts) {
-    // An import looks up an organization by its name, before it knows the tenant. This is no problem, because a sharded
-    // server has a copy of the table of organizations on every shard.
+    // An import looks up an organization by its name, before it knows the tenant. A sharded server can answer this on
+    // every shard, because each shard has a copy of the table of organizations.
     const { uses, without } = lacking(text, (table) => (table === 'organization' ? [] : ['tenant']));
     expect(without, text).toEqual([]);
     touched += uses;

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-/** Reads the schema from the system catalogue. Uses only words that PostgreSQL 15 and 18 write in the same way. */
+/** Reads the schema from the system catalogue, in a form that is the same on PostgreSQL 15 and 18. */
 async function dump(): Promise<string> {
   const { sql } = database;
   const columns = await sql<{ line: string }[]>`

@@ -47,7 +47,6 @@ type Surface = 'rest' | 'mcp' | 'a2a';
 type Fault = '5xx' | 'undocumented' | 'leaks' | 'mismatches' | 'hangs';
 const NONE: Readonly<Record<Fault, number>> = { '5xx': 0, undocumented: 0, leaks: 0, mismatches: 0, hangs: 0 };
 
-/** Counts the requests and answers of a run. */
 class Tally {
   readonly found = { ...NONE };
   readonly inputs: Record<Surface, number> = { rest: 0, mcp: 0, a2a: 0 };
@@ -81,7 +80,7 @@ type Who = (typeof WHO)[number];
 const FLAGGED =
   /^(contact|message|note|file|file_chunk)\.|^conversation\.(subject|language|rating_label)|^visitor\.nickname/;
 const foreign = ({ tenant, site }: Canary): boolean => tenant !== 1 || site !== 1;
-/** True for rows that belong only to conversations of channel 2. */
+/** True for rows that a caller with only channel 1 may not see. */
 const away = ({ table, row }: Canary): boolean =>
   (table === 'conversation' && (row === 2 || row === 5)) ||
   (table === 'message' && row >= 8) ||
@@ -109,9 +108,7 @@ afterAll(() => gateway.close());
 
 const holder = (name: string): Holder => holders.get(name) ?? expect.fail(name);
 
-/**
- * Removes everything that the requests wrote, plants the subscriptions of all credentials again, and checks the log.
- */
+/** Removes everything that the requests wrote. Plants the receipt and the subscription of each credential again. */
 async function clear(): Promise<void> {
   const { sql } = gateway.database;
   await sql`DELETE FROM gateway.task WHERE id <> ${lastTask}`;
@@ -151,8 +148,8 @@ interface Target {
 const who = fc.constantFrom(...WHO);
 
 /**
- * These ids in a request stand for real objects: the last realtime session of the caller, and the last task of the
- * caller with full authority.
+ * In a generated request, these ids are placeholders. SESSION becomes the last realtime session of the caller. TASK
+ * becomes the last task of the caller with full authority.
  */
 const SESSION = `rts_${'0'.repeat(32)}`;
 const TASK = `task_${'0'.repeat(32)}`;
@@ -160,8 +157,8 @@ const sessions = new Map<string, string>();
 let lastTask = TASK;
 
 /**
- * Remembers the realtime session that a request has created. When a request has deleted or replaced the caller's
- * subscription, plants it again for later requests.
+ * Remembers a created realtime session. Plants the caller's subscription again after a request has deleted or replaced
+ * it, because later requests need it.
  */
 async function keep({ name }: Operation, surface: Surface, answer: Answer, asker: Holder | undefined): Promise<void> {
   if (!asker || !did(surface, answer)) return;
@@ -237,7 +234,7 @@ async function readTargets(): Promise<Target[]> {
   ]);
 }
 
-/** Takes one item of each list in turn, so that requests of every kind run side by side. */
+/** Takes one item of each list in turn, so that no kind of request runs alone at the end. */
 const interleaved = <T>(lists: readonly (readonly T[])[]): T[] =>
   Array.from({ length: Math.max(...lists.map(({ length }) => length)) }, (_, i) =>
     lists.flatMap((list) => list.slice(i, i + 1)),
@@ -285,8 +282,8 @@ function did(surface: Surface, { status, body }: Answer): boolean {
 }
 
 /**
- * A request that conforms to its schema can still get these codes. Examples are a cursor of another list, a date
- * without a range, or the website of another record.
+ * The codes for rules that no schema can express. Examples: a cursor of another list, a date without a range, the
+ * website of another record.
  */
 const RULES = /^invalid_(cursor|parameter)$/;
 
@@ -355,8 +352,8 @@ type Named = readonly { readonly parameter?: string; readonly pointer?: string }
 const namesOf = (errors: Named | undefined): string[] =>
   (errors ?? []).map(({ parameter, pointer }) => parameter ?? pointer ?? '');
 /**
- * True for the name itself and for names inside it. When an object lacks members, the answer names the missing members
- * and not the object.
+ * A refusal names missing members and not the object that lacks them. Therefore also accepts names inside the expected
+ * name.
  */
 const tells =
   (names: string) =>
@@ -431,8 +428,8 @@ function tool(operation: Operation, served: Schema, example: Example | undefined
         else hold('mismatches', namesOf(error.data.errors).some(tells(dotted(wrong))), where);
         return;
       }
-      // The gateway checks the website before the idempotency key. A caller without the website therefore gets a
-      // different refusal.
+      // The website is checked before the key. Therefore a caller without the website gets a refusal that does not name
+      // the key.
       const refused = result.isError && (asker.name !== 'full' || wrong === '/idempotency_key');
       hold('mismatches', right || refused, where);
       if (result.isError) hold('undocumented', operation.statuses.has(toldBy(answer)), where);
@@ -441,9 +438,7 @@ function tool(operation: Operation, served: Schema, example: Example | undefined
   };
 }
 
-/**
- * Gives the body a new idempotency key when its key is valid. For an eighth of the lengths, the generated key stays.
- */
+/** Gives a body with a valid idempotency key a new key. A key whose length is a multiple of 8 stays. */
 const keyed = (body: unknown): unknown => {
   const { idempotency_key: key, ...rest } = Object(body);
   return typeof key === 'string' && key.length % 8 !== 0 && /^[!-~]{1,128}$/.test(key)
@@ -523,7 +518,7 @@ async function room({ name, installation }: Holder): Promise<void> {
 
 const RPC_CODES = new Set([-32_700, -32_600, -32_601, -32_602, ...Array.from({ length: 9 }, (_, i) => -32_001 - i)]);
 
-/** Accepts every answer that JSON-RPC permits, and every problem document. Checks only the status and the form. */
+/** Accepts every answer that JSON-RPC permits and every problem document. */
 function anyRpc(answer: Answer, asker: Holder | undefined, where: () => string): void {
   const { status, body, text } = answer;
   if (!asker) hold('mismatches', status === 401, where);
@@ -535,7 +530,6 @@ function anyRpc(answer: Answer, asker: Holder | undefined, where: () => string):
   } else hold('mismatches', answer.headers['content-type'] === 'application/problem+json', where);
 }
 
-/** Requests about tasks, with any ids, page tokens and numbers. */
 function taskMethods(): Target[] {
   const anything = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom<unknown>('\0', '', null, -1, 1e300));
   const mostly = (one: fc.Arbitrary<unknown>) => fc.oneof({ weight: 3, arbitrary: one }, anything);
@@ -570,7 +564,6 @@ function taskMethods(): Target[] {
   }));
 }
 
-/** JSON-RPC messages in which any member can have any value, and texts that are no messages. */
 function envelopes(): Target[] {
   const anything = fc.jsonValue({ maxDepth: 3 });
   const named = (methods: readonly string[], params: fc.Arbitrary<unknown>) =>
@@ -640,7 +633,6 @@ function envelopes(): Target[] {
   }));
 }
 
-/** Sends one request and checks the answer. Counts a fault before it is thrown. */
 async function shoot(target: Target, shot: Shot, tally: Tally, patience = PATIENCE): Promise<void> {
   const { name, surface } = target;
   const asker = holders.get(shot.who);
@@ -675,17 +667,11 @@ async function shoot(target: Target, shot: Shot, tally: Tally, patience = PATIEN
   }
 }
 
-/**
- * No request to these targets succeeds. A task of the test ends before anybody can cancel it. A WebSocket cannot be
- * opened by a plain request.
- */
+/** These targets never succeed. The tasks end too fast to be canceled, and a plain request cannot open a WebSocket. */
 const NEVER: readonly string[] = ['A2A CancelTask', 'REST realtime_socket'];
 const idle = (tally: Tally): Target[] => targets.filter(({ name }) => (tally.done.get(name)?.all ?? 0) === 0);
 
-/**
- * Sends requests of the caller with full authority until one succeeds. This helps targets that seldom succeed at
- * random.
- */
+/** Some targets seldom succeed at random. Sends them more requests, until one succeeds. */
 async function insist(target: Target, tally: Tally): Promise<void> {
   const shots = fc.sample(
     target.shots.filter((shot) => shot.who === 'full'),
@@ -741,8 +727,8 @@ it('whatever is asked, over every surface: documented answers, no 5xx, no leak, 
 });
 
 /**
- * Every defect is planted once for each surface, to prove that the test finds it there. The target of each surface runs
- * the same tool.
+ * Each surface gets its own planted defects, to prove that the test finds defects on every surface. The tool is the
+ * same on all three.
  */
 const PLANTED_IN = [
   ['REST', 'REST contact_get'],
@@ -762,7 +748,7 @@ describe.each(PLANTED_IN)('the fuzz has power over %s', (_, name) => {
   });
 
   /**
-   * Changes the text of the tool's answer. The schema check inside the gateway is off, so only the test can find the
+   * Changes what the tool answers. The check of the output schema is off, so the gateway itself does not notice the
    * change.
    */
   const rewritten = (change: (text: string) => string) => (): void => {

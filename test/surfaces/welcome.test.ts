@@ -35,10 +35,7 @@ function configurations(text: string): Entry[] {
   return found;
 }
 
-/**
- * Finds the brace that closes the brace at `from`. Ignores strings, because no string of the configurations contains a
- * brace.
- */
+/** The position of the brace that closes the brace at `from`. No string of the configurations contains a brace. */
 function closing(text: string, from: number): number {
   let depth = 0;
   for (let at = from; at < text.length; at++) {

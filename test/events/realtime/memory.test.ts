@@ -33,7 +33,6 @@ function deaf(pages: Partial<Pages> = {}) {
     session: 's',
     epoch: 1,
     expiresAt: 0,
-    // The code under test reads no other member of the stub.
     authority: {} as never,
     pages: pages as Pages,
     wire,

@@ -36,7 +36,6 @@ afterAll(async () => {
   await gateway.close();
 });
 
-/** Returns the status of a handshake. A socket that opens is closed again. */
 async function upgraded(bytes: string, door: TestGateway = gateway): Promise<number> {
   const raw = new Raw(door.port);
   const status = await raw.upgrade(bytes);
@@ -254,7 +253,7 @@ describe('the upgrade', () => {
     expect(await upgraded(handshake({ ...session, session_id: 'rts_x' }))).toBe(404);
     const last = session.ticket.at(-1) ?? '';
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-    // The last character of a ticket has two unused bits, so a change of these bits is a forged ticket too.
+    // The last character of a ticket has two unused bits. A ticket in which only these bits differ must be refused too.
     const same = alphabet[alphabet.indexOf(last) + 1] ?? '';
     expect(await upgraded(handshake({ ...session, ticket: session.ticket.slice(0, -1) + same }))).toBe(404);
     expect(await upgraded(handshake(session, {}, `?ticket=${session.ticket}`))).toBe(400);
@@ -311,7 +310,6 @@ describe('the upgrade', () => {
       Array.from({ length: 20 }, async () => {
         while (left-- > 0) {
           const bytes = Buffer.from(session.ticket, 'base64url');
-          // Every second forged ticket differs from the valid ticket by one bit.
           bytes[left % 32] = (bytes[left % 32] ?? 0) ^ (1 << ((left >> 5) % 8));
           const near = { ...session, ticket: bytes.toString('base64url') };
           const status = await upgraded(handshake(left % 2 === 0 ? near : forged()));

@@ -41,7 +41,6 @@ async function subscribed(by = token, more: Partial<ReturnType<typeof definition
   return { website, ...(await create(gateway, by, definition([website], more))) };
 }
 
-/** Acknowledges page after page until no page has come for `quiet` milliseconds. Returns the pages. */
 async function drain(client: Client, quiet = 400): Promise<Frame[]> {
   const pages: Frame[] = [];
   for (;;) {
@@ -112,7 +111,6 @@ describe('a stream', () => {
     await expect(mine.next('page', 300)).rejects.toThrow();
     await mine.attach(first?.id ?? '');
     expect((await mine.next('page')).subscription_id).toBe(first?.id);
-    // For this caller, a subscription of another installation looks like a subscription that does not exist.
     client.send({ type: 'attach', id: 'x', subscription_id: first?.id });
     expect(await client.next('error')).toMatchObject({ id: 'x', code: 'not_found', fatal: false });
     mine.end();
@@ -212,7 +210,7 @@ describe('WS-05', () => {
         client.send({ type: 'ack', subscription_id: id, cursor: wrong });
         expect(await client.closed, wrong).toBe(1008);
       } else {
-        // The cursor at which a stream starts counts as acknowledged. The client may still acknowledge it.
+        // A stream starts at a cursor that counts as acknowledged. The client may acknowledge this cursor once more.
         client.send({ type: 'ack', subscription_id: id, cursor: wrong });
         await client.next('acked');
         client.end();

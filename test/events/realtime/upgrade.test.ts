@@ -80,7 +80,7 @@ describe('WS-09 who is refused keeps no connection', () => {
   it.each([
     ['an upgrade, and does not close its side', bad, false, 75],
     ['an upgrade, and does not read', bad, true, 75],
-    // A reply with Connection: close makes Node end the connection at once.
+    // When a reply has the header "Connection: close", Node ends the connection at once.
     ['CONNECT, and does not close its side', () => 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', false, 0],
     ['CONNECT, and does not read', () => 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', true, 0],
   ])('%s', async (_, bytes, deaf, lingering) => {

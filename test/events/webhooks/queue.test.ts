@@ -39,10 +39,6 @@ import {
 } from '../../support/events/webhooks.ts';
 import { KEYS } from '../../support/keys.ts';
 
-/**
- * Tests the queue of deliveries between the journal and the receivers: its size limits, its locks, the gaps that it
- * reports, and the count of attempts.
- */
 let database: TestDatabase;
 let credential: string;
 let receiver: Receiver;
@@ -122,7 +118,6 @@ async function locking(id: string, within: (sql: postgres.TransactionSql) => Pro
     await done;
   };
 }
-/** Replaces the source of a SQL function while `during` runs, and restores it afterwards. */
 async function replaced(name: string, text: (now: string) => string, during: () => Promise<void>): Promise<void> {
   const [found] = await database.sql<{ text: string }[]>`SELECT pg_get_functiondef(${name}::regproc) AS text`;
   const before = found?.text ?? '';

@@ -7,8 +7,8 @@ import { type Attempt, type Outcome, send, senderOptions } from '../../../src/ev
 import { newWebhookSecret } from '../../../src/events/webhooks/signature.ts';
 
 /**
- * Check WH-09. A honeypot (a server that no request may reach) listens on this port, on every address of this machine.
- * The rules permit the port.
+ * Check WH-09. The settings permit this port. A honeypot listens on it: a server that counts its connections, and none
+ * may arrive.
  */
 const PORT = 8443;
 const NONE: ReadonlySet<string> = new Set();
@@ -50,7 +50,6 @@ const attempt = (url: string): Attempt => ({
 const sendTo = (url: string, resolve: Resolve, allowed = NONE): Promise<Outcome> =>
   send(attempt(url), { ...senderOptions(allowed, 'http://127.0.0.1:8787'), resolve, deadline: 2_000 });
 
-/** A DNS look-up whose answers an attacker chooses. */
 const answering =
   (...addresses: readonly string[]): Resolve =>
   async () =>
@@ -117,7 +116,9 @@ const HOSTS = [
   ...['router.home.arpa', 'localhost.localdomain', 'intranet', 'receiver.example.'],
 ];
 
-/** The gateway refuses these URLs for another part than the host. */
+/**
+ * URLs that the gateway refuses whatever their host is: because of the scheme, the port, the user name or the spelling.
+ */
 const OTHERS = [
   'http://receiver.example/',
   `http://127.0.0.1:${PORT}/`,
@@ -149,7 +150,6 @@ const OTHERS = [
   `https://receiver.example/${'"'.repeat(800)}`,
 ];
 
-/** Public names that resolve to a private address. */
 const NAMES: [string, ...string[]][] = [
   ['private', '127.0.0.1'],
   ['private, IPv6', '::1'],
@@ -194,7 +194,7 @@ describe('WH-09 receivers inside', () => {
     const url = `https://127.0.0.1:${PORT}`;
     expect(await sendTo(`${url}/`, answering(), new Set([url]))).toMatchObject({ error: expect.any(String) });
     expect(connects).toBe(1);
-    // Without the gateway's checks, this request reaches the honeypot, because the connection itself looks up the name.
+    // Without the gateway's checks, the connection looks up the name again and reaches the honeypot.
     expect(
       await sendTo(
         `https://receiver.example:${PORT}/`,

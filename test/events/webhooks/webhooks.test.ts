@@ -298,7 +298,7 @@ describe('WH-05 attempts', () => {
     await until(() => receiver.got.length === 1);
     expect(await log(database, id)).toMatchObject([{ status: 'pending', attempts: 1 }]);
     expect((await log(database, id))[0]?.due_in).toBeGreaterThan(LEASE / 1000 - 3);
-    // Twice, end the lease of the attempt, as if the process of the attempt had died.
+    // End the lease of the attempt twice, as if the process that made the attempt had died.
     for (const n of [1, 2]) {
       await database.sql`UPDATE gateway.webhook_delivery SET due_at = now(), lease_until = now()`;
       await until(() => receiver.got.length === Math.min(2, n + 1));

@@ -154,8 +154,8 @@ test('links, websites of operators and columns follow the last import; null repl
       created_at: '2026-01-01T00:00:03Z',
     },
   ];
-  // The message that this answer replies to has moved to another conversation. The answer stays, so it loses its
-  // reference.
+  // This answer refers to a message that has moved to another conversation. The answer stays where it is, so it loses
+  // the reference.
   const answer = desk(4).find((record) => record.external_id === 'cnv0-2');
   expect(counts(await load([...changes, { ...answer, author: undefined, in_reply_to: undefined }]))).toMatchObject({
     written: 5,

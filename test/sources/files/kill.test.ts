@@ -36,7 +36,8 @@ afterEach(async () => {
 });
 
 /**
- * Starts an import in a separate process. Kills the process when `when` returns true for a report, or some time after.
+ * Starts an import in a separate process and kills the process, either at a report for which `when` is true or some
+ * time later.
  */
 async function killed(
   when: (report: { phase: string; done: number }, count: number) => boolean,

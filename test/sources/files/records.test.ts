@@ -170,7 +170,6 @@ describe('the published schemas', () => {
   });
 });
 
-/** Returns the pointers of the members that have no description. */
 function members(schema: object, at: string): string[] {
   if ('items' in schema && typeof schema.items === 'object' && schema.items !== null)
     return members(schema.items, `${at}/*`);

@@ -8,7 +8,6 @@ import { freshDatabase, type TestDatabase } from '../../support/database.ts';
 import { times } from '../../support/form.ts';
 import { openProxy } from '../../support/pgwire.ts';
 
-/** Tests a pool of connections. Each connection runs one statement at a time. */
 let database: TestDatabase;
 const opened: Database[] = [];
 beforeAll(async () => {
@@ -35,7 +34,6 @@ function open(connections: number, username = 'postgres', statementTimeout = STA
   return db;
 }
 const LIMITED = `limited_${process.pid}`;
-/** Limits the number of connections that the test's role may open. */
 async function limited(connections: number): Promise<void> {
   await database.sql.unsafe(`DROP OWNED BY ${LIMITED}; ALTER ROLE ${LIMITED} CONNECTION LIMIT ${connections}`);
   await database.sql.unsafe(`GRANT ALL ON done TO ${LIMITED}`);
@@ -69,8 +67,8 @@ it('makes no more connections than it may, and no more than it needs; those who 
   const order: number[] = [];
   await Promise.all(Array.from({ length: 40 }, (_, n) => db.read(sleep(0.01)).then(() => order.push(n))));
   expect(await backends()).toHaveLength(3);
-  // Three statements run at once, so a statement can end two places too early or too late. On a busy machine, a few
-  // statements can move further.
+  // Three statements run at once, so each statement can end two places too early or too late. A busy machine can move a
+  // few of them further.
   expect(order.filter((n, at) => Math.abs(n - at) > 2).length).toBeLessThanOrEqual(4);
 });
 
@@ -82,14 +80,14 @@ it('who had no turn in time is told so, and was never begun', async () => {
   });
   await pause(100);
   const results = await Promise.allSettled([0, 1, 2, 3].map((n) => db.query(note(n))));
-  // PostgreSQL ends the first statement. The second gets the connection after half of its time, and then PostgreSQL or
-  // the pool ends it. The other two never get the connection.
+  // PostgreSQL ends the first statement at its timeout. The second statement then gets the connection but has too
+  // little time left. The other two never get it.
   expect(results.map(({ status }) => status)).toEqual(Array(4).fill('rejected'));
   expect(results.map(causeOf)).toEqual(['', expect.stringMatching(/^(EBUSY)?$/), 'EBUSY', 'EBUSY']);
   await blocked;
   await pause(50);
   expect(await noted()).toEqual([]);
-  // The pool still has the same connection, although all four statements ran out of time.
+  // The statements timed out, but the pool still has the same connection.
   await db.query(note(9));
   expect(await backends()).toHaveLength(1);
 });
@@ -147,8 +145,8 @@ it('a server that was silent is used again, also by who stood in line meanwhile'
   const db = openDatabase({ target, connections: 1, statementTimeout: STATEMENT_TIMEOUT, name: NAME });
   opened.push(db);
   await db.read(sleep(0));
-  // The connection stops after the second statement has started. Its caller must not wait longer than the statement
-  // timeout.
+  // The server stops answering after the second statement has started. The caller must not wait longer than the
+  // statement timeout.
   proxy.arm({ match: /AS silent/, at: { side: 'backend', at: 1, when: 'before' }, action: 'blackhole' });
   const asked = [sleep(0.3), sql`SELECT 1 AS silent`, note(2)].map((statement) => db.query(statement));
   expect((await Promise.allSettled(asked)).map(causeOf)).toEqual(['', 'EBUSY', 'EBUSY']);
@@ -197,8 +195,8 @@ it(
         const results = await Promise.allSettled(mix.map((kind, n) => kinds[kind](n)));
         for (const [n, kind] of mix.entries()) {
           const result = results[n];
-          // When one statement loses its connection, all other statements must still get their answers. A statement may
-          // only fail with EBUSY, because it waited too long behind slow ones.
+          // A statement gets its answer even when others lose their connection. It may only fail with EBUSY, after a
+          // long wait behind slow statements.
           const answered = [...Array(kind === 'many' ? 200 : 1)].map(() => ({ n }));
           if (result?.status === 'fulfilled') expect([kind, result.value]).toEqual([kind, answered]);
           else if (kind === 'answer' || kind === 'many')

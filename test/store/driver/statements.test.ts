@@ -137,7 +137,7 @@ const PATHS = (): [name: string, path: string][] => [
   more('contacts_list (mobile)', `${contacts}&query=%2B4912&query_field=mobile`),
   more('contacts_list (exact phone)', `${contacts}&query=%2B112&query_field=phone&query_match=exact`),
 ];
-/** Matches statements that do not belong to a call: those of quota leases and those that look for tasks. */
+/** Statements that do not belong to a call: they lease quota or manage tasks in the background. */
 const OTHERS = /gateway\.(take_quota|interrupt_tasks|delete_tasks|renew_tasks|start_tasks)\b/;
 const ownOf = (all: readonly Sent[]): Sent[] => all.filter(({ text }) => !OTHERS.test(text));
 
@@ -168,8 +168,8 @@ function predicated(text: string, name: string): number {
       expect(found, `${name}: ${use} has no predicate on ${column} in\n${text}`).toBeGreaterThanOrEqual(times);
     }
   }
-  // At least one condition must compare with a parameter of the statement. The conditions of joined tables follow from
-  // it.
+  // At least one condition compares with a parameter of the statement. The other tables are joined to that table, so
+  // their conditions follow.
   if (tables.length > 0 && !text.includes('FROM gateway.token t\n')) {
     expect(text, name).toMatch(/\.tenant = \$\d+/);
     expect(text, name).toMatch(/\.site = (\$\d+|ANY\(\$\d+)/);
@@ -178,10 +178,6 @@ function predicated(text: string, name: string): number {
 }
 
 let keys = 0;
-/**
- * Sends a write to the seventh website under a new key. Returns the status of the answer and the statements that the
- * gateway sent.
- */
 async function written(write: Write, bearer: string): Promise<{ status: number; own: Sent[] }> {
   sent = [];
   const body = { ...write.body(WEB), ...(write.tool.endsWith('set') ? {} : { expected_version: 1 }) };

@@ -226,8 +226,6 @@ describe(hasPgbouncer ? 'behind pgbouncer' : 'as behind a pooler: pgbouncer is n
         FROM platform.note WHERE text LIKE 'pooled %'`;
     console.info(`${WRITES} writes, ${attempts} attempts, sessions cut ${hits.join(' + ')}`);
     expect(hits).toEqual([4, 4, 4]);
-    // The transaction that writes the note also writes the journal. Each note has its own receipt, with its own
-    // position.
     expect(made).toEqual({ notes: WRITES, texts: WRITES, receipts: WRITES });
   }, 60_000);
 

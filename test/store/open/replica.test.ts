@@ -26,7 +26,6 @@ import { DEMO_NOW } from '../../support/postgres.ts';
 let primary: Cluster;
 let replica: Cluster;
 let store: Store;
-/** The server to which the address of the replica leads. A test can change it. */
 let target: { host: string; port: number };
 let proxy: WireProxy;
 let follower: Replica;
@@ -35,8 +34,8 @@ let serving: Database;
 let reading: Replica['read'] = (statement) => follower.read(statement);
 let said: string[] = [];
 /**
- * At the start, the replica cannot be reached. Holds whether the replica counted as current then, and the log lines up
- * to its arrival.
+ * At the start, the address of the replica leads to a closed port. This list holds whether the replica counted as
+ * current then, and what was logged until it could be reached.
  */
 const arrival: unknown[] = [];
 let corridor: Corridor;
@@ -62,10 +61,9 @@ beforeAll(async () => {
   [caller, other] = await Promise.all([issue(sql, 1), issue(sql, 1)]);
   replica = await primary.replica();
   store = await open(replica.url('gateway'));
-  // A whole store checks its replica only every 10 s, which is too slow for these tests. After this check, the tests
-  // therefore use a replica of their own.
+  // The store compares its replica with the primary only every 10 s, which is too slow for these tests. The other tests
+  // therefore use a second object for the replica, without these pauses.
   await until(() => store.replica?.current() === true);
-  // At the start, the address leads to a closed port.
   target = { host: '127.0.0.1', port: 1 };
   proxy = await openProxy(target);
   follower = await openReplica({
@@ -127,7 +125,6 @@ async function report(token: string, more: Readonly<Record<string, unknown>> = {
   return typeof data === 'string' ? data : data.headline.ai_conversations;
 }
 
-/** Pauses the replica, so that it does not see later commits. */
 const hold = (): Promise<unknown> => replica.sql('gateway')`SELECT pg_wal_replay_pause()`;
 const release = (): Promise<unknown> => replica.sql('gateway')`SELECT pg_wal_replay_resume()`;
 const usable = (): Promise<void> => until(() => follower.current(), 10_000);
@@ -144,7 +141,7 @@ async function shrink(): Promise<number> {
   return row?.n ?? 0;
 }
 
-/** Makes the address of the replica lead to another server. Connections that are open are moved too. */
+/** Makes the proxy connect to the server at this port, and moves the open connections too. */
 async function lead(port: number): Promise<void> {
   const before = target.port;
   target.port = port;
@@ -189,7 +186,8 @@ it('gives nothing that the credential does not grant now, whatever the replica s
   expect(await report(other.token)).toBe('not_permitted');
   await sql`UPDATE gateway.credential SET revoked_at = now() WHERE id = ${other.credential}`;
   expect(await report(other.token)).toBe('token_revoked');
-  // The replica does not know the new credential. The primary does, so the caller gets the report.
+  // The replica does not have this new credential yet. The caller still gets the report, because the primary has the
+  // credential.
   const fresh = await issue(sql, 1);
   expect(await report(fresh.token)).toBeTypeOf('number');
   await release();
@@ -207,8 +205,8 @@ it('says when, by the primary’s clock, of what it holds', async () => {
   const data = await ask(caller.token, { range: 'today', start: undefined, end: undefined });
   if (typeof data === 'string') return expect.fail(data);
   const lag = Number(now?.now) - Date.parse(data.meta.generated_at);
-  // The report gives the time up to which its data is complete: the last comparison of replica and primary. The clock
-  // of the primary sets this time.
+  // `generated_at` is the time when the replica was last compared with the primary, by the clock of the primary. It is
+  // not the time of the read.
   expect(lag).toBeGreaterThanOrEqual(0);
   expect(lag).toBeLessThan(2_500 + Date.now() - before);
   expect(data.meta.end).toBe(data.meta.generated_at.slice(0, 10));
@@ -273,8 +271,7 @@ it('one that fails twice in a row is left alone for a while, and says so', async
   }
   expect(cuts.hits()).toBe(2);
   await usable();
-  // Two failures have happened, and the next one counts as a loss. A success between them would have started a new
-  // count.
+  // Three failures without a success between them count as a loss. Two have happened already.
   expect(await report(caller.token)).toBe(before);
   expect([follower.current(), cuts.hits()]).toEqual([false, 3]);
   proxy.disarm();
@@ -293,7 +290,6 @@ it('where its address leads to another server afterwards, nothing of that one is
   await usable();
   const before = await report(caller.token);
   said = [];
-  // The new server at this address accepts writes, so it is not a replica. The gateway must not read from it.
   await lead(primary.port);
   expect(await report(caller.token)).toBe(before);
   await until(() => !follower.current());
@@ -327,8 +323,8 @@ if (LONG) {
     await locker.begin(async (own) => {
       await own`LOCK TABLE platform.conversation IN ACCESS EXCLUSIVE MODE`;
       await own`SELECT pg_current_xact_id()`;
-      // PostgreSQL has put the lock into its log, but the next commit sends the log to the replica. Therefore commit
-      // something.
+      // PostgreSQL has written the lock to its log. It sends this part of the log to the replica only with the next
+      // commit, so commit something.
       await sql`CREATE TABLE IF NOT EXISTS public.flushed ()`;
       await until(async () => {
         const held = await replica.sql('gateway')`SELECT FROM pg_locks
@@ -376,7 +372,7 @@ it('falls back to the primary while it is too far behind, or away, and goes ther
   await release();
   await usable();
   await replica.kill();
-  // A report also succeeds when the gateway has not noticed yet that the replica is gone.
+  // At this moment the gateway may not know yet that the replica is gone. The report must succeed anyway.
   expect(await report(caller.token)).toBe(left);
   await until(() => !follower.current());
   expect(await report(caller.token)).toBe(left);
@@ -410,8 +406,8 @@ it('is refused where its address leads elsewhere; one that is away at the start 
   const away = await open('postgres://127.0.0.1:1/gateway');
   expect(away.replica?.current()).toBe(false);
   await away.close();
-  // A replica that is slow to report its position must not delay the start of the gateway. PostgreSQL ends this
-  // statement after one second.
+  // A replica that reports its position only after three seconds must not delay the start of the gateway. PostgreSQL
+  // ends the statement after one second.
   await sql`CREATE FUNCTION public.pg_is_in_recovery() RETURNS boolean LANGUAGE sql AS 'SELECT pg_sleep(3) IS NULL'`;
   await until(async () => {
     const [there] = await replica.sql('gateway')`SELECT to_regproc('public.pg_is_in_recovery') IS NOT NULL AS made`;
@@ -432,7 +428,7 @@ it('one that was promoted is not used, nor what follows it, however far ahead', 
   expect(promoted.replica?.current()).toBe(false);
   await promoted.close();
   await replica.sql('gateway')`CREATE TABLE public.diverged AS SELECT generate_series(1, 10000)`;
-  // The replica has received data from the former primary. The promoted server cannot confirm this data, so the report
+  // The replica has data that only the former primary can confirm. The promoted server cannot confirm it, so the report
   // must come from the former primary.
   const before = Number(await report(caller.token));
   expect(await shrink()).toBe(before - 1);

@@ -33,7 +33,6 @@ const UNSERVED = [
   'GetExtendedAgentCard',
 ];
 
-/** One body for each way in which the endpoint can treat a body. */
 const BODIES: readonly (readonly [what: string, body: string])[] = [
   ['SendMessage', message('SendMessage', work('contact_inspection', { contact_id: 'ctc_1_1_1' }))],
   ['SendMessage of no skill', message('SendMessage', work('nothing', {}))],
@@ -164,7 +163,6 @@ describe('A2-01 no method without a token that is valid now', () => {
 describe('OU-03 tokens are bound to one interface', () => {
   const AUDIENCES = ['rest', 'mcp', 'a2a'] as const;
 
-  /** Writes an access token directly into the store. Other tests cover how the gateway issues tokens. */
   async function access(audience: string, scopes: string[], sites = ['1']): Promise<string> {
     const { credential } = await gateway.issue();
     const secret = newSecret('access_test');

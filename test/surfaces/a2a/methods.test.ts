@@ -29,7 +29,6 @@ const send = (params: unknown, by = token): Promise<Answer> => call('SendMessage
 const inspect = (message: object = {}): ReturnType<typeof work> =>
   work('contact_inspection', { contact_id: contact }, message);
 
-/** Runs `work` while a lock keeps everybody from reading contacts. */
 async function whileContactsWait<T>(work: () => Promise<T>): Promise<T> {
   const lock = await gateway.database.sql.reserve();
   await lock`BEGIN`;
@@ -129,8 +128,8 @@ describe('SendMessage', () => {
     const first = (await send(params)).body.result.task;
     const again = (await send(params)).body.result.task;
     expect(again).toEqual(first);
-    // Two messages count as equal when their members have another order, or when members differ that do not describe
-    // the work.
+    // A message with a known id is a repetition when it describes the same work. The order of members is not important,
+    // and neither are members outside the work.
     const { message } = params as { message: { messageId: string } };
     const reordered = {
       message: {
@@ -496,8 +495,8 @@ describe('A2-02 the tasks of others', () => {
       }
     }
     const median = (all: number[]): number => all.sort((a, b) => a - b)[all.length >> 1] ?? 0;
-    // A foreign task and a task that never existed cost the same statement, so the two times may differ only by chance.
-    // Reading a real artifact takes much longer.
+    // The gateway runs the same statement for a foreign task and for a task that never existed. The times may therefore
+    // differ only by chance.
     expect(median(times.theirs)).toBeLessThan(median(times.never) * 2 + 1);
     expect(median(times.never)).toBeLessThan(median(times.theirs) * 2 + 1);
   });

@@ -43,10 +43,7 @@ const WEB = webId(1, 1);
 const FEATURE = 'aif_1_1_1';
 const TEXT = 'Wo bleibt meine Bestellung? Ich warte schon seit zwei Wochen darauf.';
 
-/**
- * The input of a skill, and the REST request that must give the same result. Both are written by hand and not derived
- * from the skill.
- */
+/** The input of a skill, and the REST request that must give the same result. Both are written by hand. */
 interface Twin {
   readonly skill: string;
   readonly input: Readonly<Record<string, unknown>>;
@@ -117,7 +114,6 @@ const twins = (): readonly Twin[] => [
 
 const settled = (text: string): string => text.replace(/"generated_at":"[^"]+"/, '"generated_at":"…"');
 
-/** Compares the result of a skill with the answer to the REST request. Returns the state in which the task ended. */
 async function compare(twin: Twin, token: string): Promise<string> {
   const { skill, input, path, body } = twin;
   const where = `${skill} ${JSON.stringify(input)}`;
@@ -152,7 +148,6 @@ async function compare(twin: Twin, token: string): Promise<string> {
   return code;
 }
 
-/** The scopes that the skills need, taken from the table of the contract. */
 const NEEDED = SCOPES.filter((scope) =>
   Object.values(CONTRACT_SKILLS).some(({ scopes }) => scopes.split(' ').includes(scope)),
 );
@@ -244,7 +239,6 @@ describe('the SDK’s own client', () => {
   let origin: string;
   let token: string;
 
-  /** Starts a gateway whose base URL is the address that clients use, as in production. */
   beforeAll(async () => {
     const handlers: RequestHandler[] = [];
     const skills = await loadSkills(gateway.corridor.registry);

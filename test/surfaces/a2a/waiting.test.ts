@@ -11,10 +11,6 @@ import { BASE_URL, openTestGateway, type TestGateway } from '../../support/gatew
 import { rpc, work } from '../../support/surfaces/a2a.ts';
 import { WEB } from '../../support/surfaces/wire.ts';
 
-/**
- * Tests calls that wait for the end of a task: while the connection is silent, when the client leaves, and when the
- * server stops.
- */
 let gateway: TestGateway;
 let token: string;
 let contact: string;
@@ -55,7 +51,6 @@ async function hasty() {
   return { port: server.port, close: () => Promise.all([server.close(), tasks.stop()]) };
 }
 
-/** Runs `act` while a lock keeps everybody from reading contacts. */
 async function whileContactsWait<T>(act: () => Promise<T>): Promise<T> {
   const lock = await gateway.database.sql.reserve();
   await lock`BEGIN`;
@@ -80,8 +75,8 @@ describe('a call that waits for its task', () => {
     });
     const { body } = await answer.waiting;
     expect(body.result.task.status.state).toBe('TASK_STATE_COMPLETED');
-    // After the answer, the usual time limit applies to this connection again. The server therefore cuts the next
-    // request, because its body does not come.
+    // The answer is sent, so the usual time limit applies to this connection again. The server must cut the next
+    // request, whose body does not come.
     const began = performance.now();
     const slow = httpRequest({
       host: '127.0.0.1',

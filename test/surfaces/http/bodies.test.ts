@@ -17,7 +17,7 @@ let refusals = 0;
 type Body = Readonly<Record<string, unknown>>;
 interface Write extends Example {
   readonly body: Body;
-  /** The ids in the path of the REST address. Over MCP they are arguments. */
+  /** The ids in the path over REST. Over MCP they are arguments. */
   readonly ids: Readonly<Record<string, string>>;
 }
 
@@ -44,13 +44,11 @@ const SENT = 'zqx7canary';
 
 type Sending = Omit<AskOptions, 'token'>;
 
-/** Sends the valid call under this key. Expects a success that is no replay. */
 async function works(write: Write, key: string, where: string): Promise<void> {
   const answer = await gateway.ask(write.url, { token, body: write.body, headers: { 'idempotency-key': key } });
   expect([answer.status, answer.headers['idempotency-replayed']], `${where} ${answer.text}`).toEqual([200, undefined]);
 }
 
-/** Expects a REST refusal that names the fault. Nothing may be written, and the key must stay unused. */
 async function refused(write: Write, sending: Sending, code: string, named: readonly string[]): Promise<Answer> {
   const key = freshKey();
   const where = `${write.tool.name} ${JSON.stringify(sending).slice(0, 300)}`;
@@ -65,7 +63,7 @@ async function refused(write: Write, sending: Sending, code: string, named: read
   expect(places, where).toEqual(named);
   expect(answer.text, where).not.toContain(SENT);
   expect(answer.headers['x-gateway-operation-id'], where).toBeUndefined();
-  // The header shows that the faulty request was charged like any other request.
+  // This header is present because the refused request costs units like any other.
   expect(answer.headers['ratelimit'], where).toBeDefined();
   expect(await tracesOf(gateway.database.sql), where).toBe(before);
   await works(write, key, where);
@@ -73,7 +71,6 @@ async function refused(write: Write, sending: Sending, code: string, named: read
   return answer;
 }
 
-/** Expects the same refusal over MCP. There, the members of the body are arguments. */
 async function refusedOverMcp(write: Write, body: Body, code: string, named: readonly string[]): Promise<void> {
   const key = freshKey();
   const where = `${write.tool.name} ${JSON.stringify(body).slice(0, 300)}`;
@@ -99,7 +96,6 @@ const callTool = ({ tool: { name } }: Write, values: Body): Promise<Answer> =>
   });
 
 const good = (write: Write): string => JSON.stringify(write.body);
-/** The valid body with another member added at its start. */
 const withMember = (write: Write, member: string): string => good(write).replace('{', `{${member},`);
 
 const TEXTS: readonly [tool: string, path: readonly string[]][] = [
@@ -478,7 +474,7 @@ describe('HT-12 numbers and members', () => {
         const answer = await refused(write, { body: without }, 'invalid_parameter', [`/${name}`]);
         expect(answer.body.errors).toEqual([{ pointer: `/${name}`, code: 'missing' }]);
         await refusedOverMcp(write, without, 'invalid_parameter', [name]);
-        // The query may not have this parameter, even though the body has a member of this name.
+        // A member of the body is not allowed in the query.
         const url = `${write.url}${write.url.includes('?') ? '&' : '?'}${name}=${SENT}`;
         const both = await gateway.ask(url, { token, body: write.body, headers: { 'idempotency-key': freshKey() } });
         expect(both.body).toMatchObject({ code: 'unsupported_parameter', errors: [{ parameter: name }] });

@@ -38,7 +38,6 @@ afterAll(async () => {
   await gateway.close();
 });
 
-/** Starts another server on the same gateway, with timeouts that are short enough for a test. */
 async function serverWith(timeouts: Timeouts, first: readonly RequestHandler[] = []): Promise<RunningServer> {
   const server = await startServer({
     host: '127.0.0.1',
@@ -218,8 +217,8 @@ describe('HT-03 paths', () => {
       for (const variant of variants) {
         for (const auth of [{ token }, {}]) {
           const answer = await gateway.ask(tail === '' ? variant : `${variant}?${tail}`, requestOf(call, auth));
-          // An id in capital letters has the wrong format, but the path still exists. The answer is 400, or 401 without
-          // a token, and not 404.
+          // In capital letters, an id has the wrong format, but the path is right. The answer is 400, or 401 without a
+          // token, and never 404.
           const segment =
             /\{\w+\}$/.test(tool.path) && /^[A-Za-z0-9_-]+$/.test(variant.slice(variant.lastIndexOf('/') + 1));
           const allowed =
@@ -369,8 +368,8 @@ describe('HT-05 slow clients', () => {
     expect(cut.filter(({ closed }) => !closed)).toHaveLength(0);
     expect(Math.max(...cut.map(({ ms }) => ms))).toBeLessThan(5_000);
     for (const { text } of cut.slice(0, 100)) expect(parse(text).status).toBe(408);
-    // The limit is high, because the machine can be busy. When slow clients really delay the server, the time is much
-    // longer.
+    // The limit is high, because other programs can slow the machine. If slow clients delayed the server, the time
+    // would be much longer.
     expect(times[Math.floor(times.length * 0.9)]).toBeLessThan(500);
   });
 
@@ -466,7 +465,8 @@ describe('HT-05 slow clients', () => {
 
   it('F-18 leaving: who has connected and was not accepted yet is answered, not reset', async () => {
     const server = await serverWith(PATIENT);
-    // The kernel accepts all connections before the gateway's process handles the first one.
+    // The kernel accepts all connections before Node handles the first one, so the gateway gets many connections at
+    // once.
     const connecting = Array.from({ length: 20 }, () => raw(server.port, head(WEBSITES), { patience: 5_000 }));
     await server.leave();
     const answers = await Promise.all(connecting);
@@ -547,7 +547,7 @@ describe('HT-07 methods', () => {
       expect(had.status, tool.name).toBe(got.status);
       expect(had.text).toBe('');
       expect(had.headers['content-type']).toBe(got.headers['content-type']);
-      // The length of health's answer can change between two requests.
+      // The answer of `health` contains times, so its length can change between two requests.
       if (tool.name !== 'health') expect(had.headers['content-length']).toBe(got.headers['content-length']);
       expect((await gateway.ask(url, { method: 'HEAD' })).status, tool.name).toBe(401);
     }

@@ -105,7 +105,6 @@ const tree = (leaves: fc.Arbitrary<Node>): fc.Arbitrary<Node> =>
 
 const spaces = fc.constantFrom('', ' ', '\n', '\t\r ', '   ');
 
-/** Writes the tree as JSON text. Puts this white space wherever JSON allows white space. */
 function write(node: Node, space: string): string {
   if (node.kind === 'leaf') return space + node.text + space;
   const inside =
@@ -119,7 +118,6 @@ function write(node: Node, space: string): string {
 const inner = (node: Node): readonly Node[] =>
   node.kind === 'leaf' ? [] : node.kind === 'array' ? node.items : node.members.map(([, value]) => value);
 
-/** True when the parser must accept the text of this tree. */
 function acceptable(node: Node): boolean {
   if (node.kind === 'leaf') return node.good;
   const names = node.kind === 'object' ? node.members.map(([name]) => name.value) : [];

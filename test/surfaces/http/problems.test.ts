@@ -114,7 +114,6 @@ describe('PD-01 problem details', () => {
   });
 });
 
-/** Removes the parts of an answer that are different for every request. */
 const masked = ({ status, headers, text }: Answer): unknown => {
   const { date: _, 'x-request-id': id, ratelimit: __, ...rest } = headers;
   return { status, headers: rest, text: text.replaceAll(String(id), 'req') };
@@ -251,7 +250,7 @@ describe('PD-03 nothing sent comes back', () => {
         // key, and as the whole key.
         const bodies = [
           ...Object.keys(call.body ?? {}).map((name) => ({ ...call.body, [name]: [text] })),
-          // When an unknown member has an ordinary name, the answer may repeat this name.
+          // The text MARK looks like an ordinary member name. An answer may repeat such a name, so leave it out here.
           ...(text === MARK ? [] : [{ ...call.body, [text]: text }]),
           { ...call.body, context: { type: 'text', text: `${text}\0`, [`${text} `]: 1 } },
         ];

@@ -31,7 +31,7 @@ function proseOf(text: string): string[] {
   });
 }
 
-/** Returns the text from a heading to the next heading of the same level or a higher one. */
+/** The text from a heading up to the next heading of the same or a higher level. */
 function section(heading: string): string {
   const level = heading.indexOf(' ');
   const begin = full.indexOf(`\n${heading}\n`);

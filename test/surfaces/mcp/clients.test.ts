@@ -28,7 +28,6 @@ import { KEYS } from '../../support/keys.ts';
 import { rpc } from '../../support/surfaces/mcp.ts';
 import { freshKey } from '../../support/surfaces/wire.ts';
 
-/** Tests the gateway with real MCP clients. Its base URL is the address that the clients use, as in production. */
 let database: TestDatabase;
 let world: World;
 let served: Served;
@@ -44,10 +43,7 @@ interface Served {
   close(): Promise<void>;
 }
 
-/**
- * Starts a gateway on the test's database. Without `baseUrl`, the gateway's own origin is its base URL. A proxy in
- * front of the gateway needs its own origin there.
- */
+/** Without `baseUrl`, the origin of the new gateway is its base URL. */
 async function serve(baseUrl?: string): Promise<Served> {
   const defects: string[] = [];
   const corridor = await openGateway({
@@ -110,8 +106,8 @@ interface Sent {
 }
 
 /**
- * Connects the client of the SDK, as its documentation shows. The client normally asks for the newest version of MCP.
- * `version` replaces this version.
+ * Connects the SDK's client as its documentation shows. With `version`, the client asks for this version of MCP and not
+ * for the newest one.
  */
 async function connect(bearer: string, version?: string): Promise<{ client: Client; sent: Sent[] }> {
   const sent: Sent[] = [];
@@ -137,7 +133,6 @@ async function connect(bearer: string, version?: string): Promise<{ client: Clie
   return { client, sent };
 }
 
-/** Converts the path of a hand-written REST example into the arguments of the tool. */
 function argumentsOf({ path, parameters }: Tool, url: string): Record<string, unknown> {
   const { pathname, searchParams } = new URL(url, 'http://gateway');
   const variables = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
@@ -238,8 +233,7 @@ describe('the SDK’s own client', () => {
     await client.close();
 
     expect(sent[0]).toMatchObject({ verb: 'POST', status: 200 });
-    // `initialize` is sent without a version header. All later requests must name the version that `initialize` agreed
-    // on.
+    // `initialize` has no version header. Every later request names the version that `initialize` agreed on.
     expect([...new Set(sent.slice(1).map((one) => one.version))]).toEqual([version]);
     expect([...new Set(sent.map((one) => one.session))]).toEqual([null]);
     const odd = sent.filter((one) => one.verb !== 'POST');
@@ -285,15 +279,14 @@ describe('the SDK’s own client', () => {
     const work = TENANTS.flatMap((tenant, index) => {
       const client = clients[index]?.client;
       const bearer = bearers[index]?.token;
-      // Each client numbers its requests from 0, so the same ids come from all clients. Each client sends six sequences
-      // of ten calls in parallel.
+      // Each client numbers its requests from 0, so requests of different clients have the same ids.
       return calls(tenant, '').map(async (_, lane) => {
         for (let turn = 0; turn < 10; turn++) {
           const list = calls(tenant, `lane-${lane}-turn-${turn}`);
           const [name, input] = list[(lane + turn) % list.length] ?? ['', {}];
           const once = async (): Promise<string> => {
             if (turn % 2 === 0) return JSON.stringify(await client?.callTool({ name, arguments: input }));
-            // Every second call has the id 1.
+            // These calls all have the same request id.
             const { text, body } = await rpc(served.port, bearer, 'tools/call', { name, arguments: input }, { id: 1 });
             expect(body.id).toBe(1);
             return text;
@@ -317,7 +310,7 @@ describe('the SDK’s own client', () => {
 });
 
 /**
- * Every child process loads this script. It reports each connection and each name look-up, and allows only loopback
+ * Every child process loads this script. The script reports connections and name look-ups, and it allows only loopback
  * addresses.
  */
 const GUARD = `
@@ -350,7 +343,6 @@ interface Ended {
   readonly ms: number;
 }
 
-/** Runs the program of an installed package in the folder of the package, for at most 20 s. */
 function run(name: string, args: readonly string[]): Promise<Ended> {
   const manifest = createRequire(import.meta.url).resolve(`${name}/package.json`);
   const { bin }: { bin: Record<string, string> } = JSON.parse(readFileSync(manifest, 'utf8'));
@@ -460,7 +452,6 @@ describe('the MCP inspector’s command line', () => {
  * suite reports an error when one of them passes, or when any other scenario fails.
  */
 const NOT_OURS = [
-  // The gateway does not have these methods.
   ...['logging-set-level', 'completion-complete', 'resources-subscribe', 'resources-unsubscribe'],
   // These tools, resources and prompts exist only in the suite's own example server.
   ...['simple-text', 'image', 'audio', 'embedded-resource', 'mixed-content', 'with-logging', 'error', 'with-progress']
@@ -470,8 +461,8 @@ const NOT_OURS = [
   ...['resources-read-text', 'resources-read-binary', 'resources-templates-read'],
   ...['simple', 'with-args', 'embedded-resource', 'with-image'].map((name) => `prompts-get-${name}`),
 ];
-// This scenario needs an MCP session, and the gateway has no MCP sessions. The suite then only warns, but does not
-// count the scenario as passed.
+// This scenario needs an MCP session, which the gateway does not have. The suite warns, and it does not count the
+// scenario as passed.
 const SESSION = 'server-sse-multiple-streams';
 const OURS = ['server-initialize', 'ping', 'tools-list', 'resources-list', 'prompts-list', 'dns-rebinding-protection'];
 

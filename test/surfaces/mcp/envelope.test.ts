@@ -17,7 +17,6 @@ afterAll(() => gateway.close());
 const LIMIT = 65_536;
 const PING = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
 const send = (body: string | Uint8Array): Promise<Answer> => post(gateway.port, token, body);
-/** A tool call that has this JSON text as its arguments. */
 const call = (text: string, tool = 'conversations_list'): string =>
   `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"${tool}","arguments":${text}}}`;
 const nested = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
@@ -31,9 +30,6 @@ function expectError(answer: Answer, code: number, id: unknown, where: string): 
 }
 
 describe('MC-08 the size of a body', () => {
-  /**
-   * Messages that all have `size` bytes. Padding after the message, before the message or inside the id fills them up.
-   */
   const padded = (size: number): string[] => [
     PING.padEnd(size),
     `${' '.repeat(size - PING.length)}${PING}`,
@@ -70,8 +66,8 @@ describe('MC-08 the size of a body', () => {
   });
 
   /**
-   * A client that waits for "100 Continue" before it sends its body. When the final answer comes first, it does not
-   * send the body.
+   * A client that sends "Expect: 100-continue" and waits for permission to send its body. It gives up when the final
+   * answer comes first.
    */
   const hesitant = (
     body: string,
@@ -190,8 +186,8 @@ describe('MC-08 the JSON of a body', () => {
       call(many(1_001)),
     ])
       expectError(await send(body), -32700, null, body.slice(0, 120));
-    // These bodies are just within the limits of the JSON parser, so other checks refuse them. The arguments of a call
-    // are at depth 3.
+    // These bodies are just within the limits of the parser, so the parser accepts them and a later check refuses them.
+    // The arguments of a call are at depth 3.
     expectError(await send(nested(32)), -32600, null, 'depth 32');
     expect((await send(call(`{"limit":${nested(29)}}`))).body.error.code).toBe(-32602);
     expect((await send(call(many(994)))).body.error.code).toBe(-32602);

@@ -86,11 +86,9 @@ afterAll(async () => {
 interface Bad {
   readonly kind: string;
   readonly status: number;
-  /** The expected code of a JSON-RPC error or of a problem document. */
   readonly code: number | string;
   readonly body?: string | Uint8Array;
   readonly options?: McpOptions;
-  /** This token is sent in place of the valid token. */
   readonly bearer?: string | undefined;
 }
 
@@ -244,10 +242,7 @@ const malformed: fc.Arbitrary<Bad> = fc.oneof(
   door('an unknown token', 401, 'unauthenticated', fc.constant({}), fc.constantFrom(newSecret('installation_test'))),
 );
 
-/**
- * Sends all requests, several in parallel. Returns the answers that differ from the documentation, and the number of
- * answers of each kind.
- */
+/** Returns the answers that differ from the documentation, and the number of answers of each kind. */
 async function flood(requests: readonly Bad[]): Promise<{ wrong: string[]; kinds: Map<string, number> }> {
   const wrong: string[] = [];
   const kinds = new Map<string, number>();

@@ -19,7 +19,6 @@ const message = (method: string, params?: object): string =>
   JSON.stringify({ jsonrpc: '2.0', id: 1, method, ...(params && { params }) });
 const PING = message('ping');
 
-/** One body for each way in which the endpoint can treat a body. */
 const BODIES: readonly (readonly [what: string, body: string])[] = [
   ['initialize', message('initialize', initializeParams())],
   ['ping', PING],
@@ -118,8 +117,7 @@ describe('MC-01 no message without a token that is valid now', () => {
     for (const [what, body] of BODIES) {
       for (const how of endings) {
         const issued = await gateway.issue();
-        // Send a call and a ping first. The gateway then has the authority and some leased units of the quota in its
-        // memory.
+        // First send a call and a ping, so that the gateway has the authority and some leased units in its memory.
         const call = await rpc(gateway.port, issued.token, 'tools/call', { name: 'websites_list' });
         expect(call.body.result.isError).toBe(false);
         expect((await post(gateway.port, issued.token, PING)).status).toBe(200);

@@ -84,7 +84,6 @@ const ask = async (token: string, method: string, params: object = {}, version: 
 };
 const names = (list: { name: string }[]): string[] => list.map(({ name }) => name);
 
-/** Converts the path of a hand-written REST example into the arguments of the tool. */
 function argumentsOf({ path, parameters }: Tool, url: string): Record<string, unknown> {
   const { pathname, searchParams } = new URL(url, 'http://gateway');
   const variables = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
@@ -104,10 +103,6 @@ const toolOf = (name: string): Tool => {
   return tool;
 };
 
-/**
- * Arguments with which the tool succeeds when the caller may use it. The arguments of a write include its body and a
- * new key.
- */
 const inputOf = (operation: (typeof ALL)[number], website: string, credential: string): Record<string, unknown> => ({
   ...argumentsOf(toolOf(operation.tool), pathOf(operation, website, receiptId(credential))),
   ...operation.body?.(website),
@@ -116,7 +111,7 @@ const inputOf = (operation: (typeof ALL)[number], website: string, credential: s
   ...(operation.revision && { if_match: operation.method === 'PATCH' ? 1 : 2 }),
 });
 
-/** The resources that a credential with these scopes can read. Written by hand from the contract. */
+/** Written by hand from the contract: the resources that a credential with these scopes can read. */
 function readable(grants: Grants, restricted: boolean, websites: readonly string[]): string[] {
   const given = (scopes: readonly Need[], ...uris: string[]): string[] => (holdsAll(grants, scopes) ? uris : []);
   const guides = [
@@ -196,13 +191,12 @@ describe('MC-10 lists are what can be used', () => {
             callable.add(operation.tool);
             if (result.isError) expect(result.structuredContent.error.code, of).toBe('not_found');
           }
-          // The list and the call use the same code and can contain the same mistake. Therefore compare both with the
-          // contract.
+          // The list and the call could share a mistake, so compare both with the contract.
           const refusal = refusalOf(operation, { scopes, flags }, restricted)?.code;
           const refused = refusal === 'not_permitted';
           expect(error !== undefined, of).toBe(refused);
           if (isKeyed(operation.tool) && result) {
-            // All permitted conversations belong to the first website, so the caller sees none on any other website.
+            // This caller may see only conversations of the first website.
             const absent = operation.ofConversation && restricted && (website !== WEB || refusal !== undefined);
             expect([result.isError, result.structuredContent.operation_id], of).toEqual(
               absent ? [true, undefined] : [false, expect.stringMatching(OPERATION_ID)],
@@ -217,7 +211,7 @@ describe('MC-10 lists are what can be used', () => {
     }
     expect(listedOnce.size).toBe(gateway.corridor.registry.tools.length);
     expect(refusedOnce.size).toBe(new Set(ALL.filter((one) => one.scopes.length > 0).map((one) => one.tool)).size);
-    // The ledger must hold as many writes of each tool as the answers have confirmed.
+    // For each tool, the ledger must have as many writes as answers have confirmed.
     expect([...done.keys()].sort()).toEqual(WRITES.map(({ tool }) => tool).sort());
     expect(await entered()).toEqual(Object.fromEntries(done));
   }, 60_000);
@@ -311,7 +305,7 @@ function* unnamed(schema: Schema | undefined, value: unknown, at: string): Gener
   }
 }
 
-/** The schemas of all arguments with their paths. Includes the arguments inside other arguments. */
+/** All arguments with their schemas, and the members of arguments that are objects. */
 function* placesOf(schema: Schema, at: string): Generator<[at: string, schema: Schema]> {
   for (const [name, one] of Object.entries(schema.properties ?? {})) {
     yield [`${at}/${name}`, one];
@@ -333,7 +327,6 @@ describe('descriptors', () => {
     subscription_replace: { ...WRITE, destructiveHint: true },
     subscription_delete: { ...WRITE, destructiveHint: true },
   };
-  /** The arguments that are objects, with the names of their members. Written by hand from the contract. */
   const OBJECTS: Readonly<Record<string, readonly string[]>> = {
     'ai_feature_execute /context': ['default_language', 'text', 'type'],
     'config_plan /changes': ['enabled', 'name'],
@@ -514,8 +507,7 @@ describe('descriptors', () => {
       };
       const conflict = { ...input, ...other[write.tool] };
       expect((await call(conflict))['operation_id']).toBe(done['operation_id']);
-      // Send the conflicting input under a new key. The gateway refuses it because of the stored state, and a replay
-      // gets the same answer.
+      // The stored state contradicts this input, so the gateway refuses it. A replay gets the same refusal.
       if (write.tool !== 'visitor_note_add') {
         const rejected = again({ ...other[write.tool] });
         const { operation_id } = await call(rejected);
@@ -533,7 +525,6 @@ describe('descriptors', () => {
           WHERE operation_id = ${String(done['operation_id'])}`;
         expect((await call(input))['operation_id']).toBe(done['operation_id']);
       }
-      // Check that the schema does not accept everything.
       for (const bad of [{ ...done, more: 1 }, { ...done, is_error: true }, null, []])
         expect(ajv.validate(outputSchema, bad), write.tool).toBe(false);
       endings[write.tool] = told;
@@ -553,7 +544,6 @@ describe('descriptors', () => {
     const { token } = await hold(FULL);
     const { tools } = (await ask(token, 'tools/list')).result;
     const error = { code: 'not_found', status: 404, request_id: `req_${'0'.repeat(32)}`, retry_after: 1 };
-    // An error has the members {code, status, request_id, retry_after?}.
     const ajv = new Ajv2020({ strict: false });
     for (const { name, outputSchema } of tools) {
       expect([...unnamed(outputSchema, { error }, '')], name).toEqual([]);
@@ -805,11 +795,10 @@ describe('prompts', () => {
       for (const [parameter] of errors ?? []) expect(error.message, where).toContain(parameter);
       expect(JSON.stringify(error)).not.toContain('SENTINEL');
       if (values['range'] !== 'date') continue;
-      // The tool to which the prompt belongs refuses these arguments too.
       const tool = await ask(token, 'tools/call', { name: 'ai_conversation_summary', arguments: values });
       expect([tool.error?.code, tool.error?.data.code], where).toEqual([-32602, 'invalid_parameter']);
     }
-    // The SDK refuses a value that is no text before the prompt gets it.
+    // Here the SDK refuses the value, because the arguments of a prompt must be text.
     const { error } = await ask(token, 'prompts/get', {
       name: 'performance_summary',
       arguments: { ...good, range: 7 },
@@ -880,7 +869,6 @@ describe('prompts', () => {
       }
     }
 
-    // This gateway does not have the tool of the prompt, so it must not offer the prompt.
     const without = new Registry(corridor.registry.tools.filter(({ name }) => name !== 'config_plan'));
     const prompts = mcpPrompts([configurationPreview, performanceSummary], without);
     const { token } = await gateway.issue();

@@ -4,7 +4,6 @@ import type { Answer } from '../../support/answer.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { initializeParams, post, rpc } from '../../support/surfaces/mcp.ts';
 
-/** Tests what a client and the MCP endpoint agree on: media types, the address, and the version of the protocol. */
 let gateway: TestGateway;
 let token: string;
 

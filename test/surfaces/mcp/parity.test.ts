@@ -41,7 +41,6 @@ afterAll(() => Promise.all([demo.close(), small.close()]));
 /** False for the writes of subscriptions. test/events compares these with REST. */
 const hasExample = (tool: Tool): boolean => tool.effect === 'read' || tool.idempotency === 'required';
 
-/** The tests write in the name of this operator. */
 const AUTHOR = 'opr_1_1_1';
 
 type Input = Readonly<Record<string, unknown>>;
@@ -52,7 +51,6 @@ interface Command {
   readonly body: Input;
   readonly key?: string | undefined;
 }
-/** The body of an example with a new key. Undefined for a read. */
 const commandOf = ({ body }: Pick<Example, 'body'>): Command | undefined => body && { body, key: freshKey() };
 
 const call = (gateway: TestGateway, token: string, tool: Tool, input: Input): Promise<Answer> =>
@@ -74,10 +72,7 @@ const argued = (errors: { parameter?: string; pointer?: string; code: string }[]
     code,
   }));
 
-/**
- * Compares the answer of a tool with the answer of REST to the same input. `listed` is true when the credential sees
- * the tool in its list.
- */
+/** `listed` is true when the credential sees the tool in its list. */
 function judge(rest: Answer, mcp: Answer, tool: Tool, listed: boolean, where: string): Outcome {
   expect([mcp.status, mcp.headers['content-type']], `${where} ${mcp.text.slice(0, 300)}`).toEqual([
     200,
@@ -157,9 +152,7 @@ const askMcp = (gateway: TestGateway, token: string, tool: Tool, url: string, co
 interface Asked {
   readonly listed?: boolean;
   readonly about?: string;
-  /**
-   * The content of a write. Both surfaces send it under the same key, so the answer of the second surface is a replay.
-   */
+  /** For a write. Both surfaces send the same key, so the second answer is a replay. */
   readonly command?: Command | undefined;
 }
 
@@ -256,7 +249,7 @@ describe('MC-12 one body on both surfaces', () => {
     const seen: Record<Outcome, number> = { success: 0, failure: 0, protocol: 0 };
     for (const [name, grants, restricted] of variants) {
       const { token, credential } = await hold(grants, restricted);
-      // Make two calls one after the other first. Another test covers an app whose first calls come at the same time.
+      // Make two calls one after the other first. The first calls of an app at the same time are another test.
       for (const _ of [1, 2]) await small.ask('/api/v1/context', { token });
       const judged = async (operation: Operation, command?: Command) => {
         // Some parameters need more scopes than the tool itself. The list ignores these scopes, so only the call can
@@ -306,7 +299,6 @@ describe('MC-12 one body on both surfaces', () => {
 });
 
 describe('MC-12 one refusal on both surfaces', () => {
-  /** A value that the requests send. No answer may contain it. */
   const SENTINEL = 'zzSENTINELzz';
 
   it('MC-12 bad input of every kind, for every tool', async () => {
@@ -393,8 +385,7 @@ describe('MC-12 one refusal on both surfaces', () => {
       for (const { name, type, required } of tool.parameters) {
         const shapes = [
           null,
-          // Where the body needs an object, an object is not a wrong type. Another test covers faults inside the
-          // object.
+          // For a member that is an object, an object is not a wrong type.
           ...(typeof body?.[name] === 'object' ? [] : [{}, { [SENTINEL]: 1 }]),
           [SENTINEL],
           type === 'string' ? 7 : SENTINEL,
@@ -473,8 +464,8 @@ describe('MC-12 one refusal on both surfaces', () => {
   });
 
   it('MC-12 a call that comes as another is given its units does not refuse it: the bucket is full', async () => {
-    // The test repeats a fault that happened once: an app with a million units sent its first calls at the same time,
-    // and one of them got 429. The loop tries every order of two calls.
+    // This fault happened once: an app with a million units made its first two calls at the same time, and one call got
+    // 429. The loop tries every order of two calls.
     const refused: number[] = [];
     for (let steps = 0; steps < 12; steps++) {
       const grant = (granted: number) => [{ granted, remaining: 1_000_000, per_minute: 60_000_000, burst: 1_000_000 }];
@@ -509,7 +500,6 @@ describe('MC-12 one refusal on both surfaces', () => {
     }
   });
 
-  /** The index in the example's path at which the value of a path parameter starts. */
   const placeOf = (tool: Tool, path: string, name: string): number => {
     const place = tool.path.split('/').indexOf(`{${name}}`);
     return path.split('/').slice(0, place).join('/').length + 1;
@@ -620,7 +610,6 @@ describe('MC-12 one write on both surfaces', () => {
     expect(await count()).toEqual(before);
   });
 
-  /** A value that the requests send. No answer may contain it. */
   const SENTINEL = 'zzSENTINELzz';
   const INVALID = 'invalid_parameter';
   const UNKNOWN = 'unsupported_parameter';
@@ -721,7 +710,7 @@ describe('MC-12 one write on both surfaces', () => {
         expect(rest.text + mcp.text, where).not.toContain(SENTINEL);
         refused++;
       }
-      // Values that can be an argument but not an HTTP header.
+      // Over MCP, a key is an argument and can have values that are no text.
       for (const idempotency_key of [null, 7, true, {}, [freshKey()]]) {
         const { error } = (await call(demo, token, tool, { ...argumentsOf(tool, url), ...body, idempotency_key })).body;
         expect([error.code, error.data], `${tool.name} ${JSON.stringify(idempotency_key)}`).toEqual([
@@ -755,14 +744,17 @@ describe('MC-12 one write on both surfaces', () => {
 });
 
 describe('MC-12 what people wrote is data', () => {
-  /** The import accepts only certain characters for these fields. Only this test stores other text in them. */
+  /**
+   * In production, the import accepts only certain characters in these fields. The test writes other text into them
+   * directly.
+   */
   const TAG = /\/(language|time_zone|bucket_time_zone|mobile_e164|phone_e164)$|\/series\/language\/\*\/0$/;
 
   /** All strings of a body with their pointers. In a pointer, `*` stands for any index of a list. */
   function* strings(value: unknown, at = ''): Generator<[pointer: string, text: string]> {
     if (typeof value === 'string') yield [at, value];
     else if (Array.isArray(value)) {
-      // An array of a label and a count is a pair and not a list, so its index must stay in the pointer.
+      // In a pair of label and count, the two places have different meanings. Its pointers therefore keep the index.
       const pair = value.length === 2 && typeof value[0] === 'string' && typeof value[1] === 'number';
       for (const [index, one] of value.entries()) yield* strings(one, `${at}/${pair ? index : '*'}`);
     } else if (value !== null && typeof value === 'object') {
@@ -770,13 +762,9 @@ describe('MC-12 what people wrote is data', () => {
     }
   }
 
-  /** The text that the writes of `readAll` send by default. */
   const SAID = 'Zqsaid0here0qZ';
 
-  /**
-   * All strings that a full credential reads from the small test data or gets as answers to its writes. They are
-   * grouped by tool and pointer.
-   */
+  /** All strings in the answers that a caller with full authority gets, by tool and pointer. */
   async function readAll(gateway: TestGateway, said = SAID): Promise<Map<string, Map<string, string[]>>> {
     const issued = await gateway.issue({ authors: [AUTHOR] });
     await plantReceipt(gateway.database.sql, issued.credential);
@@ -879,13 +867,12 @@ describe('MC-12 what people wrote is data', () => {
       for (const injection of INJECTIONS) {
         expect(injection.length).toBeLessThanOrEqual(40);
         for (const [table, names] of Object.entries(TEXTS)) {
-          // A null stays null, because a place without text cannot carry an injection.
           const columns = names.map((name) => `${name} = CASE WHEN ${name} IS NOT NULL THEN $1 END`);
           await sql.unsafe(`UPDATE platform.${table} SET ${columns.join(', ')}`, [injection]);
         }
         const found = await readAll(own, injection);
         for (const [tool, { outsiders }] of Object.entries(CONTRACT)) {
-          // A preview has its own words for the text, so skip it here.
+          // A preview does not repeat the text word for word, so skip it here.
           for (const pointer of outsiders.filter((one) => !/topics|\/content$|\/preview\//.test(one))) {
             expect(found.get(tool)?.get(pointer), `${tool} ${pointer}`).toContain(injection);
           }

@@ -52,8 +52,8 @@ describe('RL quota', () => {
 
   it('RL-01 an app whose bucket is full is never refused, at whatever moment its requests come', async () => {
     const refused: string[] = [];
-    // A lease of units arrives, and some turns of the event loop later it is used. Each round sends a request in
-    // another of these turns.
+    // Between the arrival of leased units and their use, the event loop turns a few times. Each round sends its second
+    // request at another of these turns.
     for (let turn = 0; turn < 40; turn++) {
       const { app } = await gateway.issue({ perMinute: 60_000, burst: 1_000 });
       const charges: Promise<number>[] = [];

@@ -39,7 +39,9 @@ let client: TestClient;
 let browser: Browser;
 let proxy: Server;
 let strange = '';
-/** The hosts for which the browser asked the proxy for a tunnel. One of them is the callback, which needs no answer. */
+/**
+ * The hosts to which the browser asked the proxy to connect. One of them is the app's callback, which needs no answer.
+ */
 const tunnels: string[] = [];
 
 beforeAll(async () => {
@@ -61,8 +63,7 @@ afterAll(async () => {
 });
 
 /**
- * Answers requests of the browser. Requests to the gateway's address reach the gateway. All others get the page of a
- * stranger.
+ * The browser's proxy. Requests to the gateway's address reach the gateway. All other requests get a stranger's page.
  */
 function forward(from: IncomingMessage, to: ServerResponse): void {
   const url = new URL(from.url ?? '');
@@ -95,7 +96,6 @@ beforeEach(async () => {
 });
 afterEach(() => context.close());
 
-/** Opens a separate browser for each person. Scripts are off unless the test needs them. */
 async function open(options: { scripts?: boolean; phone?: boolean } = {}): Promise<void> {
   const address = proxy.address();
   context = await browser.newContext({
@@ -161,7 +161,6 @@ const exchange = (code: string): Promise<Answer> =>
 
 const SAME = { 'sec-fetch-site': 'same-origin', origin: 'null' };
 
-/** Requests the consent page of a signed-in person without a browser. Returns the session cookie and the CSRF token. */
 async function shown(): Promise<{ cookie: string; csrf: string }> {
   const cookie = await signedIn(gateway, query, person.email);
   const answer = await gateway.ask(`/oauth/authorize?${query}`, { unchecked: true, headers: { cookie } });
@@ -361,7 +360,7 @@ describe('CP-03: what is ticked is what is given', () => {
       expect(await Promise.all(ticked.map((box) => box.getAttribute('value')))).toEqual([...scopes, ...websites]);
     }
     expect([await consents(), told]).toEqual([[], []]);
-    // The refused page came back. The person can correct it and approve.
+    // The gateway has shown the page again. The person can now correct the choice and approve.
     await tick();
     expect(await press('Approve')).toBe(303);
     expect((await callback()).has('code')).toBe(true);
@@ -425,8 +424,8 @@ describe('CP-04: one code at most', () => {
     await tick();
     await press('Approve');
     await callback();
-    // The callback has no answer, so the browser shows an error page of its own. Repeat "back" until the browser has
-    // left the callback.
+    // Nobody answers the callback, so the browser shows its own error page. Go back until the browser has left this
+    // page.
     await vi.waitFor(() => page.goBack(), 5_000);
     await page.getByRole('button', { name: 'Approve' }).waitFor();
     expect(await page.locator(':checked').count()).toBe(0);
@@ -532,7 +531,7 @@ describe('CP-06: from sign-in to approval', () => {
     // The Tab key first reaches the sign-out button and four links, and then the boxes. The last box allows renewal.
     for (let at = 0; at < 5; at++) await page.keyboard.press('Tab');
     for (let at = 0; at <= boxes; at++) for (const key of ['Tab', 'Space']) await page.keyboard.press(key);
-    // While a box has the focus, the Enter key does not submit the form.
+    // While a checkbox has the focus, the Enter key does not submit the form.
     for (const key of ['Enter', 'Tab']) await page.keyboard.press(key);
     expect(await page.locator('[type=checkbox]:not(:checked)').count()).toBe(0);
     await page.keyboard.press('Enter');

@@ -161,10 +161,7 @@ const skeleton = (page: string): string[] => (page.match(TAG) ?? []).map((tag) =
 
 const UNWANTED = /(?!\n)[\p{Cc}\u061c\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\p{Cs}]/u;
 
-/**
- * The three pages with injected texts. `text` gives the text for each member. No text may change the structure of a
- * page.
- */
+/** The three pages, with `text` in every place that shows a text. The texts may not change the structure of a page. */
 const pagesWith = (text: (member: string) => string): string[] => [
   signInPage({
     action: text('action'),
@@ -216,7 +213,7 @@ describe('what the pages say', () => {
     ]);
     const common = <T>(lists: readonly (readonly T[])[]): T[] =>
       [...new Set(lists[0] ?? [])].filter((one) => lists.every((list) => list.includes(one)));
-    // Only with both the scopes and the flags of a pair can a caller see certain members of a view.
+    // Some members of a view need all scopes and all flags of one of these pairs.
     const pairs: readonly { scopes: readonly Scope[]; dataAccess: readonly DataAccess[] }[] = [PII, MSG, INT];
     let compared = 0;
     for (const scope of SCOPES) {
@@ -487,14 +484,12 @@ describe('CP-06: in Chromium', () => {
     const page = await context.newPage();
     await page.goto(`${origin}/consent-largest`);
     const tree = await context.newCDPSession(page);
-    /** The count of ticked boxes, as a screen reader says it. */
     const counted = async (): Promise<string> => {
       const { nodes } = await tree.send('Accessibility.getFullAXTree');
       const first = nodes.find(
         ({ role, name }) => role?.value === 'StaticText' && name?.value === 'Permissions ticked: ',
       );
       const pieces = nodes.filter(({ role, parentId }) => role?.value === 'StaticText' && parentId === first?.parentId);
-      // The last piece of a line ends with a space. Remove it.
       return pieces.map(({ name }) => String(name?.value).trim()).join(' ');
     };
     expect(await counted()).toBe('Permissions ticked: 0 . Websites ticked: 0 .');
@@ -554,7 +549,7 @@ describe('CP-06: keyboard only', () => {
     await visit(DESKTOP, '/consent', async ({ page }) => {
       posted.length = 0;
       for (const id of ['#scope-website_read', '#website-web_1_1', '#renewal']) await page.press(id, 'Enter');
-      // If Enter had submitted the form, the browser would now show another page, and this box would not be there.
+      // If Enter had submitted the form, the browser would now show another page without this checkbox.
       await page.press('#scope-website_read', 'Space');
       expect([page.url(), posted, await page.isChecked('#scope-website_read')]).toEqual([
         `${origin}/consent`,

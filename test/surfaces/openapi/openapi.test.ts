@@ -86,7 +86,7 @@ interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
 
-/** The writes and the members of their bodies. Written by hand from the contract. All members are required. */
+/** Written by hand from the contract: the writes and the members of their bodies. All members are required. */
 const WRITES: Readonly<Record<string, readonly string[]>> = {
   visitor_note_add: ['text'],
   conversation_disposition_set: ['disposition'],
@@ -222,7 +222,7 @@ describe('the served OpenAPI document', () => {
         '503',
         ...(tool?.errors ?? []).map(statusOf),
       ];
-      // Only gateway_context needs no scope and names no object. It can therefore answer neither 403 nor 404.
+      // gateway_context needs no scope and names no object. It is therefore the only operation that never answers 404.
       if (operation.operationId !== 'gateway_context') wanted.push('404');
       if (tool?.bytes) wanted.push('206', '412', '416');
       if (operation.operationId in WRITES) wanted.push('409', '415');

@@ -115,7 +115,6 @@ describe('CU-03 what is no cursor of the list', () => {
     for (const moment of ['9'.repeat(17), `-${'9'.repeat(17)}`, '0']) {
       expect((await ask(`${path}&cursor=${encode(`${WEB}_${moment}_1`)}`)).status, moment).toBe(200);
     }
-    // This cursor belongs to the list by time of change, so the list by id must refuse it.
     expect((await ask(`/api/v1/conversations?${q}&cursor=${cursor}`)).body.code).toBe('invalid_cursor');
   });
 
@@ -132,7 +131,7 @@ describe('CU-03 what is no cursor of the list', () => {
 describe('CU-04 a walk while rows come and go', () => {
   const sql = (text: TemplateStringsArray, ...values: (string | number)[]) => gateway.database.sql(text, ...values);
 
-  /** Each function plants one row. The tests use high ids that no other row has. */
+  /** The planted rows have higher ids than all other rows. */
   const tables = {
     contact: (id: number) => sql`INSERT INTO platform.contact (tenant, site, id, external_id, created_at)
       VALUES (1, 1, ${id}, ${`walk ${id}`}, now())`,
@@ -214,11 +213,10 @@ describe('CU-04 a walk while rows come and go', () => {
                   throughout.delete(id);
                 }
               }
-              // Writers add rows meanwhile, but the walk must end: every page moves forward.
+              // The walk must end although writers add rows meanwhile, because every page moves forward.
               expect(page).toBeLessThan(200);
             } while (cursor !== null);
             expect(seen.length, 'duplicates').toBe(new Set(seen).size);
-            // Here only lists by id are checked. The next test checks the list by time of change.
             if (!path.includes('updated_asc')) {
               const ascending = path.includes('asc') || table === 'ai_feature';
               expect(seen).toEqual([...seen].sort((a, b) => (ascending ? a - b : b - a)));

@@ -200,7 +200,7 @@ describe('parsers', () => {
     await fc.assert(
       fc.asyncProperty(header, async (authorization) => {
         const { status, body } = await post(gateway, '/oauth/revoke', { token: 'x' }, { authorization });
-        // Only the first sixty failures of a minute get the real reason (RL-03). Later failures may get 429.
+        // Only the first sixty failures of a minute learn the real reason (RL-03). Later failures can get 429.
         const slow = ++failed > 60 && status === 429;
         expect([status, body.error], authorization).toEqual(slow ? [429, 'slow_down'] : [401, 'invalid_client']);
       }),
